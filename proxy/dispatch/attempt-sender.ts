@@ -106,7 +106,7 @@ export class AttemptSender implements Confidential {
   }
 
   #send(lease: Lease, { cause, body, continuation, keepsBack }: Sent, own: AccountHeaders): Promise<Attempted> {
-    const { turn, client, countOutput } = this.#request;
+    const { turn, client, countOutput, estimateUsage } = this.#request;
     const { account } = lease;
     const { counters, ownHeaders, continuity, observers } = this.#services;
     const trim = (out: Outgoing): void => continuity.trim(out, continuation, turn.wire);
@@ -126,6 +126,8 @@ export class AttemptSender implements Confidential {
       upload: this.#upload,
       known: this,
       countOutput,
+      estimateUsage,
+      account,
       keepsBack,
       committed: (head) => {
         lease.answered();

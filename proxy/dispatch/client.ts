@@ -2,10 +2,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { FormPart } from '../turn/form.ts';
+import type { JsonObject } from '../turn/json.ts';
 import type { Refusal } from '../turn/refusal.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
 import type { PartReader } from '../turn/rule.ts';
+import type { AccountConfig } from '../turn/settings.ts';
 import type { Body, Event, Outcome } from '../turn/turn.ts';
+import type { FollowingFrames } from '../upstream/following-frames.ts';
 import type { SocketSlot } from '../upstream/socket-slot.ts';
 
 type AnswerHeaders = Readonly<Record<string, string>>;
@@ -73,7 +76,30 @@ export interface PipeOptions {
   readonly endUpload: () => void;
 }
 
+/** A reply while it runs, for the frames of its client that interrupt or steer the response (RB29, RB31). */
+export interface LiveReply {
+  /** The response; undefined until the account has named it, and again once it has ended. */
+  readonly responseId: string | undefined;
+  readonly account: AccountConfig;
+  /** Sends a frame on the websocket that runs the response; undefined where it runs over HTTP. */
+  readonly send: ((frame: Buffer) => void) | undefined;
+  /** Ends a response that runs over HTTP, in the form in which an account ends an interrupted one. */
+  interrupt(): void;
+}
+
+/** The frames of a client about the response of its turn. */
+export interface ReplyControls {
+  /** A reply has begun. A later attempt of the turn has a later reply. */
+  began(reply: LiveReply): void;
+  /** Reads an event that answers such a frame. @returns whether the client gets the event */
+  answered(event: JsonObject): boolean;
+  /** The account has ended the response. @returns the reader of the frames that follow it, where it was steered */
+  responseEnded(): FollowingFrames | undefined;
+}
+
 export interface Client {
+  /** Undefined for a client that sends no frames about its reply. */
+  readonly controls?: ReplyControls;
   /** The upstream websocket of its connection, where it is connected by one. */
   readonly upstreamSocket?: SocketSlot;
   /** Whether it asked for a stream. */

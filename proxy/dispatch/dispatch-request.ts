@@ -5,7 +5,7 @@ import type { Refusal } from '../turn/refusal.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
 import type { RelayedAnswer } from '../turn/surface.ts';
 import type { Work } from '../turn/turn.ts';
-import type { Attempts, Ending } from '../turn/turn-result.ts';
+import type { Attempts, Ending, TokenCounts } from '../turn/turn-result.ts';
 import type { Client, Upload } from './client.ts';
 import type { CloseReply } from './reply/reply-context.ts';
 
@@ -19,6 +19,8 @@ export interface DispatchRequest {
   readonly payload: Payload;
   readonly client: Client;
   readonly countOutput: (event: ReplyEvent) => void;
+  /** The usage of a reply that is ended without its account, so far (Q18). */
+  readonly estimateUsage: () => TokenCounts | undefined;
 }
 
 /** How the attempts ended: with a reply, with an account's refusal, or with a refusal of the gateway's own. */

@@ -1,25 +1,22 @@
 // The turns of client websockets: one for each frame, or the turn that its client comes back for (Q28, Q29).
 import type { WebsocketConnection } from '../clients/websocket/connection.ts';
-import type { Frame } from '../clients/websocket/frame.ts';
+import type { Frame, TurnFrame } from '../clients/websocket/frame.ts';
 import { FrameClient } from '../clients/websocket/frame-client.ts';
 import { ResumableClient } from '../clients/websocket/resumable-client.ts';
-import type { Clock } from '../clock.ts';
 import { ProcessDigest } from '../encryption/digest.ts';
 import type { MemoryGuard } from '../memory-guard.ts';
-import type { Counters } from '../metrics.ts';
 import { ResumableTurns } from '../sessions/resumable-turns.ts';
 import { sessionOf } from '../sessions/session.ts';
 import { boundedId, identityOf, type TurnIdentity } from '../sessions/turn-identity.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal } from '../turn/refusal.ts';
+import { FrameControls, type FrameControlsOptions } from './frame-controls.ts';
 import type { RunningTurns } from './running-turns.ts';
 import { type NodeSessions, SessionForwarding } from './session-forwarding.ts';
 import type { TurnRunner } from './turn-runner.ts';
 
-export interface FrameTurnsOptions {
+export interface FrameTurnsOptions extends FrameControlsOptions {
   readonly runner: TurnRunner;
-  readonly clock: Clock;
-  readonly counters: Counters;
   /** Bytes that turns hold of their replies. */
   readonly replies: MemoryGuard;
   readonly running: RunningTurns;
@@ -40,12 +37,16 @@ export class FrameTurns {
   /** Digests the identity of a turn. */
   readonly #digest = new ProcessDigest();
   #draining = false;
+  readonly #controls: FrameControls;
+  /** The client of the turn that runs on each connection. */
+  readonly #running = new WeakMap<WebsocketConnection, FrameClient>();
   /** The last turn of each connection, for a client that has not seen its end. */
   readonly #last = new WeakMap<WebsocketConnection, ResumableClient>();
 
   constructor(options: FrameTurnsOptions) {
     this.#options = options;
     this.#resumable = new ResumableTurns(options.clock);
+    this.#controls = new FrameControls(options);
     this.#forwarding = options.nodes && new SessionForwarding(options.nodes, this.#resumable, options);
   }
 
@@ -93,7 +94,7 @@ export class FrameTurns {
 
   /** Runs the turn of a frame, or continues the turn that it is an exact retry of. Never rejects. */
   async serve(turn: LiveTurn, frame: Frame, connection: WebsocketConnection): Promise<void> {
-    const { runner, running, counters } = this.#options;
+    const { counters } = this.#options;
     this.#last.get(connection)?.acknowledged();
     this.#last.delete(connection);
     const identified = this.#identified(turn, frame);
@@ -104,6 +105,7 @@ export class FrameTurns {
     const found = identified && !(frame instanceof Refusal) && this.#resumable.find(identified.session, identified.identity, frame.json);
     if (found) {
       this.#last.set(connection, found.turn);
+      this.#running.set(connection, found.turn);
       await found.turn.attach(connection, found.items);
       return;
     }
@@ -112,9 +114,28 @@ export class FrameTurns {
     // The client left while the turns that it replaced ended.
     if (!connection.isOpen) return;
     const client = identified ? this.#resumableClient(turn, frame, connection, identified) : new FrameClient(turn, frame, connection);
+    await this.#run(turn, client, connection);
+  }
+
+  /** Takes a frame about the response that runs on the connection. */
+  control(frame: TurnFrame, connection: WebsocketConnection): void {
+    void this.#controls.take(frame, connection, this.#running.get(connection));
+  }
+
+  /** Runs a turn, and then the turns of the further responses that its client steers it to. */
+  async #run(turn: LiveTurn, client: FrameClient, connection: WebsocketConnection): Promise<void> {
+    const { runner, running, turnOf } = this.#options;
+    this.#running.set(connection, client);
     running.begin();
     await runner.run(turn, client, running.end);
+    const continued = await this.#controls.continuation(client, connection);
     client.ended();
+    this.#running.delete(connection);
+    if (!continued) return;
+    const next = turnOf(connection, turn.model?.mode);
+    if (next) await this.#run(next, new FrameClient(next, continued.frame, connection), connection);
+    // A turn that was refused has not taken the response: its account is not to work on it.
+    continued.following.cancel();
   }
 
   /** Answers a frame that gets no turn; it leaves a row. */

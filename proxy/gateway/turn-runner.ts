@@ -15,7 +15,7 @@ import type { RouteKind } from '../turn/kinds.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/refusal.ts';
 import type { Body, Work } from '../turn/turn.ts';
-import { type Answer, type Attempts, clientGone, type Ending, NO_ATTEMPTS, requestRow } from '../turn/turn-result.ts';
+import { type Answer, type Attempts, clientGone, type Ending, NO_ATTEMPTS, requestRow, type TokenCounts } from '../turn/turn-result.ts';
 import type { TurnMetrics } from '../turn-metrics.ts';
 
 export interface TurnRunnerOptions {
@@ -73,7 +73,8 @@ export class TurnRunner {
         reservation = reserved;
         if (payload.kind === 'json') await turn.rules.edit(payload.work);
         const countOutput: DispatchRequest['countOutput'] = (event) => reserved.countOutput(event);
-        const dispatched = await this.#options.dispatch.run({ turn, payload, client, countOutput });
+        const estimateUsage = (): TokenCounts | undefined => reserved.estimatedUsage();
+        const dispatched = await this.#options.dispatch.run({ turn, payload, client, countOutput, estimateUsage });
         attempts = dispatched.attempts;
         served = dispatched.end;
       } else served = await this.#answer(turn, client);

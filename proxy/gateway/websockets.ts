@@ -8,10 +8,9 @@ import { connectionOf } from '../clients/http/client-connection.ts';
 import { pathOf, queryOf } from '../clients/http/framing.ts';
 import { endRaw } from '../clients/http/raw-refusal.ts';
 import { type BrokenLimit, CLOSE, WebsocketConnection } from '../clients/websocket/connection.ts';
-import type { Frame } from '../clients/websocket/frame.ts';
+import type { Frame, TurnFrame } from '../clients/websocket/frame.ts';
 import { type Handshake, shakeHands } from '../clients/websocket/handshake.ts';
 import type { Heartbeat } from '../heartbeat.ts';
-import type { MemoryGuard } from '../memory-guard.ts';
 import type { Hop, HopRefusal } from '../nodes/hop-listener.ts';
 import { clientHeaders } from '../turn/headers.ts';
 import type { LiveTurn, TurnHost } from '../turn/live-turn.ts';
@@ -23,11 +22,10 @@ import { FORWARDED_SIZE, forwardedRequest, readForwarded } from './forwarded-upg
 import { FrameTurns, type FrameTurnsOptions } from './frame-turns.ts';
 import type { Generation } from './generation.ts';
 
-export interface WebsocketsOptions extends FrameTurnsOptions {
+export interface WebsocketsOptions extends Omit<FrameTurnsOptions, 'turnOf'> {
   readonly generation: () => Generation;
   readonly host: TurnHost;
   readonly heartbeat: Heartbeat;
-  readonly guard: MemoryGuard;
   readonly batches: Batches;
   readonly overload: OverloadGuard;
   /** Headers of the gateway's own on the answer to an upgrade. */
@@ -57,7 +55,8 @@ export class Websockets {
 
   constructor(options: WebsocketsOptions) {
     this.#options = options;
-    this.#turns = new FrameTurns(options);
+    const turnOf: FrameTurnsOptions['turnOf'] = (connection, mode) => this.#open.get(connection)?.turnIn(options.generation(), mode);
+    this.#turns = new FrameTurns({ ...options, turnOf });
   }
 
   get count(): number {
@@ -175,6 +174,7 @@ export class Websockets {
       batches,
       read: hop && readForwarded,
       serve: (frame, from) => this.#serve(frame, from, upgrade),
+      control: (frame, from) => this.#control(frame, from, upgrade),
       refuse: (refusal, from, frame) => this.#refuse(refusal, from, { upgrade, frame }),
       limitBroken: (limit) => this.#limitBroken(limit, upgrade),
     });
@@ -195,6 +195,12 @@ export class Websockets {
     const expires = identity?.key.expires_at;
     // A turn that its client came back for was authenticated before it was looked for.
     if (!identity || (expires !== undefined && turn.wallTime() >= expires)) connection.closeAfterTurn(CLOSE.policy, UNUSABLE_KEY);
+  }
+
+  /** A frame about the response that runs, here or at another node. */
+  #control(frame: TurnFrame, connection: WebsocketConnection, upgrade: ClientUpgrade): void {
+    if (!this.#turns.isForwarded(connection)) this.#turns.control(frame, connection);
+    else this.#turns.pass(upgrade.turnIn(this.#options.generation()) ?? upgrade.turn, frame, connection);
   }
 
   #refuse(refusal: Refusal, connection: WebsocketConnection, { upgrade, frame }: Refused): void {

@@ -26,7 +26,8 @@ function interrupt({ response_id: id }: JsonObject, turn: ControlledTurn | undef
   const failed = (code: string): Buffer =>
     eventFrame(turn, { type: 'response.interrupt.failed', response_id: id ?? null, error: errorOf(code) });
   if (!turn || typeof id !== 'string' || turn.running.responseId !== id) return failed('response_not_found');
-  const fault = faultOf(turn.faults, 'interrupt-failed');
+  const fault = faultOf(turn.faults, 'interrupt');
+  if (fault?.is === 'ignored') return undefined;
   if (fault) return failed(fault.code ?? 'interrupt_not_supported');
   turn.running.interrupt();
   return undefined;

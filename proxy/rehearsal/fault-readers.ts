@@ -48,7 +48,10 @@ export const FAULT_READERS: Readonly<Record<string, (words: WordReader) => Fault
     if (!words.take('limit')) return undefined;
     return words.take('after turn') ? { kind: 'limit-between-turns' } : { kind: 'connection-limit' };
   },
-  interrupt: (words) => (words.take('failed') ? { kind: 'interrupt-failed', ...optionalCode(words) } : undefined),
+  interrupt: (words) => {
+    if (words.take('ignored')) return { kind: 'interrupt', is: 'ignored' };
+    return words.take('failed') ? { kind: 'interrupt', is: 'failed', ...optionalCode(words) } : undefined;
+  },
   steer: (words) => {
     const is = words.match(/^(?:failed|returned|pending|waits)$/) as SteerFault['is'] | undefined;
     return is === undefined ? undefined : { kind: 'steer', is, ...optionalCode(words) };

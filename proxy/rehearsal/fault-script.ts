@@ -17,7 +17,7 @@
 // frames.   close CODE [after N events]    half open [after N events]           by default in place of an answer
 //   connection limit [after turn]    anchor lost    frame too large
 //   binary frame [N]    no preamble    status code             error frames have `status_code` in place of `status`
-//   interrupt failed [CODE]            of an interrupt of the turn
+//   interrupt failed [CODE] | ignored  of an interrupt of the turn
 //   steer failed [CODE] | returned [CODE] | pending | waits         of a steer; it ends the response at an item unless it waits
 // Only these apply to the upgrade:
 //   refuse upgrade STATUS [CODE] [retry N] [resets N]    stall upgrade [for N ms]    reset upgrade

@@ -132,9 +132,10 @@ export interface LimitBetweenTurnsFault {
   readonly kind: 'limit-between-turns';
 }
 
-/** Answers the interrupts of the turn with `response.interrupt.failed`; the turn goes on. */
-export interface InterruptFailedFault {
-  readonly kind: 'interrupt-failed';
+/** Answers the interrupts of the turn with `response.interrupt.failed`, or not at all; the turn goes on. */
+export interface InterruptFault {
+  readonly kind: 'interrupt';
+  readonly is: 'failed' | 'ignored';
   /** Default `interrupt_not_supported`. */
   readonly code?: string;
 }
@@ -209,7 +210,7 @@ export type Fault =
   | HalfOpenFault
   | ConnectionLimitFault
   | LimitBetweenTurnsFault
-  | InterruptFailedFault
+  | InterruptFault
   | SteerFault
   | StatusCodeFault
   | AnchorLostFault

@@ -19,6 +19,18 @@ export class ReplyEvent {
   dataStart = -1;
   dataEnd = -1;
 
+  /** An event of the gateway's own, as an account would send it in a frame. */
+  static of(data: JsonObject): ReplyEvent {
+    const event = new ReplyEvent();
+    event.bytes = Buffer.from(JSON.stringify(data));
+    event.end = event.bytes.length;
+    event.type = String(data.type);
+    event.hasData = true;
+    event.dataStart = 0;
+    event.dataEnd = event.bytes.length;
+    return event;
+  }
+
   /** Bytes of the event as it came. */
   get length(): number {
     return this.end - this.start;

@@ -35,7 +35,7 @@ export const NO_ATTEMPTS: Attempts = Object.freeze({ rows: [], account: null, wh
 export const clientGone = (shown: boolean): Ending => ({ outcome: { kind: 'client_gone', shown }, status: 499, code: null });
 
 /** Token counts of a turn; null is unknown, which is not zero. */
-interface Tokens {
+export interface TokenCounts {
   readonly input_tokens: number | null;
   readonly cached_input_tokens: number | null;
   readonly output_tokens: number | null;
@@ -45,8 +45,8 @@ interface Tokens {
 function tokensOf(
   { noted }: LiveTurn,
   { outcome: { kind } }: Ending,
-  estimate: () => Tokens | undefined,
-): Tokens & { readonly tokens_estimated: boolean } {
+  estimate: () => TokenCounts | undefined,
+): TokenCounts & { readonly tokens_estimated: boolean } {
   const { input_tokens = null, cached_input_tokens = null, output_tokens = null, tokens_estimated = false } = noted;
   if ((kind === 'cut' || kind === 'client_gone') && input_tokens === null && output_tokens === null) {
     const estimated = estimate();
@@ -56,7 +56,7 @@ function tokensOf(
 }
 
 /** @param estimate the usage of a turn that was dispatched and broke off; undefined where nothing is known of its body */
-export function requestRow(turn: LiveTurn, ending: Ending, attempts: Attempts, estimate: () => Tokens | undefined): RequestRow {
+export function requestRow(turn: LiveTurn, ending: Ending, attempts: Attempts, estimate: () => TokenCounts | undefined): RequestRow {
   const { noted, identity } = turn;
   const { status } = ending;
   const tokens = tokensOf(turn, ending, estimate);

@@ -6,6 +6,7 @@ import type { HeldBytes } from '../turn/held-bytes.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
 import type { ReplyEnd } from '../turn/terminal-event.ts';
 import type { Headers } from '../turn/turn.ts';
+import type { FollowingFrames } from './following-frames.ts';
 
 /** Answers with a status of 1xx before the answer itself: they are skipped, and a reply with more of them than this is malformed. */
 export const MAX_INTERIM_ANSWERS = 16;
@@ -68,6 +69,16 @@ export interface Sending {
   resume(): void;
   /** Drops the connection; the handler is not called again. */
   abort(): void;
+  /** The websocket that the reply runs on; absent over HTTP. */
+  readonly line?: ReplyLine;
+}
+
+/** The websocket that a reply runs on, for frames about the response. */
+export interface ReplyLine {
+  /** Sends a further frame. */
+  send(frame: Buffer): void;
+  /** Gives the frames that follow the end of the reply to this reader. Called at the end. */
+  followedBy(reader: FollowingFrames): void;
 }
 
 /** @template Reader how the bodies of this carrier's replies can be read */

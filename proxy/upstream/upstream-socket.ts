@@ -8,8 +8,8 @@ import type { LivePin } from '../turn/continuation.ts';
 import type { CarrierFailure } from '../turn/failure.ts';
 import { TooMuchHeld } from '../turn/held-bytes.ts';
 import type { Headers, ModeDecision } from '../turn/turn.ts';
-import type { EventReader } from './carrier.ts';
 import { connectionFailure } from './connection-failure.ts';
+import type { SocketUser } from './socket-user.ts';
 
 export interface UpstreamSocketOptions {
   /** Absolute, http or https. */
@@ -22,19 +22,6 @@ export interface UpstreamSocketOptions {
   readonly maxFrameBytes: number;
   readonly heartbeat: Heartbeat;
   readonly batches: Batches;
-}
-
-/** The user of the socket: one turn at a time. */
-export interface SocketUser {
-  /** The bytes of a frame that has not arrived whole count here. */
-  readonly memory: EventReader['memory'];
-  /** The account accepted the upgrade. */
-  opened(): void;
-  /** The account answered the upgrade with a status. The response is read by the user, or destroyed. */
-  refused(response: IncomingMessage): void;
-  frame(bytes: Buffer): void;
-  /** The connection ended, at whichever side. */
-  ended(failure: CarrierFailure): void;
 }
 
 export type EffectiveMode = ModeDecision['effective'] | undefined;
@@ -134,6 +121,10 @@ export class UpstreamSocket {
   hasResponse(id: string, mode?: EffectiveMode): boolean {
     const response = this.#responses.findLast((one) => one.id === id);
     return response !== undefined && (mode === undefined || response.mode === mode);
+  }
+
+  get user(): SocketUser | undefined {
+    return this.#user;
   }
 
   use(user: SocketUser): void {

@@ -4,11 +4,13 @@ import type { Batches } from '../batch.ts';
 import type { Heartbeat } from '../heartbeat.ts';
 import type { CarrierFailure } from '../turn/failure.ts';
 import { ReplyEvent } from '../turn/reply-event.ts';
-import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending } from './carrier.ts';
+import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, ReplyLine, Sending } from './carrier.ts';
+import { FollowingFrames } from './following-frames.ts';
 import { Timed, type Waits, waitsOf } from './idle-timeouts.ts';
 import type { SocketSlot } from './socket-slot.ts';
+import type { SocketUser } from './socket-user.ts';
 import { TypePeek } from './type-peek.ts';
-import { joined, type SocketUser, UpstreamSocket } from './upstream-socket.ts';
+import { joined, UpstreamSocket } from './upstream-socket.ts';
 
 export interface WebsocketCarrierOptions {
   readonly account: string;
@@ -48,7 +50,10 @@ export class WebsocketCarrier {
     return live !== undefined && this.#sockets.has(live);
   }
 
-  /** @param request its body is the frame; its headers are those of the upgrade, should a connection have to be opened */
+  /**
+   * The frame of a further response that a steer has begun is not sent: the account has it.
+   * @param request its body is the frame; its headers are those of the upgrade, should a connection have to be opened
+   */
   send(request: CarrierRequest, limits: FrameLimits, slot: SocketSlot, handler: ReplyHandler<EventReader | ByteReader>): Sending {
     const live = slot.at(this.#options.account);
     const socket = live && this.#sockets.has(live) ? live : this.#open(request, limits.maxFrameBytes, slot);
@@ -82,7 +87,7 @@ export class WebsocketCarrier {
 }
 
 /** One turn on a socket: its frame, then the reply's frames up to the terminal one. */
-class Exchange extends Timed implements Sending, SocketUser {
+class Exchange extends Timed implements Sending, ReplyLine, SocketUser {
   readonly memory: EventReader['memory'];
   readonly #socket: UpstreamSocket;
   readonly #frame: Buffer;
@@ -95,6 +100,7 @@ class Exchange extends Timed implements Sending, SocketUser {
   #reader: EventReader | ByteReader | undefined;
   #paused = false;
   #over = false;
+  #following: FollowingFrames | undefined;
 
   constructor(
     socket: UpstreamSocket,
@@ -108,8 +114,22 @@ class Exchange extends Timed implements Sending, SocketUser {
     this.#frame = frame;
     this.#handler = handler;
     this.#waits = waits;
+    const { user } = socket;
     socket.use(this);
-    if (socket.isOpen) this.opened();
+    if (user instanceof FollowingFrames) this.#continue(user);
+    else if (socket.isOpen) this.opened();
+  }
+
+  get line(): ReplyLine {
+    return this;
+  }
+
+  send(frame: Buffer): void {
+    if (!this.#over) this.#socket.send(frame);
+  }
+
+  followedBy(reader: FollowingFrames): void {
+    this.#following = reader;
   }
 
   opened(): void {
@@ -192,6 +212,17 @@ class Exchange extends Timed implements Sending, SocketUser {
     else this.#fail(this.#reader ? 'idle' : 'first_byte');
   }
 
+  /** The response has begun: its first frames came before this turn. */
+  #continue(before: FollowingFrames): void {
+    this.#waits.head.watch(this);
+    const frames = before.take();
+    // The attempt first gets the hold on its reply.
+    queueMicrotask(() => {
+      for (const bytes of frames) this.#socket.user?.frame(bytes);
+      if (!this.#paused) this.#socket.resume();
+    });
+  }
+
   #readerOf(): EventReader {
     if (!this.#reader) {
       this.endWait();
@@ -214,7 +245,10 @@ class Exchange extends Timed implements Sending, SocketUser {
     this.endWait();
     // A paused socket would not see its end.
     if (this.#paused) this.#socket.resume();
-    this.#socket.leave();
+    if (this.#following) {
+      this.#following.on(this.#socket);
+      this.#socket.use(this.#following);
+    } else this.#socket.leave();
     return true;
   }
 }

@@ -6,6 +6,7 @@ import { frameDataOf, Refusal } from '../../turn/refusal.ts';
 import type { Body } from '../../turn/turn.ts';
 import type { SocketSlot } from '../../upstream/socket-slot.ts';
 import type { WebsocketConnection } from './connection.ts';
+import { TurnControls } from './controls/turn-controls.ts';
 import { errorFrame } from './error-frame.ts';
 import type { Frame } from './frame.ts';
 import { FrameSink } from './frame-sink.ts';
@@ -17,6 +18,7 @@ import { TurnOutput } from './turn-output.ts';
 export class FrameClient implements TurnClient {
   readonly streams = true;
   readonly upstreamSocket: SocketSlot;
+  readonly controls = new TurnControls((event) => this.#insert(event));
   protected readonly output: TurnOutput;
   readonly #turn: LiveTurn;
   /** Released once it was read, because the turn lasts longer. */
@@ -27,6 +29,9 @@ export class FrameClient implements TurnClient {
   #unwatch: () => void = () => undefined;
   #gone = false;
   #bodyBytes = 0;
+  /** The members of the frame that a further response inherits; undefined before it was read. */
+  #settings: Body | undefined;
+  #sink: FrameSink | undefined;
   readonly #left = new Set<() => void>();
 
   /** @param log of a turn that its client may come back for */
@@ -37,6 +42,20 @@ export class FrameClient implements TurnClient {
     this.#frame = frame;
     this.#lane = turn.surface.numbersEvents && !(frame instanceof Refusal) ? laneOf(frame.json) : undefined;
     this.connect(connection);
+  }
+
+  get turn(): LiveTurn {
+    return this.#turn;
+  }
+
+  /** The members of its frame that a further response of a steer inherits. */
+  get settings(): Body {
+    return { ...this.#settings };
+  }
+
+  /** Whether it is the client of this connection. */
+  isAt(connection: WebsocketConnection): boolean {
+    return this.#connection === connection;
   }
 
   get bodyBytes(): number {
@@ -58,6 +77,8 @@ export class FrameClient implements TurnClient {
     if (!frame || frame instanceof Refusal) throw frame ?? new Error('the frame was read before');
     const { type: _, ...body } = frame.json;
     this.#bodyBytes = frame.bytes;
+    const { input: __, previous_response_id: ___, ...settings } = frame.json;
+    this.#settings = settings;
     return this.#turn.surface.numbersEvents ? withoutLane(body) : body;
   }
 
@@ -74,7 +95,8 @@ export class FrameClient implements TurnClient {
   }
 
   sink(): Sink {
-    return this.#turn.surface.numbersEvents ? new PublicFrameSink(this.output, this.#lane) : new FrameSink(this.output);
+    this.#sink = this.#turn.surface.numbersEvents ? new PublicFrameSink(this.output, this.#lane) : new FrameSink(this.output);
+    return this.#sink;
   }
 
   /** A whole answer of an account: its refusal, or a response that it did not stream. */
@@ -108,6 +130,7 @@ export class FrameClient implements TurnClient {
 
   /** The turn's row is written: the connection, which may last for hours, keeps nothing of the turn. */
   ended(): void {
+    this.#settings = undefined;
     this.disconnect();
   }
 
@@ -138,6 +161,16 @@ export class FrameClient implements TurnClient {
     const left = [...this.#left];
     this.#left.clear();
     for (const each of left) each();
+  }
+
+  /** Sends an event of the gateway's own: after those of the reply so far, or alone where none of them was sent. */
+  #insert(event: JsonObject): void {
+    if (!this.#sink || !this.shown) {
+      this.#connection?.send([JSON.stringify(inLane(event, this.#lane))]);
+      return;
+    }
+    this.#sink.event({ type: String(event.type), data: event });
+    this.#sink.flush();
   }
 
   #send(data: JsonObject): void {

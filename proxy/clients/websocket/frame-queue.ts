@@ -1,6 +1,7 @@
 // The turns of one client websocket in the order of its frames: one at a time, unless another node runs them (Q28).
 import { Refusal } from '../../turn/refusal.ts';
-import { beginsAsTurn, type Frame, parseFrame } from './frame.ts';
+import { useOf } from './controls/control-frame.ts';
+import { beginsAsTurn, type Frame, parseFrame, type TurnFrame } from './frame.ts';
 import { type FrameMemory, WaitingFrames } from './waiting-frames.ts';
 
 /** The functions that handle the frames of a connection. */
@@ -9,6 +10,8 @@ export interface FrameHandlers<Connection> extends FrameMemory {
   readonly read?: ((data: Buffer, connection: Connection) => Frame | undefined) | undefined;
   /** Runs the turn of a frame. Never rejects. */
   readonly serve: (frame: Frame, connection: Connection) => Promise<void>;
+  /** Takes a frame about the response that runs. It never waits. */
+  readonly control: (frame: TurnFrame, connection: Connection) => void;
   /** Answers a frame that gets no turn. */
   readonly refuse: (refusal: Refusal, connection: Connection, frame: Frame | undefined) => void;
 }
@@ -58,12 +61,15 @@ export class FrameQueue<Connection extends { readonly isOpen: boolean }> {
     this.#waiting.clear();
   }
 
-  /** Undefined for a frame of another type: it is ignored. */
+  /** Undefined for a frame that is no turn: it is about the running response, or it is ignored. */
   #turnIn(data: Buffer): Frame | undefined {
-    const { counters, read } = this.#handlers;
+    const { control, counters, read } = this.#handlers;
     const frame = read ? read(data, this.#connection) : parseFrame(data);
-    if (!frame || frame instanceof Refusal || frame.json.type === 'response.create') return frame;
-    counters.add('websocket_frames_ignored');
+    if (!frame || frame instanceof Refusal) return frame;
+    const use = useOf(frame.json);
+    if (use === 'turn') return frame;
+    if (use === 'control') control(frame, this.#connection);
+    else counters.add(use === 'unused' ? 'websocket_frames_unused' : 'websocket_frames_ignored');
     return undefined;
   }
 

@@ -4,8 +4,16 @@ import type { Body, ModeDecision } from '../../turn/turn.ts';
 import { has } from '../../upstream/type-peek.ts';
 import { parseBody } from '../http/json-body.ts';
 
+/** A frame that is a JSON object, and its size. */
+export interface TurnFrame {
+  readonly json: Body;
+  readonly bytes: number;
+  /** As captured at another node. */
+  readonly mode?: ModeDecision;
+}
+
 /** A `response.create` frame; a refusal where its bytes are not a JSON object. */
-export type Frame = { readonly json: Body; readonly bytes: number; readonly mode?: ModeDecision } | Refusal;
+export type Frame = TurnFrame | Refusal;
 
 /** How most clients begin a frame. */
 const TURN_HEAD = '{"type":"response.create"';

@@ -3,7 +3,7 @@ import { type CarrierFailure, carrierFailure, inBandFailure } from '../../turn/f
 import { type HeldBytes, TooMuchHeld } from '../../turn/held-bytes.ts';
 import type { JsonObject } from '../../turn/json.ts';
 import { Refusal, refusalOf } from '../../turn/refusal.ts';
-import type { ReplyEvent } from '../../turn/reply-event.ts';
+import { ReplyEvent } from '../../turn/reply-event.ts';
 import { endOf, isCancellation, type ReplyEnd } from '../../turn/terminal-event.ts';
 import type { Head, OutcomeKind } from '../../turn/turn.ts';
 import type { ByteReader, EventReader } from '../../upstream/carrier.ts';
@@ -15,6 +15,7 @@ import { HeldHead } from './hold.ts';
 import { OutputFlow } from './output-flow.ts';
 import { readEvent } from './read-event.ts';
 import { type CloseReply, eventsEnding, type ReplyContext, type Verdict } from './reply-context.ts';
+import type { EndWith, ResponseControl } from './response-control.ts';
 
 /**
  * It is over when its carrier says so, with the terminal event or the account's connection; when its client leaves; or by an error while it
@@ -32,9 +33,12 @@ export class EventReply implements EventReader {
   #end: ReplyEnd | undefined;
   readonly #relay: EventRelay;
   readonly #flow: OutputFlow;
+  /** Undefined for a client that sends no frames about its reply. */
+  readonly #control: ResponseControl | undefined;
   #cancelTimer: () => void = () => undefined;
 
-  constructor(head: Head, sink: Sink, context: ReplyContext) {
+  /** @param control made for a client that sends frames about its reply */
+  constructor(head: Head, sink: Sink, context: ReplyContext, control?: (endWith: EndWith) => ResponseControl) {
     const { turn } = context;
     this.#context = context;
     this.#head = head;
@@ -43,6 +47,7 @@ export class EventReply implements EventReader {
     this.#held = new HeldHead(turn.held);
     this.#relay = new EventRelay(sink, context, (end) => this.#ends(end));
     this.#flow = new OutputFlow(sink, { sending: context.sending, guarded: (work) => this.#guarded(work) });
+    this.#control = control?.((events) => this.#endWith(events));
     // The object itself, not a function that asks it: with a function V8's minor collections keep every turn and take ten times as long.
     if (turn.client === 'websocket') head.held = this.#held;
     // A client that gets one answer waits for all of it: until then an account's refusal can go to another one.
@@ -115,6 +120,7 @@ export class EventReply implements EventReader {
       this.#cancelled(event, data);
       return;
     }
+    if (this.#control?.takes(event, data)) return;
     const end = endOf(event.type);
     if (this.#state === 'held') {
       if (end === undefined && (this.#sink.drops.has(event.type) || this.#held.hold(event, data))) return;
@@ -158,6 +164,15 @@ export class EventReply implements EventReader {
     // On the other surfaces the reply ends with an error of the gateway, which replaces this event.
     if (turn.surface.brokenReply === 'cut') this.#relay.event(event, data);
     this.#finish('cut', 'close', failure);
+  }
+
+  #endWith(events: readonly JsonObject[]): void {
+    this.#guarded(() => {
+      this.#context.sending().abort();
+      if (this.#state === 'held') this.#commit();
+      for (const data of events) this.#relay.event(ReplyEvent.of(data), data);
+      this.#finish(this.#end ?? 'cut', 'close');
+    });
   }
 
   #holdExpired(): void {

@@ -1,7 +1,9 @@
 // How the reply of an account is read, chosen by its head: as events, collected, whole, or piped through.
 import { carrierFailure, type Failure, statusFailure } from '../../turn/failure.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
+import type { AccountConfig } from '../../turn/settings.ts';
 import type { Head, Headers } from '../../turn/turn.ts';
+import type { TokenCounts } from '../../turn/turn-result.ts';
 import type { SocketSlot } from '../../upstream/socket-slot.ts';
 import type { Client } from '../client.ts';
 import { isChecked } from './checked-answer.ts';
@@ -9,6 +11,7 @@ import { CollectedReply } from './collected-reply.ts';
 import { EventReply } from './event-reply.ts';
 import { PipedReply } from './piped-reply.ts';
 import { headerOptions, type ReplyContext } from './reply-context.ts';
+import { type EndWith, ResponseControl } from './response-control.ts';
 import { WholeReply } from './whole-reply.ts';
 
 export type Reply = EventReply | CollectedReply | WholeReply | PipedReply;
@@ -18,6 +21,9 @@ export interface ReplyPath {
   readonly client: Client;
   /** Where the request was sent as a frame: the websocket of its client's connection. */
   readonly slot: SocketSlot | undefined;
+  readonly account: AccountConfig;
+  /** The usage of the reply so far, where the account states none (Q18). */
+  readonly estimateUsage: () => TokenCounts | undefined;
   /** Headers of the gateway's own on the answer. */
   readonly ownHeaders: Readonly<Record<string, string>>;
 }
@@ -34,8 +40,16 @@ export const turnReply: ReplyByHead<EventReply | CollectedReply | WholeReply> = 
   if (!streams) return wholeReply(status, headers, path, context);
   const head = headOf(status, headers, path, context.turn);
   if (!isEventStream(headers)) delete head.headers['content-type'];
-  return isChecked(context.turn) ? new CollectedReply({ head, client, context }) : new EventReply(head, client.sink(), context);
+  return isChecked(context.turn)
+    ? new CollectedReply({ head, client, context })
+    : new EventReply(head, client.sink(), context, controlOf(path, context));
 };
+
+/** Undefined for a client that sends no frames about its reply. */
+function controlOf({ client, account, estimateUsage }: ReplyPath, { turn, sending }: ReplyContext) {
+  const { controls } = client;
+  return controls && ((endWith: EndWith) => new ResponseControl({ controls, account, turn, sending, estimateUsage, endWith }));
+}
 
 /** The reply to a body that was passed on unread, where rules check the answer. */
 export const wholeReply: ReplyByHead<WholeReply> = (status, headers, path, context) => {

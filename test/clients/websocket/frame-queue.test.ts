@@ -1,7 +1,7 @@
 // The turns of one websocket in the order of its frames: one at a time, until another node runs them (Q28).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Frame } from '../../../proxy/clients/websocket/frame.ts';
+import type { Frame, TurnFrame } from '../../../proxy/clients/websocket/frame.ts';
 import { FrameQueue } from '../../../proxy/clients/websocket/frame-queue.ts';
 import { MemoryGuard } from '../../../proxy/memory-guard.ts';
 import { Counters } from '../../../proxy/metrics.ts';
@@ -19,6 +19,7 @@ function world() {
   const guard = new MemoryGuard();
   const served: unknown[] = [];
   const refused: unknown[] = [];
+  const controls: unknown[] = [];
   const running: (() => void)[] = [];
   let ends = 0;
   const handlers = {
@@ -29,6 +30,7 @@ function world() {
       served.push(nameOf(one));
       return new Promise<void>((resolve) => running.push(resolve));
     },
+    control: ({ json }: TurnFrame): void => void controls.push(json.type),
     refuse: ({ code }: Refusal, _connection: unknown, one: Frame | undefined): void => void refused.push([code, nameOf(one)]),
   };
   const queue = new FrameQueue(connection, handlers, () => {
@@ -41,6 +43,7 @@ function world() {
     queue,
     served,
     refused,
+    controls,
     ends: () => ends,
     /** Ends the turn that began first. */
     end: async (): Promise<void> => {
@@ -70,6 +73,17 @@ test('a frame that is not a turn is ignored, and takes no place in the queue', a
   queue.take(Buffer.from('no JSON'));
   await end();
   assert.deepEqual(served, ['first', 'invalid_request']);
+});
+
+test('[RB29] [RB31] a frame about the running response never waits; a known word of no use is counted by itself', async () => {
+  const { queue, served, controls, counters, end } = world();
+  queue.take(frame('first'));
+  queue.take(frame('second'));
+  for (const type of ['response.interrupt', 'response.steer', 'response.processed']) queue.take(Buffer.from(JSON.stringify({ type })));
+  assert.deepEqual([served, controls], [['first'], ['response.interrupt', 'response.steer']]);
+  assert.deepEqual([counters.values.websocket_frames_unused, counters.values.websocket_frames_ignored], [1, 0]);
+  await end();
+  assert.deepEqual(served, ['first', 'second']);
 });
 
 test('the ninth frame that waits is refused', () => {

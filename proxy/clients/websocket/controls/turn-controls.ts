@@ -1,0 +1,92 @@
+// The frames of a client about the response of its running turn: sent to the account that runs it, and each answered once (RB29, RB31).
+import type { LiveReply, ReplyControls } from '../../../dispatch/client.ts';
+import type { Json, JsonObject } from '../../../turn/json.ts';
+import type { AccountConfig } from '../../../turn/settings.ts';
+import type { Body } from '../../../turn/turn.ts';
+import { FollowingFrames } from '../../../upstream/following-frames.ts';
+import { interruptFailed } from './control-frame.ts';
+import { type Steer, Steers } from './steers.ts';
+
+export class TurnControls implements ReplyControls {
+  /** Sends an event to the client, after those of the reply so far. */
+  readonly show: (event: JsonObject) => void;
+  readonly #steers = new Steers();
+  #reply: LiveReply | undefined;
+  /** The ids of responses whose interrupt the account has not answered. */
+  #interrupts: Json[] = [];
+  #following: FollowingFrames | undefined;
+
+  constructor(show: (event: JsonObject) => void) {
+    this.show = show;
+  }
+
+  /** Whether this response runs. */
+  runs(responseId: string): boolean {
+    return this.#reply?.responseId === responseId;
+  }
+
+  /** The account that runs the response, where frames can be sent to it. */
+  get account(): AccountConfig | undefined {
+    return this.#reply?.send && this.#reply.account;
+  }
+
+  get steers(): number {
+    return this.#steers.count;
+  }
+
+  /** Interrupts the response that runs, at its account or in place of it. */
+  interrupt(responseId: string, frame: JsonObject): void {
+    const send = this.#reply?.send;
+    if (!send) {
+      this.#reply?.interrupt();
+      return;
+    }
+    this.#interrupts.push(responseId);
+    send(Buffer.from(JSON.stringify(frame)));
+  }
+
+  /** @param frame as the account gets it */
+  steer(steer: Steer, frame: JsonObject): void {
+    this.#steers.add(steer);
+    this.#reply?.send?.(Buffer.from(JSON.stringify(frame)));
+  }
+
+  began(reply: LiveReply): void {
+    this.#reply = reply;
+  }
+
+  answered(event: JsonObject): boolean {
+    if (String(event.type).startsWith('response.steer.')) return this.#steers.read(event);
+    const at = this.#interrupts.indexOf(event.response_id ?? null);
+    return at !== -1 && this.#interrupts.splice(at, 1).length > 0;
+  }
+
+  responseEnded(): FollowingFrames | undefined {
+    if (this.#steers.count === 0) return undefined;
+    this.#following = new FollowingFrames({
+      answered: (event) => {
+        if (this.#steers.read(event)) this.show(event);
+        return this.#steers.count === 0;
+      },
+    });
+    return this.#following;
+  }
+
+  /** Answers the interrupts that the response has overtaken. @returns the reader of the frames that follow a steered response */
+  ended(): FollowingFrames | undefined {
+    this.#reply = undefined;
+    for (const id of this.#interrupts.splice(0)) this.show(interruptFailed(id, { code: 'response_not_found' }));
+    if (!this.#following) this.returnSteers();
+    return this.#following;
+  }
+
+  /** The steers that a further response has used. */
+  takeSteers(): readonly Body[] {
+    return this.#steers.take();
+  }
+
+  /** No further response comes. */
+  returnSteers(): void {
+    for (const event of this.#steers.fail()) this.show(event);
+  }
+}

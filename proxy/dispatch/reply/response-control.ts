@@ -1,0 +1,122 @@
+// The response of a reply under the frames of its client: its id, the answers to those frames, and the end of an interrupted one (RB29, RB31).
+import { responseIdIn } from '../../sessions/response-id.ts';
+import { isObject, type Json, type JsonObject } from '../../turn/json.ts';
+import type { ReplyEvent } from '../../turn/reply-event.ts';
+import type { AccountConfig } from '../../turn/settings.ts';
+import { endOf } from '../../turn/terminal-event.ts';
+import type { TokenCounts } from '../../turn/turn-result.ts';
+import type { LiveReply, ReplyControls } from '../client.ts';
+import type { ReplyContext } from './reply-context.ts';
+
+/** Ends the reply with these events in place of its account. The last of them is a terminal one. */
+export type EndWith = (events: readonly JsonObject[]) => void;
+
+export interface ResponseControlOptions extends Pick<ReplyContext, 'turn' | 'sending'> {
+  readonly controls: ReplyControls;
+  readonly account: AccountConfig;
+  /** The usage of the reply so far, where the account states none (Q18). */
+  readonly estimateUsage: () => TokenCounts | undefined;
+  readonly endWith: EndWith;
+}
+
+/** The events that are read here; all others pass without a look. */
+const READ: ReadonlySet<string> = new Set([
+  'response.created',
+  'response.output_item.added',
+  'response.output_item.done',
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+  'error',
+  'response.interrupt.accepted',
+  'response.interrupt.failed',
+  'response.steer.accepted',
+  'response.steer.pending',
+  'response.steer.failed',
+]);
+
+const isAnswer = (type: string): boolean => type.startsWith('response.interrupt.') || type.startsWith('response.steer.');
+
+export class ResponseControl implements LiveReply {
+  readonly #options: ResponseControlOptions;
+  #responseId: string | undefined;
+  /** Over HTTP: the response as it was created, its open items by their index, and its last event. */
+  #created: JsonObject = {};
+  readonly #items = new Map<Json, Json>();
+  #last: ReplyEvent | undefined;
+
+  constructor(options: ResponseControlOptions) {
+    this.#options = options;
+    options.controls.began(this);
+  }
+
+  get responseId(): string | undefined {
+    return this.#responseId;
+  }
+
+  get account(): AccountConfig {
+    return this.#options.account;
+  }
+
+  get send(): LiveReply['send'] {
+    const { line } = this.#options.sending();
+    return line && ((frame) => line.send(frame));
+  }
+
+  /** @param data where it has been parsed. @returns whether the client does not get the event */
+  takes(event: ReplyEvent, data: JsonObject | undefined): boolean {
+    const { line } = this.#options.sending();
+    if (!line) this.#last = event.copy(this.#last);
+    if (!READ.has(event.type)) return false;
+    if (isAnswer(event.type)) {
+      const answer = data ?? this.#options.turn.held.json(event);
+      return !answer || !this.#options.controls.answered(answer);
+    }
+    const end = endOf(event.type);
+    if (end !== undefined) {
+      this.#responseId = undefined;
+      // The websocket of a failed reply is not used again.
+      const following = end === 'failed' ? undefined : this.#options.controls.responseEnded();
+      if (following) line?.followedBy(following);
+    } else if (line) {
+      if (event.type === 'response.created') this.#responseId = responseIdIn(event) ?? idIn(event.json());
+    } else this.#follow(event.type, data ?? event.json() ?? {});
+    return false;
+  }
+
+  interrupt(): void {
+    const id = this.#responseId ?? null;
+    this.#responseId = undefined;
+    const last = this.#last?.json()?.sequence_number;
+    let number = typeof last === 'number' ? last + 1 : 0;
+    const event = (type: string, members: JsonObject): JsonObject => ({ type, response_id: id, ...members, sequence_number: number++ });
+    const accepted = event('response.interrupt.accepted', {});
+    const items = [...this.#items].map(([output_index, item_id]) => event('response.output_item.interrupted', { item_id, output_index }));
+    const incomplete_details = { reason: 'interrupted' };
+    const response = { ...this.#created, status: 'incomplete', incomplete_details, output: [], usage: this.#usage() };
+    this.#options.endWith([accepted, ...items, { type: 'response.incomplete', sequence_number: number, response }]);
+  }
+
+  /** Over HTTP: keeps what the end of an interrupted response repeats. */
+  #follow(type: string, data: JsonObject): void {
+    const { output_index: index = null, item, response } = data;
+    if (type === 'response.created') {
+      if (isObject(response)) this.#created = response;
+      this.#responseId = idIn(data);
+    } else if (type === 'response.output_item.added') this.#items.set(index, isObject(item) ? (item.id ?? null) : null);
+    else this.#items.delete(index);
+  }
+
+  /** The account states none for a response that was aborted (Q18). */
+  #usage(): JsonObject | null {
+    const { input_tokens, output_tokens } = this.#options.estimateUsage() ?? {};
+    if (typeof input_tokens !== 'number' || typeof output_tokens !== 'number') return null;
+    this.#options.turn.note('tokens_estimated', true);
+    return { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens };
+  }
+}
+
+function idIn(created: JsonObject | undefined): string | undefined {
+  const response = created?.response;
+  return isObject(response) && typeof response.id === 'string' ? response.id : undefined;
+}
