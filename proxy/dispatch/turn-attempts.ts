@@ -7,7 +7,7 @@ import type { Slot } from '../admission/admission.ts';
 import type { LiveSocket } from '../sessions/continuity.ts';
 import type { Continuation } from '../turn/continuation.ts';
 import type { Failure } from '../turn/failure.ts';
-import { Refusal, refusalOf } from '../turn/refusal.ts';
+import { noEligibleAccount, Refusal, refusalOf } from '../turn/refusal.ts';
 import { clientGone } from '../turn/turn-result.ts';
 import type { WebsocketSupport } from '../upstream/websocket-support.ts';
 import type { Attempted } from './attempt.ts';
@@ -95,7 +95,7 @@ export class TurnAttempts {
     return { attempts: { rows: log.rows, account: account?.label ?? null, why: this.#why }, end };
   }
 
-  /** @throws Refusal where the response that the turn continues is gone */
+  /** @throws Refusal where the response that the turn continues is gone, or its model has no routable source */
   #begin(continuation: Continuation): void {
     const { turn, client } = this.#request;
     const { selection, counters } = this.#services;
@@ -105,9 +105,10 @@ export class TurnAttempts {
     progress.demand = demandOf({ turn, continuation, slot: this.#slot, onGone });
     progress.budget.turn(turn.now());
     counters.add('turns');
-    if (!progress.socket?.anchorIsGone) return;
+    const isUnroutable = turn.model?.routable === false;
+    if (!isUnroutable && !progress.socket?.anchorIsGone) return;
     selection.candidates.requirePinned(progress.demand);
-    throw anchorNotFound();
+    throw isUnroutable ? noEligibleAccount(turn.recoversIn()) : anchorNotFound();
   }
 
   /** `end` only after an attempt: the client then gets that attempt's failure. @throws Refusal before the first attempt */

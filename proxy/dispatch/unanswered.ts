@@ -22,12 +22,15 @@ export function unanswered(progress: TurnProgress, known: Confidential, { steps,
   const param = safeParam(last.error.param);
   if (param !== null) turn.note('upstream_error_param', param);
   noteErrorClass(turn, last);
+  // The turn that finds out that its account has to log in gets the answer of all later ones (F8.2).
+  const restart = last.cause === 'credential' ? selection.candidates.restart(demand) : undefined;
   const own = steps.endsConversation(progress, last) ? anchorNotFound() : socket?.refusal(last);
-  if (own) return { kind: 'refused', refusal: own };
+  if (own && !restart) return { kind: 'refused', refusal: own };
   // The quota's reset of all accounts, not that of the last one.
   const exhausted = isQuotaOfAll(progress, last) ? selection.candidates.refusal(turn.pool, demand.scope) : undefined;
   if (exhausted?.code === 'usage_limit_reached') return { kind: 'refused', refusal: exhausted };
   const answer = clientError(failures, turn, known);
+  if (restart) return { kind: 'refused', refusal: restart };
   return answer instanceof Refusal ? { kind: 'refused', refusal: answer } : { kind: 'relayed', answer };
 }
 

@@ -165,6 +165,10 @@ export function plainRefusal(code: ErrorCode): Refusal {
   return made;
 }
 
+/** For a model without a routable source. @param retryAfterMs until the first of its cooldowns ends, where that is known */
+export const noEligibleAccount = (retryAfterMs: number | undefined): Refusal =>
+  retryAfterMs === undefined ? plainRefusal('no_eligible_account') : new Refusal('no_eligible_account', { retryAfterMs });
+
 /** A request on a websocket row that cannot become a websocket: native clients then continue over HTTP at once. */
 export const upgradeRequired = (): Refusal =>
   new Refusal('websocket_upgrade_required', { headers: { connection: 'Upgrade', upgrade: 'websocket' } });
@@ -198,8 +202,14 @@ export function refusalOf(thrown: unknown): Refusal {
   return thrown instanceof Refusal ? thrown : new Refusal('server_error');
 }
 
+/** The headers of a refusal that a client acts on: a frame has no other place for them than a member (RB27). */
+const isAdvice = (name: string): boolean => name.endsWith('-recovery');
+
 /** The data of an error frame. The `status` is never missing: a client hangs without it. */
-export const frameDataOf = ({ status, error }: Refusal): JsonObject => ({ type: 'error', status, error: { ...error } });
+export function frameDataOf({ status, error, headers }: Refusal): JsonObject {
+  const advice = Object.entries(headers).filter(([name]) => isAdvice(name));
+  return { type: 'error', status, error: { ...error }, ...(advice.length > 0 ? { headers: Object.fromEntries(advice) } : {}) };
+}
 
 /** The data of a public SSE error event; `sequence` continues the stream's numbers. */
 export function errorEvent(error: ErrorBody, sequence: number): JsonObject {

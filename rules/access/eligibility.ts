@@ -1,5 +1,5 @@
 // A model without a routable source is refused before anything is reserved or sent (SM5, UA1).
-import { plainRefusal, Refusal } from '../../proxy/turn/refusal.ts';
+import { noEligibleAccount } from '../../proxy/turn/refusal.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import { NATIVE_IMAGES, RESPONSES_WORK } from '../route-groups.ts';
 
@@ -7,11 +7,12 @@ import { NATIVE_IMAGES, RESPONSES_WORK } from '../route-groups.ts';
 export const eligibility = rule({
   name: 'eligibility',
   routes: [...RESPONSES_WORK, ...NATIVE_IMAGES],
-  request(_work, turn) {
+  request({ body }, turn) {
     // Only selection decides about an image request that no model of the catalog hosts.
     if (!turn.model || turn.model.routable) return;
-    const retryAfterMs = turn.recoversIn();
-    throw retryAfterMs === undefined ? plainRefusal('no_eligible_account') : new Refusal('no_eligible_account', { retryAfterMs });
+    // Dispatch knows the account of a response or a file: one that must log in again asks for a restart, any other gets this refusal (F8.2).
+    if (turn.fileOwner !== undefined || typeof body.previous_response_id === 'string') return;
+    throw noEligibleAccount(turn.recoversIn());
   },
   explain: ({ live }) => live && (live.mode ? 'passes: a source is routable' : 'refuses: 503 no_eligible_account'),
 });

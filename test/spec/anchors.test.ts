@@ -75,7 +75,7 @@ for (const path of [PUBLIC, NATIVE]) {
       const inside = path === PUBLIC ? [502, 'upstream_error'] : [200, undefined];
       for (const [script, expected] of [
         ['refuse 503', path === PUBLIC ? [502, 'upstream_error'] : [503, 'server_is_overloaded']],
-        ['refuse 401', [502, 'upstream_error']],
+        ['refuse 401', [400, 'continuation_requires_restart']],
         ['refuse inside', inside],
         ['cut before headers', [502, 'upstream_error']],
       ] as const) {

@@ -35,6 +35,8 @@ export interface Standing {
 
 const NONE: Tried = new Set();
 
+const FILES_GONE = 'The account that has the files of this request is not available. Upload the files again, and resend the full context.';
+
 const EXHAUSTED: ReadonlySet<Availability> = new Set<Availability>(['out_of_quota', 'reserved']);
 
 export class CandidateAccounts {
@@ -70,10 +72,17 @@ export class CandidateAccounts {
   }
 
   /** @throws Refusal `continuation_requires_restart` where the account of the hard pin left the Pool or must log in again (F8.2) */
-  requirePinned({ hard, turn, scope }: Demand): void {
-    if (hard === undefined) return;
+  requirePinned(demand: Demand): void {
+    const restart = this.restart(demand);
+    if (restart) throw restart;
+  }
+
+  /** The refusal of a turn whose hard pin cannot be kept; undefined for a turn without one, and where its account can still be asked. */
+  restart({ hard, turn, scope }: Demand): Refusal | undefined {
+    if (hard === undefined) return undefined;
     const known = this.loads.get(hard) !== undefined && this.#options.sources.serves(turn.pool, scope, hard);
-    if (!known || this.#options.health.availability(hard, scope) === 'reauth_required') throw restartRequired(turn.wire.agent);
+    if (known && this.#options.health.availability(hard, scope) !== 'reauth_required') return undefined;
+    return restartRequired(turn.wire.agent, turn.fileOwner === hard ? FILES_GONE : undefined);
   }
 
   availabilityAt(account: string, { turn, scope }: Demand, tried: Tried): Exclude<Left, 'over_bound'> {

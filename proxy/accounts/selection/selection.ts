@@ -2,7 +2,7 @@
 import type { Admission } from '../../admission/admission.ts';
 import { WaitQueue } from '../../admission/wait-queue.ts';
 import type { Counters } from '../../metrics.ts';
-import { Refusal, restartRequired } from '../../turn/refusal.ts';
+import { Refusal } from '../../turn/refusal.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
 import type { AccountLoad, AccountLoads } from './account-load.ts';
@@ -23,8 +23,6 @@ export interface SelectionOptions extends CandidateAccountsOptions {
 
 /** A turn that leaves its affinity for load does not change it. */
 const LOAD: ReadonlySet<Left | undefined> = new Set<Left>(['over_bound', 'at_max_concurrent']);
-
-const FILES_GONE = 'The account that has the files of this request is not available. Upload the files again, and resend the full context.';
 
 export class Selection {
   readonly candidates: CandidateAccounts;
@@ -125,12 +123,10 @@ export class Selection {
       throw new Refusal('no_eligible_account');
     }
     if (availability === 'at_max_concurrent') return undefined;
+    this.candidates.requirePinned(demand);
     const load = this.#loads.get(account);
-    // The account left the Pool or needs another credential: the client must resend its full context (F8.2).
-    if (!load || availability === 'not_a_source' || availability === 'reauth_required') {
-      throw restartRequired(demand.turn.wire.agent, demand.turn.fileOwner === account ? FILES_GONE : undefined);
-    }
-    throw this.candidates.noneOf(availability === 'tried' ? [] : [{ load, availability }], demand.scope);
+    const unavailable = !load || availability === 'tried' || availability === 'not_a_source' ? [] : [{ load, availability }];
+    throw this.candidates.noneOf(unavailable, demand.scope);
   }
 
   /** Undefined where the account was removed or has another address since the turn's configuration: it must not get the old credential. */
