@@ -12,7 +12,7 @@ import { limitVerbs } from './limits.ts';
 import { nodeVerbs } from './nodes.ts';
 import { purge } from './purge.ts';
 import { type Condition, equals, oneOf, operators, select, selectKeys, where } from './query.ts';
-import type { AccountStatePatch, StampedAccountState } from './rows.ts';
+import type { AccountStatePatch, NewPin, StampedAccountState } from './rows.ts';
 import { sessionOwnerVerbs } from './session-owners.ts';
 import { slotVerbs } from './slots.ts';
 import {
@@ -38,6 +38,11 @@ const LIST_ROWS = 100;
 const MOST_LIST_ROWS = 1_000;
 /** The fields of an account's health that are decided together. */
 const DECIDED = ['health', 'cooldown_until', 'streak', 'cause'] as const;
+/** The part of the queue that soft pins may fill, of all rows that wait. */
+const SOFT_SHARE = 0.8;
+
+const roomOf = ({ isSoft }: NewPin): number => (isSoft ? SOFT_SHARE : 1);
+
 /** How long before `ended_since` a request of the list may have begun. */
 const LOOK_BACK_MS = 3_600_000;
 
@@ -134,9 +139,13 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
       },
     },
     pins: {
-      put: (row) => pinWriter.put(pins, row),
-      save: (row) => pinWriter.saveSoon(pins, row),
-      move: (row) => pinWriter.saveSoon(movedPins, row),
+      put: (row) => pinWriter.offer(pins, row, roomOf(row)),
+      putNow(rows) {
+        for (const row of rows) pinWriter.offer(pins, row, roomOf(row));
+        pinWriter.hasten();
+      },
+      save: (row) => pinWriter.saveSoon(pins, row, roomOf(row)),
+      move: (row) => pinWriter.saveSoon(movedPins, row, roomOf(row)),
       load: (limit) => select(driver, pins, { where: [unexpired()], order: 'expires_at DESC', limit }),
       async find(hash) {
         const [pin] = await select(driver, pins, { where: [equals('hash', hash), unexpired()] });

@@ -147,6 +147,12 @@ export interface PinRow {
   readonly expires_at: number;
 }
 
+/** A pin as it is queued. */
+export interface NewPin extends PinRow {
+  /** Where many rows wait it is dropped before others: a turn prefers the account of a soft pin, and can go to any. */
+  readonly isSoft?: boolean;
+}
+
 /** `uploaded`: created, and not yet finalised at the account. The words of the public API. */
 export type FileStatus = 'uploaded' | 'processed' | 'error';
 

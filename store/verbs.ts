@@ -20,6 +20,7 @@ import type {
   FileRow,
   LoggedRequest,
   NewCredentialRow,
+  NewPin,
   PinRow,
   RequestRow,
   RunningConfigRow,
@@ -36,7 +37,7 @@ import type { WriterStats } from './writer.ts';
  *
  * `append`, `put`, `patch` and `add` queue a row and return at once: it is on disk, and visible to readers, within about 100 ms, and
  * that much is what a killed process loses. While the disk fails, rows wait and are tried again; past the queue's bound log rows
- * (requests, attempts) are dropped and counted, and no others ever are. Methods that return a promise of nothing resolve once the row
+ * (requests, attempts) and pins are dropped and counted, and no others ever are. Methods that return a promise of nothing resolve once the row
  * is on disk.
  */
 export interface Store {
@@ -76,11 +77,14 @@ export interface Store {
     find(keys: readonly AccountStateKey[]): Promise<readonly AccountStateRow[]>;
   };
   readonly pins: {
-    put(row: PinRow): void;
-    /** Durable once it resolves, and all earlier ones too. */
-    save(row: PinRow): Promise<void>;
+    /** Where too many rows wait, pins are dropped and counted, soft ones first. */
+    put(row: NewPin): void;
+    /** The same, written without delay. */
+    putNow(rows: readonly NewPin[]): void;
+    /** Durable once it resolves, and all earlier ones too. @throws StoreError `full` where too many rows wait */
+    save(row: NewPin): Promise<void>;
     /** The same for a value that other processes may have at another account: they are notified. */
-    move(row: PinRow): Promise<void>;
+    move(row: NewPin): Promise<void>;
     /** The pins that have not expired, latest expiry first, at most `limit`. */
     load(limit: number): Promise<readonly PinRow[]>;
     /** Undefined when unknown or expired. */

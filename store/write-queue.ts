@@ -63,6 +63,11 @@ export class Queue {
     return entry;
   }
 
+  /** Whether a row of this key waits, which the row would replace. */
+  isWaiting(table: Table, row: object): boolean {
+    return this.#waiting(table).has(table.identity(row));
+  }
+
   /** A stored row of a table that adds, with what waits for it. */
   withWaiting<Row extends object>(table: Table<Row>, row: Row): Row {
     const identity = table.identity(row);

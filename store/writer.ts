@@ -6,7 +6,7 @@ import type { Table } from './tables.ts';
 import { batchOf, type Entry, Queue, rowsOf, type TableRow } from './write-queue.ts';
 
 export interface WriterOptions extends RetryOptions {
-  /** Most rows waiting; past it log rows are dropped and counted, all others are still queued. */
+  /** Most rows waiting; past it log rows and pins are dropped and counted, all others are still queued. */
   readonly queueRows: number;
   /** A batch is written when it has this many rows, */
   readonly batchRows: number;
@@ -45,7 +45,7 @@ export class Writer {
 
   /** Queues a log row; drops it where the queue is full. Never throws, never waits. */
   append<Input extends object>(table: Table<object, Input>, row: Input): void {
-    if (this.#closing || this.#queue.length >= this.#options.queueRows) {
+    if (this.#closing || this.#isFull()) {
       this.#counts.dropped++;
       return;
     }
@@ -54,12 +54,27 @@ export class Writer {
   }
 
   /**
+   * Queues a row that may be lost; rows of one key are merged while they wait.
+   * @param share of the queue: past it the row is dropped
+   */
+  offer<Input extends object>(table: Table<object, Input>, row: Input, share: number): void {
+    if (this.#isFull(share) && !this.#queue.isWaiting(table, row)) this.#counts.dropped++;
+    else this.put(table, row);
+  }
+
+  /** Writes what is queued without delay. */
+  hasten(): void {
+    const { last } = this.#queue;
+    if (last) this.#arrival(last).catch(() => undefined);
+  }
+
+  /**
    * Queues a row of a table that adds, which must not be lost, with log rows that are written in the same transaction. Where the queue is
    * full, the log rows are dropped.
    */
   putTogether<Input extends object>(table: Table<object, Input>, row: Input, logRows: readonly TableRow[]): void {
     if (this.#closing) this.#counts.dropped += 1 + logRows.length;
-    else if (this.#queue.length >= this.#options.queueRows) {
+    else if (this.#isFull()) {
       this.#counts.dropped += logRows.length;
       this.put(table, row);
     } else {
@@ -86,11 +101,12 @@ export class Writer {
 
   /**
    * Like `save`, together with what comes in the next `flushMs`.
-   * @throws StoreError `full` where the queue is full: the row is dropped and counted
+   * @param share of the queue: past it the row is dropped and counted
+   * @throws StoreError `full` where it was dropped
    */
-  async saveSoon<Input extends object>(table: Table<object, Input>, row: Input): Promise<void> {
+  async saveSoon<Input extends object>(table: Table<object, Input>, row: Input, share: number): Promise<void> {
     if (this.#closing) throw new StoreError('closed', 'the store is closed');
-    if (this.#queue.length >= this.#options.queueRows) {
+    if (this.#isFull(share) && !this.#queue.isWaiting(table, row)) {
       this.#counts.dropped++;
       throw new StoreError('full', 'too many rows wait to be written');
     }
@@ -146,6 +162,10 @@ export class Writer {
   stats(): WriterStats {
     const queued = this.#queue.length + countOf(this.#inFlight);
     return { queued, ...this.#counts, ...this.#retry.stats };
+  }
+
+  #isFull(share = 1): boolean {
+    return this.#queue.length >= this.#options.queueRows * share;
   }
 
   #schedule(): void {

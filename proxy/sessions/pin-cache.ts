@@ -33,6 +33,9 @@ const LIFETIMES: Readonly<Record<PinKind, typeof DAY>> = {
 /** The kinds with new names in many turns: sessions and conversations. */
 const OFTEN_NEW: ReadonlySet<PinKind> = new Set<PinKind>(['header', 'cache_key', 'conversation']);
 
+/** The kinds that turns prefer to follow, and need not (Q10, Q11). */
+const SOFT: ReadonlySet<PinKind> = new Set<PinKind>(['header', 'ciphertext', 'cache_key', 'conversation']);
+
 /**
  * Characters of a digest: 96 bits. They find any pin among billions, and nothing but the key itself would help to guess one. Whole digests
  * take twice the pages of the store's index, which are half of what a pin costs.
@@ -42,7 +45,7 @@ const DIGEST_CHARACTERS = 16;
 /** A turn that runs while more than these move may move its session back. */
 const MOVED_CAPACITY = 10_000;
 
-export type PinStore = Pick<Store['pins'], 'put' | 'load' | 'find'>;
+export type PinStore = Pick<Store['pins'], 'put' | 'putNow' | 'load' | 'find'>;
 
 /** The store's functions for pins that other nodes ask for. */
 export type SharedPins = Pick<Store['pins'], 'save' | 'move'>;
@@ -65,7 +68,7 @@ export class PinCache {
   readonly #pins: LRUCache<string, Pin>;
   readonly #live = new LivePins((text, pin) => {
     this.#keep(text, pin, undefined);
-    this.#writer.put({ text, ...pin });
+    this.#writer.putAnchor({ text, ...pin });
   });
   /** Pins of earlier processes by digest, until they are asked for. */
   readonly #preloaded = new Map<string, Pin>();
@@ -145,9 +148,10 @@ export class PinCache {
     const pin = { account, expires_at: now + ttlMs };
     this.#keep(text, pin, known);
     if (shared) return this.#share(shared, { kind, text }, pin, known);
+    if (kind === 'response') this.#writer.putAnchor({ text, ...pin });
     // A session is written once in many turns; the others with every turn.
-    if (kind === 'header') store.put({ hash: shortDigest(digest, text), ...pin });
-    else this.#writer.put({ text, ...pin });
+    else if (kind === 'header') store.put({ hash: shortDigest(digest, text), ...pin, isSoft: true });
+    else this.#writer.put({ text, ...pin, isSoft: SOFT.has(kind) });
     return undefined;
   }
 
@@ -186,7 +190,7 @@ export class PinCache {
     if (OFTEN_NEW.has(kind)) this.#texts?.set(hash, text);
     const mayDiffer = known ? known.account !== pin.account : kind === 'header';
     const write = mayDiffer && OFTEN_NEW.has(kind) ? move : save;
-    return write({ hash, ...pin }).catch(() => this.#options.counters.add('pins_lost'));
+    return write({ hash, ...pin, isSoft: SOFT.has(kind) }).catch(() => this.#options.counters.add('pins_lost'));
   }
 
   /** @param known the pin in memory */

@@ -1,40 +1,49 @@
 // Queues pins for the store: they are digested by the hundred and written in the order of their digests, which costs a third.
-import type { PinRow, Store } from '../../store/store.ts';
+import type { NewPin, Store } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 
 /**
- * Every turn makes one or two pins, at random places of the store's index: written one by one, each touches pages of its own (20 µs of
+ * How long the pins of responses are gathered. A client that has received a response may continue it at once, also after the process was
+ * killed: its pin is on disk within 50 ms (Q10).
+ */
+const ANCHOR_DELAY_MS = 20;
+/**
+ * Every turn makes one or two other pins, at random places of the store's index: written one by one, each touches pages of its own (20 µs of
  * processor time, where 5,000 in order take 8 each), and its digest is computed with cold caches. This is the longest that a pin waits
  * here; the store's own queue adds 100 ms. A killed process loses its pins of this time, and another process on the store cannot see them
  * yet.
  */
 const DELAY_MS = 1_000;
 const MOST_WAITING = 20_000;
+/** Digested and sorted in one go. */
+const MOST_ANCHORS = 300;
 /** Digested in one go: half a millisecond. */
 const SLICE = 300;
 /** First characters of digests. Buckets are written one at a time: sorting all rows at once would block the main thread. */
 const ALPHABET = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz';
 
 /** A pin by the text that its digest is made of. */
-export interface PinWrite extends Omit<PinRow, 'hash'> {
+export interface PinWrite extends Omit<NewPin, 'hash'> {
   readonly text: string;
 }
 
 export interface PinWriterOptions {
-  readonly store: Pick<Store['pins'], 'put'>;
+  readonly store: Pick<Store['pins'], 'put' | 'putNow'>;
   readonly after: Clock['after'];
   readonly digest: (text: string) => string;
 }
 
 export class PinWriter {
   readonly #options: PinWriterOptions;
+  #anchors: PinWrite[] = [];
+  #timingAnchors = false;
   #waiting: PinWrite[] = [];
   #timing = false;
   #draining = false;
   /** Pins to be digested next. */
   #taken: PinWrite[] = [];
   /** Rows by the first character of their digest. */
-  readonly #buckets: PinRow[][] = Array.from(ALPHABET, () => []);
+  readonly #buckets: NewPin[][] = Array.from(ALPHABET, () => []);
   #inBuckets = 0;
   /** The next bucket to be written. */
   #bucket = 0;
@@ -42,6 +51,19 @@ export class PinWriter {
 
   constructor(options: PinWriterOptions) {
     this.#options = options;
+  }
+
+  /** Queues the pin of a response. */
+  putAnchor(pin: PinWrite): void {
+    this.#anchors.push(pin);
+    if (this.#draining || this.#anchors.length >= MOST_ANCHORS) this.#passAnchors();
+    else if (!this.#timingAnchors) {
+      this.#timingAnchors = true;
+      this.#options.after(ANCHOR_DELAY_MS, () => {
+        this.#timingAnchors = false;
+        this.#passAnchors();
+      });
+    }
   }
 
   put(pin: PinWrite): void {
@@ -58,6 +80,7 @@ export class PinWriter {
 
   /** Passes all waiting pins to the store now. */
   flush(): void {
+    this.#passAnchors();
     this.#start();
     while (this.#step());
   }
@@ -66,6 +89,13 @@ export class PinWriter {
   drain(): void {
     this.#draining = true;
     this.flush();
+  }
+
+  #passAnchors(): void {
+    if (this.#anchors.length === 0) return;
+    const rows = this.#anchors.map((pin) => this.#rowOf(pin)).sort(byHash);
+    this.#anchors = [];
+    this.#options.store.putNow(rows);
   }
 
   #start(): void {
@@ -89,20 +119,26 @@ export class PinWriter {
       return true;
     }
     if (this.#inBuckets === 0) return false;
-    let rows: PinRow[];
+    let rows: NewPin[];
     do {
-      rows = this.#buckets[this.#bucket] as PinRow[];
+      rows = this.#buckets[this.#bucket] as NewPin[];
       this.#buckets[this.#bucket] = [];
       this.#bucket = (this.#bucket + 1) % this.#buckets.length;
     } while (rows.length === 0);
     this.#inBuckets -= rows.length;
-    for (const row of rows.sort((a, b) => (a.hash < b.hash ? -1 : a.hash > b.hash ? 1 : 0))) this.#options.store.put(row);
+    for (const row of rows.sort(byHash)) this.#options.store.put(row);
     return true;
   }
 
-  #digest({ text, account, expires_at }: PinWrite): void {
-    const hash = this.#options.digest(text);
-    this.#buckets[ALPHABET.indexOf(hash[0] as string)]?.push({ hash, account, expires_at });
+  #digest(pin: PinWrite): void {
+    const row = this.#rowOf(pin);
+    this.#buckets[ALPHABET.indexOf(row.hash[0] as string)]?.push(row);
     this.#inBuckets += 1;
   }
+
+  #rowOf({ text, ...pin }: PinWrite): NewPin {
+    return { hash: this.#options.digest(text), ...pin };
+  }
 }
+
+const byHash = (a: NewPin, b: NewPin): number => (a.hash < b.hash ? -1 : a.hash > b.hash ? 1 : 0);

@@ -30,6 +30,9 @@ class World {
   process(): PinCache {
     const store: PinStore = {
       put: (row) => void this.rows.set(row.hash, row),
+      putNow: (rows) => {
+        for (const row of rows) this.rows.set(row.hash, row);
+      },
       load: async () => [],
       find: async (hash) => {
         this.reads += 1;

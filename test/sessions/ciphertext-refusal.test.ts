@@ -20,6 +20,7 @@ function pinStore() {
   const store = {
     reads: 0,
     put: (row: PinRow): void => void rows.set(row.hash, row),
+    putNow: (): void => undefined,
     load: async (): Promise<readonly PinRow[]> => [],
     find: async (hash: string): Promise<PinRow | undefined> => {
       store.reads += 1;

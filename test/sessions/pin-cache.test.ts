@@ -46,6 +46,10 @@ class Bench {
         this.written.push(row);
         pins.put(row);
       },
+      putNow: (rows) => {
+        this.written.push(...rows);
+        pins.putNow(rows);
+      },
       load: (limit) => pins.load(limit),
       find: (name) => {
         this.reads++;
@@ -188,7 +192,7 @@ suite('pins', () => {
     const bench = await Bench.open(context);
     const cache = bench.cache();
     const learn = (from: number, to: number): void => {
-      for (let n = from; n < to; n++) cache.learn(cache.name('response', 'team', '', `resp_${n}`), 'north');
+      for (let n = from; n < to; n++) cache.learn(cache.name('turn_state', 'team', '', `state_${n}`), 'north');
     };
     learn(0, 1_000);
     assert.deepEqual([bench.written.length, bench.waiting.map(({ ms }) => ms)], [0, [1_000]]);
@@ -213,7 +217,12 @@ suite('pins', () => {
   });
 
   test('of a store that fails are unknown, and no turn fails because of it', async () => {
-    const broken = { put: () => undefined, load: () => Promise.reject(new Error('disk')), find: () => Promise.reject(new Error('disk')) };
+    const broken = {
+      put: () => undefined,
+      putNow: () => undefined,
+      load: () => Promise.reject(new Error('disk')),
+      find: () => Promise.reject(new Error('disk')),
+    };
     const cache = new PinCache({
       store: broken,
       digest,

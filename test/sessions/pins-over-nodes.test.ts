@@ -98,7 +98,7 @@ suite('[Q34] a pin', () => {
   test('that the store does not accept is counted as lost, and rejects nothing', async () => {
     const counters = new Counters();
     const full = (): Promise<void> => Promise.reject(new StoreError('full', 'too many rows wait to be written'));
-    const store = { put: () => undefined, load: async () => [], find: async () => undefined };
+    const store = { put: () => undefined, putNow: () => undefined, load: async () => [], find: async () => undefined };
     const clock = { now: () => 1_000, wallTime: () => 1_000, after: () => () => undefined };
     const pins = new PinCache({ store, shared: { save: full, move: full }, digest, clock, counters, capacity: 100 });
     const session = pins.name('header', 'team', 'ci', 'thread-1');

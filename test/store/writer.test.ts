@@ -344,3 +344,21 @@ test('[Q18] usage is kept where its log rows are dropped, or can never be writte
   assert.equal(await writer.close(1_000), 0);
   assert.deepEqual([writer.stats().written, writer.stats().rejected], [1, 1]);
 });
+
+test('while the disk is full, pins wait within the bound, soft ones are dropped first, and what must last is kept', async () => {
+  const state = disk();
+  state.error = full;
+  const writer = writerOn(state.write, { queueRows: 100, retryMs: [1_000, 1_000] });
+  for (let n = 0; n < 300; n++) writer.offer(pins, pinRow({ hash: `soft${n}` }), 0.8);
+  assert.equal(writer.stats().queued, 80);
+  for (let n = 0; n < 300; n++) writer.offer(pins, pinRow({ hash: `hard${n}` }), 1);
+  assert.deepEqual([writer.stats().queued, writer.stats().dropped], [100, 220 + 280]);
+  writer.offer(pins, pinRow({ hash: 'hard0', account: 'moved' }), 1);
+  writer.put(audit, auditRow('audited'));
+  assert.deepEqual([writer.stats().queued, writer.stats().dropped], [101, 500], 'a newer value of a waiting row takes no room');
+  state.error = undefined;
+  assert.equal(await writer.close(5_000), 0);
+  const stored = state.batches.flat();
+  assert.equal(stored.length, 101);
+  assert.ok(stored.includes('hard19') && stored.includes('audited') && !stored.includes('soft80') && !stored.includes('hard20'));
+});
