@@ -131,8 +131,9 @@ function interrupt(json: Body, client: FrameClient | undefined): JsonObject | un
   return undefined;
 }
 
-function inherited({ settings }: FrameClient, { previous_response_id, input }: Body): Body {
-  const body: Body = { previous_response_id, input };
+/** The request that its client would send to continue the response with the input. */
+function inherited({ settings }: FrameClient, frame: Body): Body {
+  const body: Body = { previous_response_id: frame.previous_response_id, input: inputOf([frame]) };
   for (const name of INHERITED) if (settings[name] !== undefined) body[name] = settings[name];
   return body;
 }

@@ -31,6 +31,7 @@ export class FollowingFrames implements SocketUser {
   readonly #options: FollowingFramesOptions;
   readonly #decide: (begins: boolean) => void;
   #socket: FollowedSocket | undefined;
+  #follows: SocketUser | undefined;
   #frames: Buffer[] = [];
   #bytes = 0;
   #begins = false;
@@ -43,8 +44,13 @@ export class FollowingFrames implements SocketUser {
   }
 
   /** Called once, when the reply has ended on this websocket. */
-  on(socket: FollowedSocket): void {
+  begin(socket: FollowedSocket, reply: SocketUser): void {
     this.#socket = socket;
+    this.#follows = reply;
+  }
+
+  get follows(): SocketUser | undefined {
+    return this.#follows;
   }
 
   opened(): void {}
@@ -65,7 +71,7 @@ export class FollowingFrames implements SocketUser {
     } else if (endOf(type) !== undefined) this.cancel();
     else {
       this.#hold(bytes);
-      if (type === 'response.created') this.#begin();
+      if (type === 'response.created') this.#announce();
     }
   }
 
@@ -77,6 +83,7 @@ export class FollowingFrames implements SocketUser {
   /** The frames of the further response so far, for the turn that reads it. */
   take(): readonly Buffer[] {
     this.#socket = undefined;
+    this.#follows = undefined;
     const frames = this.#frames;
     this.#frames = [];
     return frames;
@@ -90,7 +97,7 @@ export class FollowingFrames implements SocketUser {
     this.#decide(false);
   }
 
-  #begin(): void {
+  #announce(): void {
     this.#begins = true;
     this.#socket?.pause();
     this.#decide(true);

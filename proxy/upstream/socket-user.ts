@@ -6,6 +6,8 @@ import type { HeldBytes } from '../turn/held-bytes.ts';
 export interface SocketUser {
   /** The bytes of a frame that has not arrived whole count here. */
   readonly memory: Pick<HeldBytes, 'hold' | 'release'>;
+  /** The user before, whose further frames it reads too; absent where they belong to nobody. */
+  readonly follows?: SocketUser | undefined;
   /** The account accepted the upgrade. */
   opened(): void;
   /** The account answered the upgrade with a status. The response is read by the user, or destroyed. */

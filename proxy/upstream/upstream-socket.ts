@@ -82,7 +82,7 @@ export class UpstreamSocket {
       }
       const user = this.#user;
       // Frames that wait after the end of a reply do not belong to the next turn.
-      arrivals.add(() => this.#user === user && user?.frame(data), data.length);
+      arrivals.add(() => this.#isReadFor(user) && this.#user?.frame(data), data.length);
     });
     // 'close' follows every error.
     ws.on('error', (error) => {
@@ -189,6 +189,11 @@ export class UpstreamSocket {
       if (!(thrown instanceof TooMuchHeld)) throw thrown;
       this.#end('too_large');
     }
+  }
+
+  /** Whether the user of now reads the frames that came for this one. */
+  #isReadFor(user: SocketUser | undefined): boolean {
+    return user !== undefined && (this.#user === user || this.#user?.follows === user);
   }
 
   /** A frame has arrived, or its user leaves. */

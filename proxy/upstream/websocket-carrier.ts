@@ -101,6 +101,7 @@ class Exchange extends Timed implements Sending, ReplyLine, SocketUser {
   #paused = false;
   #over = false;
   #following: FollowingFrames | undefined;
+  #follows: FollowingFrames | undefined;
 
   constructor(
     socket: UpstreamSocket,
@@ -118,6 +119,10 @@ class Exchange extends Timed implements Sending, ReplyLine, SocketUser {
     socket.use(this);
     if (user instanceof FollowingFrames) this.#continue(user);
     else if (socket.isOpen) this.opened();
+  }
+
+  get follows(): SocketUser | undefined {
+    return this.#follows;
   }
 
   get line(): ReplyLine {
@@ -215,6 +220,7 @@ class Exchange extends Timed implements Sending, ReplyLine, SocketUser {
   /** The response has begun: its first frames came before this turn. */
   #continue(before: FollowingFrames): void {
     this.#waits.head.watch(this);
+    this.#follows = before;
     const frames = before.take();
     // The attempt first gets the hold on its reply.
     queueMicrotask(() => {
@@ -246,7 +252,7 @@ class Exchange extends Timed implements Sending, ReplyLine, SocketUser {
     // A paused socket would not see its end.
     if (this.#paused) this.#socket.resume();
     if (this.#following) {
-      this.#following.on(this.#socket);
+      this.#following.begin(this.#socket, this);
       this.#socket.use(this.#following);
     } else this.#socket.leave();
     return true;

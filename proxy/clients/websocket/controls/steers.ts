@@ -63,8 +63,8 @@ export class Steers {
 const NOT_ACTIVE: ControlError = { code: 'response_not_active' };
 const NOT_CONTINUED: ControlError = { code: 'successor_creation_failed' };
 
-/** The input of several steers as one list. */
+/** The input of steers as one list: accounts take no text in its place. */
 export const inputOf = (frames: readonly Body[]): readonly Json[] =>
   frames.flatMap(({ input }): readonly Json[] =>
-    Array.isArray(input) ? input : [{ type: 'message', role: 'user', content: input ?? '' }],
+    Array.isArray(input) ? input : [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: input ?? '' }] }],
   );
