@@ -165,6 +165,11 @@ const shortDigests = `
   UPDATE pins SET hash = substr(hash, 1, 16);
 `;
 
+/** Accounts that have dropped their compact path. Programs that do not know the column find out again. */
+const missingCompactPaths = `
+  ALTER TABLE account_state ADD COLUMN missing_compact_path TEXT;
+`;
+
 export interface Step {
   /** For both engines. */
   readonly sql?: string;
@@ -202,6 +207,7 @@ export const migrations: readonly Step[] = [
   { sql: exchanges },
   { postgres: RESERVE_LIMITS },
   { sql: shortDigests },
+  { sql: missingCompactPaths },
 ];
 
 export interface MigrationOptions {

@@ -101,6 +101,8 @@ export interface AccountStateRow {
   readonly cause: string | null;
   /** Quota windows: plain data in a shape that quota defines and validates when it is read. */
   readonly windows: object | null;
+  /** Digest of the address at which the account has no compact path; null where it may have one. */
+  readonly missing_compact_path: string | null;
   readonly updated_at: number;
   /** When health, cooldown, streak and cause were decided, by the clock that all processes share. Set by the store. */
   readonly health_at: number;

@@ -202,6 +202,7 @@ export const accountState = table<AccountStateRow, StampedAccountState>('account
     windows: json((row) => row.windows),
     updated_at: integer((row) => row.updated_at),
     health_at: integer((row) => row.health_at),
+    missing_compact_path: text((row) => row.missing_compact_path),
   },
 });
 

@@ -10,6 +10,7 @@ import type { Catalog } from '../models/catalog.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
 import type { PoolConfig } from '../turn/settings.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
+import { CompactPaths } from './compact-paths.ts';
 import { AccountStates } from './health/account-states.ts';
 import { Health, type HealthConfig, type LastFailure } from './health/health.ts';
 import type { HealthStatus } from './health/health-status.ts';
@@ -52,6 +53,7 @@ export interface CapacityStatus {
 
 export class Capacity {
   readonly states: AccountStates;
+  readonly compactPaths: CompactPaths;
   readonly health: Health;
   readonly admission: Admission;
   readonly selection: Selection;
@@ -66,6 +68,7 @@ export class Capacity {
     const now = (): number => clock.now();
     this.#loaded = loaded;
     this.states = new AccountStates(store.accounts, now, store);
+    this.compactPaths = new CompactPaths({ states: this.states, log });
     this.#credentials = new RefusedCredentials(store.credentials, now);
     this.#clock = clock;
     const sources = new Sources({

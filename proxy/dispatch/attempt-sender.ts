@@ -1,10 +1,12 @@
 // Sends the attempts of one turn: an account's headers, the request as that account gets it, and the attempt's row.
+import type { CompactPaths } from '../accounts/compact-paths.ts';
 import type { Lease } from '../accounts/selection/lease.ts';
 import type { Counters } from '../metrics.ts';
 import type { Continuity } from '../sessions/continuity.ts';
 import type { Continuation } from '../turn/continuation.ts';
 import { noteErrorClass } from '../turn/error-class.ts';
 import { type Failure, unsentFailure } from '../turn/failure.ts';
+import { isCompaction } from '../turn/kinds.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { promptOf } from '../turn/prompt.ts';
 import type { ReplySource } from '../turn/reply-observer.ts';
@@ -29,6 +31,7 @@ export interface SenderServices {
   readonly continuity: Continuity;
   readonly observers: ReplyObservers;
   readonly counters: Counters;
+  readonly compactPaths: CompactPaths;
   /** By kind. */
   readonly followUps: FollowUps;
   /** Headers of the gateway's own on every answer that an account gave. */
@@ -88,7 +91,7 @@ export class AttemptSender implements Confidential {
       if (!(own instanceof CredentialUnavailable)) return this.#send(lease, sent, own);
       const failure = unsentFailure(own.why);
       this.log.begin(account.label, sent.cause)({ status: undefined, failure });
-      return { verdict: { kind: 'failed', failure }, status: undefined, authorization: undefined, over: 'http', reused: false };
+      return { verdict: { kind: 'failed', failure }, status: undefined, authorization: undefined, over: 'http', path: '', reused: false };
     });
   }
 
@@ -110,7 +113,7 @@ export class AttemptSender implements Confidential {
     const { account } = lease;
     const { counters, ownHeaders, continuity, observers } = this.#services;
     const trim = (out: Outgoing): void => continuity.trim(out, continuation, turn.wire);
-    const { request, slot } = this.#compose(body, continuation, { turn, account, own, trim });
+    const { request, slot } = this.#compose(body, continuation, { turn, account: this.#compacting(account), own, trim });
     this.#authorizations = [request.headers.authorization, slot?.authorization, ...this.#authorizations];
     let complete: ReturnType<AttemptLog['begin']> | undefined;
     const keepResponse: ReplySource['keepResponse'] = slot && ((id, pin) => slot.keepResponse(id, turn.model?.mode?.effective, pin));
@@ -166,6 +169,12 @@ export class AttemptSender implements Confidential {
     const frame = this.#socket?.carries(account) ? composeFrame(this.sentBody, composition) : undefined;
     if (frame && this.#socket?.fits((frame.body as Buffer).length)) return { request: frame, slot: this.#socket.slot };
     return { request: composeJson(this.sentBody, composition), slot: undefined };
+  }
+
+  /** The account with the way in which it compacts now. */
+  #compacting(account: AccountConfig): AccountConfig {
+    if (account.compact !== 'auto' || !isCompaction(this.#request.turn.route.kind)) return account;
+    return { ...account, compact: this.#services.compactPaths.of(account) };
   }
 
   #followUp({ account, upstream }: Lease): AttemptOptions['followUp'] {

@@ -45,6 +45,8 @@ export interface Attempted {
   /** The credential that the request carried; over a live socket that of its upgrade. */
   readonly authorization: string | undefined;
   readonly over: 'http' | 'websocket';
+  /** Of the request, below the account's base URL; empty where nothing was sent. */
+  readonly path: string;
   /** Whether it went over a socket that was open already. */
   readonly reused: boolean;
 }
@@ -133,6 +135,7 @@ class Attempt implements ReplyContext {
       status: this.#status,
       authorization: this.#authorization ?? request.headers.authorization,
       over: slot ? 'websocket' : 'http',
+      path: request.path,
       reused: this.#reused,
     };
     ended(attempted);

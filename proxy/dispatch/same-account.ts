@@ -1,4 +1,5 @@
-// After a failed attempt: the same request at the same account again, once over another connection and once with a renewed credential (Q5, Q9, Q28).
+// After a failed attempt: the same request at the same account again, once in another way (over another connection, or as a trigger turn) and once with a renewed credential (Q5, Q9, Q27, Q28).
+import type { CompactPaths } from '../accounts/compact-paths.ts';
 import type { AttemptResult } from '../accounts/health/account-health.ts';
 import type { Failure } from '../turn/failure.ts';
 import type { AccountConfig } from '../turn/settings.ts';
@@ -18,6 +19,7 @@ export interface SameAccount {
   readonly credentials: AccountCredentials;
   /** Undefined for a turn that goes over HTTP. */
   readonly socket: TurnSocket | undefined;
+  readonly compactPaths: CompactPaths;
   /** Whether the request has a body that can be sent only once, and has been sent. */
   readonly isSpent: () => boolean;
   /** Sends the request again. */
@@ -30,8 +32,13 @@ export function resultOf({ verdict }: Attempted): AttemptResult {
 }
 
 /** @param failed an attempt with a failure, before which the client may have seen a part of the reply */
-export async function repeatAt({ account, credentials, socket, isSpent, resend }: SameAccount, failed: Attempted): Promise<Judged> {
-  const attempted = socket?.sendsAgain(failed, account) ? await resend() : failed;
+export async function repeatAt(
+  { account, credentials, socket, compactPaths, isSpent, resend }: SameAccount,
+  failed: Attempted,
+): Promise<Judged> {
+  const hasNoPath = account.compact === 'auto' && missesCompactPath(failed);
+  if (hasNoPath) compactPaths.missing(account);
+  const attempted = hasNoPath || socket?.sendsAgain(failed, account) ? await resend() : failed;
   const refused = refusedCredential(attempted);
   if (!refused) return { attempted, result: resultOf(attempted) };
   const renewal = await credentials.refused(account, attempted.authorization);
@@ -48,6 +55,14 @@ export async function repeatAt({ account, credentials, socket, isSpent, resend }
   // Refused again: the account has to log in, unless its operator has done so meanwhile.
   const imported = failureOf(again.verdict)?.status === 401 && (await credentials.reimported(account));
   return { attempted: again, result: imported ? 'neutral' : resultOf(again) };
+}
+
+/** A 404 may also be about something that the request names: such an error has a param, or a code of its own. */
+function missesCompactPath({ verdict, over, path }: Attempted): boolean {
+  const failure = failureOf(verdict);
+  if (!failure || over === 'websocket' || !path.endsWith('/compact')) return false;
+  const { status, error } = failure;
+  return status === 405 || status === 501 || (status === 404 && error.param === null && (error.code ?? 'not_found') === 'not_found');
 }
 
 /** The failure of an attempt whose credential was refused and may be renewed. */

@@ -141,10 +141,10 @@ export class TurnAttempts {
 
   #repeat(lease: Lease, failed: Attempted): ReturnType<typeof repeatAt> {
     const { account } = lease;
-    const { credentials } = this.#services;
+    const { credentials, compactPaths } = this.#services;
     const { socket } = this.#progress;
     const resend = (): Promise<Attempted> => this.#attempt(lease, 'resend');
-    return repeatAt({ account, credentials, socket, isSpent: () => this.#sender.isSpent, resend }, failed);
+    return repeatAt({ account, credentials, socket, compactPaths, isSpent: () => this.#sender.isSpent, resend }, failed);
   }
 
   #next(failure: Failure, status: number | undefined, { account }: Lease): NextStep | Promise<NextStep> {

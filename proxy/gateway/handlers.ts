@@ -43,6 +43,7 @@ export function turnRunner(services: Services, process: ProcessState): TurnRunne
       observers: new ReplyObservers([continuity.observer, usage.observer]),
       counters,
       websockets: services.websockets,
+      compactPaths: services.capacity.compactPaths,
       followUps: fileFollowUps(services),
       ownHeaders: (turn) => ownHeaders(turn, services),
     }),

@@ -54,7 +54,8 @@ export interface AccountConfig {
   readonly models: Readonly<Record<string, string>>;
   readonly drop_fields: readonly string[];
   readonly websocket: boolean;
-  readonly compact: 'route' | 'trigger';
+  /** `auto`: the compact path, and turns with a trigger where the account has none. */
+  readonly compact: 'auto' | 'route' | 'trigger';
   readonly reserve_percent: number;
 }
 

@@ -77,7 +77,8 @@ export interface AccountView {
   readonly label: string;
   readonly models: Readonly<Record<string, string>>;
   readonly drop_fields: readonly string[];
-  readonly compact: 'route' | 'trigger';
+  /** In an attempt never `auto`. */
+  readonly compact: 'auto' | 'route' | 'trigger';
 }
 
 /**

@@ -1,5 +1,5 @@
 // Validates the answer of a compaction, and converts it into the form that its client expects (F3.2, F3.3, F3.7, Q27).
-import { asList, isAbsent, isText, type Json, type JsonObject } from '../../proxy/turn/json.ts';
+import { asList, isAbsent, isObject, isText, type Json, type JsonObject } from '../../proxy/turn/json.ts';
 import { surfaceOf } from '../../proxy/turn/kinds.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
 import { rule } from '../../proxy/turn/rule.ts';
@@ -14,16 +14,25 @@ export const compactionAnswer = rule({
     const item = compactionIn(response);
     if (!item) throw new Refusal('invalid_compaction_response');
     if (surfaceOf(turn.route.kind) === 'public') return completedResponse(response, replayItem(item), turn);
-    return response.object === 'response' ? compactAnswer(response, item) : response;
+    if (response.object === 'response') return compactAnswer(response, item);
+    return asList(response.output).includes(item) ? response : { ...response, output: [item] };
   },
 });
 
 /** The one compaction of a complete answer; undefined where there is none, more than one, or one without its content. */
-function compactionIn({ status, output }: JsonObject): JsonObject | undefined {
-  const [item, ...others] = asList(output).filter(isCompactionItem);
+function compactionIn({ status, output, compaction_summary }: JsonObject): JsonObject | undefined {
+  const items = asList(output).filter(isObject);
+  const compactions = items.filter(isCompactionItem);
+  // Beside a compaction its summary says the same.
+  const summaries = [...items.filter(({ type }) => type === SUMMARY), compaction_summary].filter(isObject).slice(0, 1);
+  const [item, ...others]: readonly JsonObject[] =
+    compactions.length > 0 ? compactions : summaries.map((summary): JsonObject => ({ ...summary, type: 'compaction' }));
   const complete = isAbsent(status) || status === 'completed';
   return complete && item && others.length === 0 && isText(item.encrypted_content) ? item : undefined;
 }
+
+/** What the compact path of some backends called the item, and where others had it: as a member of the answer, beside messages (RB35). */
+const SUMMARY = 'compaction_summary';
 
 /** A turn's response as the compact path answers. */
 const compactAnswer = ({ id, created_at, usage }: JsonObject, item: JsonObject): JsonObject => ({

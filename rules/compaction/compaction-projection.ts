@@ -28,6 +28,12 @@ const COMPACT_MEMBERS: ReadonlySet<string> = new Set([
   'client_metadata',
 ]);
 
+const EXPLAINED = {
+  auto: 'its compact path, or a turn that ends in a compaction_trigger where it has none',
+  route: 'its compact path',
+  trigger: 'a turn that ends in a compaction_trigger',
+} as const;
+
 /** Runs after the Lite rewrite (F2.15). A websocket has no paths: a turn on it ends in a trigger, whatever its account's `compact` is. */
 export const compactionProjection = rule({
   name: 'compaction-projection',
@@ -42,8 +48,7 @@ export const compactionProjection = rule({
       if (surfaceOf(turn.route.kind) === 'public') keepCompactMembers(out.body);
     }
   },
-  explain: (facts) =>
-    explainPerAccount(facts, ({ compact }) => (compact === 'trigger' ? 'a turn that ends in a compaction_trigger' : 'its compact path')),
+  explain: (facts) => explainPerAccount(facts, ({ compact }) => EXPLAINED[compact]),
 });
 
 /** An ordinary turn, without the members that F1.4 adds to ordinary turns. */

@@ -56,6 +56,7 @@ export class DelayedRows {
         streak: 0,
         cause: null,
         windows: null,
+        missing_compact_path: null,
         updated_at: 0,
         health_at: 0,
       },

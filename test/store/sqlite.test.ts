@@ -111,6 +111,7 @@ const BEFORE_COORDINATION = `
   DROP TABLE key_grants; DROP TABLE key_slots; DROP TABLE files; DROP TABLE check_values;
   DROP TABLE IF EXISTS running_config; DROP TABLE IF EXISTS session_owners; ALTER TABLE schema_version DROP COLUMN oldest; DROP TABLE credential_imports;
   ALTER TABLE account_state DROP COLUMN health_at;
+  ALTER TABLE account_state DROP COLUMN missing_compact_path;
   ALTER TABLE credentials DROP COLUMN exchange_token; ALTER TABLE credentials DROP COLUMN exchange_at;
   DELETE FROM schema_version WHERE version > 4;
 `;
@@ -146,7 +147,7 @@ test('a database of schema version 4 is upgraded in place with its rows', async 
   const store = await openStore(`sqlite:${path}`, { clock });
   context.after(() => store.close());
   assert.deepEqual(await store.requests.list({}), [requestRow()]);
-  assert.deepEqual(await store.accounts.load(), [accountRow({ health_at: 0 })]);
+  assert.deepEqual(await store.accounts.load(), [accountRow({ health_at: 0, missing_compact_path: null })]);
   assert.deepEqual(await store.pins.find('ab12'), pinRow());
   assert.deepEqual(await store.usage.load(0), [usageRow()]);
   assert.deepEqual(await store.credentials.load(), [credentialRow()]);
@@ -155,7 +156,7 @@ test('a database of schema version 4 is upgraded in place with its rows', async 
   assert.deepEqual(await store.limits.take(turn, { concurrent: 1 }), { outcome: 'granted' });
   store.accounts.patch({ account: 'north', model: '', streak: 3, updated_at: 7 });
   await store.flush();
-  assert.deepEqual(await store.accounts.load(), [accountRow({ streak: 3, updated_at: 7 })]);
+  assert.deepEqual(await store.accounts.load(), [accountRow({ streak: 3, updated_at: 7, missing_compact_path: null })]);
   assert.equal(await store.changes.cursor(), 2);
 });
 

@@ -5,6 +5,8 @@ export type HealthFields = Pick<AccountStateRow, 'health' | 'cooldown_until' | '
 
 const HEALTHY: HealthFields = { health: 'active', cooldown_until: null, streak: 0, cause: null };
 
+const NO_EVIDENCE = { windows: null, missing_compact_path: null } as const;
+
 const HEALTH_FIELDS = Object.keys(HEALTHY) as (keyof HealthFields)[];
 
 /** The clocks of nodes may differ by this much. */
@@ -99,6 +101,11 @@ export class AccountStates {
     this.#patch(account, '', { windows }, lease);
   }
 
+  /** @param address digest of the address at which the account has no compact path */
+  putMissingCompactPath(account: string, address: string): void {
+    this.#patch(account, '', { missing_compact_path: address });
+  }
+
   /** Resolves when what was put under leases is decided: with false where a lease was lost, and the rows are read again. */
   async settled(account: string): Promise<boolean> {
     return (await this.#guarded.get(account)) ?? true;
@@ -109,7 +116,7 @@ export class AccountStates {
    */
   drop(account: string): void {
     if (this.#shared) return;
-    for (const { model } of this.rows(account)) this.#patch(account, model, { ...HEALTHY, windows: null });
+    for (const { model } of this.rows(account)) this.#patch(account, model, { ...HEALTHY, ...NO_EVIDENCE });
     this.#rows.delete(account);
   }
 
@@ -139,7 +146,7 @@ export class AccountStates {
   }
 
   #patch(account: string, model: string, fields: HealthFields | Partial<AccountStateRow>, lease?: Lease): void {
-    const before = this.#rows.get(account)?.get(model) ?? { ...HEALTHY, windows: null, health_at: 0 };
+    const before = this.#rows.get(account)?.get(model) ?? { ...HEALTHY, ...NO_EVIDENCE, health_at: 0 };
     const own = wholeMilliseconds(fields);
     if ((Object.keys(own) as (keyof HealthFields)[]).every((name) => own[name] === before[name])) return;
     const patch: AccountStatePatch = { account, model, ...own, updated_at: this.#now() };

@@ -53,7 +53,15 @@ export class MemoryStore implements HealthStore {
     patch: (patch: AccountStatePatch): void => {
       this.puts.push(patch);
       const key = `${patch.account}/${patch.model}`;
-      const initial = { health: 'active', cooldown_until: null, streak: 0, cause: null, windows: null, health_at: 0 } as const;
+      const initial = {
+        health: 'active',
+        cooldown_until: null,
+        streak: 0,
+        cause: null,
+        windows: null,
+        missing_compact_path: null,
+        health_at: 0,
+      } as const;
       this.rows.set(key, { ...initial, ...this.rows.get(key), ...patch });
     },
     patchNow: (patch: AccountStatePatch): void => this.accounts.patch(patch),
