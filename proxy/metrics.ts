@@ -27,6 +27,8 @@ export const COUNTERS = {
   account_waits: 'Turns that waited for an account below its max_concurrent',
   soft_pins_left: 'Turns that could not go where their session was',
   probes: 'Attempts that decide whether a failing account has recovered',
+  requests_trimmed: 'Rows of the request log that were deleted because it had reached retention.requests_bytes',
+  requests_unlogged: 'Refused requests without a key that left no row, because more came than limits.keyless_rows_per_second',
   pins_evicted: 'Pins that left memory for newer ones; the store has them',
   pins_late: 'Turns whose end was passed on before the account of their response was stored',
   pins_lost: 'Pins that the store did not accept: other nodes cannot find them',
@@ -84,7 +86,7 @@ export class Counters {
     number
   >;
 
-  add(name: CounterName): void {
-    this.values[name]++;
+  add(name: CounterName, by = 1): void {
+    this.values[name] += by;
   }
 }

@@ -45,6 +45,8 @@ export interface Driver extends Omit<Session, 'script'> {
   browse: Session['query'];
   /** Like `run`, for large deletions: turns do not wait for it either. */
   maintain: Session['run'];
+  /** How many rows the table has, approximately and at no cost; rows are deleted from it oldest first. */
+  roughCount(table: 'requests' | 'attempts'): Promise<number>;
   /**
    * Writes all rows or none, and records the rows of tracked tables in `changes`; durable when it resolves. One batch at a time.
    * @throws StoreError `lost` where the guard returns no row; nothing was written then

@@ -9,6 +9,7 @@ import type { AuditFilter, RequestFilter } from './filters.ts';
 import type { Lease } from './lease-verbs.ts';
 import { heldBy, leaseVerbs } from './leases.ts';
 import { limitVerbs } from './limits.ts';
+import { trimLog } from './log-size.ts';
 import { nodeVerbs } from './nodes.ts';
 import { purge } from './purge.ts';
 import { type Condition, equals, oneOf, operators, select, selectKeys, where } from './query.ts';
@@ -215,6 +216,7 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
     slots: slotVerbs(driver),
     checkValues: checkValueVerbs(driver),
     purge: (limits) => purge(driver, limits, clock()),
+    trimLog: (bytes) => trimLog(driver, bytes),
     stats: () => writers.map((one) => one.stats()).reduce(together),
     database: () => driver.stats?.(),
     inUse: () => driver.inUse?.() ?? false,

@@ -145,6 +145,8 @@ export interface Store {
   readonly slots: SlotVerbs;
   readonly checkValues: CheckValueVerbs;
   purge(limits: PurgeLimits): Promise<Purged>;
+  /** Deletes the oldest rows of the request log that do not fit into this size, indexes included. @returns how many requests */
+  trimLog(bytes: number): Promise<number>;
   stats(): WriterStats;
   /** Undefined for a store of one node. */
   database(): DatabaseStats | undefined;

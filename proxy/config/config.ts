@@ -61,7 +61,7 @@ export interface Config {
   readonly store: string | { readonly postgres: SecretRef; readonly connections: number };
   readonly store_key: SecretRef;
   readonly node: NodeConfig;
-  readonly retention: { readonly requests_days: number; readonly audit_days: number };
+  readonly retention: { readonly requests_days: number; readonly requests_bytes: number; readonly audit_days: number };
   readonly log: { readonly level: LogLevel };
   readonly wire: WireWords;
   readonly limits: Limits;

@@ -153,7 +153,13 @@ export class Gateway {
     const second = admin ? await this.#admin.listen(admin.host, admin.port) : undefined;
     const third = metrics ? await this.#metrics.listen(metrics.host, metrics.port) : undefined;
     this.#accepting = true;
-    this.#forgetRetention = keepRetention(store, clock, log, () => this.loaded.config.retention);
+    this.#forgetRetention = keepRetention({
+      store,
+      clock,
+      log,
+      counters: this.services.counters,
+      retention: () => this.loaded.config.retention,
+    });
     return { main, admin: second, metrics: third };
   }
 

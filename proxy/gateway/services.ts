@@ -39,6 +39,7 @@ import { tokenEndpoint } from '../upstream/credentials/token-endpoint.ts';
 import { TokenVault } from '../upstream/credentials/token-vault.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
 import { WebsocketSupport } from '../upstream/websocket-support.ts';
+import { KeylessRows } from './keyless-rows.ts';
 import { NodeServices } from './node-services.ts';
 
 export interface ServicesOptions {
@@ -113,7 +114,11 @@ export class Services {
     });
     const ledger = new Ledger(store.usage, clock, store);
     this.node = store.shared ? new NodeServices({ store, clock, counters, log, loaded }) : undefined;
-    this.accounting = new Accounting(ledger, this.node?.limitCounts(ledger) ?? new LocalLimits(ledger, clock), store.requests);
+    this.accounting = new Accounting(
+      ledger,
+      this.node?.limitCounts(ledger) ?? new LocalLimits(ledger, clock),
+      new KeylessRows({ requests: store.requests, clock, counters, log, rate: () => loaded().config.limits.keyless_rows_per_second }),
+    );
     this.usage = new AccountUsage({
       clock,
       counters,

@@ -160,7 +160,9 @@ export interface Limits {
   /** The same memory over all turns. */
   readonly replies_in_memory_bytes: number;
   readonly pins_in_memory: number;
-  /** Rows that wait to be written; log rows past it are dropped. */
+  /** Rows of refused requests without a key that are written; the others are counted. */
+  readonly keyless_rows_per_second: number;
+  /** Rows that wait to be written; log rows and pins past it are dropped. */
   readonly rows_waiting: number;
 }
 

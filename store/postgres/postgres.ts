@@ -58,6 +58,15 @@ export async function openPostgres(url: string, { clock, machineTime, writer, no
     browse: (sql, values) => operators.use(async (connection) => (await connection.sendOnce(sql, values)).rows),
     update: (work) => updated(turns, { clock, writer }, work),
     takeLimits: (turn, bounds) => reservations.take({ turn, bounds }),
+    async roughCount(table) {
+      // The server's statistics of live rows, which are some seconds late: of what other nodes delete just now they know nothing, and that
+      // is little. After a crash of the server, until they are gathered again, those of the last vacuum.
+      const sql =
+        'SELECT CASE WHEN s.n_live_tup > 0 THEN s.n_live_tup ELSE greatest(c.reltuples, 0) END::bigint AS count ' +
+        'FROM pg_class c JOIN pg_stat_user_tables s ON s.relid = c.oid WHERE c.oid = $1::text::regclass';
+      const [record] = await operators.use((connection) => connection.query(sql, [table]));
+      return Number(record?.count ?? 0);
+    },
     maintain: (sql, values) => operators.use((connection) => connection.run(sql, values)),
     write: (batch, guard) => outage.watch(() => batches.write(batch, guard)),
     writeBeside: (batch) => outage.watch(() => besides.write(batch)),

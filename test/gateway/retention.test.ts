@@ -3,11 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { keepRetention } from '../../proxy/gateway/retention.ts';
 import { Log } from '../../proxy/log.ts';
-import { openStore } from '../../store/store.ts';
+import { Counters } from '../../proxy/metrics.ts';
+import { openStore, type Store } from '../../store/store.ts';
 import { HandClock, settled } from '../models/support.ts';
 import { requestRow } from '../store/samples.ts';
 
 const DAY_MS = 86_400_000;
+
+const parts = (store: Store, clock: HandClock) => ({ store, clock, log: new Log('error', () => undefined), counters: new Counters() });
 
 test('a gateway that never runs for an hour deletes old rows, and a retention that a reload changes holds with the next hour', async (context) => {
   const clock = new HandClock();
@@ -21,7 +24,7 @@ test('a gateway that never runs for an hour deletes old rows, and a retention th
     for (let i = 0; i < 40; i++) await store.audit.list({ limit: 1 }).then(settled);
     return (await store.requests.list({ limit: 9 })).map(({ id }) => id);
   };
-  const stop = keepRetention(store, clock, new Log('error', () => undefined), () => ({ requests_days, audit_days: 1 }));
+  const stop = keepRetention({ ...parts(store, clock), retention: () => ({ requests_days, requests_bytes: 2 ** 30, audit_days: 1 }) });
   await clock.advance(59_999);
   assert.deepEqual(await left(), ['1', '3', '9']);
   await clock.advance(1);
@@ -39,7 +42,7 @@ test('a wall clock that was set forward deletes nothing before its time', async 
   context.after(() => store.close());
   store.requests.append(requestRow({ id: 'kept', at: clock.now() }));
   await store.flush();
-  const stop = keepRetention(store, clock, new Log('error', () => undefined), () => ({ requests_days: 5, audit_days: 1 }));
+  const stop = keepRetention({ ...parts(store, clock), retention: () => ({ requests_days: 5, requests_bytes: 2 ** 30, audit_days: 1 }) });
   context.after(stop);
   clock.setWallClock(366 * DAY_MS);
   await clock.advance(60_000);

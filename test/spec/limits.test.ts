@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { JsonObject } from '../../proxy/turn/json.ts';
+import { requestRow } from '../store/samples.ts';
 import { file, model, PUBLIC as TRANSCRIPTIONS, transcribe } from '../support/audio.ts';
 import { crudeAnswer, crudeHead, startCrude } from '../support/crude.ts';
 import { UPLOAD } from '../support/files.ts';
@@ -320,6 +321,35 @@ const DRIVES: Readonly<Record<string, Drive>> = {
         return status === 200 || undefined;
       };
       await until('the response whose account the store has', anchored);
+    },
+  },
+  'rows of refused requests without a key, per second': {
+    value: 1,
+    stopsClock: true,
+    run: async (gate, { clock }) => {
+      for (let n = 0; n < 14; n++)
+        assert.equal((await gate.send(PATH, { body: TURN, headers: { authorization: 'Bearer none' } })).status, 401);
+      assert.equal((await gate.rows()).length, 10, 'a burst');
+      assert.equal(gate.count('requests_unlogged'), 4);
+      clock.advance(10_000);
+      const reported = gate.logged.map((line) => JSON.parse(line)).filter(({ event }) => event === 'requests_not_logged');
+      assert.deepEqual(
+        reported.map(({ requests, endpoint, code }) => [requests, endpoint, code]),
+        [[4, PATH, 'invalid_api_key']],
+      );
+      assert.equal((await gate.send(PATH, { body: TURN })).status, 200);
+      assert.equal((await gate.rows()).length, 11, 'a turn with a key has its row');
+    },
+  },
+  'size of the request log on disk': {
+    value: 1_048_576,
+    stopsClock: true,
+    run: async (gate, { clock }) => {
+      await gate.leave({ requests: Array.from({ length: 6_000 }, (_, n) => requestRow({ id: `req_${10_000 + n}`, at: clock.now() + n })) });
+      clock.advance(60_000);
+      await until('the deletion of the oldest rows', () => gate.count('requests_trimmed') || undefined);
+      assert.equal(await gate.row('req_10000'), undefined);
+      assert.ok(await gate.row('req_15999'));
     },
   },
   'rows that wait to be written': {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { openStore, type RequestRow, type Store, StoreError } from '../../store/store.ts';
+import { until } from '../support/until.ts';
 import { adapters } from './adapters.ts';
 import { accountRow, attemptRow, auditEntry, credentialRow, fileRow, pinRow, requestRow, usageRow } from './samples.ts';
 
@@ -320,6 +321,30 @@ for (const adapter of adapters) {
       });
       assert.deepEqual(ids(await store.requests.list({})), ['req_1202', 'req_1201', 'req_1200']);
       assert.deepEqual(await store.purge({ auditBefore: 2 }), { requests: 0, attempts: 0, audit: 1, pins: 0, usage: 0, files: 0 });
+    });
+
+    test('[S5] a log past its size loses its oldest rows with their attempts, and new rows use their space', async (context) => {
+      const store = await open(context);
+      let made = 0;
+      const write = async (): Promise<void> => {
+        for (let n = 0; n < 2_000; n++, made++) {
+          const request_id = `req_${10_000 + made}`;
+          store.requests.append(requestRow({ id: request_id, at: made, retries: 1 }), [
+            attemptRow({ request_id, at: made, cause: 'resend' }),
+          ]);
+        }
+        await store.flush();
+      };
+      await write();
+      assert.equal(await store.trimLog(2 ** 30), 0);
+      // The statistics of a server are some seconds late.
+      const first = await until('deleted rows', async () => (await store.trimLog(400_000)) || undefined, 30_000);
+      assert.ok(first > 100 && first < 2_000, `${first} of 2,000 rows were deleted`);
+      assert.equal((await store.requests.list({ id: `req_${9_999 + first}` })).length, 0);
+      const [oldest] = await store.requests.list({ id: `req_${10_000 + first}` });
+      assert.ok(oldest, 'no more than those');
+      assert.equal((await store.attempts.of(oldest)).length, 1);
+      assert.deepEqual(await store.attempts.of({ ...oldest, id: `req_${9_999 + first}` }), []);
     });
 
     test('a file belongs to one Pool, is replaced by a later row, and ends with its expiry', async (context) => {

@@ -105,6 +105,7 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
       upstream_event_bytes: 67_108_864,
       replies_in_memory_bytes: 536_870_912,
       pins_in_memory: 50_000,
+      keyless_rows_per_second: 20,
       rows_waiting: 50_000,
     },
     key,
