@@ -37,8 +37,8 @@ export const CLIENTS: readonly ClientSettings[] = [
     language: 'toml',
     tried: '@openai/codex 0.169.0',
     note:
-      'Set `wire: { agent: codex, meter: wham, lite_marker: x-openai-internal-codex-responses-lite }` in config.yaml. Only with ' +
-      '`model_catalog_url` the client reads models, reasoning levels and context windows from the gateway; without it, it uses fallback ' +
+      'Set `wire: { agent: codex, meter: wham, lite_marker: x-openai-internal-codex-responses-lite }` in config.yaml. Tried with 0.156.0, ' +
+      '0.160.0, 0.161.0, 0.162.1, 0.163.0, 0.166.0 and 0.169.0: turns, a tool loop, resume, interrupt, steer, compaction. Only with `model_catalog_url` the client reads models, reasoning levels and context windows from the gateway; without it, it uses fallback ' +
       'metadata. It sends no request for models to `base_url`. `wire_api = "responses"` is also its default. With ' +
       '`supports_websockets` it keeps one websocket for a session, and comes back for its turn when the websocket was lost; it continues over HTTP ' +
       'where the gateway answers 426.',
@@ -51,7 +51,10 @@ base_url = "${origin}/backend-api/${agent}"
 env_key = "${KEY_VARIABLE}"
 wire_api = "responses"
 supports_websockets = true
-model_catalog_url = "${origin}/backend-api/${agent}/models"`,
+model_catalog_url = "${origin}/backend-api/${agent}/models"
+
+[features]
+api_key_model_discovery = true # versions before 0.161 read model_catalog_url only with this`,
   },
   {
     name: 'openai',

@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import { frameBytes } from '../frame-bytes.ts';
+import type { Json } from '../turn/json.ts';
 import type { ControlledTurn } from './control-frames.ts';
 import { type Line, untilDone } from './delivery.ts';
 import type { Leaving } from './delivery-steps.ts';
@@ -26,8 +27,8 @@ export class AccountSocket implements Line {
   readonly number: number;
   /** Unix milliseconds. */
   readonly openedAt: number;
-  /** The responses that can be anchors. */
-  readonly anchors = new Set<string>();
+  /** The responses that can be anchors, each with the tools items of its conversation. */
+  readonly anchors = new Map<string, readonly Json[]>();
   readonly #websocket: WebSocket;
   readonly #connection: Socket;
   readonly #closed = new AbortController();

@@ -12,6 +12,7 @@ import { faultOf } from './fault.ts';
 import { frameSteps, limitFrame, refusalFrame } from './frame-steps.ts';
 import { parseJson, type ReceivedRequest, type RequestEnd } from './received-request.ts';
 import { RunningTurn } from './running-turn.ts';
+import { toolsItems } from './turn-request.ts';
 
 /** A real provider ends a connection after this time (RB28). */
 const LONGEST_MS = 3_600_000;
@@ -146,7 +147,7 @@ export class AccountSockets {
     const ended = request.closed.then((how) => how === 'answered');
     await deliver(running, socket, delivery);
     if (socket.isBusy || !(await ended)) return;
-    if (id !== undefined) socket.anchors.add(id);
+    if (id !== undefined) socket.anchors.set(id, isObject(request.json) ? toolsItems(request.json, socket.anchors) : []);
     for (const frame of id === undefined ? [] : unusedSteers(controlled, id, outputOf(answer))) socket.insert(frame);
     const input = steeredInput(running);
     if (input.length > 0 && isObject(request.json)) {

@@ -1,7 +1,7 @@
 // The endpoints of the rehearsal provider: one table by method and path, and the answer of each.
 
 import type { JsonObject } from '../turn/json.ts';
-import { isObject } from '../turn/json.ts';
+import { asList, isObject } from '../turn/json.ts';
 import { isQuotaHeader } from '../turn/quota-headers.ts';
 import type { WireWords } from '../turn/settings.ts';
 import { type Answer, eventsAnswer, jsonAnswer } from './answer.ts';
@@ -18,6 +18,7 @@ import { nativeImageAnswer } from './simulated-image.ts';
 import { quotaEvent, quotaHeaders, usageRead } from './simulated-quota.ts';
 import { transcript } from './simulated-transcript.ts';
 import { simulatePrewarm, simulateTurn, usageOf } from './simulated-turn.ts';
+import { type Anchors, toolsItems } from './turn-request.ts';
 import { plainRefusal } from './upgrade-refusals.ts';
 
 /** A request, and all that its answer depends on. */
@@ -30,7 +31,7 @@ export interface RequestContext {
   /** Unix milliseconds. */
   readonly now: number;
   /** The responses of the websocket that a frame came on: only they can be anchors. */
-  readonly anchors?: ReadonlySet<string>;
+  readonly anchors?: Anchors;
 }
 
 interface Endpoint {
@@ -137,7 +138,10 @@ function frame(context: RequestContext): Answer {
   const { account, ids, now, request } = context;
   const headers = turnHeaders(context, body);
   const turnContext = { account, ids, now, bytes: request.body.length, session: sessionOf(request) };
-  const events = body.generate === false ? simulatePrewarm(body, turnContext) : simulateTurn(body, turnContext).events;
+  // A model has the tools of the whole conversation, of which an anchored frame has only the new items.
+  const earlier = toolsItems({ previous_response_id: body.previous_response_id ?? null }, context.anchors ?? new Map());
+  const whole = earlier.length === 0 ? body : { ...body, input: [...earlier, ...asList(body.input)] };
+  const events = body.generate === false ? simulatePrewarm(body, turnContext) : simulateTurn(whole, turnContext).events;
   return eventsAnswer(events, headers, { preamble: account.settings.profile?.sendsPreamble === false ? [] : preamble(context, headers) });
 }
 

@@ -9,6 +9,7 @@ import { PausedAnswers } from './paused-answers.ts';
 import { parseJson, type ReceivedRequest } from './received-request.ts';
 import type { SampleCatalog } from './sample-models.ts';
 import type { SimulatedAccount } from './simulated-account.ts';
+import type { Anchors } from './turn-request.ts';
 
 export const neutralWords: WireWords = {
   agent: 'agent',
@@ -78,7 +79,7 @@ export class Exchanges {
   }
 
   /** @param anchors the responses of the websocket that a frame came on */
-  answer({ account, catalog }: Recipient, request: ReceivedRequest, anchors?: ReadonlySet<string>): Promise<FaultyAnswer> {
+  answer({ account, catalog }: Recipient, request: ReceivedRequest, anchors?: Anchors): Promise<FaultyAnswer> {
     const parts = { request, account, catalog, wire: this.#wire, ids: this.ids, now: this.clock.now() };
     const context = anchors === undefined ? parts : { ...parts, anchors };
     return answerWithFaults(context, this.#endpoints, this.#options.faultSource);

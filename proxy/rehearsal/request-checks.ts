@@ -7,6 +7,7 @@ import { ProviderDetail, ProviderError } from './provider-error.ts';
 import { refuseUnloweredSchemas } from './schema-keywords.ts';
 import type { SimulatedAccount } from './simulated-account.ts';
 import { filesIn } from './simulated-files.ts';
+import type { Anchors } from './turn-request.ts';
 import { endsInTrigger, toolLists } from './turn-request.ts';
 
 export interface CheckedTurn {
@@ -18,7 +19,7 @@ export interface CheckedTurn {
   /** A compact request needs neither reasoning nor streaming (F1.4), and its Lite form is not checked (F2.15). */
   readonly isCompact: boolean;
   /** The responses of the websocket that the frame came on. */
-  readonly anchors?: ReadonlySet<string>;
+  readonly anchors?: Anchors;
 }
 
 const isFrame = ({ anchors }: CheckedTurn): boolean => anchors !== undefined;

@@ -40,6 +40,15 @@ export function readTurnRequest(body: JsonObject): TurnRequest {
   };
 }
 
+/** The responses of a websocket that can be anchors, each with the tools items of its conversation. */
+export type Anchors = ReadonlyMap<string, readonly Json[]>;
+
+/** The tools items that hold for a frame: those of the response that it continues, then its own. */
+export function toolsItems({ input, previous_response_id: anchor }: JsonObject, anchors: Anchors): readonly Json[] {
+  const earlier = anchors.get(asString(anchor) ?? '') ?? [];
+  return [...earlier, ...asList(input).filter((item) => isObject(item) && item.type === 'additional_tools')];
+}
+
 /** Whether the last item is a compaction trigger. */
 export function endsInTrigger(input: readonly Json[]): boolean {
   const last = input.at(-1);

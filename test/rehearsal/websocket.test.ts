@@ -46,6 +46,21 @@ test('an upgrade needs the credential of its account', async () => {
   assert.equal((await socket.turn(turnBody('hello'))).at(-1)?.type, 'response.completed');
 });
 
+test('a warm-up may declare the tools of a Lite conversation, and the frames that continue it have them', async () => {
+  using socket = await open();
+  const marker = { client_metadata: { ws_request_header_x_internal_agent_responses_lite: 'true' } };
+  const tools = [{ type: 'function', name: 'get_weather', strict: false, parameters: { type: 'object', properties: {} } }];
+  const declared = [{ type: 'additional_tools', id: 'at_1', role: 'developer', tools }];
+  const warm = await socket.turn(turnBody('', { ...marker, input: declared, generate: false }));
+  const ask = turnBody('call the tool get_weather with {}', { ...marker, previous_response_id: idOf(warm) });
+  const first = await socket.turn(ask);
+  assert.equal(at(first.at(-1), 'response', 'output', 1, 'name'), 'get_weather');
+  const again = await socket.turn({ ...ask, previous_response_id: idOf(first) });
+  assert.equal(at(again.at(-1), 'response', 'output', 1, 'name'), 'get_weather', 'over a chain of responses');
+  const empty = await socket.turn(turnBody('', { ...marker, input: [], generate: false }));
+  assert.equal(empty.at(-1)?.type, 'response.completed', 'a warm-up may be empty');
+});
+
 test('an account without websockets refuses every upgrade with 426 and answers turns over HTTP', async () => {
   const refusal = await refusedUpgrade({ url: upstream.urlOf('plain') }, path, { key: null });
   assert.deepEqual([refusal.status, refusal.json], [426, { detail: 'Upgrade Required' }]);
