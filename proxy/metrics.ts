@@ -34,6 +34,7 @@ export const COUNTERS = {
   pins_lost: 'Pins that the store did not accept: other nodes cannot find them',
   hold_expired: 'Replies committed because their head was held for hold_ms',
   upstream_idle_timeouts: 'Replies cut because the provider fell silent',
+  upstream_refusals_cut: 'Refusals of providers whose body did not end in time',
   upstream_first_byte_timeouts: 'Attempts that got no answer in time',
   upstream_interim_refused: 'Attempts that failed because the account sent too many interim answers (1xx)',
   upstream_events_too_large: 'Replies cut because an event, an answer or the kept parts of the reply were too large',

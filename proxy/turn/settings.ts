@@ -185,6 +185,8 @@ export interface Timeouts {
   readonly upstream_connect_ms: number;
   readonly upstream_first_byte_ms: number;
   readonly upstream_idle_ms: number;
+  /** How long the body of a refusal is waited for: its status alone decides then. */
+  readonly upstream_refusal_ms: number;
   readonly hold_ms: number;
   readonly drain_ms: number;
 }

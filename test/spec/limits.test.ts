@@ -264,6 +264,18 @@ const DRIVES: Readonly<Record<string, Drive>> = {
     ),
   },
   'silence inside a reply': { value: 100, run: byHand((socket) => void socket.write(STREAM + DELTA), breaksOff) },
+  "time for the body of a provider's refusal": {
+    value: 100,
+    run: byHand(
+      (socket) => {
+        // Never silent for long, and never over.
+        socket.write(`${crudeHead(503, { 'content-length': 1_000_000 })}{`);
+        const drip = setInterval(() => socket.write(' '), 20);
+        socket.once('close', () => clearInterval(drip));
+      },
+      async (gate) => assert.equal((await gate.send(PATH, { body: TURN })).status, 503),
+    ),
+  },
   'memory for the reply of a turn': {
     value: 100_000,
     run: byHand((socket) => void socket.write(STREAM + DELTA + item(200_000)), breaksOff),

@@ -36,6 +36,7 @@ const TIMEOUTS: Timeouts = {
   upstream_connect_ms: 10_000,
   upstream_first_byte_ms: 300_000,
   upstream_idle_ms: 280_000,
+  upstream_refusal_ms: 10_000,
   hold_ms: 20_000,
   drain_ms: 25_000,
 };

@@ -29,12 +29,15 @@ export class WholeReply implements ByteReader {
   readonly #chunks = new GatheredBytes();
   #bytes = 0;
   #over = false;
+  #cancelTimer: () => void = () => undefined;
 
   constructor(upstreamHeaders: Headers, head: Head, client: Client, context: ReplyContext) {
     this.#context = context;
     this.#client = client;
     this.#upstreamHeaders = upstreamHeaders;
     this.#head = head;
+    const { turn } = context;
+    if (this.#refused) this.#cancelTimer = turn.after(turn.timeouts.upstream_refusal_ms, () => this.#refusalLate());
   }
 
   data(chunk: Buffer): void {
@@ -48,13 +51,13 @@ export class WholeReply implements ByteReader {
 
   end(): void {
     if (this.#over) return;
-    this.#over = true;
+    this.abandon();
     this.#judge(this.#chunks.take());
   }
 
   fail(failure: CarrierFailure): void {
     if (this.#over) return;
-    this.#over = true;
+    this.abandon();
     if (failure === 'idle') this.#context.counters.add('upstream_idle_timeouts');
     // A refusal without its body is described only by its status.
     if (this.#refused) this.#judge(NO_BODY);
@@ -63,6 +66,15 @@ export class WholeReply implements ByteReader {
 
   abandon(): void {
     this.#over = true;
+    this.#cancelTimer();
+  }
+
+  /** The decision about another account does not wait for the body of a refusal without end. */
+  #refusalLate(): void {
+    this.abandon();
+    this.#context.counters.add('upstream_refusals_cut');
+    this.#context.sending().abort();
+    this.#judge(NO_BODY);
   }
 
   get #refused(): boolean {

@@ -8,6 +8,7 @@ import type { RouteKind } from '../../../proxy/turn/kinds.ts';
 import { Refusal } from '../../../proxy/turn/refusal.ts';
 import { rule } from '../../../proxy/turn/rule.ts';
 import type { Headers } from '../../../proxy/turn/turn.ts';
+import { HandClock } from '../../models/support.ts';
 import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../support/live-turn.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { type ContextOptions, RecordingClient, RecordingContext } from '../../support/replies.ts';
@@ -183,6 +184,20 @@ describe('[Q3] a refusal by status', () => {
       assert.equal(context.counters.values.upstream_idle_timeouts, how === 'idle' ? 1 : 0);
     });
   }
+
+  test('with a body that does not end in time is classified only by its status, and not read further', async () => {
+    const clock = new HandClock();
+    const { reply, context } = await scene({ status: 503, clock });
+    reply.data(Buffer.from('{"error":{"co'));
+    await clock.advance(context.turn.timeouts.upstream_refusal_ms - 1);
+    reply.data(Buffer.from('de'));
+    assert.equal(context.ended, undefined);
+    await clock.advance(1);
+    assert.deepEqual([context.ended, context.account.calls], ['failed server null', ['abort']]);
+    assert.equal(context.counters.values.upstream_refusals_cut, 1);
+    reply.end();
+    assert.equal(context.ended, 'failed server null');
+  });
 
   test('of more than 64 KiB is classified only by its status, and not read further', async () => {
     const { reply, context } = await scene({ status: 400 });
