@@ -191,6 +191,11 @@ const sessionOwners = `
   CREATE INDEX session_owners_owner ON session_owners (owner);
 `;
 
+/** How long a turn ran without its client. */
+const detachedTime = `
+  ALTER TABLE requests ADD COLUMN detached_ms BIGINT;
+`;
+
 /** Step n upgrades a database from version n - 1 to n. Add to the end; never change one. */
 export const migrations: readonly Step[] = [
   { sql: first },
@@ -208,6 +213,7 @@ export const migrations: readonly Step[] = [
   { postgres: RESERVE_LIMITS },
   { sql: shortDigests },
   { sql: missingCompactPaths },
+  { sql: detachedTime },
 ];
 
 export interface MigrationOptions {

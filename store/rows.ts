@@ -26,6 +26,8 @@ export interface RequestRow {
   readonly code: string | null;
   readonly retries: number;
   readonly duration_ms: number;
+  /** How long of that an account worked while the client was away; null for a turn that its client did not leave. */
+  readonly detached_ms: number | null;
   /** Null is unknown, which is not zero. */
   readonly input_tokens: number | null;
   readonly cached_input_tokens: number | null;

@@ -148,6 +148,7 @@ export const requests = table<RequestRow>('requests', {
     upstream_error_param: text((row) => row.upstream_error_param),
     why: json((row) => row.why),
     outcome: text((row) => row.outcome),
+    detached_ms: integer((row) => row.detached_ms),
   },
 });
 

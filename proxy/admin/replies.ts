@@ -102,6 +102,9 @@ const isExplainedTurn = object<ExplainedTurn>({
 
 const isWhy = object<Why>({ reason: string, others: record(number) });
 
+/** A gateway of the former version states none. */
+const isDetachedTime: Check<number | null> = (value): value is number | null => value === undefined || nullable(number)(value);
+
 const isRequestRow = object<RequestRow>({
   id: string,
   at: number,
@@ -118,6 +121,7 @@ const isRequestRow = object<RequestRow>({
   code: nullable(string),
   retries: number,
   duration_ms: number,
+  detached_ms: isDetachedTime,
   input_tokens: nullable(number),
   cached_input_tokens: nullable(number),
   output_tokens: nullable(number),

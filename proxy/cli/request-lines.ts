@@ -2,11 +2,11 @@
 import type { RequestRow } from '../../store/rows.ts';
 import { cell, timeSpan } from './text-cells.ts';
 
-const HEAD = ['TIME (UTC)', 'KEY', 'MODEL', 'ACCOUNT', 'STATUS', 'CODE', 'TOOK', 'TOKENS', 'RETRIES', 'WHY'] as const;
+const HEAD = ['TIME (UTC)', 'KEY', 'MODEL', 'ACCOUNT', 'STATUS', 'CODE', 'TOOK', 'AWAY', 'TOKENS', 'RETRIES', 'WHY'] as const;
 /** The largest width of a cell; ids and codes are usually shorter. */
 const MOST_WIDTH = 40;
 /** Numbers are read from the right. */
-const RIGHT: ReadonlySet<(typeof HEAD)[number]> = new Set(['TOOK', 'TOKENS', 'RETRIES']);
+const RIGHT: ReadonlySet<(typeof HEAD)[number]> = new Set(['TOOK', 'AWAY', 'TOKENS', 'RETRIES']);
 
 export class RequestLines {
   #widths: readonly number[] = HEAD.map(({ length }) => length);
@@ -38,11 +38,14 @@ const cellsOf = (row: RequestRow): readonly string[] =>
     row.account ?? '-',
     statusOf(row),
     row.code ?? row.error_class ?? '-',
-    row.duration_ms < 10_000 ? `${row.duration_ms}ms` : timeSpan(row.duration_ms),
+    took(row.duration_ms),
+    row.detached_ms ? took(row.detached_ms) : '-',
     tokensOf(row),
     String(row.retries),
     row.why?.reason ?? '-',
   ].map((text) => cell(text, MOST_WIDTH));
+
+const took = (ms: number): string => (ms < 10_000 ? `${ms}ms` : timeSpan(ms));
 
 /** The outcome is shown where the status does not imply it: a reply that was cut has status 200. */
 const statusOf = ({ status, outcome }: RequestRow): string =>

@@ -125,6 +125,8 @@ export interface TurnClient extends Client {
   readonly gone: boolean;
   /** Reads the body that the route's kind accepts: JSON, or a form as JSON. @throws Refusal */
   json(): Promise<Body>;
+  /** Milliseconds so far that the turn ran while its client was away; undefined where it never was. */
+  readonly detachedMs?: number | undefined;
   /** Decoded size of that body; 0 before it was read. */
   readonly bodyBytes: number;
   /** Reads a multipart body that is held whole. @throws Refusal */

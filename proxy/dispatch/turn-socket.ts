@@ -3,13 +3,10 @@ import type { Failure } from '../turn/failure.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { SocketSlot } from '../upstream/socket-slot.ts';
-import type { EffectiveMode } from '../upstream/upstream-socket.ts';
+import { CONNECTION_LIMIT, type EffectiveMode } from '../upstream/upstream-socket.ts';
 import { saysNoWebsocket, type WebsocketSupport } from '../upstream/websocket-support.ts';
 import type { Attempted } from './attempt.ts';
 import type { DispatchRequest } from './dispatch-request.ts';
-
-/** The provider ends a connection after some time, and answers with this code. */
-const CONNECTION_LIMIT = 'websocket_connection_limit_reached';
 
 /** The largest frame that providers take. */
 export const MAX_FRAME_BYTES = 15_728_640;

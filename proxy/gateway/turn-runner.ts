@@ -112,6 +112,8 @@ export class TurnRunner {
 
   /** The one end of a turn: the rules' end phases, the client's answer, the reservation, the row. */
   #end(turn: LiveTurn, client: TurnClient, served: Served, attempts: Attempts, reservation: Reservation | undefined): void {
+    const { detachedMs } = client;
+    if (detachedMs !== undefined) turn.note('detached_ms', detachedMs);
     const { ending, write } = closing(turn, client, served, attempts);
     const last = turn.rules.end(ending.outcome, (thrown) => turn.fault(thrown));
     try {
@@ -133,8 +135,8 @@ export class TurnRunner {
       const firstEventMs = turn.committedAt === undefined ? undefined : turn.committedAt - turn.at;
       metrics.record(row, attempts.rows, { modelKnown: turn.model !== undefined, firstEventMs, costNanos });
       if (!log.debugs) return;
-      const { id, endpoint, method, status, code, account, retries, duration_ms } = row;
-      log.debug('request', { id, endpoint, method, status, code, account, retries, duration_ms });
+      const { id, endpoint, method, status, code, account, retries, duration_ms, detached_ms } = row;
+      log.debug('request', { id, endpoint, method, status, code, account, retries, duration_ms, ...(detached_ms && { detached_ms }) });
     } catch (thrown) {
       turn.fault(thrown);
     }

@@ -125,6 +125,8 @@ export interface SafeFields {
   cached_input_tokens: number;
   output_tokens: number;
   tokens_estimated: boolean;
+  /** Milliseconds that the turn ran without its client. */
+  detached_ms: number;
   error_class: 'full_upstream_rejection' | UpstreamErrorClass;
   upstream_error_param: string;
   reason_class: 'max_frame_size_exceeded' | 'timeout';

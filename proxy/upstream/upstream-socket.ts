@@ -26,6 +26,9 @@ export interface UpstreamSocketOptions {
 
 export type EffectiveMode = ModeDecision['effective'] | undefined;
 
+/** The code of a provider that ends a connection after some time, as the answer to a turn or between two turns (RB28). */
+export const CONNECTION_LIMIT = 'websocket_connection_limit_reached';
+
 /** A frame was larger than the account accepts. */
 const FRAME_TOO_LARGE = 1009;
 /** Responses that are remembered. Clients continue the last one, or one shortly before it. */
@@ -82,7 +85,10 @@ export class UpstreamSocket {
       }
       const user = this.#user;
       // Frames that wait after the end of a reply do not belong to the next turn.
-      arrivals.add(() => this.#isReadFor(user) && this.#user?.frame(data), data.length);
+      arrivals.add(() => {
+        if (this.#isReadFor(user)) this.#user?.frame(data);
+        else if (!this.#user && data.includes(CONNECTION_LIMIT)) this.close();
+      }, data.length);
     });
     // 'close' follows every error.
     ws.on('error', (error) => {

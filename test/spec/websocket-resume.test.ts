@@ -41,6 +41,56 @@ test('[F8.4] an exact retry rejoins the running turn and sees all of it, with on
   assert.equal(gate.count('turns_resumed'), 1);
 });
 
+test('[Q29] the turn of a client that interrupted ends with the next turn of its session, and its row says how long nobody read it', async () => {
+  const clock = new ManualClock();
+  await using gate = await started({ clock });
+  await dropped(gate, await interrupted(gate, 4));
+  clock.advance(1_500);
+  using socket = await open(gate);
+  socket.send(turnFrame('t2', [...QUESTION, userMessage('something else')]));
+  assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
+  const rows = await until('both rows', async () => {
+    const all = await gate.rows();
+    return all.length === 2 ? all : undefined;
+  });
+  assert.deepEqual(
+    rows.map(({ outcome, detached_ms }) => [outcome, detached_ms]),
+    [
+      ['client_gone', 1_500],
+      ['completed', null],
+    ],
+  );
+  assert.equal(gate.upstream.turns()[0]?.aborted, true);
+  assert.equal(gate.count('turns_replaced'), 1);
+});
+
+test('[Q29] the row of a turn that its client came back for has the time in between', async () => {
+  const clock = new ManualClock();
+  await using gate = await started({ clock });
+  await dropped(gate, await interrupted(gate, 4));
+  clock.advance(700);
+  using socket = await open(gate);
+  socket.send(turnFrame('t1', QUESTION));
+  await until('the replay', () => (socket.frames.length >= 5 ? true : undefined));
+  clock.advance(400);
+  gate.upstream.release('north');
+  assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
+  const row = await until('its row', async () => (await gate.rows())[0]);
+  assert.equal(row.detached_ms, 700);
+});
+
+test('[RB30] a further request of the same turn with other input is no retry, on the same websocket and on another one', async () => {
+  await using gate = await started();
+  using socket = await interrupted(gate, 4);
+  gate.upstream.release('north');
+  await socket.rest();
+  socket.send(turnFrame('t1', [userMessage('a message of another agent')], { previous_response_id: 'resp_1' }));
+  assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
+  socket.send(turnFrame('t1', [...QUESTION, userMessage('in full')]));
+  assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
+  assert.deepEqual([gate.upstream.turns().length, gate.count('turns_resumed')], [3, 0]);
+});
+
 test('[F8.4] a retry that echoes the finished items gets the lifecycle events and what follows them', async () => {
   await using gate = await started();
   // Created, first item whole, second item begun.

@@ -8,7 +8,17 @@ const STATUSES = { request: 400, model: 400, quota: 429, rate: 429 } as const;
 
 /** @param data an `error` event, or the body of a refusal. @param status of the refusal; an event may state its own */
 export function errorFrame(data: JsonObject, status?: number): JsonObject {
-  const { type: _, status: __, error: nested, code = null, message = '', param = null, sequence_number: ___, ...rest } = data;
+  const {
+    type: _,
+    status: __,
+    status_code: ___,
+    error: nested,
+    code = null,
+    message = '',
+    param = null,
+    sequence_number: ____,
+    ...rest
+  } = data;
   const error: JsonObject = isObject(nested) ? nested : { code, message, param };
   const frame = {
     message: error.message ?? '',

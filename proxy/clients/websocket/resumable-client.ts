@@ -19,7 +19,7 @@ export interface ResumableOptions {
   readonly memory: LogMemory;
   /** Whether clients can come back: false when the gateway stops. */
   readonly canComeBack: () => boolean;
-  readonly clock: Pick<Clock, 'after'>;
+  readonly clock: Pick<Clock, 'after' | 'now'>;
   readonly counters: Counters;
   /** Called when the turn can no longer be resumed. */
   readonly forget: (client: ResumableClient) => void;
@@ -36,6 +36,9 @@ export class ResumableClient extends FrameClient implements Resumable {
   /** The upstream websocket, while there is no connection. */
   #socket: SocketSlot | undefined;
   #cancelWindow: () => void = () => undefined;
+  /** Until now, and since when the client is away. */
+  #detachedMs = 0;
+  #detachedAt: number | undefined;
   /** Resolves when the connection that came back for the turn need no longer wait for it. */
   #served: () => void = () => undefined;
 
@@ -48,6 +51,12 @@ export class ResumableClient extends FrameClient implements Resumable {
     this.#setOver = resolve;
     this.#options = options;
     this.#log = log;
+  }
+
+  get detachedMs(): number | undefined {
+    const { clock } = this.#options;
+    const away = this.#detachedAt === undefined ? this.#detachedMs : this.#detachedMs + clock.now() - this.#detachedAt;
+    return away === 0 && this.#detachedAt === undefined ? undefined : Math.round(away);
   }
 
   get isDetached(): boolean {
@@ -70,6 +79,8 @@ export class ResumableClient extends FrameClient implements Resumable {
   /** The turn continues over this connection. Resolves when the turn, or the connection, has ended. */
   async attach(connection: WebsocketConnection, items: number): Promise<void> {
     this.#cancelWindow();
+    this.#detachedMs = this.detachedMs ?? 0;
+    this.#detachedAt = undefined;
     this.#options.counters.add('turns_resumed');
     const former = this.connection;
     if (former) {
@@ -117,6 +128,7 @@ export class ResumableClient extends FrameClient implements Resumable {
       return;
     }
     this.#options.counters.add('turns_detached');
+    this.#detachedAt = this.#options.clock.now();
     this.#startWindow();
   }
 
