@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { AdmissionConfig } from '../config/config.ts';
 import { Durations } from '../durations.ts';
 import type { Counters } from '../metrics.ts';
+import { PoolCounts } from '../pool-counts.ts';
 import type { AdmissionClass } from '../turn/settings.ts';
 import { WaitQueue, type WaitRequest } from './wait-queue.ts';
 import { type Tenant, WaitingRoom } from './waiting-room.ts';
@@ -30,6 +31,7 @@ export interface ClassStatus {
 
 interface ClassState {
   running: number;
+  readonly runningOf: PoolCounts;
   readonly queue: WaitQueue<Slot>;
   /** The turns that wait for a slot, and those that have one and wait for an account: they count together (Q7). */
   readonly room: WaitingRoom;
@@ -63,6 +65,7 @@ export class Admission {
         const room = new WaitingRoom(limits[name], this.#counters);
         this.#classes.set(name, {
           running: 0,
+          runningOf: new PoolCounts(),
           queue: new WaitQueue<Slot>(this.#clock),
           room,
           waits: { slot: new Durations(), account: new Durations() },
@@ -77,8 +80,8 @@ export class Admission {
     const { room, queue, waits } = state;
     const deadline = this.#clock.now() + room.limits.wait_ms;
     // A new turn must not overtake waiting ones.
-    if (queue.length === 0 && hasSlot(state)) return this.#take(state, deadline);
-    return queue.wait({ tenant: key, room, waits: waits.slot, serve: () => this.#take(state, deadline), deadline, onGone });
+    if (queue.length === 0 && hasSlot(state)) return this.#take(state, deadline, key.pool);
+    return queue.wait({ tenant: key, room, waits: waits.slot, serve: () => this.#take(state, deadline, key.pool), deadline, onGone });
   }
 
   /** Where turns of the class wait that have their slot and need an account. */
@@ -94,8 +97,15 @@ export class Admission {
     return running;
   }
 
-  status(): Readonly<Partial<Record<AdmissionClass, ClassStatus>>> {
-    return Object.fromEntries([...this.#classes].map(([name, state]) => [name, { running: state.running, waiting: state.room.size }]));
+  /** @param pools only turns of these, and requests of operators; all without */
+  status(pools?: readonly string[]): Readonly<Partial<Record<AdmissionClass, ClassStatus>>> {
+    const counted = pools && [...pools, OPERATORS.pool];
+    return Object.fromEntries(
+      [...this.#classes].map(([name, { running, runningOf, room }]) => [
+        name,
+        counted ? { running: runningOf.of(counted), waiting: room.sizeOf(counted) } : { running, waiting: room.size },
+      ]),
+    );
   }
 
   /** The waits that ended with a slot, or with an account, by class. */
@@ -103,8 +113,9 @@ export class Admission {
     return [...this.#classes].map(([name, { waits }]) => [name, waits[waitedFor]] as const);
   }
 
-  #take(state: ClassState, deadline: number): Slot {
+  #take(state: ClassState, deadline: number, pool: string): Slot {
     state.running += 1;
+    state.runningOf.add(pool);
     let released = false;
     return {
       deadline,
@@ -112,6 +123,7 @@ export class Admission {
         if (released) return;
         released = true;
         state.running -= 1;
+        state.runningOf.remove(pool);
         this.#serve(state);
       },
     };

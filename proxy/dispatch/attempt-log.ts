@@ -16,6 +16,8 @@ export interface AttemptEnd {
 
 export class AttemptLog {
   readonly rows: AttemptRow[] = [];
+  /** Whether any attempt was sent to its account. */
+  wasSent = false;
   readonly #requestId: string;
   readonly #clock: Pick<Clock, 'now' | 'wallTime'>;
 
@@ -24,8 +26,18 @@ export class AttemptLog {
     this.#clock = clock;
   }
 
-  /** @param account the account's label. @returns completes the row */
+  /** An attempt begins that is sent. @param account the account's label. @returns completes the row */
   begin(account: string, cause: AttemptCause): (end: AttemptEnd) => void {
+    this.wasSent = true;
+    return this.#open(account, cause);
+  }
+
+  /** Adds an attempt that failed before anything was sent. */
+  unsent(account: string, cause: AttemptCause, failure: Failure): void {
+    this.#open(account, cause)({ status: undefined, failure });
+  }
+
+  #open(account: string, cause: AttemptCause): (end: AttemptEnd) => void {
     const began = this.#clock.now();
     const open: AttemptRow = {
       request_id: this.#requestId,

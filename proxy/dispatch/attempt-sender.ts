@@ -90,7 +90,7 @@ export class AttemptSender implements Confidential {
     return pending.catch(asUnavailable).then((own) => {
       if (!(own instanceof CredentialUnavailable)) return this.#send(lease, sent, own);
       const failure = unsentFailure(own.why);
-      this.log.begin(account.label, sent.cause)({ status: undefined, failure });
+      this.log.unsent(account.label, sent.cause, failure);
       return { verdict: { kind: 'failed', failure }, status: undefined, authorization: undefined, over: 'http', path: '', reused: false };
     });
   }

@@ -92,7 +92,7 @@ export class TurnAttempts {
     }
     this.#slot.release();
     const { log, account } = this.#sender;
-    return { attempts: { rows: log.rows, account: account?.label ?? null, why: this.#why }, end };
+    return { attempts: { rows: log.rows, wasSent: log.wasSent, account: account?.label ?? null, why: this.#why }, end };
   }
 
   /** @throws Refusal where the response that the turn continues is gone, or its model has no routable source */

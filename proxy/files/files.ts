@@ -1,7 +1,8 @@
 // The files of all Pools: which account has each. The store is the truth; memory keeps the recent ones for turns that name them (Q10, Q21).
 import { LRUCache } from 'lru-cache';
-import type { FileRow, Store } from '../../store/store.ts';
+import { type FileRow, type Store, StoreError } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
+import { Refusal } from '../turn/refusal.ts';
 
 /** About 2 MB of memory when it is full. */
 const CAPACITY = 5_000;
@@ -22,15 +23,16 @@ export class Files {
     return known && !this.#isExpired(known) ? known : this.read(pool, id);
   }
 
-  /** Reads the file from the store. */
+  /** Reads the file from the store. @throws Refusal `server_is_overloaded` where it cannot be read (Q34) */
   async read(pool: string, id: string): Promise<FileRow | undefined> {
-    const row = await this.#store.find(pool, id);
+    const row = await this.#store.find(pool, id).catch(unreadable);
     if (row) this.#recent.set(nameOf(pool, id), row);
     return row;
   }
 
+  /** @throws Refusal `server_is_overloaded` where the files cannot be read (Q34) */
   list(filter: Parameters<Store['files']['list']>[0]): Promise<readonly FileRow[]> {
-    return this.#store.list(filter);
+    return this.#store.list(filter).catch(unreadable);
   }
 
   /** Durable once it resolves. */
@@ -42,6 +44,14 @@ export class Files {
   #isExpired({ expires_at }: FileRow): boolean {
     return expires_at !== null && expires_at <= this.#clock.now();
   }
+}
+
+function unreadable(thrown: unknown): never {
+  if (!(thrown instanceof StoreError)) throw thrown;
+  throw new Refusal('server_is_overloaded', {
+    message: 'The files of this Pool cannot be looked up at the moment. Try again shortly.',
+    retryAfterMs: 5_000,
+  });
 }
 
 /** No Pool's id contains a line break. */

@@ -107,6 +107,7 @@ export class FrameTurns {
       this.#last.set(connection, found.turn);
       this.#running.set(connection, found.turn);
       await found.turn.attach(connection, found.items);
+      this.#options.runner.recordRetry(turn, { gone: !connection.isOpen });
       return;
     }
     const replaced = identified && this.#resumable.has(identified.session) ? await this.#resumable.replace(identified.session) : 0;

@@ -91,6 +91,8 @@ function mcpSources(services: Services, process: ProcessState): McpSources {
     ready: () => process.ready,
     store,
     capacity: () => capacity.status(),
+    inFlight: (account, pools) => capacity.selection.candidates.inFlight(account, pools),
+    admission: (pools) => capacity.admission.status(pools),
     quota: () => usage.quota.status(),
     catalogs: () => catalog.accounts.status(),
     models,

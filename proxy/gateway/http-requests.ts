@@ -39,6 +39,9 @@ export interface HttpRequestsOptions {
 /** The matching row of the route table; `refusal` if the request is refused before a turn runs. */
 type Found = Match & { readonly refusal?: Refusal };
 
+/** A request that could not be read: its method and path are unknown. */
+const UNREAD = { route: NO_ROUTE, params: {}, client: 'http', method: '-', headers: {}, query: '' } as const;
+
 const ignore = (): void => undefined;
 
 const unroutable = (refusal: Refusal, route = NO_ROUTE): Found => ({ route, params: {}, refusal });
@@ -57,14 +60,14 @@ export class HttpRequests {
   }
 
   serve(request: IncomingMessage, response: ServerResponse): void {
-    const { generation: current, host, runner, running, batches, cors, counters, uploads, bodies } = this.#options;
+    const { generation: current, runner, running, batches, cors, counters, uploads, bodies } = this.#options;
     const connection = connectionOf(request.socket);
     if (connection.framingBroken || connection.isLast) return;
     // Node's parser treats the bytes after it as the other protocol's, though none was agreed: its position in the stream is lost.
     connection.isLast = request.headers.upgrade !== undefined;
     if (isHeadTooLarge(request, current().config.limits)) {
       counters.add('headers_too_large');
-      this.refuseBytes(connection.socket, HEADERS_TOO_LARGE);
+      this.#refuseUnread(connection.socket, HEADERS_TOO_LARGE);
       return;
     }
     connection.latest = response;
@@ -73,8 +76,11 @@ export class HttpRequests {
     const generation = current();
     const found = this.#find(request, generation);
     if (this.#draining || connection.framingBroken || connection.isLast) endConnectionAfter(response);
-    if (!connection.framingBroken && cors.handle(request, response, generation.routes, () => requestId(host.now()))) return;
     const turn = this.#turn(request, found, generation);
+    if (!connection.framingBroken && cors.handle(request, response, generation.routes, turn.id)) {
+      runner.recordPreflight(turn);
+      return;
+    }
     const client = new HttpClient(turn, { request, response, guard: bodies, uploads, counters });
     if (found.refusal) {
       runner.refuse(turn, client, found.refusal);
@@ -133,7 +139,20 @@ export class HttpRequests {
     this.#options.counters.add(counter);
     // Bytes after the last request of a connection are not a request. The last request is still answered (RFC 9112, 9.6).
     if (error.code === 'HPE_CLOSED_CONNECTION') connection.framingBroken = true;
-    else this.refuseBytes(socket, refusal);
+    else this.#refuseUnread(socket, refusal);
+  }
+
+  /** Refuses bytes of which no turn is made, and leaves their row. Inside the body of a request, its turn has the row. */
+  #refuseUnread(socket: Socket, refusal: Refusal): void {
+    const { generation, host, runner } = this.#options;
+    const { latest } = connectionOf(socket);
+    if (latest && !latest.writableFinished) {
+      this.refuseBytes(socket, refusal, requestId(host.now()));
+      return;
+    }
+    const turn = new LiveTurn({ ...UNREAD, keyOf: () => undefined }, generation(), host);
+    runner.recordRefused(turn, refusal);
+    this.refuseBytes(socket, refusal, turn.id);
   }
 
   /** Answers bytes that are not a request, where an answer is possible, and ends the connection. */

@@ -96,6 +96,21 @@ export class TurnRunner {
     this.#record(turn, { outcome: { kind: 'refused', shown: false }, status, code: loggedCode }, NO_ATTEMPTS, undefined);
   }
 
+  /** Leaves the row of a preflight, which is answered without a turn. */
+  recordPreflight(turn: LiveTurn): void {
+    this.#record(turn, { outcome: { kind: 'completed', shown: true }, status: 204, code: null }, NO_ATTEMPTS, undefined);
+  }
+
+  /** Leaves the row of a frame that is answered by the turn that it is an exact retry of: nothing is sent to an account. */
+  recordRetry(turn: LiveTurn, { gone }: Pick<TurnClient, 'gone'>): void {
+    this.#record(
+      turn,
+      gone ? clientGone(false) : { outcome: { kind: 'completed', shown: true }, status: 200, code: null },
+      NO_ATTEMPTS,
+      undefined,
+    );
+  }
+
   async #answer(turn: LiveTurn, client: TurnClient): Promise<Served> {
     const { admission, answers } = this.#options;
     const handler = turn.route.kind && answers[turn.route.kind];
@@ -131,7 +146,7 @@ export class TurnRunner {
     const { accounting, metrics, log } = this.#options;
     try {
       const row = requestRow(turn, ending, attempts, () => (attempts.rows.length > 0 ? reservation?.estimatedUsage() : undefined));
-      const costNanos = accounting.settle(turn, reservation, { row, attempts: attempts.rows });
+      const costNanos = accounting.settle(turn, reservation, { row, attempts: attempts.rows, wasSent: attempts.wasSent });
       const firstEventMs = turn.committedAt === undefined ? undefined : turn.committedAt - turn.at;
       metrics.record(row, attempts.rows, { modelKnown: turn.model !== undefined, firstEventMs, costNanos });
       if (!log.debugs) return;

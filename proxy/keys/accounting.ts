@@ -18,6 +18,12 @@ export interface AccountedTurn {
   readonly model: ModelView | undefined;
 }
 
+/** The rows of a turn that has ended. */
+export interface EndedTurn extends LoggedRequest {
+  /** A turn that was never sent to an account used nothing. */
+  readonly wasSent: boolean;
+}
+
 export class Accounting {
   readonly #ledger: Ledger;
   readonly #limits: LimitCounts;
@@ -50,12 +56,10 @@ export class Accounting {
   /**
    * Settles a turn that has ended: releases its reservation, and stores its usage and its rows of the log, in one transaction.
    * @param reservation undefined for a turn that was refused before it reserved
-   * @param logged without attempts for a turn that was never sent to an account: it used nothing
    * @returns its cost in billionths of a US dollar
    */
-  settle(turn: Pick<AccountedTurn, 'key' | 'pool'>, reservation: Reservation | undefined, logged: LoggedRequest): number {
-    const { row, attempts } = logged;
-    if (!reservation || attempts.length === 0) {
+  settle(turn: Pick<AccountedTurn, 'key' | 'pool'>, reservation: Reservation | undefined, { row, attempts, wasSent }: EndedTurn): number {
+    if (!reservation || !wasSent) {
       reservation?.settle(undefined);
       this.#log.append(row, attempts);
       return 0;
@@ -66,7 +70,7 @@ export class Accounting {
     if (row.model !== null && totals.output_tokens > 0 && limitsOf(key.limits).needsEstimate) {
       this.#forecast.add(key.id, row.model, totals.output_tokens);
     }
-    reservation.settle({ pool: pool.id, totals, of: logged });
+    reservation.settle({ pool: pool.id, totals, of: { row, attempts } });
     return totals.cost_nanos;
   }
 

@@ -24,13 +24,15 @@ export interface Answer {
 /** The part of a turn that accounts served. */
 export interface Attempts {
   readonly rows: readonly AttemptRow[];
+  /** Whether any of them was sent: a turn that was not has used nothing. */
+  readonly wasSent: boolean;
   /** Label of the account that answered or was tried last. */
   readonly account: string | null;
   /** Why that account, and why not the others. */
   readonly why: Why | null;
 }
 
-export const NO_ATTEMPTS: Attempts = Object.freeze({ rows: [], account: null, why: null });
+export const NO_ATTEMPTS: Attempts = Object.freeze({ rows: [], wasSent: false, account: null, why: null });
 
 export const clientGone = (shown: boolean): Ending => ({ outcome: { kind: 'client_gone', shown }, status: 499, code: null });
 

@@ -72,6 +72,12 @@ test('[Q34] while the database is gone keys with limits get 503 at once, and all
     assert.equal(usage.status, 200);
     assert.deepEqual(usage.json.limits[0].current_value, 1, 'what this node knows');
     assert.equal(await readiness(gate), 200);
+    for (const path of ['/v1/files', '/v1/files/file-1']) {
+      const { status, headers, json } = await gate.send(path);
+      assert.deepEqual([status, json.error.code, headers.get('retry-after')], [503, 'server_is_overloaded', '5'], path);
+    }
+    const named = { model: 'model-a', input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file-1' }] }] };
+    assert.equal((await gate.send('/v1/responses', { body: named })).status, 503);
   });
   await until('the limits', async () => ((await limited(gate)).status === 200 ? true : undefined), 15_000);
   assert.equal((await limited(gate)).status, 200);

@@ -205,6 +205,21 @@ describe('an OAuth account', () => {
     assert.deepEqual([went().slice(2), refreshes()], [['north', 'north'], 2]);
   });
 
+  test('[S2] whose tokens cannot be renewed gets nothing, and the turn has an attempt and no usage', async () => {
+    await gate.reconfigure((draft) => {
+      draft.pools[0].assignments = [{ account: 'north' }];
+    });
+    gate.upstream.nextOn('north', TOKENS, ...Array<string>(5).fill('refuse 503'));
+    // The new login has no access token yet.
+    await loginAnew('a-new-login');
+    const refused = await turn();
+    assert.equal(refused.status, 502);
+    const row = await gate.row(refused);
+    assert.deepEqual([row?.account, (await gate.attempts(row?.id ?? '')).length], ['NORTH', 1]);
+    assert.deepEqual([went(), await gate.usageRows()], [[], []]);
+    assert.equal((await gate.send('/v1/usage')).json.request_count, 0);
+  });
+
   test('keeps its refreshed tokens through a restart', async () => {
     gate.upstream.loginOf('north').expire();
     await turn();

@@ -241,3 +241,26 @@ test('hundreds of requests at once leave one row each, and every id is unique [S
   assert.equal(rows.length, 300);
   assert.deepEqual(new Set(rows.map(({ id }) => id)), new Set(asked.map(idOf)));
 });
+
+test('[S5] bytes that are not a request leave a row, and none beside that of the request that they end', async () => {
+  await using gate = await startGateway();
+  const ids: (string | undefined)[] = [];
+  for (const bytes of ['NOT HTTP AT ALL\r\n\r\n', `GET /v1/models HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(70_000)}\r\n\r\n`]) {
+    using client = await RawClient.connect(gate.url);
+    client.write(bytes);
+    ids.push((await client.answer()).headers['x-request-id']);
+  }
+  const rows = await gate.rows();
+  assert.deepEqual(
+    rows.map(({ id, method, status, code, outcome, key_id }) => [id, method, status, code, outcome, key_id]),
+    [
+      [ids[0], '-', 400, 'invalid_request', 'refused', null],
+      [ids[1], '-', 431, 'invalid_request', 'refused', null],
+    ],
+  );
+  using client = await RawClient.connect(gate.url);
+  client.write(headOf('POST', PUBLIC, { 'transfer-encoding': 'chunked', 'content-type': 'application/json' }));
+  client.write('not a chunk\r\n');
+  await client.answer();
+  assert.equal((await gate.rows()).length, 3);
+});

@@ -23,7 +23,7 @@ const DONE = 'response.output_item.done';
 const started = (options: Omit<GatewayOptions, 'upstream'> = {}): Promise<TestGateway> =>
   startGateway({ upstream: { accounts: ['north', 'south'], strict: false }, ...options });
 
-test('[F8.4] an exact retry rejoins the running turn and sees all of it, with one dispatch and one row', async () => {
+test('[F8.4] an exact retry rejoins the running turn and sees all of it, with one dispatch, and each frame leaves a row [S5]', async () => {
   await using gate = await started();
   await dropped(gate, await interrupted(gate, 4));
   using socket = await open(gate);
@@ -36,8 +36,13 @@ test('[F8.4] an exact retry rejoins the running turn and sees all of it, with on
   const rows = await gate.rows();
   assert.deepEqual(
     rows.map(({ status, outcome, account }) => [status, outcome, account]),
-    [[200, 'completed', 'NORTH']],
+    [
+      [200, 'completed', 'NORTH'],
+      [200, 'completed', null],
+    ],
   );
+  assert.deepEqual([rows[1]?.key_id, rows[1]?.retries, await gate.attempts(rows[1]?.id ?? '')], ['ci', 0, []]);
+  assert.equal((await gate.usageRows())[0]?.requests, 1);
   assert.equal(gate.count('turns_resumed'), 1);
 });
 
@@ -289,7 +294,9 @@ test('[F8.4] of two connections that come back at once the later one gets the tu
   gate.upstream.release('north');
   assert.deepEqual(typesOf((await winner?.rest()) ?? []), wholeTurn);
   assert.equal(gate.upstream.turns().length, 1);
-  assert.equal((await gate.rows()).length, 1);
+  const rows = await gate.rows();
+  assert.equal(rows.filter(({ account }) => account !== null).length, 1);
+  assert.equal(rows.length, 3, 'each frame has its row');
 });
 
 test('[F8.4] a client whose old connection is half-dead takes its turn over', async () => {

@@ -1,5 +1,6 @@
 // The load of each account as selection sees it: attempts in flight, quota and health; and which accounts changed since an index was
 // refreshed.
+import { PoolCounts } from '../../pool-counts.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Health } from '../health/health.ts';
 import { hashOf } from './rendezvous.ts';
@@ -37,6 +38,8 @@ export class AccountLoad {
   /** `max_concurrent`; where several nodes share it, this node's part. */
   capacity: number;
   inFlight = 0;
+  /** The same by Pool. */
+  readonly inFlightOf = new PoolCounts();
   /** Quota, as it was read last. */
   remaining: number | undefined;
   nextReset: number | undefined;

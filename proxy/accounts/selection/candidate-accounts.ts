@@ -144,7 +144,9 @@ export class CandidateAccounts {
   }
 
   /** The number of attempts in flight at an account. */
-  inFlight(account: string): number {
-    return this.loads.get(account)?.inFlight ?? 0;
+  /** @param pools only turns of these; all turns without */
+  inFlight(account: string, pools?: readonly string[]): number {
+    const load = this.loads.get(account);
+    return (pools ? load?.inFlightOf.of(pools) : load?.inFlight) ?? 0;
   }
 }

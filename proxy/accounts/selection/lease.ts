@@ -14,6 +14,8 @@ export interface LeaseOptions {
   readonly why: Why;
   readonly ticket: AttemptTicket;
   readonly load: AccountLoad;
+  /** The Pool of the turn. */
+  readonly pool: string;
   readonly health: Health;
   /** Called with the account when the reply is committed. */
   readonly affinity: Affinity | undefined;
@@ -41,6 +43,7 @@ export class Lease {
     this.#options = options;
     this.#takenAt = options.learn ? options.now() : 0;
     options.load.inFlight += 1;
+    options.load.inFlightOf.add(options.pool);
     options.upstream.lease();
   }
 
@@ -67,8 +70,9 @@ export class Lease {
   end(result: AttemptResult): void {
     if (this.#released) return;
     this.#released = true;
-    const { load, upstream, health, ticket, onReleased, learn } = this.#options;
+    const { load, pool, upstream, health, ticket, onReleased, learn } = this.#options;
     load.inFlight -= 1;
+    load.inFlightOf.remove(pool);
     upstream.release();
     health.end(ticket, result);
     learn?.({ result, firstEventMs: this.#firstEventMs });

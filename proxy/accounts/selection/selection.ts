@@ -145,6 +145,7 @@ export class Selection {
       why: whyOf(turn.pool, choice),
       ticket,
       load,
+      pool: turn.pool.id,
       health,
       affinity: LOAD.has(choice.leftAffinity) ? undefined : affinity,
       onReleased: (freed) => this.#released(freed),

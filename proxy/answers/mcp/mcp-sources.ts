@@ -12,6 +12,10 @@ import type { KeyConfig } from '../../turn/settings.ts';
 
 export interface McpSources {
   readonly config: () => Config;
+  /** Turns that run at an account, of these Pools. */
+  readonly inFlight: (account: string, pools: readonly string[]) => number;
+  /** Turns by route class, of these Pools. */
+  readonly admission: (pools: readonly string[]) => CapacityStatus['admission'];
   /** Unix milliseconds of the machine's wall clock. */
   readonly now: () => number;
   /** Unix milliseconds. */

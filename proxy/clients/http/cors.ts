@@ -19,10 +19,10 @@ export class Cors {
 
   /**
    * Adds the headers of CORS to an answer that is not yet written.
-   * @param id makes the id of a preflight's answer
+   * @param id of a preflight's answer
    * @returns whether the request was a preflight, which is answered now: it has no key and is not a turn
    */
-  handle(request: IncomingMessage, response: ServerResponse, routes: RouteTable, id: () => string): boolean {
+  handle(request: IncomingMessage, response: ServerResponse, routes: RouteTable, id: string): boolean {
     if (this.#origins.size === 0) return false;
     const path = pathOf(request.url ?? '');
     if (!path.startsWith('/v1/')) return false;
@@ -42,7 +42,7 @@ export class Cors {
       'access-control-allow-methods': method,
       ...(names !== undefined && HEADER_NAMES.test(names) && { 'access-control-allow-headers': names }),
       'access-control-max-age': MAX_AGE_S,
-      'x-request-id': id(),
+      'x-request-id': id,
     });
     response.end();
     return true;

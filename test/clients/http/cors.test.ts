@@ -21,7 +21,7 @@ function preflight(gate: TestGateway, path: string, { origin = ORIGIN, method = 
 const corsHeaders = ({ headers }: { readonly headers: Headers }): readonly string[] =>
   [...headers.keys()].filter((name) => name.startsWith('access-control-') || name === 'vary');
 
-test('a preflight of a listed origin is answered without a key, a turn or a row', async () => {
+test('[S5] a preflight of a listed origin is answered without a key or a turn, and leaves its row', async () => {
   await using gate = await withOrigins('https://other.example', ORIGIN);
   for (const [method, path] of [
     ['POST', '/v1/responses'],
@@ -37,7 +37,14 @@ test('a preflight of a listed origin is answered without a key, a turn or a row'
     assert.equal(headers.get('vary'), 'origin');
     assert.ok(headers.get('x-request-id'));
   }
-  assert.deepEqual(await gate.rows(), []);
+  assert.deepEqual(
+    (await gate.rows()).map(({ method, endpoint, status, key_id }) => [method, endpoint, status, key_id]),
+    [
+      ['OPTIONS', '/v1/responses', 204, null],
+      ['OPTIONS', '/v1/models', 204, null],
+      ['OPTIONS', '/v1/files/{file_id}', 204, null],
+    ],
+  );
 });
 
 test('answers, streams and errors of /v1 can be read by a page of a listed origin', async () => {

@@ -30,7 +30,7 @@ const ACCOUNT_ROW = object({
       until: nullable(time('When the next turn may probe it.')),
     }),
   ),
-  in_flight: integer('Turns that run there now, of all its Pools.'),
+  in_flight: integer('Turns of your Pools that run there now.'),
   max_concurrent: integer('Turns that may run there at the same time.'),
   quota: object(
     {
@@ -114,7 +114,7 @@ function shownAccount(account: AccountConfig, view: OperatorView): ValueOf<typeo
       cause: own.cause ?? null,
       until: isoOrNull(own.until),
     })),
-    in_flight: health?.inFlight ?? 0,
+    in_flight: gateway.inFlight(account.id, view.poolIds),
     max_concurrent: account.max_concurrent,
     quota: shownQuota(quota),
     reserve_percent: account.reserve_percent,

@@ -55,9 +55,9 @@ export const serviceStatus = tool({
       }),
     ),
     accounts: counts(`State to the number of your accounts. ${CONDITION_TEXT}`),
-    in_flight: integer('Turns that run at your accounts now.'),
+    in_flight: integer('Turns of your Pools that run at accounts now.'),
     admission: list(
-      'Turns of the whole gateway, by route class. Waiting turns are slow before they reach an account.',
+      'Turns of your Pools, by route class; the maximum is that of the whole gateway. Waiting turns are slow before they reach an account.',
       object({
         class: text('Route class.'),
         running: integer('Turns that run.'),
@@ -71,7 +71,6 @@ export const serviceStatus = tool({
   async run(_input, view) {
     const { gateway } = view;
     const at = gateway.now();
-    const capacity = gateway.capacity();
     const conditions = new Map(accountConditions(view));
     const count = (state: string): number => [...conditions.values()].filter((condition) => condition.state === state).length;
     const states = CONDITIONS.map((state) => [state, count(state)] as const).filter(([, number]) => number > 0);
@@ -94,8 +93,8 @@ export const serviceStatus = tool({
         routable_models: routableModels(view, index),
       })),
       accounts: Object.fromEntries(states),
-      in_flight: capacity.accounts.reduce((sum, { account, inFlight }) => sum + (conditions.has(account) ? inFlight : 0), 0),
-      admission: Object.entries(capacity.admission).map(([name, { running, waiting }]) => ({
+      in_flight: view.accountIds.reduce((sum, account) => sum + gateway.inFlight(account, view.poolIds), 0),
+      admission: Object.entries(gateway.admission(view.poolIds)).map(([name, { running, waiting }]) => ({
         class: name,
         running,
         max_running: admission[name as keyof typeof admission].running,
