@@ -129,14 +129,15 @@ export class FrameTurns {
     this.#running.set(connection, client);
     running.begin();
     await runner.run(turn, client, running.end);
-    const continued = await this.#controls.continuation(client, connection);
-    client.ended();
-    this.#running.delete(connection);
-    if (!continued) return;
-    const next = turnOf(connection, turn.model?.mode);
-    if (next) await this.#run(next, new FrameClient(next, continued.frame, connection), connection);
+    // The client may have come back over another connection.
+    const current = client.currentConnection ?? connection;
+    const continued = await this.#controls.continuation(client, current);
+    const next = continued && turnOf(current, turn.model?.mode);
+    if (next) await this.#run(next, new FrameClient(next, continued.frame, current), current);
     // A turn that was refused has not taken the response: its account is not to work on it.
-    continued.following.cancel();
+    continued?.following.cancel();
+    this.#running.delete(current);
+    client.ended();
   }
 
   /** Answers a frame that gets no turn; it leaves a row. */

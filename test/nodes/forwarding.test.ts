@@ -51,6 +51,27 @@ test('[Q28] frames wait at the owner in order during the running turn of a forwa
   assert.deepEqual([a.count('websocket_frames_refused'), b.count('websocket_frames_refused')], [1, 0]);
 });
 
+test('[Q34] [RB29] [RB31] interrupts and steers of a forwarded websocket reach the response that runs at its owner', async () => {
+  const accounts = [{ id: 'north', strict: false, manners: { controlFrames: true } }];
+  await using at = await forwarded({ upstream: { accounts } });
+  const { a, socket } = at;
+  socket.send({ type: 'response.interrupt', response_id: 'resp_other' });
+  socket.send({ type: 'response.steer', previous_response_id: 'resp_1', input: [userMessage('also this')] });
+  await until('the answers', () => (socket.frames.some(({ type }) => type === 'response.steer.accepted') ? true : undefined));
+  assert.ok(socket.frames.some(({ type }) => type === 'response.interrupt.failed'));
+  assert.equal(typesOf(await socket.rest()).at(-1), 'response.incomplete');
+  assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed', 'the further response');
+  a.upstream.next('north', 'stall after 6 events');
+  socket.send(turnFrame('t2', [userMessage('write 20 words')]));
+  await a.upstream.stalled('north');
+  const created = await until('the turn', () => socket.frames.filter(({ type }) => type === 'response.created')[2]);
+  socket.send({ type: 'response.interrupt', response_id: String((created.response as JsonObject).id), mode: 'discard_partial_items' });
+  const types = typesOf(await socket.rest());
+  assert.deepEqual(types.slice(-3), ['response.interrupt.accepted', 'response.output_item.interrupted', 'response.incomplete']);
+  assert.equal(a.upstream.turns().length, 2);
+  assert.equal((await a.rows()).length, 3);
+});
+
 test('[Q28] a malformed frame on a forwarded websocket is an error frame, and the websocket stays open', async () => {
   await using at = await forwarded();
   const { a, socket } = at;

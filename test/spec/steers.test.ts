@@ -164,12 +164,21 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
       assert.equal(typesOf(await other.rest()).at(-1), 'response.completed');
     });
 
-    test('[RB31] the input of a steer is under the rules of a turn: an unknown file is refused, with a row, and the turn goes on', async () => {
+    test('[RB31] the input of a steer is under the rules of a turn: unknown files and remote MCP are refused, with a row, and the turn goes on', async () => {
       using socket = await connect(gate, path);
       const id = await running(socket, INSIDE);
-      socket.send(steerOf(id, [{ role: 'user', content: [{ type: 'input_file', file_id: 'file_unknown' }] }]));
-      const failed = await socket.next();
-      assert.deepEqual([failed.type, codeOf(failed)], ['response.steer.failed', 'file_not_found']);
+      for (const [item, code] of [
+        [{ role: 'user', content: [{ type: 'input_file', file_id: 'file_unknown' }] }, 'file_not_found'],
+        [
+          { type: 'additional_tools', role: 'developer', id: 'at_1', tools: [{ type: 'mcp', server_url: 'https://x.example' }] },
+          'invalid_request',
+        ],
+        [{ type: 'compaction_trigger' }, 'invalid_request'],
+      ] as const) {
+        socket.send(steerOf(id, [item as Json]));
+        const failed = await socket.next();
+        assert.deepEqual([failed.type, codeOf(failed)], ['response.steer.failed', code]);
+      }
       assert.deepEqual(controls(), []);
       gate.upstream.release('north');
       assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');

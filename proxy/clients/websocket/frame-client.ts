@@ -53,6 +53,11 @@ export class FrameClient implements TurnClient {
     return { ...this.#settings };
   }
 
+  /** Undefined while the turn runs without its client. */
+  get currentConnection(): WebsocketConnection | undefined {
+    return this.#connection;
+  }
+
   /** Whether it is the client of this connection. */
   isAt(connection: WebsocketConnection): boolean {
     return this.#connection === connection;
