@@ -30,6 +30,7 @@ import { dialectShape } from './dialect/dialect-shape.ts';
 import { dropFields } from './dialect/drop-fields.ts';
 import { fullRejection } from './dialect/full-rejection.ts';
 import { jsonMention } from './dialect/json-mention.ts';
+import { knownFields } from './dialect/known-fields.ts';
 import { liftInstructions } from './dialect/lift-instructions.ts';
 import { liteMarker, markerHeader } from './dialect/lite-marker.ts';
 import { liteRewrite } from './dialect/lite-rewrite.ts';
@@ -147,6 +148,7 @@ export const RULES: readonly Rule[] = [
   backendShape, // an edit too: after every rule that edits reasoning and include
   compactionProjection, // per attempt; after the Lite rewrite (F2.15), and before an account drops what it refuses
   modelMapping, // per attempt
+  knownFields, // per attempt, before an account's own list takes from it
   dropFields, // per attempt, before the marker, which no setting may remove
   liteMarker, // per attempt, the last edit
   fullRejection, // replaces a refusal before dispatch answers it

@@ -14,12 +14,11 @@ import type { Confidential } from '../turn/sanitise.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { Body, Outgoing } from '../turn/turn.ts';
 import { type AccountCredentials, type AccountHeaders, asUnavailable, CredentialUnavailable } from '../upstream/account-credentials.ts';
-import type { CarrierRequest } from '../upstream/carrier.ts';
 import type { SocketSlot } from '../upstream/socket-slot.ts';
 import { type Attempted, type AttemptOptions, attempt } from './attempt.ts';
 import { type AttemptCause, AttemptLog } from './attempt-log.ts';
 import type { Upload } from './client.ts';
-import { composeFrame, composeJson, composeStream } from './compose.ts';
+import { type Composed, composeFrame, composeJson, composeStream } from './compose.ts';
 import type { DispatchRequest } from './dispatch-request.ts';
 import type { FollowUps } from './follow-up.ts';
 import { failureOf } from './reply/reply-context.ts';
@@ -113,11 +112,11 @@ export class AttemptSender implements Confidential {
     const { account } = lease;
     const { counters, ownHeaders, continuity, observers } = this.#services;
     const trim = (out: Outgoing): void => continuity.trim(out, continuation, turn.wire);
-    const { request, slot } = this.#compose(body, continuation, { turn, account: this.#compacting(account), own, trim });
+    const { request, slot, outputCap } = this.#compose(body, continuation, { turn, account: this.#compacting(account), own, trim });
     this.#authorizations = [request.headers.authorization, slot?.authorization, ...this.#authorizations];
     let complete: ReturnType<AttemptLog['begin']> | undefined;
     const keepResponse: ReplySource['keepResponse'] = slot && ((id, pin) => slot.keepResponse(id, turn.model?.mode?.effective, pin));
-    const isUnstored = slot !== undefined && this.sentBody.store === false;
+    const isUnstored = this.sentBody.store === false;
     const observed = observers.of({ turn, account, continuation, keepResponse, isUnstored });
     return attempt({
       turn,
@@ -131,6 +130,7 @@ export class AttemptSender implements Confidential {
       countOutput,
       estimateUsage,
       account,
+      outputCap,
       keepsBack,
       committed: (head) => {
         lease.answered();
@@ -157,18 +157,18 @@ export class AttemptSender implements Confidential {
     body: Body,
     continuation: Continuation,
     composition: Parameters<typeof composeJson>[1],
-  ): { readonly request: CarrierRequest; readonly slot: SocketSlot | undefined } {
+  ): Composed & { readonly slot: SocketSlot | undefined } {
     const { payload } = this.#request;
     if (payload.kind !== 'json') {
       // Opened only now: the client is asked for its body when an account is ready to receive it.
       this.#upload = payload.open?.();
-      return { request: composeStream(this.#upload, composition), slot: undefined };
+      return { ...composeStream(this.#upload, composition), slot: undefined };
     }
     const { account } = composition;
     this.sentBody = this.#services.continuity.fit(body, continuation, account.id);
     const frame = this.#socket?.carries(account) ? composeFrame(this.sentBody, composition) : undefined;
-    if (frame && this.#socket?.fits((frame.body as Buffer).length)) return { request: frame, slot: this.#socket.slot };
-    return { request: composeJson(this.sentBody, composition), slot: undefined };
+    if (frame && this.#socket?.fits((frame.request.body as Buffer).length)) return { ...frame, slot: this.#socket.slot };
+    return { ...composeJson(this.sentBody, composition), slot: undefined };
   }
 
   /** The account with the way in which it compacts now. */

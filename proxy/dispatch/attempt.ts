@@ -12,6 +12,7 @@ import type { Upstream } from '../upstream/upstreams.ts';
 import { SWITCHING_PROTOCOLS } from '../upstream/websocket-carrier.ts';
 import type { Upload } from './client.ts';
 import { EventReply } from './reply/event-reply.ts';
+import { OutputCap } from './reply/output-cap.ts';
 import { PipedReply } from './reply/piped-reply.ts';
 import { pipedReply, type Reply, type ReplyByHead, type ReplyPath, turnReply, wholeReply } from './reply/reply-by-head.ts';
 import { failureOf, type ReplyContext, type Verdict } from './reply/reply-context.ts';
@@ -27,6 +28,7 @@ export interface AttemptOptions extends ReplyPath {
   readonly upload: Upload | undefined;
   readonly known: Confidential;
   readonly countOutput: (event: ReplyEvent) => void;
+  readonly outputCap: number | undefined;
   readonly keepsBack: (failure: Failure) => boolean;
   readonly committed: ReplyContext['committed'];
   readonly observers: AttemptObservers;
@@ -62,6 +64,7 @@ class Attempt implements ReplyContext {
   readonly observers: AttemptObservers;
   readonly known: Confidential;
   readonly countOutput: (event: ReplyEvent) => void;
+  readonly outputCap: OutputCap | undefined;
   readonly keepsBack: (failure: Failure) => boolean;
   readonly committed: ReplyContext['committed'];
   readonly followUp: ReplyContext['followUp'];
@@ -83,6 +86,8 @@ class Attempt implements ReplyContext {
     this.observers = options.observers;
     this.known = options.known;
     this.countOutput = options.countOutput;
+    this.outputCap =
+      options.outputCap === undefined ? undefined : new OutputCap(options.outputCap, options.turn.held, options.estimateUsage);
     this.keepsBack = options.keepsBack;
     this.committed = options.committed;
     const { followUp } = options;

@@ -18,8 +18,15 @@ export interface Composition {
   readonly trim: (out: Outgoing) => void;
 }
 
+/** The request of an attempt. */
+export interface Composed {
+  readonly request: CarrierRequest;
+  /** The cap of output tokens that the account does not get although the key has a policy: the gateway ends the reply there (CR1). */
+  readonly outputCap: number | undefined;
+}
+
 /** A request with a body that rules have read and edited. */
-export function composeJson(body: Body, { turn, account, own, trim }: Composition): CarrierRequest {
+export function composeJson(body: Body, { turn, account, own, trim }: Composition): Composed {
   const out = outgoing(turn, account, 'http', { ...body });
   // A websocket client gets events, whatever `stream` its frame has.
   if (turn.client === 'websocket') out.body.stream = true;
@@ -31,11 +38,12 @@ export function composeJson(body: Body, { turn, account, own, trim }: Compositio
   const { contentType, bytes } = passed && isForm(turn.headers['content-type']) ? encodeForm(out.body) : encodeJson(out.body);
   headers['content-type'] = contentType;
   headers['accept-encoding'] = 'identity';
-  return { method: 'POST', path: passed ? out.path + turn.query : out.path, headers: identified(headers, turn, own), body: bytes };
+  const path = passed ? out.path + turn.query : out.path;
+  return { request: { method: 'POST', path, headers: identified(headers, turn, own), body: bytes }, outputCap: untoldCap(turn, body, out) };
 }
 
 /** A `response.create` frame, and the headers of the upgrade for a connection that has to be opened for it. */
-export function composeFrame(body: Body, { turn, account, own, trim }: Composition): CarrierRequest {
+export function composeFrame(body: Body, { turn, account, own, trim }: Composition): Composed {
   const type = 'response.create';
   const out = outgoing(turn, account, 'websocket', { type, ...body });
   turn.rules.attempt(out);
@@ -43,20 +51,27 @@ export function composeFrame(body: Body, { turn, account, own, trim }: Compositi
   // A rule may have removed all members that it does not list.
   out.body.type = type;
   const frame = Buffer.from(JSON.stringify(out.body));
-  return { method: 'GET', path: out.path, headers: identified(out.headers, turn, own), body: frame };
+  const request = { method: 'GET', path: out.path, headers: identified(out.headers, turn, own), body: frame };
+  return { request, outputCap: untoldCap(turn, body, out) };
 }
 
 /**
  * A request with a body that is passed on; rules see an empty body. Pass-through rows keep their query string, which is not logged (Q15).
  * @param upload undefined for methods without a body
  */
-export function composeStream(upload: Upload | undefined, { turn, account, own, trim }: Composition): CarrierRequest {
+export function composeStream(upload: Upload | undefined, { turn, account, own, trim }: Composition): Composed {
   const out = outgoing(turn, account, 'http', {});
   Object.assign(out.headers, upload?.headers, { 'accept-encoding': 'identity' });
   turn.rules.attempt(out);
   trim(out);
   const path = isPassThrough(turn) ? out.path + turn.query : out.path;
-  return { method: turn.method, path, headers: identified(out.headers, turn, own), body: upload?.stream ?? null };
+  const request = { method: turn.method, path, headers: identified(out.headers, turn, own), body: upload?.stream ?? null };
+  return { request, outputCap: undefined };
+}
+
+function untoldCap({ identity }: LiveTurn, { max_output_tokens: cap }: Body, out: Outgoing): number | undefined {
+  const told = out.body.max_output_tokens !== undefined;
+  return identity?.key.output_tokens && !told && typeof cap === 'number' ? cap : undefined;
 }
 
 const isPassThrough = ({ kind }: LiveTurn): boolean => kind?.served === 'dispatch' && kind.reply === 'piped';

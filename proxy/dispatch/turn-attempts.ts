@@ -8,6 +8,7 @@ import type { LiveSocket } from '../sessions/continuity.ts';
 import type { Continuation } from '../turn/continuation.ts';
 import type { Failure } from '../turn/failure.ts';
 import { noEligibleAccount, Refusal, refusalOf } from '../turn/refusal.ts';
+import type { Body } from '../turn/turn.ts';
 import { clientGone } from '../turn/turn-result.ts';
 import type { WebsocketSupport } from '../upstream/websocket-support.ts';
 import type { Attempted } from './attempt.ts';
@@ -106,7 +107,8 @@ export class TurnAttempts {
     progress.budget.turn(turn.now());
     counters.add('turns');
     const isUnroutable = turn.model?.routable === false;
-    if (!isUnroutable && !progress.socket?.anchorIsGone) return;
+    const isLost = progress.socket ? progress.socket.anchorIsGone : isLostOverHttp(progress.body);
+    if (!isUnroutable && !isLost) return;
     selection.candidates.requirePinned(progress.demand);
     throw isUnroutable ? noEligibleAccount(turn.recoversIn()) : anchorNotFound();
   }
@@ -164,6 +166,9 @@ export class TurnAttempts {
 /** A turn that continues nothing stays at the account of the live socket, as long as that account can take it. */
 const preferLive = (continuation: Continuation, live: LiveSocket | undefined): Continuation =>
   live?.account === undefined || continuation.soft !== undefined ? continuation : { ...continuation, soft: live.account };
+
+/** Responses that are not stored live on one websocket: over HTTP nothing continues them, and providers refuse the anchor (RB11). */
+const isLostOverHttp = ({ previous_response_id, store }: Body): boolean => typeof previous_response_id === 'string' && store === false;
 
 /**
  * The account lacks a model that need not be in any catalog. It is not cooled down: a client could name a model that no account has, and so

@@ -170,9 +170,6 @@ function image(context: RequestContext, route: 'generations' | 'edits'): Answer 
 
 /** The body of a turn that has passed the account's checks. @throws ProviderError */
 function checkedBody({ request, account, catalog, wire, anchors }: RequestContext): JsonObject {
-  if ((request.headers['content-encoding'] ?? 'identity') !== 'identity') {
-    throw new ProviderError(415, 'unsupported_content_encoding', 'The rehearsal provider accepts no encoded bodies.');
-  }
   const body = request.json;
   if (!isObject(body)) throw new ProviderError(400, 'invalid_json', 'The body is not a JSON object.');
   if (account.settings.strict ?? true) {

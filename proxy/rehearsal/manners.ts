@@ -17,6 +17,12 @@ export interface Manners {
   readonly gatesVersions: boolean;
   /** Caches prompts by the header `session-id`: without it, a turn finds its prompt half of the time (RB14). */
   readonly cachesBySession: boolean;
+  /** Refuses members of a turn that it does not know, by name (RB8). */
+  readonly knownMembers: boolean;
+  /** Refuses items with `role: system`, and texts of assistant messages that are not `output_text` (RB9). */
+  readonly ownRoles: boolean;
+  /** Refuses the output of a tool whose call is not in the input. */
+  readonly pairedToolOutputs: boolean;
 }
 
 /** The real backend; what an account has by default. */
@@ -29,6 +35,9 @@ export const STRICT: Manners = {
   versionedList: true,
   gatesVersions: true,
   cachesBySession: true,
+  knownMembers: true,
+  ownRoles: true,
+  pairedToolOutputs: true,
 };
 
 /** The profile `polite`, and accounts of tests that check nothing. */
@@ -41,4 +50,7 @@ export const POLITE: Manners = {
   versionedList: false,
   gatesVersions: false,
   cachesBySession: false,
+  knownMembers: false,
+  ownRoles: false,
+  pairedToolOutputs: false,
 };

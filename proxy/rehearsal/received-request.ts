@@ -1,5 +1,7 @@
 // A request as an account received it, and how it ended.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { gunzip, zstdDecompress } from 'node:zlib';
 import type { Json } from '../turn/json.ts';
 
 /** `answered`: answered whole. `cut`: ended by a fault, or because the provider closed. `left`: the client closed the connection. */
@@ -26,7 +28,7 @@ export interface ReceivedRequest {
   readonly headers: IncomingHttpHeaders;
   /** Names and values alternate, as received. */
   readonly rawHeaders: readonly string[];
-  /** The text of a frame. */
+  /** Decoded where it came in a known coding; the text of a frame. */
   readonly body: Buffer;
   /** The parsed body; undefined where it is not JSON. */
   readonly json: Json | undefined;
@@ -36,8 +38,21 @@ export interface ReceivedRequest {
   readonly closed: Promise<RequestEnd>;
 }
 
-/** Reads the body to its end, or to the point where the client closed the connection. */
-export function readBody(request: IncomingMessage): Promise<{ readonly body: Buffer; readonly isComplete: boolean }> {
+/** The codings of request bodies that the backend accepts (RB12). */
+const DECODERS: ReadonlyMap<string, (bytes: Buffer) => Promise<Buffer>> = new Map<string, (bytes: Buffer) => Promise<Buffer>>([
+  ['zstd', (bytes) => promisify(zstdDecompress)(bytes)],
+  ['gzip', (bytes) => promisify(gunzip)(bytes)],
+]);
+
+/** Reads the body to its end, or to the point where the client closed the connection, and decodes it where that is possible. */
+export async function readBody(request: IncomingMessage): Promise<{ readonly body: Buffer; readonly isComplete: boolean }> {
+  const arrived = await bytesOf(request);
+  const decode = DECODERS.get(request.headers['content-encoding'] ?? '');
+  if (decode === undefined || !arrived.isComplete) return arrived;
+  return { body: await decode(arrived.body).catch(() => arrived.body), isComplete: true };
+}
+
+function bytesOf(request: IncomingMessage): Promise<{ readonly body: Buffer; readonly isComplete: boolean }> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));

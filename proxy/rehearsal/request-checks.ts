@@ -1,28 +1,11 @@
 // The checks of a strict provider on a turn's request: each refuses a shape that the gateway must never send.
-import type { IncomingHttpHeaders } from 'node:http';
-import type { JsonObject } from '../turn/json.ts';
 import { asList, asString, isAbsent, isObject } from '../turn/json.ts';
-import type { WireWords } from '../turn/settings.ts';
+import { type CheckedTurn, isFrame } from './checked-turn.ts';
+import { refuseUnknownMembers, refuseUnpairedOutputs, refuseWrongRoles } from './conversation-checks.ts';
 import { ProviderDetail, ProviderError } from './provider-error.ts';
 import { refuseUnloweredSchemas } from './schema-keywords.ts';
-import type { SimulatedAccount } from './simulated-account.ts';
 import { filesIn } from './simulated-files.ts';
-import type { Anchors } from './turn-request.ts';
 import { endsInTrigger, toolLists } from './turn-request.ts';
-
-export interface CheckedTurn {
-  readonly body: JsonObject;
-  readonly headers: IncomingHttpHeaders;
-  readonly account: SimulatedAccount;
-  readonly slugs: ReadonlySet<string>;
-  readonly wire: WireWords;
-  /** A compact request needs neither reasoning nor streaming (F1.4), and its Lite form is not checked (F2.15). */
-  readonly isCompact: boolean;
-  /** The responses of the websocket that the frame came on. */
-  readonly anchors?: Anchors;
-}
-
-const isFrame = ({ anchors }: CheckedTurn): boolean => anchors !== undefined;
 
 /** In the order of a provider's checks. */
 const CHECKS: readonly ((turn: CheckedTurn) => void)[] = [
@@ -31,7 +14,10 @@ const CHECKS: readonly ((turn: CheckedTurn) => void)[] = [
   refuseAnchor,
   refuseStoredReference,
   refuseUnsupportedFields,
+  refuseUnknownMembers,
   refuseWrongStreamOrStore,
+  refuseWrongRoles,
+  refuseUnpairedOutputs,
   refuseWrongDialect,
   refuseWrongCompaction,
   refuseMissingReasoning,
@@ -69,7 +55,7 @@ function refuseUnknownModel({ body, slugs }: CheckedTurn): void {
 /** Responses are not stored: an anchor is valid on a live websocket only. */
 function refuseAnchor({ body, anchors }: CheckedTurn): void {
   if (isAbsent(body.previous_response_id)) return;
-  if (anchors === undefined) refuse('previous_response_id', 'Unsupported parameter: previous_response_id', 'unsupported_parameter');
+  if (anchors === undefined) throw new ProviderDetail(400, 'Unsupported parameter: previous_response_id');
   if (!anchors.has(asString(body.previous_response_id) ?? '')) throw anchorNotFound();
 }
 

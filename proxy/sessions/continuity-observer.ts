@@ -19,7 +19,7 @@ export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): Re
   const learnResponse = (source: ReplySource, id: string): void =>
     endAfter(source.turn, pins.learn(responseName(source, id), source.account.id));
   const learnEnded = (source: ReplySource, id: Json | undefined): void => {
-    if (typeof id !== 'string' || id === '') return;
+    if (typeof id !== 'string' || id === '' || isLost(source)) return;
     // While its websocket is open, no process but this one can continue it.
     if (source.isUnstored && !pins.isShared) source.keepResponse?.(id, pins.remember(responseName(source, id), source.account.id));
     else {
@@ -55,9 +55,12 @@ export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): Re
       // Only a model's own turns move their session: an image for it may have to come from another account.
       if (continuation.session && kind?.model) endAfter(turn, pins.learn(continuation.session, account.id, turn.at));
       // With several nodes it is stored while the reply continues, so that the end of the reply need not wait.
-      const created = pins.isShared && kind?.continues ? head?.find('response.created') : undefined;
+      const created = pins.isShared && kind?.continues && !isLost(source) ? head?.find('response.created') : undefined;
       const id = created && responseIdIn(created);
       if (id !== undefined) learnResponse(source, id);
     },
   };
 }
+
+/** Whether nothing can continue the response: it is stored nowhere, and came over no websocket. It gets no pin (RB11). */
+const isLost = ({ isUnstored, keepResponse }: ReplySource): boolean => isUnstored && !keepResponse;

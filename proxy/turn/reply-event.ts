@@ -19,15 +19,16 @@ export class ReplyEvent {
   dataStart = -1;
   dataEnd = -1;
 
-  /** An event of the gateway's own, as an account would send it in a frame. */
+  /** An event of the gateway's own, which a sink can write as an event of a stream or as a frame. */
   static of(data: JsonObject): ReplyEvent {
     const event = new ReplyEvent();
-    event.bytes = Buffer.from(JSON.stringify(data));
+    const head = `event: ${String(data.type)}\ndata: `;
+    event.bytes = Buffer.from(`${head}${JSON.stringify(data)}\n\n`);
     event.end = event.bytes.length;
     event.type = String(data.type);
     event.hasData = true;
-    event.dataStart = 0;
-    event.dataEnd = event.bytes.length;
+    event.dataStart = head.length;
+    event.dataEnd = event.bytes.length - 2;
     return event;
   }
 

@@ -14,7 +14,7 @@ export interface ReplySource {
   readonly continuation: Continuation;
   /** Remembers a response that can be continued only on the websocket it came over; undefined over HTTP. */
   readonly keepResponse: ((id: string, pin?: LivePin) => void) | undefined;
-  /** Whether the response ends with that websocket: its account was asked not to store it. */
+  /** Whether its account was asked not to store the response: it ends with its websocket, and over HTTP nothing can continue it (RB11). */
   readonly isUnstored: boolean;
 }
 

@@ -52,6 +52,8 @@ export interface AccountConfig {
   readonly max_concurrent: number;
   /** Exposed model id to the account's own name for it. */
   readonly models: Readonly<Record<string, string>>;
+  /** Members that its turns may have in addition to those of the allow-list (Q35). */
+  readonly keep_fields: readonly string[];
   readonly drop_fields: readonly string[];
   readonly websocket: boolean;
   /** `auto`: the compact path, and turns with a trigger where the account has none. */

@@ -76,6 +76,7 @@ export interface AccountView {
   readonly id: string;
   readonly label: string;
   readonly models: Readonly<Record<string, string>>;
+  readonly keep_fields: readonly string[];
   readonly drop_fields: readonly string[];
   /** In an attempt never `auto`. */
   readonly compact: 'auto' | 'route' | 'trigger';

@@ -18,6 +18,8 @@ export const backendShape = rule({
     if (surfaceOf(turn.route.kind) === 'native') return;
     body.stream = true;
     body.store = false;
+    // Any text is accepted, and an absent one was refused for a time (RB10). Lite has its instructions inside the input.
+    if (turn.model?.mode?.effective !== 'lite' && typeof body.instructions !== 'string') body.instructions = '';
   },
 });
 

@@ -1,13 +1,13 @@
-// Sends system messages that remain in `input` as developer messages: agent backends refuse the role `system` there (F1.1, F2.6).
+// Sends system messages that remain in `input` as developer messages: agent backends refuse the role `system` there (F1.1, F2.6, RB9).
 
 import { isAbsent, isList, isObject, type Json, type JsonObject, mapList } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';
-import { COMPATIBLE_TURNS } from '../route-groups.ts';
+import { TURNS } from '../route-groups.ts';
 
-/** In Lite all of them, in Full those with parts that cannot be lifted. Native turns go out as their clients wrote them (Q32). */
+/** On the compatible surface: in Lite all of them, in Full those with parts that cannot be lifted. On native turns all of them (RB9). */
 export const systemRole = rule({
   name: 'system-role',
-  routes: COMPATIBLE_TURNS,
+  routes: TURNS,
   request({ body }) {
     if (isList(body.input)) body.input = mapList(body.input, (item) => (isSystemMessage(item) ? { ...item, role: 'developer' } : item));
   },

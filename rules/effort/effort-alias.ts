@@ -1,7 +1,7 @@
 // Backend compatibility: sends `minimal` as `low` and `ultra` as `max`, after the policy has distinguished them (F4.7).
 
 import { rule } from '../../proxy/turn/rule.ts';
-import { effortFieldOf } from '../helpers/effort-field.ts';
+import { effortFieldOf, mapEffortUpdates } from '../helpers/effort-field.ts';
 import { TURNS } from '../route-groups.ts';
 
 const ALIASES: ReadonlyMap<unknown, string> = new Map([
@@ -16,5 +16,6 @@ export const effortAlias = rule({
     const field = effortFieldOf(turn.route.kind);
     const alias = ALIASES.get(field.read(body));
     if (alias !== undefined) field.write(body, alias);
+    mapEffortUpdates(body, (effort) => ALIASES.get(effort) ?? effort);
   },
 });

@@ -1,7 +1,8 @@
-// The key's reasoning-effort policy: permits, fills in or replaces, and never clamps (RE1 to RE3, F4.1 to F4.3).
+// The key's reasoning-effort policy: permits, fills in or replaces, and never clamps (RE1 to RE3, F4.1 to F4.3, RB15).
+import type { Json } from '../../proxy/turn/json.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
 import { rule } from '../../proxy/turn/rule.ts';
-import { effortFieldOf } from '../helpers/effort-field.ts';
+import { effortFieldOf, effortUpdatesOf, mapEffortUpdates } from '../helpers/effort-field.ts';
 import { omittedEffort, permittedEfforts } from '../helpers/key-policy.ts';
 import { TURNS } from '../route-groups.ts';
 
@@ -16,15 +17,19 @@ export const effortPolicy = rule({
     const asked = field.read(body);
     if ('always' in policy) {
       if (asked !== policy.always) field.write(body, policy.always);
+      mapEffortUpdates(body, () => policy.always);
       return;
     }
+    const permitted = permittedEfforts(policy, turn.model.entry);
+    const refuseOthers = (effort: Json, param: string): void => {
+      if (typeof effort !== 'string' || !permitted?.includes(effort)) throw new Refusal('reasoning_effort_not_allowed', { param });
+    };
     if (asked === undefined) {
       const effort = omittedEffort(policy, turn.model.entry);
       if (effort === undefined) throw new Refusal('reasoning_effort_not_allowed', { param: field.param });
       field.write(body, effort);
-    } else if (typeof asked !== 'string' || !permittedEfforts(policy, turn.model.entry)?.includes(asked)) {
-      throw new Refusal('reasoning_effort_not_allowed', { param: field.param });
-    }
+    } else refuseOthers(asked, field.param);
+    for (const { effort, param } of effortUpdatesOf(body)) refuseOthers(effort, param);
   },
   explain({ key, live }) {
     if (!key) return undefined;

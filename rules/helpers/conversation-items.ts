@@ -11,6 +11,7 @@ const INVISIBLE: ReadonlySet<Json | undefined> = new Set([
   'reasoning',
   'additional_tools',
   'item_reference',
+  'configuration_update',
 ]);
 
 /** Messages that instruct the model are not part of the conversation either; an item without type and role is a reference. */

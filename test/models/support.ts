@@ -43,6 +43,7 @@ export const account = (id: string, fields: Partial<AccountConfig> = {}): Accoun
   visible: true,
   max_concurrent: 32,
   models: {},
+  keep_fields: [],
   drop_fields: [],
   websocket: true,
   compact: 'route',

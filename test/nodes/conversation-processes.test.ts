@@ -69,11 +69,13 @@ describe('[Q34] a conversation over node processes stays with its account', () =
   };
 
   eachPair('with previous_response_id', async (one, other) => {
-    await turn(other, { previous_response_id: idOf(await turn(one)) });
+    const id = idOf(await native(one, { store: true, stream: false }));
+    assert.equal((await native(other, { store: true, previous_response_id: id })).status, 200);
   });
 
   eachPair('with previous_response_id of a native stream', async (one, other) => {
-    await turn(other, { previous_response_id: idOf(await native(one)) });
+    const id = idOf(await native(one, { store: true }));
+    assert.equal((await native(other, { store: true, previous_response_id: id })).status, 200);
   });
 
   eachPair('as the session that it names', async (one, other) => {

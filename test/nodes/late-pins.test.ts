@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
+import type { JsonObject } from '../../proxy/turn/json.ts';
 import { idOf } from '../support/continuity.ts';
-import { turn } from '../support/convergence.ts';
 import { type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { freshDatabase } from '../support/postgres.ts';
+import { turnBody } from '../support/rehearsal-replies.ts';
 import { connect } from '../support/websocket.ts';
 
 suite('a store that is slow with pins', () => {
@@ -33,8 +34,10 @@ suite('a store that is slow with pins', () => {
     }
   }
 
-  const collected = (): Promise<Reply> => turn(gate);
-  const streamed = (): Promise<Reply> => gate.send('/v1/responses', { body: { model: 'model-a', input: 'hello', stream: true } });
+  const native = (changes: JsonObject = {}): Promise<Reply> =>
+    gate.send('/backend-api/agent/responses', { body: turnBody('hello', { store: true, ...changes }) });
+  const collected = (): Promise<Reply> => native({ stream: false });
+  const streamed = (): Promise<Reply> => native();
 
   for (const [kind, send] of Object.entries({ collected, streamed })) {
     test(`[Q34] a ${kind} turn ends after 50 ms, and is counted`, async () => {
@@ -47,7 +50,7 @@ suite('a store that is slow with pins', () => {
       assert.ok(ms >= 50 && ms < 2_000, `${ms} ms`);
       // The pin was not lost.
       await gate.flush();
-      await turn(gate, { previous_response_id: idOf(reply) });
+      assert.equal((await native({ previous_response_id: idOf(reply) })).status, 200);
     });
   }
 

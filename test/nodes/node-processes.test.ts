@@ -6,8 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { NodeStatus } from '../../proxy/nodes/nodes-status.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
 import { bearerOf, type Reply } from '../support/gateway.ts';
 import { type NodeProcess, type NodeProcesses, startNodeProcesses } from '../support/node-processes.ts';
+import { turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
 
 const TOKENS = '/oauth/token';
@@ -25,6 +27,13 @@ const node = (i: number): NodeProcess => nodes[i % nodes.length] as NodeProcess;
 const turn = (at: NodeProcess, key: string, more: object = {}): Promise<Reply> =>
   at.send('/v1/responses', {
     body: { model: 'model-a', input: 'hello', ...more },
+    headers: { authorization: `Bearer ${secretOf(key)}` },
+  });
+
+/** A native turn, whose response the account stores. */
+const stored = (at: NodeProcess, key: string, more: JsonObject = {}): Promise<Reply> =>
+  at.send('/backend-api/agent/responses', {
+    body: turnBody('hello', { stream: false, store: true, ...more }),
     headers: { authorization: `Bearer ${secretOf(key)}` },
   });
 
@@ -98,8 +107,8 @@ describe('[Q34] three nodes', () => {
   test('[Q34] [F8.2] a continuation goes to its account from every node', async () => {
     for (const first of nodes) {
       for (const next of nodes) {
-        const { json } = await turn(first, 'rotating');
-        const { status } = await turn(next, 'rotating', { previous_response_id: json.id });
+        const { json } = await stored(first, 'rotating');
+        const { status } = await stored(next, 'rotating', { previous_response_id: json.id });
         assert.equal(status, 200, `${first.id} then ${next.id}`);
         const [at, then] = cluster.upstream.turns().map(({ account }) => account);
         assert.equal(then, at, `${first.id} then ${next.id}`);

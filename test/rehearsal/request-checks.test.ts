@@ -1,6 +1,7 @@
 // The checks of a strict provider: one table of bodies and headers.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { profileNamed } from '../../proxy/rehearsal/account-profiles.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { startUpstream } from '../support/rehearsal.ts';
@@ -43,11 +44,6 @@ const cases: readonly Case[] = [
   { what: 'tools of null', body: turnBody('', { tools: null }) },
   { what: 'no model', body: without('model'), refused: [400, 'missing_required_parameter', 'model'] },
   { what: 'an unknown model', body: turnBody('', { model: 'model-z' }), refused: [404, 'model_not_found', 'model'] },
-  {
-    what: 'an anchor',
-    body: turnBody('', { previous_response_id: 'resp_1' }),
-    refused: [400, 'unsupported_parameter', 'previous_response_id'],
-  },
   { what: 'an anchor of null', body: turnBody('', { previous_response_id: null }) },
   { what: 'no reasoning', body: without('reasoning'), refused: [400, 'missing_required_parameter', 'reasoning'] },
   { what: 'no include', body: without('include'), refused: [400, 'invalid_value', 'include'] },
@@ -154,14 +150,87 @@ const details: readonly (readonly [what: string, body: JsonObject, detail: strin
   ['a body without store', without('store'), 'Store must be set to false'],
   ['a stored response', turnBody('', { store: true }), 'Store must be set to false'],
   ['an input that is no list', turnBody('', { input: 'hello' }), 'Input must be a list'],
+  ['an anchor', turnBody('', { previous_response_id: 'resp_1' }), 'Unsupported parameter: previous_response_id'],
+  ['a cap of its output', turnBody('', { max_output_tokens: 100 }), 'Unsupported parameter: max_output_tokens'],
+  ['an unknown member', turnBody('', { stream_id: 'main' }), 'Unsupported parameter: stream_id'],
+  ['a member of frames', turnBody('', { generate: false }), 'Unsupported parameter: generate'],
+  ['a system message', turnBody('', { input: [{ role: 'system', content: 'Be brief.' }, user] }), 'System messages are not allowed'],
 ];
 
 for (const [what, body, detail] of details) {
-  test(`[RB7] ${what} is refused with a detail`, async () => {
+  test(`[RB7] [RB8] [RB9] [RB11] ${what} is refused with a detail`, async () => {
     const { status, json } = await ask(north, body);
     assert.deepEqual([status, json], [400, { detail }]);
   });
 }
+
+test('[RB8] what the own clients of the backend send is accepted', async () => {
+  const accepted = {
+    instructions: '',
+    tools: [],
+    tool_choice: 'auto',
+    parallel_tool_calls: true,
+    service_tier: 'priority',
+    prompt_cache_key: 'thread-1',
+    text: { verbosity: 'low' },
+    client_metadata: {},
+    stream_options: {},
+    prompt_cache_options: {},
+    access_programs: [],
+  };
+  assert.equal((await ask(north, turnBody('', accepted))).status, 200);
+  assert.equal((await ask(north, turnBody('', { metadata: { rehearse: 'steady' } }))).status, 200, 'it is addressed to the simulation');
+});
+
+const assistant = (...parts: readonly JsonObject[]): JsonObject => ({ type: 'message', role: 'assistant', content: [...parts] });
+
+test("[RB9] an assistant's text is output_text, and a developer's message is accepted", async () => {
+  const wrong = await ask(north, turnBody('', { input: [user, assistant({ type: 'input_text', text: 'hi' }), user] }));
+  assert.deepEqual(
+    [wrong.status, at(wrong.json, 'error')],
+    [
+      400,
+      {
+        message: "Invalid value: 'input_text'. Supported values are: 'output_text' and 'refusal'.",
+        type: 'invalid_request_error',
+        code: 'invalid_value',
+        param: 'input[1].content[0]',
+      },
+    ],
+  );
+  const developer = { role: 'developer', content: 'Be brief.' };
+  const right = await ask(north, turnBody('', { input: [developer, user, assistant({ type: 'output_text', text: 'hi' }), user] }));
+  assert.equal(right.status, 200);
+});
+
+test('the output of a tool is refused without its call, and accepted after it', async () => {
+  for (const [kind, words] of [
+    ['function_call', 'function call output'],
+    ['custom_tool_call', 'custom tool call output'],
+  ] as const) {
+    const output = { type: `${kind}_output`, call_id: 'call_1', output: 'done' };
+    const { status, json } = await ask(north, turnBody('', { input: [user, output] }));
+    assert.deepEqual(
+      [status, at(json, 'error')],
+      [400, { message: `No tool call found for ${words} with call_id call_1.`, type: 'invalid_request_error', code: null, param: 'input' }],
+    );
+    const call = { type: kind, call_id: 'call_1', name: 'lookup', arguments: '{}', input: '' };
+    assert.equal((await ask(north, turnBody('', { input: [user, call, output] }))).status, 200);
+  }
+});
+
+test('[RB12] bodies in zstd and gzip are accepted', async () => {
+  const bytes = Buffer.from(JSON.stringify(turnBody('hello')));
+  for (const [coding, body] of [
+    ['zstd', zstdCompressSync(bytes)],
+    ['gzip', gzipSync(bytes)],
+  ] as const) {
+    const headers = { 'content-type': 'application/json', 'content-encoding': coding };
+    const response = await fetch(`${north}/backend-api/agent/responses`, { method: 'POST', headers, body });
+    assert.deepEqual([coding, response.status], [coding, 200]);
+    await response.text();
+  }
+});
 
 test('the polite account answers what does not stream, and refuses in the documented shape', async () => {
   const url = upstream.urlOf('polite');

@@ -8,7 +8,7 @@ import { startUpstream } from '../support/rehearsal.ts';
 import { ask, at, typesOf } from '../support/rehearsal-client.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 
-const upstream = await startUpstream({ manners: { streamedUnstoredLists: false } });
+const upstream = await startUpstream({ manners: { streamedUnstoredLists: false, knownMembers: false } });
 after(() => upstream.close());
 const north = upstream.urlOf('north');
 

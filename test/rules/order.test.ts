@@ -60,6 +60,7 @@ const PAIRS: readonly string[] = [
   'effort-policy > backend-shape: [F1.4] reasoning is edited',
   'lite-rewrite > backend-shape: [F1.4] the rewrite comes before the presence of members is ensured',
   'model-mapping > lite-marker: [F2.1] the marker is the last edit',
+  'known-fields > drop-fields: [Q35] what an account keeps it may not drop',
   'drop-fields > lite-marker: [F2.2] no setting of an account drops it',
   'model-access > chat-parameters: [Q4] the model before the content of the body',
   'chat-parameters > chat-tools: [Q24] unsupported parameters before the shape of supported ones',

@@ -223,6 +223,7 @@ export const configOf = (id: string, max_concurrent: number): AccountConfig => (
   visible: true,
   max_concurrent,
   models: {},
+  keep_fields: [],
   drop_fields: [],
   websocket: true,
   compact: 'route',

@@ -14,7 +14,7 @@ const clock = new ShiftedClock();
 const gate = await startGateway({
   clock,
   upstream: {
-    manners: { streamedUnstoredLists: false },
+    manners: { streamedUnstoredLists: false, knownMembers: false },
     accounts: [
       { id: 'north', models: ['north-full', 'north-lite'].map((slug) => modelEntry({ slug })) },
       { id: 'south', models: ['south-full', 'south-lite'].map((slug) => modelEntry({ slug })) },
@@ -24,6 +24,7 @@ const gate = await startGateway({
     const [north, south] = draft.accounts;
     Object.assign(north, { models: { full: 'north-full', lite: 'north-lite' }, drop_fields: ['temperature', 'client_metadata'] });
     Object.assign(south, { models: { full: 'south-full', lite: 'south-lite' }, drop_fields: ['top_p'] });
+    for (const account of [north, south]) account.keep_fields = ['temperature', 'top_p'];
     Object.assign(draft.pools[0], { strategy: 'fill_first', serving_modes: { full: 'full', lite: 'lite' } });
   },
 });

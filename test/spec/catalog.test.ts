@@ -58,6 +58,7 @@ const key = (id: string, policy: JsonObject): JsonObject => ({ id, pool: 'team',
 
 const gate = await startGateway({
   upstream: {
+    manners: { streamedUnstoredLists: false },
     accounts: [
       { id: 'north', models: NORTH.filter(isObject) },
       { id: 'south', models: SOUTH },

@@ -12,9 +12,9 @@ const PATHS = [CHAT, CHAT_ALIAS] as const;
 let gate: TestGateway;
 before(async () => {
   gate = await startGateway({
-    upstream: { accounts: [{ id: 'north', models: [modelEntry({ slug: 'theirs' })] }] },
+    upstream: { accounts: [{ id: 'north', models: [modelEntry({ slug: 'theirs' })] }], manners: { knownMembers: false } },
     config: (draft) => {
-      for (const account of draft.accounts) account.models = { 'model-a': 'theirs' };
+      for (const account of draft.accounts) Object.assign(account, { models: { 'model-a': 'theirs' }, keep_fields: ['max_output_tokens'] });
     },
   });
 });
@@ -326,7 +326,9 @@ test('[Q24] a provider’s error names the members of Chat, collected and stream
 
 test('[CR1] a cap that is raised to what providers take stays within the key’s policy', async () => {
   await using capped = await startGateway({
+    upstream: { manners: { knownMembers: false } },
     config: (draft) => {
+      for (const account of draft.accounts) account.keep_fields = ['max_output_tokens'];
       draft.keys[0].output_tokens = { max: 10 };
     },
   });

@@ -175,7 +175,7 @@ test('[F7.1] the same conversation reaches the account with the same bytes in ev
 });
 
 test('[F7.4] protected outputs reach the account byte for byte', async () => {
-  await using gate = await startGateway({ config: enabled });
+  await using gate = await startGateway({ config: enabled, upstream: { manners: { pairedToolOutputs: false } } });
   const input = [
     call('c1', { name: 'Grep' }),
     answer('c1', SEARCH),

@@ -477,6 +477,8 @@ describe('turns that name files', () => {
 
   const file = (id: string) => ({ type: 'input_file', file_id: id });
   const image = (id: string) => ({ type: 'input_image', file_id: id, detail: 'low' });
+  const CALL = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' };
+  const CUSTOM_CALL = { type: 'custom_tool_call', call_id: 'c', name: 'f', input: '' };
   const surfaces = [
     ['/v1/responses', (input: object) => ({ model: 'model-a', input })],
     ['/backend-api/agent/responses', (input: object) => turnBody('', { input: input as never })],
@@ -487,8 +489,8 @@ describe('turns that name files', () => {
       for (const input of [
         [asking(file(south))],
         [asking(image(south))],
-        [{ type: 'function_call_output', call_id: 'c', output: [image(south), file(south)] }],
-        [{ type: 'custom_tool_call_output', call_id: 'c', output: [{ type: 'message', content: [image(south)] }] }],
+        [CALL, { type: 'function_call_output', call_id: 'c', output: [image(south), file(south)] }],
+        [CUSTOM_CALL, { type: 'custom_tool_call_output', call_id: 'c', output: [{ type: 'message', content: [image(south)] }] }],
       ]) {
         gate.upstream.clear();
         const reply = await gate.send(path, { body: bodyOf(input) });

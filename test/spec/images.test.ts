@@ -403,6 +403,7 @@ describe('[D10] images on /v1', () => {
       tools: [{ type: 'image_generation', model: IMAGE_MODEL, ...options }],
       tool_choice: 'required',
       ...REASONED,
+      instructions: '',
     });
     assert.deepEqual([reply.status, Object.keys(reply.json)], [200, ['created', 'data', 'usage']]);
     assert.ok(Number.isInteger(reply.json.created));
@@ -476,9 +477,10 @@ describe('[D10] images on /v1', () => {
 
   test('[D10] [F1.5] [Q15] each account gets the host by its own name, without the fields that it refuses', async () => {
     await using gate = await startImages({
-      upstream: { accounts: [{ id: 'north', models: [modelEntry({ slug: 'provider-host' })] }] },
+      upstream: { accounts: [{ id: 'north', models: [modelEntry({ slug: 'provider-host' })] }], manners: { knownMembers: false } },
       config: (draft) => {
         draft.accounts[0].models = { 'model-a': 'provider-host' };
+        draft.accounts[0].keep_fields = ['max_output_tokens'];
         draft.accounts[0].drop_fields = ['max_output_tokens'];
         draft.keys[0].output_tokens = { max: 5_000 };
       },

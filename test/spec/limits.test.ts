@@ -22,6 +22,7 @@ import { connect } from '../support/websocket.ts';
 
 const PATH = '/backend-api/agent/responses';
 const PUBLIC = '/v1/responses';
+const NATIVE = '/backend-api/agent/responses';
 const TURN = turnBody('hello');
 const RESPONDED = { model: 'model-a', input: 'hello' };
 const json = { 'content-type': 'application/json' };
@@ -327,9 +328,10 @@ const DRIVES: Readonly<Record<string, Drive>> = {
   'pins in memory (the account of a session, response or conversation)': {
     value: 1,
     run: async (gate) => {
-      const [first] = [await gate.send(PUBLIC, { body: RESPONDED }), await gate.send(PUBLIC, { body: RESPONDED })];
+      const stored = turnBody('hello', { stream: false, store: true });
+      const [first] = [await gate.send(NATIVE, { body: stored }), await gate.send(NATIVE, { body: stored })];
       const anchored = async (): Promise<true | undefined> => {
-        const { status } = await gate.send(PUBLIC, { body: { ...RESPONDED, previous_response_id: first?.json.id } });
+        const { status } = await gate.send(NATIVE, { body: { ...stored, previous_response_id: first?.json.id } });
         return status === 200 || undefined;
       };
       await until('the response whose account the store has', anchored);

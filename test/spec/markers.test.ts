@@ -23,7 +23,7 @@ for (const marker of MARKERS) {
     const gate = await startGateway({
       upstream: {
         wire,
-        manners: { streamedUnstoredLists: false },
+        manners: { streamedUnstoredLists: false, knownMembers: false },
         accounts: [{ id: 'north', models: MODES.map((slug) => modelEntry({ slug })) }],
       },
       config: (draft: Draft) => {

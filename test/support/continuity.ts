@@ -33,14 +33,17 @@ export class Stage {
   /** Of the store and its key. */
   readonly folder: string;
   readonly clock: ShiftedClock;
+  /** Whether accounts store the responses of native turns, so that an anchor continues them over HTTP. */
+  readonly stores: boolean;
 
-  private constructor(gate: TestGateway, folder: string, clock: ShiftedClock) {
+  private constructor(gate: TestGateway, folder: string, clock: ShiftedClock, stores: boolean) {
     this.gate = gate;
     this.folder = folder;
     this.clock = clock;
+    this.stores = stores;
   }
 
-  /** @param strict whether accounts refuse anchors, and what others have made */
+  /** @param strict whether accounts refuse anchors, and what others have made; others store responses */
   static async set({ strict = true }: { readonly strict?: boolean } = {}): Promise<Stage> {
     const folder = await mkdtemp(join(tmpdir(), 'poolgate-continuity-'));
     const clock = new ShiftedClock();
@@ -59,7 +62,7 @@ export class Stage {
         draft.keys.push({ id: 'third', pool: 'other', secret_sha256: [hash('sha256', OTHER_POOL, 'hex')] });
       },
     });
-    return new Stage(gate, folder, clock);
+    return new Stage(gate, folder, clock, !strict);
   }
 
   async strike(): Promise<void> {
@@ -80,7 +83,7 @@ export class Stage {
 
   /** A turn of a native client by default. */
   turn({ path = NATIVE, headers = {}, body = {}, key = KEY }: Sent = {}): Promise<Reply> {
-    const native = { stream: true, store: false, reasoning: { effort: 'medium' }, include: ['reasoning.encrypted_content'] };
+    const native = { stream: true, store: this.stores, reasoning: { effort: 'medium' }, include: ['reasoning.encrypted_content'] };
     return this.gate.send(path, {
       headers: { ...headers, authorization: `Bearer ${key}` },
       body: { model: 'model-a', input: [user('hello')], ...(path === NATIVE ? native : {}), ...body },

@@ -59,6 +59,7 @@ export class ModeStage {
     const gate = await startGateway({
       clock,
       upstream: {
+        manners: { streamedUnstoredLists: false },
         accounts: [
           { id: 'north', models: models(false) },
           { id: 'south', models: models(true) },

@@ -148,6 +148,12 @@ export class Probes {
     return this.flush();
   }
 
+  /** How many pins the store has. */
+  async pinRows(): Promise<number> {
+    await this.drainPins();
+    return (await this.gateway.services.store.pins.load(10_000)).length;
+  }
+
   /** Makes a file of the Pool known, as if it had been uploaded to the account. */
   addFile(pool: string, id: string, account: string): Promise<void> {
     const { files, clock } = this.gateway.services;

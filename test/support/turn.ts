@@ -55,7 +55,7 @@ export const POOL: PoolConfig = {
 
 export const KEY: KeyConfig = { id: 'ci', pool: 'team', weight: 1, secret_sha256: [], status: 'active', limits: {} };
 
-export const ACCOUNT: AccountView = { id: 'north', label: 'North', models: {}, drop_fields: [], compact: 'route' };
+export const ACCOUNT: AccountView = { id: 'north', label: 'North', models: {}, keep_fields: [], drop_fields: [], compact: 'route' };
 
 /** A turn after authentication and model access; `noted` collects what rules noted. */
 export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Partial<SafeFields> } {

@@ -1,7 +1,6 @@
 // THE CHECKS that a schema cannot express, in order: of two problems of one place the first is reported.
 import type { Problem } from '../finding.ts';
 import { checkAddresses } from './addresses.ts';
-import { checkDropFields } from './drop-fields.ts';
 import { checkHeaders } from './headers.ts';
 import { checkIds } from './ids.ts';
 import { checkKeys } from './keys.ts';
@@ -18,7 +17,6 @@ export function runChecks(data: unknown, now: number): readonly Problem[] {
     ...checkAddresses(data),
     ...checkNode(data),
     ...checkHeaders(data),
-    ...checkDropFields(data),
     ...checkRoutes(data),
     ...checkKeys(data, now),
     // Last: other checks have better messages for the same place.

@@ -121,6 +121,11 @@ export class EventReply implements EventReader {
       return;
     }
     if (this.#control?.takes(event, data)) return;
+    const last = this.#end === undefined ? this.#capped(event, data) : undefined;
+    if (last) {
+      this.#endAtCap(last);
+      return;
+    }
     const end = endOf(event.type);
     if (this.#state === 'held') {
       if (end === undefined && (this.#sink.drops.has(event.type) || this.#held.hold(event, data))) return;
@@ -173,6 +178,22 @@ export class EventReply implements EventReader {
       for (const data of events) this.#relay.event(ReplyEvent.of(data), data);
       this.#finish(this.#end ?? 'cut', 'close');
     });
+  }
+
+  /** The rest that still fits where the event reaches the cap of output tokens; undefined below the cap. */
+  #capped(event: ReplyEvent, known: JsonObject | undefined): readonly JsonObject[] | undefined {
+    const { outputCap } = this.#context;
+    if (!outputCap) return undefined;
+    const data = known ?? this.memory.json(event);
+    return data && outputCap.read(data, event.length);
+  }
+
+  /** Ends the reply as a provider does at its cap, and leaves the account, which would go on (CR1). */
+  #endAtCap(last: readonly JsonObject[]): void {
+    const { outputCap, turn, counters } = this.#context;
+    counters.add('replies_capped');
+    turn.note('tokens_estimated', true);
+    this.#endWith([...last, ...(outputCap?.closing() ?? [])]);
   }
 
   #holdExpired(): void {

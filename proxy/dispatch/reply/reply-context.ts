@@ -12,6 +12,7 @@ import type { Confidential } from '../../turn/sanitise.ts';
 import type { Event, Head, Outcome, OutcomeKind } from '../../turn/turn.ts';
 import type { Ending } from '../../turn/turn-result.ts';
 import type { ByteReader, Sending } from '../../upstream/carrier.ts';
+import type { OutputCap } from './output-cap.ts';
 import type { AttemptObservers } from './reply-observers.ts';
 
 /** The context that a reply gets from its attempt. */
@@ -22,6 +23,8 @@ export interface ReplyContext {
   readonly known: Confidential;
   /** Counts the output that is sent to the client, for the estimate of a turn that breaks off (Q18). */
   readonly countOutput: (event: ReplyEvent) => void;
+  /** The cap that the account was not told; undefined where it was, and for a key without a policy. */
+  readonly outputCap: OutputCap | undefined;
   readonly sending: () => Sending;
   /** Whether the client does not get this failure as its answer. */
   readonly keepsBack: (failure: Failure) => boolean;

@@ -128,7 +128,13 @@ test('[F2.4] the header is dropped on every route, whatever the deployment calls
   const wire = { ...turn.wire, lite_marker: 'X-OpenAI-Internal-Lite' };
   const headers = { 'x-openai-internal-lite': 'true', 'x-openai-other': 'y' };
   phase(markerHeader, 'attempt')(
-    { account: { id: '', label: '', models: {}, drop_fields: [], compact: 'route' }, carrier: 'http', path: '/', headers, body: {} },
+    {
+      account: { id: '', label: '', models: {}, keep_fields: [], drop_fields: [], compact: 'route' },
+      carrier: 'http',
+      path: '/',
+      headers,
+      body: {},
+    },
     undefined,
     { ...turn, wire },
   );

@@ -82,4 +82,11 @@ export const NAMED = new Set(['reasoning', 'include', 'client_metadata']);
 /** Nulls count as absent (Q15), and the schemas of functions are lowered (F5.1): all else of `input` and `tools` is compared. */
 export const unlowered = (value: Json | undefined): Json | undefined =>
   value === null ? undefined : Array.isArray(value) ? value.map((one) => (isFunction(one) ? { ...one, parameters: {} } : one)) : value;
+/** A list with developer messages in the place of system messages (RB9). */
+export const withoutSystem = (value: Json | undefined): Json | undefined =>
+  Array.isArray(value) ? value.map((one) => (isSystemMessage(one) ? { ...one, role: 'developer' } : one)) : value;
+
+const isSystemMessage = (value: Json): value is JsonObject =>
+  isObject(value) && (value.type ?? 'message') === 'message' && value.role === 'system';
+
 const isFunction = (value: Json): value is JsonObject => isObject(value) && value.type === 'function';

@@ -151,9 +151,10 @@ export const SYSTEM_ROLE: readonly Case[] = [
     body: { input: [{ type: 'novel', role: 'system' }, user, message('assistant', 'x'), null] },
   },
   {
-    name: '[Q32] native turns keep their roles',
+    name: '[RB9] a system message of a native turn is a developer message',
     options: { kind: 'responses', model: { mode: LITE } },
     body: { input: [message('system', 'Be brief.'), user] },
+    changes: { input: [message('developer', 'Be brief.'), user] },
   },
 ];
 

@@ -160,18 +160,30 @@ export const BACKEND_SHAPE: readonly Case[] = [
     name: '[Q15] public turns stream and are not stored',
     options: publicFull,
     body: { ...filled, stream: false, store: true },
-    changes: { stream: true, store: false },
+    changes: { stream: true, store: false, instructions: '' },
   },
   {
     name: '[Q15] public turns without stream and store stream and are not stored',
     options: publicFull,
     body: filled,
+    changes: { stream: true, store: false, instructions: '' },
+  },
+  {
+    name: '[RB10] instructions of a public turn stay',
+    options: publicFull,
+    body: { ...filled, instructions: 'Be brief.' },
+    changes: { stream: true, store: false },
+  },
+  {
+    name: '[RB10] a Lite turn has its instructions inside the input',
+    options: { kind: 'public-responses', model: { mode: LITE } },
+    body: { ...filled, input: [] },
     changes: { stream: true, store: false },
   },
   {
     name: '[F1.4] Chat turns get all of it',
     options: { kind: 'chat' },
     body: { input: [] },
-    changes: { ...filled, stream: true, store: false },
+    changes: { ...filled, stream: true, store: false, instructions: '' },
   },
 ];

@@ -33,6 +33,10 @@ export function expectedDispatch(one: WireCase, body: JsonObject, over: Over): J
     expected.client_metadata = { ...(expected.client_metadata as JsonObject | null | undefined), [MARKER_ENTRY]: 'true' };
   }
   if (isPublic(kind)) Object.assign(expected, { stream: true, store: false });
+  // RB11: an anchor lives on a websocket.
+  if (isPublic(kind) && over !== 'websocket') delete expected.previous_response_id;
+  // RB10.
+  if (isPublic(kind) && model.mode?.effective === 'full' && typeof expected.instructions !== 'string') expected.instructions = '';
   return JSON.parse(JSON.stringify(expected)) as JsonObject;
 }
 

@@ -31,10 +31,13 @@ const ORDINARY: ModelShape = { mode: { configured: 'auto', effective: 'full', so
 export class TableGateway {
   readonly #models = new Names<ModelShape>((index) => (index === 0 ? 'model-a' : `model-${index}`));
   readonly #keys = new Names<KeyPolicy>((index) => `key-${index}`);
+  /** Every member of a case: what an account does not know is the subject of other tests. */
+  readonly #members: readonly string[];
   #gate: TestGateway | undefined;
 
   /** @param cases all that will be run here */
   constructor(cases: readonly WireCase[]) {
+    this.#members = [...new Set(cases.flatMap(({ body, changes }) => [...Object.keys(body), ...Object.keys(changes)]))];
     this.#models.of(ORDINARY);
     for (const { model, key } of cases) {
       this.#models.of(model);
@@ -77,6 +80,7 @@ export class TableGateway {
 
   #configure(draft: Draft, audioBytes: number | undefined): void {
     const [pool] = draft.pools;
+    draft.accounts[0].keep_fields = this.#members.filter((name) => FIELD.test(name) && name !== 'previous_response_id');
     pool.assignments = [{ account: 'north' }, { account: 'idle', active: false }];
     pool.serving_modes = Object.fromEntries(
       this.#models.all.flatMap(({ name, value: { mode } }) => (mode && mode.configured !== 'auto' ? [[name, mode.configured]] : [])),
@@ -90,6 +94,9 @@ export class TableGateway {
     if (audioBytes !== undefined) draft.limits = { audio_bytes: audioBytes };
   }
 }
+
+/** The names that the schema permits in `keep_fields`. */
+const FIELD = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
 const secretOf = (name: string): string => `pg-${name}`;
 

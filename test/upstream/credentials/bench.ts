@@ -96,6 +96,7 @@ export class Bench {
       visible: true,
       max_concurrent: 32,
       models: {},
+      keep_fields: [],
       drop_fields: [],
       websocket: true,
       compact: 'route',

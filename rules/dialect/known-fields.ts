@@ -1,0 +1,44 @@
+// Sends translated turns with the members alone that agent backends know: they refuse every other one by name (RB8, Q35).
+
+import { rule } from '../../proxy/turn/rule.ts';
+import { COMPATIBLE_TURNS, TRANSLATED_IMAGES } from '../route-groups.ts';
+
+/** The members that the backend's own clients send. */
+const KNOWN: ReadonlySet<string> = new Set([
+  'model',
+  'instructions',
+  'input',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'reasoning',
+  'store',
+  'stream',
+  'include',
+  'service_tier',
+  'prompt_cache_key',
+  'text',
+  'client_metadata',
+  'stream_options',
+  'prompt_cache_options',
+  'access_programs',
+]);
+
+/** Members that only a frame has: responses are not stored, so an anchor lives on its websocket alone (RB11). */
+const KNOWN_IN_FRAMES: ReadonlySet<string> = new Set(['type', 'previous_response_id', 'generate']);
+
+/** `keep_fields` of the account adds to the list. Native turns have the members of their clients. */
+export const knownFields = rule({
+  name: 'known-fields',
+  routes: [...COMPATIBLE_TURNS, ...TRANSLATED_IMAGES],
+  attempt({ account, carrier, body }) {
+    for (const name of Object.keys(body)) {
+      const known = KNOWN.has(name) || (carrier === 'websocket' && KNOWN_IN_FRAMES.has(name));
+      if (!known && !account.keep_fields.includes(name)) delete body[name];
+    }
+  },
+  explain({ accounts }) {
+    const kept = accounts.flatMap(({ id, keep_fields }) => (keep_fields.length > 0 ? [`; to ${id} also ${keep_fields.join(', ')}`] : []));
+    return `sends the members that agent backends know${kept.join('')}`;
+  },
+});
