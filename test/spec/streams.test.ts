@@ -12,7 +12,7 @@ const PUBLIC = '/v1/responses';
 let gate: TestGateway;
 before(async () => {
   gate = await startGateway({
-    upstream: { accounts: ['north'], manners: { streamedUnstoredLists: false } },
+    upstream: { accounts: ['north'], manners: { streamedUnstoredLists: false, knownMembers: false } },
     config: (draft) => {
       for (const account of draft.accounts) account.models = { 'model-a': 'model-b' };
     },
