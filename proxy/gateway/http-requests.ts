@@ -7,7 +7,7 @@ import type { Cors } from '../clients/http/cors.ts';
 import { checkFraming, pathOf, queryOf } from '../clients/http/framing.ts';
 import { HEADERS_TOO_LARGE, isHeadTooLarge } from '../clients/http/header-limits.ts';
 import { HttpClient } from '../clients/http/http-client.ts';
-import { endRaw, refusalOfBytes } from '../clients/http/raw-refusal.ts';
+import { endRaw, HEADERS_LATE, refusalOfBytes } from '../clients/http/raw-refusal.ts';
 import { BODY_MALFORMED } from '../clients/http/request-body.ts';
 import { asksForWebsocket } from '../clients/websocket/handshake.ts';
 import type { MemoryGuard } from '../memory-guard.ts';
@@ -145,14 +145,17 @@ export class HttpRequests {
   /** Refuses bytes of which no turn is made, and leaves their row. Inside the body of a request, its turn has the row. */
   #refuseUnread(socket: Socket, refusal: Refusal): void {
     const { generation, host, runner } = this.#options;
-    const { latest } = connectionOf(socket);
-    if (latest && !latest.writableFinished) {
-      this.refuseBytes(socket, refusal, requestId(host.now()));
-      return;
-    }
-    const turn = new LiveTurn({ ...UNREAD, keyOf: () => undefined }, generation(), host);
-    runner.recordRefused(turn, refusal);
-    this.refuseBytes(socket, refusal, turn.id);
+    const connection = connectionOf(socket);
+    const { latest } = connection;
+    if (!latest || latest.writableFinished) {
+      const turn = new LiveTurn({ ...UNREAD, keyOf: () => undefined }, generation(), host);
+      runner.recordRefused(turn, refusal);
+      this.refuseBytes(socket, refusal, turn.id);
+    } else if (refusal === HEADERS_LATE && latest.req.complete) {
+      // A head that is late takes nothing from the answers before it: they end first.
+      connection.framingBroken = true;
+      latest.once('finish', () => this.#refuseUnread(socket, refusal));
+    } else this.refuseBytes(socket, refusal, requestId(host.now()));
   }
 
   /** Answers bytes that are not a request, where an answer is possible, and ends the connection. */

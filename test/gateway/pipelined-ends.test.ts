@@ -135,3 +135,26 @@ test('a pipelined turn that breaks off during a drain does not hold the drain', 
   assert.equal(await client.ended(), '');
   await stopped;
 });
+
+for (const head of ['G', 'GET /v1/models HTTP/1.1\r\nhost: gateway\r\n']) {
+  test(`the head of a pipelined request that does not arrive in time (${head.length} bytes) does not cut the answer before it`, async () => {
+    await using own = await startGateway({
+      upstream: { accounts: ['north'] },
+      config: (draft) => {
+        draft.timeouts.client_header_ms = 1_000;
+      },
+    });
+    own.upstream.next('north', 'stall after 4 events');
+    using client = await RawClient.connect(own.url);
+    client.write(postOf(NATIVE, turnBody('one')));
+    await own.upstream.stalled('north');
+    client.write(head);
+    await until('the timeout', () => own.count('header_timeouts') === 1 || undefined);
+    client.write(`\r\n\r\n${headOf('GET', '/v1/models')}`);
+    own.upstream.release();
+    assert.match((await client.answer()).body, /response\.completed/);
+    const late = await client.answer();
+    assert.deepEqual([late.status, late.headers.connection, late.json.error.code], [408, 'close', 'request_timeout']);
+    assert.equal(await client.ended(), '', 'what came after it is not read as a request');
+  });
+}
