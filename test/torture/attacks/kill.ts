@@ -80,7 +80,22 @@ async function checkStore(stage: Stage, told: readonly string[]): Promise<void> 
   expect(integrity?.integrity_check === 'ok', () => `integrity_check: ${JSON.stringify(integrity)}`);
   const rows = new Set((await stage.database.all('SELECT id FROM requests')).map(({ id }) => id));
   const lost = told.filter((id) => !rows.has(id));
+  await checkUsage(stage);
   expect(lost.length === 0, () => `${lost.length} of ${told.length} rows were lost that were told ${WRITTEN_MS} ms before: ${lost[0]}`);
+}
+
+/** The usage of each key and the rows of its turns are written together. */
+async function checkUsage(stage: Stage): Promise<void> {
+  const keys = await stage.database.all(
+    'SELECT key_id, requests, (SELECT count(*) FROM requests r WHERE r.key_id = u.key_id AND r.account IS NOT NULL) AS tried, ' +
+      "(SELECT count(*) FROM requests r WHERE r.key_id = u.key_id AND r.account IS NOT NULL AND r.outcome = 'completed') AS completed " +
+      'FROM (SELECT key_id, sum(requests) AS requests FROM usage GROUP BY key_id) u',
+  );
+  for (const { key_id, requests, tried, completed } of keys) {
+    const settled = Number(requests);
+    expect(settled <= Number(tried), () => `${key_id} has the usage of ${settled} turns and rows of ${tried}`);
+    expect(settled >= Number(completed), () => `${key_id} has the usage of ${settled} turns and rows of ${completed} completed ones`);
+  }
 }
 
 /** Tokens that were rotated are those that the gateway has; but where it was killed before the new ones could be on disk. */

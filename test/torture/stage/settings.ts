@@ -43,6 +43,8 @@ export function settingsFor(lanes: number, folder: string, urlOf: (account: stri
       replies_in_memory_bytes: 33_554_432,
       file_bytes: 1_048_576,
       upload_bytes: 4_194_304,
+      // Every refusal has its row: rows are compared with answers.
+      keyless_rows_per_second: 1_000_000,
     },
     timeouts: {
       client_header_ms: DEADLINES.client_header,
