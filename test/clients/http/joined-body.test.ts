@@ -19,6 +19,8 @@ import { until } from '../../support/until.ts';
 /** More than every buffer on the way holds. */
 const BYTES = 400_000;
 const MOST_HELD = 3_000_000;
+/** Each byte is an event of Node's parser. */
+const PATIENCE_MS = 30_000;
 const CHUNKS = Buffer.from('1\r\na\r\n'.repeat(BYTES));
 const HEAD = 'POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n';
 const FILE = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n`;
@@ -51,7 +53,7 @@ async function stopped({ socket }: IncomingMessage): Promise<void> {
     read = socket.bytesRead;
     await sleep(50);
     return (read > CHUNKS.length / 100 && before === read) || undefined;
-  });
+  }, PATIENCE_MS);
 }
 
 const UPLOADS: Readonly<Record<string, { readonly begins: string; open(request: IncomingMessage): { close(): void } }>> = {
