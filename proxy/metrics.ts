@@ -8,6 +8,7 @@ export const COUNTERS = {
   header_timeouts: 'Connections closed because headers did not arrive in time',
   body_timeouts: 'Requests refused because their body stalled',
   bodies_too_large: 'Requests refused for their compressed or decoded size, or their expansion',
+  json_values_refused: 'Requests refused for the number of values in their JSON',
   bodies_guard_refused: 'Requests refused because too many bytes of bodies were being read',
   drain_refused: 'Turns refused during shutdown',
   turns: 'Turns that were dispatched',

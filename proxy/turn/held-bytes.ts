@@ -2,6 +2,7 @@
 import type { MemoryGuard } from '../memory-guard.ts';
 import type { Counters } from '../metrics.ts';
 import type { JsonObject } from './json.ts';
+import { excessOf } from './json-bounds.ts';
 import type { ReplyEvent } from './reply-event.ts';
 import type { Limits } from './settings.ts';
 
@@ -43,8 +44,14 @@ export class HeldBytes {
   }
 
   /** Checks the limit of the turn for parsing this event. @throws TooMuchHeld */
-  allowParsing(event: ReplyEvent): void {
-    this.allow(PARSED_COPIES * event.length);
+  allowParsing({ bytes, start, end, length }: ReplyEvent): void {
+    this.allow(PARSED_COPIES * length);
+    this.allowJson(bytes, start, end);
+  }
+
+  /** Checks what JSON becomes when it is parsed: its depth and the number of its values. @throws TooMuchHeld */
+  allowJson(bytes: Buffer, start = 0, end = bytes.length): void {
+    if (excessOf(bytes, this.#limits.json_values, start, end)) throw new TooMuchHeld();
   }
 
   /** The data of an event as a JSON object; undefined where it is none. @throws TooMuchHeld */

@@ -150,6 +150,8 @@ export interface Limits {
   readonly request_body_bytes: number;
   readonly compressed_body_bytes: number;
   readonly expansion_ratio: number;
+  /** Values of a JSON body, frame or reply, at any depth (Q38). */
+  readonly json_values: number;
   /** Bytes of request bodies being read at once, over all clients (Q4's memory guard). */
   readonly bodies_in_memory_bytes: number;
   readonly audio_bytes: number;

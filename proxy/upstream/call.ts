@@ -1,5 +1,6 @@
 // A request of the gateway's own to an account: one small JSON answer, bounded in size and time.
 import { GatheredBytes } from '../gathered-bytes.ts';
+import { excessOf } from '../turn/json-bounds.ts';
 import type { Headers } from '../turn/turn.ts';
 import type { CarrierRequest, TurnCarrier } from './carrier.ts';
 import { IdleTimeouts, Timed } from './idle-timeouts.ts';
@@ -78,7 +79,11 @@ class Deadline extends Timed {
   }
 }
 
+/** More values than any catalog or usage read has. */
+const MAX_VALUES = 1_000_000;
+
 function decoded(bytes: Buffer): unknown {
+  if (excessOf(bytes, MAX_VALUES)) return undefined;
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch {

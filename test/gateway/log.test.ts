@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseBody } from '../../proxy/clients/http/json-body.ts';
 import { Log, placeOf } from '../../proxy/log.ts';
+import { Counters } from '../../proxy/metrics.ts';
 
 test('an error is logged with its class, its code and its place, and never with its message', () => {
   const error = Object.assign(new TypeError('canary\n    at canary (/proxy/canary.ts:1:1)'), { code: 'ERR_SOMETHING' });
@@ -20,7 +21,7 @@ test('an error is located in an installation below a folder of the same name', (
 
 test('an error of our own code is found in it', () => {
   try {
-    parseBody('canary' as unknown as Buffer);
+    parseBody('canary' as unknown as Buffer, { limits: { json_values: 1 }, counters: new Counters() });
     assert.fail('it is no buffer');
   } catch (thrown) {
     const told = placeOf(thrown);

@@ -192,6 +192,12 @@ const DRIVES: Readonly<Record<string, Drive>> = {
       assert.equal((await gate.send(PATH, { body })).status, 400);
     },
   },
+  'values of a JSON body, at any depth': {
+    value: 3,
+    run: async (gate) => {
+      assert.equal((await gate.send(PATH, { body: '{"model":"model-a","input":[0,0,0]}' })).status, 413);
+    },
+  },
   'parts of a form that is held': {
     run: async (gate) => {
       const headers = { 'content-type': FORM_TYPE };

@@ -18,6 +18,7 @@ import { askForBody } from './expect-continue.ts';
 import { bodyOfForm } from './form-body.ts';
 import { FORM_ROOM_BYTES, FormUpload } from './form-upload.ts';
 import { parseBody } from './json-body.ts';
+import { LARGE_BYTES, parseLargeBody } from './large-json-body.ts';
 import { boundaryOf, readForm } from './multipart-form.ts';
 import { pipeAnswer } from './piped-answer.ts';
 import { PublicSseSink } from './public-sse-sink.ts';
@@ -108,7 +109,12 @@ export class HttpClient implements TurnClient {
     if (payload === 'form' || (payload === 'json or form' && isForm(contentType))) return bodyOfForm(await readForm(request, options));
     checkMediaType(contentType);
     const bytes = await readBody(request, options);
-    const body = bytes.length === 0 && kind?.emptyBody === true ? {} : parseBody(bytes);
+    const body =
+      bytes.length === 0 && kind?.emptyBody === true
+        ? {}
+        : bytes.length < LARGE_BYTES
+          ? parseBody(bytes, options)
+          : await this.#parseLarge(bytes, options);
     this.#streams = body.stream === true;
     this.#includesUsage = isObject(body.stream_options) && body.stream_options.include_usage === true;
     this.#bodyBytes = bytes.length;
@@ -187,6 +193,20 @@ export class HttpClient implements TurnClient {
 
   pipe(reply: IncomingMessage, options: PipeOptions): Promise<PipeEnd> {
     return pipeAnswer(reply, this.#response, options);
+  }
+
+  /** The body counts until it is parsed: large ones wait for each other. @throws Refusal */
+  async #parseLarge(bytes: Buffer, options: BodyOptions): Promise<Body> {
+    const { counters, guard, limits } = options;
+    if (!guard.take(bytes.length, limits.bodies_in_memory_bytes)) {
+      counters.add('bodies_guard_refused');
+      throw new Refusal('server_is_overloaded');
+    }
+    try {
+      return await parseLargeBody(bytes, options);
+    } finally {
+      guard.give(bytes.length);
+    }
   }
 
   /** Counts bytes against the memory limit of all bodies until the turn has ended. @throws Refusal `server_is_overloaded` */

@@ -64,7 +64,7 @@ export class FrameQueue<Connection extends { readonly isOpen: boolean }> {
   /** Undefined for a frame that is no turn: it is about the running response, or it is ignored. */
   #turnIn(data: Buffer): Frame | undefined {
     const { control, counters, read } = this.#handlers;
-    const frame = read ? read(data, this.#connection) : parseFrame(data);
+    const frame = read ? read(data, this.#connection) : parseFrame(data, this.#handlers);
     if (!frame || frame instanceof Refusal) return frame;
     const use = useOf(frame.json);
     if (use === 'turn') return frame;

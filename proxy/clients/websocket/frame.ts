@@ -2,7 +2,7 @@
 import { Refusal } from '../../turn/refusal.ts';
 import type { Body, ModeDecision } from '../../turn/turn.ts';
 import { has } from '../../upstream/type-peek.ts';
-import { parseBody } from '../http/json-body.ts';
+import { type JsonLimits, parseBody } from '../http/json-body.ts';
 
 /** A frame that is a JSON object, and its size. */
 export interface TurnFrame {
@@ -21,9 +21,9 @@ const TURN_HEAD = '{"type":"response.create"';
 /** Whether the first bytes of a frame show that it asks for a turn; other frames may ask for a turn too. */
 export const beginsAsTurn = (data: Buffer): boolean => has(data, 0, TURN_HEAD);
 
-export function parseFrame(data: Buffer): Frame {
+export function parseFrame(data: Buffer, limits: JsonLimits): Frame {
   try {
-    return { json: parseBody(data), bytes: data.length };
+    return { json: parseBody(data, limits), bytes: data.length };
   } catch (thrown) {
     if (thrown instanceof Refusal) return thrown;
     throw thrown;

@@ -1,7 +1,7 @@
 // Collects the events of a reply into one answer, and validates it in full before the client gets any of it (F3.5, Q27).
 import { type CarrierFailure, carrierFailure, inBandFailure } from '../../turn/failure.ts';
 import { FinishedItems } from '../../turn/finished-output.ts';
-import { type HeldBytes, PARSED_COPIES, TooMuchHeld } from '../../turn/held-bytes.ts';
+import { type HeldBytes, TooMuchHeld } from '../../turn/held-bytes.ts';
 import { isObject, type JsonObject } from '../../turn/json.ts';
 import type { ReplyEvent } from '../../turn/reply-event.ts';
 import { endOf, isCancellation, type ReplyEnd } from '../../turn/terminal-event.ts';
@@ -45,7 +45,7 @@ export class CollectedReply implements EventReader {
 
   /** @throws TooMuchHeld */
   #take(event: ReplyEvent): void {
-    if (event.type === '') this.memory.allow(PARSED_COPIES * event.length);
+    if (event.type === '') this.memory.allowParsing(event);
     event.completeType();
     const { observers, counters } = this.#reply.context;
     if (isCancellation(event.type)) {
@@ -57,7 +57,7 @@ export class CollectedReply implements EventReader {
     const end = endOf(event.type);
     if (!observed && end === undefined && event.type !== ITEM_DONE) return;
     counters.add('events_parsed');
-    this.memory.allow(PARSED_COPIES * event.length);
+    this.memory.allowParsing(event);
     const data = event.json();
     if (data && observed) observers.event(event.type, data);
     if (event.type === ITEM_DONE || end !== undefined) this.memory.hold(event.length);

@@ -103,6 +103,16 @@ export class WholeReply implements ByteReader {
     }
   }
 
+  #isBounded(body: Buffer): boolean {
+    try {
+      this.#context.turn.held.allowJson(body);
+      return true;
+    } catch (thrown) {
+      if (thrown instanceof TooMuchHeld) return false;
+      throw thrown;
+    }
+  }
+
   #judge(body: Buffer): void {
     const { turn, settle } = this.#context;
     try {
@@ -114,9 +124,14 @@ export class WholeReply implements ByteReader {
   }
 
   #settle(body: Buffer): void {
-    const { turn, settle, keepsBack, committed, observers } = this.#context;
+    const { turn, settle, keepsBack, committed, observers, counters } = this.#context;
     if (this.#refused) {
       settle({ kind: 'failed', failure: statusFailure(this.#head.status, this.#upstreamHeaders, body, turn.now()) });
+      return;
+    }
+    if (!this.#isBounded(body)) {
+      counters.add('upstream_events_too_large');
+      settle({ kind: 'failed', failure: carrierFailure('too_large') });
       return;
     }
     const text = body.toString('utf8');

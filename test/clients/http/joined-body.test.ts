@@ -48,12 +48,16 @@ async function arrive(context: TestContext): Promise<Arrived> {
 /** Waits until the connection is not read any more. */
 async function stopped({ socket }: IncomingMessage): Promise<void> {
   let read = -1;
-  await until('the connection to stop', async () => {
-    const before = read;
-    read = socket.bytesRead;
-    await sleep(50);
-    return (read > CHUNKS.length / 100 && before === read) || undefined;
-  }, PATIENCE_MS);
+  await until(
+    'the connection to stop',
+    async () => {
+      const before = read;
+      read = socket.bytesRead;
+      await sleep(50);
+      return (read > CHUNKS.length / 100 && before === read) || undefined;
+    },
+    PATIENCE_MS,
+  );
 }
 
 const UPLOADS: Readonly<Record<string, { readonly begins: string; open(request: IncomingMessage): { close(): void } }>> = {
