@@ -65,5 +65,6 @@ test('[Q38] a body as large as the limit with realistic items is accepted', asyn
     body: `{"model":"model-a","stream":false,"store":false,"instructions":"a","input":[${input}]}`,
   });
   assert.equal(status, 200, answered);
-  assert.equal(asList((gate.upstream.turns()[0]?.json as JsonObject).input).length, 3_000);
+  const [turn] = gate.upstream.turns();
+  assert.equal(asList((turn?.json as JsonObject | undefined)?.input).length, 3_000);
 });
