@@ -1,26 +1,32 @@
-// Metadata events repeat headers of the account. Public streams keep only those that a public answer may have, and the turn state
-// (Q3, Q8, Q10).
+// Metadata events repeat headers of the account. Of the compatible surface's clients only native ones on a websocket read them: there the
+// events keep the headers that a public answer may have, and the turn state (Q3, Q8, Q10). Other clients demand that events which are not
+// the public API's have a prefix, and fail without it: they get none.
 
 import { isPublicAnswerHeader } from '../../proxy/turn/headers.ts';
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';
+import type { Turn } from '../../proxy/turn/turn.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
-/** Native clients use this surface too, and send the turn state back. */
 export const publicMetadata = rule({
   name: 'public-metadata',
   routes: PUBLIC_RESPONSES,
   events: ['response.metadata'],
-  event(event, _memory, { wire }) {
+  event(event, _memory, turn) {
+    if (!isNativeWebsocket(turn)) return null;
     const { headers } = event.data;
     if (!isObject(headers)) return event;
     const names = Object.keys(headers);
-    const kept = names.filter((name) => isShown(name.toLowerCase(), wire.agent));
+    const kept = names.filter((name) => isShown(name.toLowerCase(), turn.wire.agent));
     if (kept.length === names.length) return event;
     const shown: JsonObject = Object.fromEntries(kept.map((name) => [name, headers[name]]));
     return kept.length === 0 ? null : { ...event, data: { ...event.data, headers: shown } };
   },
 });
+
+/** Native clients name their window or their turn in headers of the upgrade. Over HTTP they read the headers of the answer. */
+const isNativeWebsocket = ({ route, headers, wire }: Turn): boolean =>
+  route.method === 'WS' && Object.keys(headers).some((name) => name.startsWith(`x-${wire.agent}-`));
 
 const isShown = (name: string, agent: string): boolean => name === `x-${agent}-turn-state` || isPublicAnswerHeader(name);

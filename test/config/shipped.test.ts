@@ -98,6 +98,16 @@ POST /backend-api/agent/thread/goal/clear unsupported
 POST /backend-api/agent/analytics-events/events unsupported
 POST /backend-api/agent/memories/trace_summarize unsupported
 POST /backend-api/agent/alpha/search unsupported
+POST /backend-api/agent/alpha/history/v2/list_windows unsupported
+POST /backend-api/agent/alpha/history/v2/list_items unsupported
+POST /backend-api/agent/alpha/history/v2/read_item unsupported
+POST /backend-api/agent/alpha/history/v2/search_contents unsupported
+POST /backend-api/agent/alpha/notes/v2/thread_hint unsupported
+POST /backend-api/agent/alpha/notes/v2/list_files_by_prefix unsupported
+POST /backend-api/agent/alpha/notes/v2/read_file unsupported
+POST /backend-api/agent/alpha/notes/v2/search_contents unsupported
+POST /backend-api/agent/alpha/notes/v2/append_to_file unsupported
+POST /backend-api/agent/alpha/notes/v2/write_file unsupported
 POST /backend-api/agent/safety/arc unsupported
 GET /backend-api/agent/agent-identities/jwks unsupported
 POST /backend-api/agent/realtime/calls unsupported

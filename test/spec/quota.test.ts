@@ -12,6 +12,7 @@ import { HandClock } from '../models/support.ts';
 import { type Draft, eventsOf, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { modelEntry, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
+import { connect } from '../support/websocket.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 const USAGE = '/backend-api/meter/usage';
@@ -387,12 +388,20 @@ describe('[EV3] an account’s statements of its quota', () => {
     const kept = { 'openai-model': 'm', 'x-agent-turn-state': 'ts_1' };
     const all = { ...kept, 'X-Agent-Primary-Used-Percent': '5', 'x-agent-plan-type': 'pro', 'x-request-id': 'theirs', 'set-cookie': 'a=b' };
     const metadata = (headers: JsonObject): JsonObject => ({ type: 'response.metadata', headers });
-    here.gate.upstream.next('north', reply({}, metadata(all), metadata({ 'x-agent-primary-used-percent': '5' }), metadata(kept)));
-    const { text } = await here.gate.send('/v1/responses', { body: { model: 'model-a', input: 'hi', stream: true } });
-    const shown = eventsOf(text).filter(({ data }) => data.type === 'response.metadata');
-    assert.deepEqual(
-      shown.map(({ data }) => data.headers),
-      [kept, kept],
-    );
+    const events = [metadata(all), metadata({ 'x-agent-primary-used-percent': '5' }), metadata(kept)];
+    const native = { 'x-agent-window-id': 'window:0' };
+    for (const [headers, expected] of [
+      [{}, []],
+      [native, [kept, kept]],
+    ] as const) {
+      here.gate.upstream.next('north', reply({}, ...events));
+      const { text } = await here.gate.send('/v1/responses', { headers, body: { model: 'model-a', input: 'hi', stream: true } });
+      assert.ok(text.includes('response.completed') && !text.includes('response.metadata'), 'over HTTP no client reads them');
+      here.gate.upstream.next('north', reply({}, ...events));
+      using socket = await connect(here.gate, '/v1/responses', { headers });
+      const frames = await socket.turn({ model: 'model-a', input: 'hi' });
+      const shown = frames.filter(({ type }) => type === 'response.metadata').map((frame) => frame.headers);
+      assert.deepEqual(shown, expected, 'only native clients on a websocket do');
+    }
   });
 });

@@ -25,7 +25,7 @@ export interface ControlAnswer {
 /** Answers by itself; `seen` stays empty. */
 export type Raw = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Every control-plane row of section B. */
+/** Every control-plane row of section B, and those that native clients have asked for since. */
 export const CONTROL_ROWS = [
   ['GET', '/backend-api/agent/thread/goal/get'],
   ['POST', '/backend-api/agent/thread/goal/get'],
@@ -34,6 +34,16 @@ export const CONTROL_ROWS = [
   ['POST', '/backend-api/agent/analytics-events/events'],
   ['POST', '/backend-api/agent/memories/trace_summarize'],
   ['POST', '/backend-api/agent/alpha/search'],
+  ['POST', '/backend-api/agent/alpha/history/v2/list_windows'],
+  ['POST', '/backend-api/agent/alpha/history/v2/list_items'],
+  ['POST', '/backend-api/agent/alpha/history/v2/read_item'],
+  ['POST', '/backend-api/agent/alpha/history/v2/search_contents'],
+  ['POST', '/backend-api/agent/alpha/notes/v2/thread_hint'],
+  ['POST', '/backend-api/agent/alpha/notes/v2/list_files_by_prefix'],
+  ['POST', '/backend-api/agent/alpha/notes/v2/read_file'],
+  ['POST', '/backend-api/agent/alpha/notes/v2/search_contents'],
+  ['POST', '/backend-api/agent/alpha/notes/v2/append_to_file'],
+  ['POST', '/backend-api/agent/alpha/notes/v2/write_file'],
   ['POST', '/backend-api/agent/safety/arc'],
   ['GET', '/backend-api/agent/agent-identities/jwks'],
   ['POST', '/backend-api/agent/realtime/calls'],
