@@ -97,23 +97,25 @@ export class FrameControls {
     const { guard, turnOf } = this.#options;
     const { limits } = client.turn;
     if (steers >= MOST_STEERS || !guard.take(bytes, limits.bodies_in_memory_bytes)) return failed({ code: 'too_many_pending_steers' });
-    const release = (): void => guard.give(bytes);
     const turn = turnOf(connection, client.turn.model?.mode);
-    try {
-      if (!turn) throw new Refusal('unknown_endpoint');
-      const allowed = await allowedInput(turn, inherited(client, json), account);
-      if (!client.controls.runs(id)) throw new NotActive();
-      const { stream_id: _, ...frame } = json;
-      client.controls.steer({ frame: json, bytes, release }, { ...frame, input: allowed });
-      return undefined;
-    } catch (thrown) {
-      release();
-      if (thrown instanceof NotActive) return failed({ code: 'response_not_active' });
-      if (!(thrown instanceof Refusal)) turn?.fault(thrown);
-      const refusal = refusalOf(thrown);
-      if (turn) this.#options.runner.recordRefused(turn, refusal);
-      return failed(refusal.error);
-    }
+    return client.controls.check(async () => {
+      const release = (): void => guard.give(bytes);
+      try {
+        if (!turn) throw new Refusal('unknown_endpoint');
+        const allowed = await allowedInput(turn, inherited(client, json), account);
+        if (!client.controls.runs(id)) throw new NotActive();
+        const { stream_id: _, ...frame } = json;
+        client.controls.steer({ frame: json, bytes, release }, { ...frame, input: allowed });
+        return undefined;
+      } catch (thrown) {
+        release();
+        if (thrown instanceof NotActive) return failed({ code: 'response_not_active' });
+        if (!(thrown instanceof Refusal)) turn?.fault(thrown);
+        const refusal = refusalOf(thrown);
+        if (turn) this.#options.runner.recordRefused(turn, refusal);
+        return failed(refusal.error);
+      }
+    });
   }
 }
 

@@ -173,3 +173,64 @@ test('a wrong key is refused at the upgrade', async () => {
   const error = await new Promise<Error>((resolve) => socket.once('error', resolve));
   assert.match(error.message, /401/);
 });
+
+test('[RB31] a steered response is answered in the types of the SDK, and followed by a further response', async () => {
+  await using gate = await startGateway();
+  const socket = new ResponsesWS(clientOf(gate));
+  gate.upstream.next('north', 'stall after 6 events');
+  socket.send({ type: 'response.create', model: 'model-a', input: 'write 20 words' });
+  const events: ResponsesServerEvent[] = [];
+  const ended = (): number => events.filter(({ type }) => type === 'response.completed').length;
+  for await (const one of socket.stream()) {
+    assert.notEqual(one.type, 'error');
+    if (one.type !== 'message') continue;
+    const event = one.message as ResponsesServerEvent;
+    events.push(event);
+    const [created] = events.filter((each) => each.type === 'response.created');
+    if (event.type === 'response.output_item.added' && created && ended() === 0 && events.length < 6)
+      socket.send({ type: 'response.steer', previous_response_id: created.response.id, input: 'say: steered' });
+    if (ended() === 1) break;
+  }
+  const accepted = events.find((event) => event.type === 'response.steer.accepted');
+  const steered = events.find((event) => event.type === 'response.incomplete');
+  const last = events.at(-1);
+  assert.ok(accepted && steered && last?.type === 'response.completed');
+  assert.equal(steered.response.incomplete_details?.reason, 'steered');
+  assert.equal(accepted.steer.previous_response_id, steered.response.id);
+  assert.equal(last.response.previous_response_id, steered.response.id);
+  assert.equal(textOf(last.response), 'steered');
+  socket.close();
+});
+
+test('[RB31] a steer that waits for the output of a tool is pending, and the SDK continues with an explicit request', async () => {
+  await using gate = await startGateway();
+  const socket = new ResponsesWS(clientOf(gate));
+  gate.upstream.next('north', 'stall after 6 events + steer pending');
+  socket.send({ type: 'response.create', model: 'model-a', input: 'call the tool get_weather with {"city":"Oslo"}', tools: [weather] });
+  const events: ResponsesServerEvent[] = [];
+  for await (const one of socket.stream()) {
+    assert.notEqual(one.type, 'error');
+    if (one.type !== 'message') continue;
+    const event = one.message as ResponsesServerEvent;
+    events.push(event);
+    const created = events.find((each) => each.type === 'response.created');
+    if (event.type === 'response.output_item.added' && created && !events.some(({ type }) => type === 'response.steer.accepted'))
+      socket.send({ type: 'response.steer', previous_response_id: created.response.id, input: 'and in Fahrenheit' });
+    else if (event.type === 'response.steer.accepted') gate.upstream.release('north');
+    else if (event.type === 'response.steer.pending') {
+      assert.equal(event.reason, 'waiting_for_required_input');
+      const [stub] = event.required_input;
+      assert.ok(stub?.type === 'function_call_output');
+      const input = [{ ...stub, output: 'rain' } as never];
+      socket.send({
+        type: 'response.create',
+        model: 'model-a',
+        previous_response_id: event.steer.previous_response_id,
+        input,
+        tools: [weather],
+      });
+    } else if (events.filter(({ type }) => type === 'response.completed').length === 2) break;
+  }
+  socket.close();
+  assert.equal(gate.upstream.turns().length, 2);
+});

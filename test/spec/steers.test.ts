@@ -134,6 +134,18 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
       }
     });
 
+    test('[RB31] at most eight steers of one response wait; the ninth is returned with its input', async () => {
+      using socket = await connect(gate, path);
+      const id = await running(socket, `${INSIDE} + steer waits`);
+      for (let i = 0; i < 9; i++) socket.send(steerOf(id));
+      const answers: JsonObject[] = [];
+      for (let i = 0; i < 9; i++) answers.push(await socket.next());
+      const [failed, ...more] = answers.filter(({ type }) => type === 'response.steer.failed');
+      assert.deepEqual([codeOf(failed ?? {}), more.length, controls().length], ['too_many_pending_steers', 0, 8]);
+      gate.upstream.release('north');
+      for (let i = 0; i < 2; i++) assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
+    });
+
     test('[RB31] over an account without websocket a steer is answered steering_not_supported, with its input', async () => {
       using socket = await connect(gate, path, { key: PLAIN });
       const id = await running(socket, 'stall after 3 events', 'plain');

@@ -15,6 +15,9 @@ export class TurnControls implements ReplyControls {
   /** The ids of responses whose interrupt the account has not answered. */
   #interrupts: Json[] = [];
   #following: FollowingFrames | undefined;
+  /** Steers that are being checked, and the end of the last check. */
+  #checking = 0;
+  #checked: Promise<void> = Promise.resolve();
 
   constructor(show: (event: JsonObject) => void) {
     this.show = show;
@@ -30,8 +33,19 @@ export class TurnControls implements ReplyControls {
     return this.#reply?.send && this.#reply.account;
   }
 
+  /** Those that are being checked, and those that the account has neither used nor returned. */
   get steers(): number {
-    return this.#steers.count;
+    return this.#checking + this.#steers.count;
+  }
+
+  /** Runs the check of a steer after those before it: steers reach the account in the client's order. @param check never rejects */
+  async check<Result>(check: () => Promise<Result>): Promise<Result> {
+    this.#checking += 1;
+    const checking = this.#checked.then(check);
+    this.#checked = checking.then(() => {
+      this.#checking -= 1;
+    });
+    return await checking;
   }
 
   /** Interrupts the response that runs, at its account or in place of it. */
