@@ -62,6 +62,7 @@ export class AttemptSender implements Confidential {
   readonly #request: DispatchRequest;
   readonly #socket: TurnSocket | undefined;
   #upload: Upload | undefined;
+  #session: { readonly id: string | undefined } | undefined;
   /** Credentials that attempts carried: one that was renewed meanwhile may still be valid. */
   #authorizations: readonly (string | undefined)[] = [];
 
@@ -112,7 +113,8 @@ export class AttemptSender implements Confidential {
     const { account } = lease;
     const { counters, ownHeaders, continuity, observers } = this.#services;
     const trim = (out: Outgoing): void => continuity.trim(out, continuation, turn.wire);
-    const { request, slot, outputCap } = this.#compose(body, continuation, { turn, account: this.#compacting(account), own, trim });
+    const session = this.#sessionFor(account);
+    const { request, slot, outputCap } = this.#compose(body, continuation, { turn, account: this.#compacting(account), own, session, trim });
     this.#authorizations = [request.headers.authorization, slot?.authorization, ...this.#authorizations];
     let complete: ReturnType<AttemptLog['begin']> | undefined;
     const keepResponse: ReplySource['keepResponse'] = slot && ((id, pin) => slot.keepResponse(id, turn.model?.mode?.effective, pin));
@@ -167,7 +169,10 @@ export class AttemptSender implements Confidential {
     const { account } = composition;
     this.sentBody = this.#services.continuity.fit(body, continuation, account.id);
     const frame = this.#socket?.carries(account) ? composeFrame(this.sentBody, composition) : undefined;
-    if (frame && this.#socket?.fits((frame.request.body as Buffer).length)) return { ...frame, slot: this.#socket.slot };
+    if (frame && this.#socket?.fits((frame.request.body as Buffer).length)) {
+      this.#socket.inSession(composition.session);
+      return { ...frame, slot: this.#socket.slot };
+    }
     return { ...composeJson(this.sentBody, composition), slot: undefined };
   }
 
@@ -175,6 +180,14 @@ export class AttemptSender implements Confidential {
   #compacting(account: AccountConfig): AccountConfig {
     if (account.compact !== 'auto' || !isCompaction(this.#request.turn.route.kind)) return account;
     return { ...account, compact: this.#services.compactPaths.of(account) };
+  }
+
+  /** The session id of the turn, where it is sent to this account. It does not depend on the attempt. */
+  #sessionFor({ session_header }: AccountConfig): string | undefined {
+    const { turn, payload } = this.#request;
+    if (session_header === 'none' || payload.kind !== 'json' || !turn.kind.metered) return undefined;
+    this.#session ??= { id: this.#services.continuity.sessionHeader(turn, payload.work.body) };
+    return this.#session.id;
   }
 
   #followUp({ account, upstream }: Lease): AttemptOptions['followUp'] {

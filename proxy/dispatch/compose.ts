@@ -14,6 +14,8 @@ export interface Composition {
   readonly account: AccountConfig;
   /** The account's own headers and its credential, which replace the client's. */
   readonly own: AccountHeaders;
+  /** The session id of the gateway's own; undefined where the account gets none. */
+  readonly session: string | undefined;
   /** Removes from the request values that this account did not issue. */
   readonly trim: (out: Outgoing) => void;
 }
@@ -26,7 +28,7 @@ export interface Composed {
 }
 
 /** A request with a body that rules have read and edited. */
-export function composeJson(body: Body, { turn, account, own, trim }: Composition): Composed {
+export function composeJson(body: Body, { turn, account, own, session, trim }: Composition): Composed {
   const out = outgoing(turn, account, 'http', { ...body });
   // A websocket client gets events, whatever `stream` its frame has.
   if (turn.client === 'websocket') out.body.stream = true;
@@ -39,19 +41,21 @@ export function composeJson(body: Body, { turn, account, own, trim }: Compositio
   headers['content-type'] = contentType;
   headers['accept-encoding'] = 'identity';
   const path = passed ? out.path + turn.query : out.path;
-  return { request: { method: 'POST', path, headers: identified(headers, turn, own), body: bytes }, outputCap: untoldCap(turn, body, out) };
+  const sent = inSession(identified(headers, turn, own), session);
+  return { request: { method: 'POST', path, headers: sent, body: bytes }, outputCap: untoldCap(turn, body, out) };
 }
 
 /** A `response.create` frame, and the headers of the upgrade for a connection that has to be opened for it. */
-export function composeFrame(body: Body, { turn, account, own, trim }: Composition): Composed {
+export function composeFrame(body: Body, { turn, account, own, session, trim }: Composition): Composed {
   const type = 'response.create';
   const out = outgoing(turn, account, 'websocket', { type, ...body });
   turn.rules.attempt(out);
   trim(out);
   // A rule may have removed all members that it does not list.
   out.body.type = type;
+  out.headers['openai-beta'] = withWebsockets(out.headers['openai-beta']);
   const frame = Buffer.from(JSON.stringify(out.body));
-  const request = { method: 'GET', path: out.path, headers: identified(out.headers, turn, own), body: frame };
+  const request = { method: 'GET', path: out.path, headers: inSession(identified(out.headers, turn, own), session), body: frame };
   return { request, outputCap: untoldCap(turn, body, out) };
 }
 
@@ -72,6 +76,19 @@ export function composeStream(upload: Upload | undefined, { turn, account, own, 
 function untoldCap({ identity }: LiveTurn, { max_output_tokens: cap }: Body, out: Outgoing): number | undefined {
   const told = out.body.max_output_tokens !== undefined;
   return identity?.key.output_tokens && !told && typeof cap === 'number' ? cap : undefined;
+}
+
+/** The version of the websocket protocol, which every upgrade states (RB26). */
+const WEBSOCKETS = 'responses_websockets=2026-02-06';
+
+function withWebsockets(beta: string | undefined): string {
+  if (beta === undefined || beta.includes('responses_websockets=')) return beta ?? WEBSOCKETS;
+  return `${beta}, ${WEBSOCKETS}`;
+}
+
+function inSession(headers: Record<string, string>, session: string | undefined): Record<string, string> {
+  if (session !== undefined) headers['session-id'] = session;
+  return headers;
 }
 
 const isPassThrough = ({ kind }: LiveTurn): boolean => kind?.served === 'dispatch' && kind.reply === 'piped';

@@ -78,6 +78,11 @@ export class TurnSocket {
     return false;
   }
 
+  /** Closes a live socket of another session, unless the turn continues a response of it. @param session the header of a new upgrade */
+  inSession(session: string | undefined): void {
+    if (this.#anchor === undefined && this.slot.account !== undefined && this.slot.session !== session) this.slot.close();
+  }
+
   /** Whether a frame of this size can be sent; if not, the turn goes over HTTP. @throws Refusal where it continues a response */
   fits(bytes: number): boolean {
     if (bytes <= MAX_FRAME_BYTES) return true;

@@ -74,6 +74,14 @@ function found(pins: PinCache, name: PinName, reason: Affinity['reason']): Affin
   return new LearntAffinity(pins, name, reason, pin?.account);
 }
 
+/** What names the conversation of a turn without a session: its cache key, or a digest of its first messages. */
+export function conversationOf(body: Body): readonly [kind: string, name: string] | undefined {
+  const cacheKey = body.prompt_cache_key;
+  if (typeof cacheKey === 'string' && cacheKey !== '') return ['cache_key', endsOf(cacheKey)];
+  const digest = conversationDigest(body);
+  return digest === undefined ? undefined : ['conversation', digest];
+}
+
 /** Whether the input has items that a model made. */
 function continuesConversation(input: Json | undefined): boolean {
   return Array.isArray(input) && input.some(isModelItem);

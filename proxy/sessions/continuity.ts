@@ -2,6 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
+import type { KeyedDigest } from '../encryption/digest.ts';
 import type { StoreKey } from '../encryption/store-key.ts';
 import type { Counters } from '../metrics.ts';
 import type { Continuation, Pin } from '../turn/continuation.ts';
@@ -14,6 +15,7 @@ import { affinityOf } from './affinity.ts';
 import { Ciphertexts, isReasoning } from './ciphertext.ts';
 import { CIPHERTEXT_REFUSED, itemsToLookUp, type Recovery, type RefusedTurn, recoveryOf } from './ciphertext-refusal.ts';
 import { continuityObserver } from './continuity-observer.ts';
+import { derivedSession } from './derived-session.ts';
 import { PinCache } from './pin-cache.ts';
 import { sessionOf, sessionsNamed } from './session.ts';
 import { keepOwnTurnState, turnStatesIn } from './turn-state.ts';
@@ -49,12 +51,14 @@ export interface LiveSocket {
 export class Continuity {
   readonly observer: ReplyObserver;
   readonly #pins: PinCache;
+  readonly #sessions: KeyedDigest;
   readonly #ciphertexts: Ciphertexts;
   /** Sessions with reasoning of several accounts in their history; as with refusals, each process finds them out for itself. */
   readonly #mixed = new LRUCache<string, true>({ max: MIXED });
 
   constructor({ key, shared, ...options }: ContinuityOptions) {
     this.#pins = new PinCache({ ...options, shared: shared ? options.store : undefined, digest: key.digest('pins') });
+    this.#sessions = key.digest('session header');
     this.#ciphertexts = new Ciphertexts(this.#pins);
     this.observer = continuityObserver(this.#pins, this.#ciphertexts);
   }
@@ -164,6 +168,11 @@ export class Continuity {
   /** Removes from an attempt the turn state that its account did not issue. */
   trim(out: Outgoing, { states }: Continuation, wire: WireWords): void {
     keepOwnTurnState(out, (value) => states.get(value) === out.account.id, wire);
+  }
+
+  /** The session id of a turn for accounts with `session_header: derived`. @param body after its rules */
+  sessionHeader(turn: LiveTurn, body: Body): string | undefined {
+    return derivedSession(turn, body, this.#sessions);
   }
 
   /** Whether a provider refused ciphertext, which a turn can recover from. */

@@ -58,6 +58,8 @@ export interface AccountConfig {
   readonly websocket: boolean;
   /** `auto`: the compact path, and turns with a trigger where the account has none. */
   readonly compact: 'auto' | 'route' | 'trigger';
+  /** `derived`: turns and upgrades have a `session-id` that the gateway derives (Q35). */
+  readonly session_header: 'none' | 'derived';
   readonly reserve_percent: number;
 }
 

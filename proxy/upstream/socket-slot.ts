@@ -17,6 +17,11 @@ export class SocketSlot {
     return this.#socket?.authorization;
   }
 
+  /** The session id of the live socket's upgrade. */
+  get session(): string | undefined {
+    return this.#socket?.session;
+  }
+
   /** The live socket at this account. */
   at(account: string): UpstreamSocket | undefined {
     return this.account === account ? this.#socket : undefined;

@@ -37,6 +37,8 @@ const MAX_RESPONSES = 128;
 export class UpstreamSocket {
   /** The credential that the account accepted. */
   readonly authorization: string | undefined;
+  /** The session id of the upgrade, where it has one. */
+  readonly session: string | undefined;
   readonly #ws: WebSocket;
   readonly #departures: Batch;
   /** The last ones, in order, with the effective mode in which each was made. */
@@ -54,6 +56,7 @@ export class UpstreamSocket {
 
   constructor({ url, headers, connectMs, maxFrameBytes, heartbeat, batches: { arrivals, departures } }: UpstreamSocketOptions) {
     this.authorization = headers.authorization;
+    this.session = headers['session-id'];
     const ws = new WebSocket(url.replace(/^http/, 'ws'), {
       headers,
       handshakeTimeout: connectMs,

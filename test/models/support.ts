@@ -47,6 +47,7 @@ export const account = (id: string, fields: Partial<AccountConfig> = {}): Accoun
   drop_fields: [],
   websocket: true,
   compact: 'route',
+  session_header: 'none',
   reserve_percent: 0,
   ...fields,
 });

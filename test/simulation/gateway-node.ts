@@ -227,5 +227,6 @@ export const configOf = (id: string, max_concurrent: number): AccountConfig => (
   drop_fields: [],
   websocket: true,
   compact: 'route',
+  session_header: 'none',
   reserve_percent: 0,
 });

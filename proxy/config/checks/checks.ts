@@ -2,6 +2,7 @@
 import type { Problem } from '../finding.ts';
 import { checkAddresses } from './addresses.ts';
 import { checkHeaders } from './headers.ts';
+import { checkIdentityHeaders } from './identity-headers.ts';
 import { checkIds } from './ids.ts';
 import { checkKeys } from './keys.ts';
 import { checkLiterals } from './literals.ts';
@@ -17,6 +18,7 @@ export function runChecks(data: unknown, now: number): readonly Problem[] {
     ...checkAddresses(data),
     ...checkNode(data),
     ...checkHeaders(data),
+    ...checkIdentityHeaders(data),
     ...checkRoutes(data),
     ...checkKeys(data, now),
     // Last: other checks have better messages for the same place.

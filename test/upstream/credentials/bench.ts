@@ -100,6 +100,7 @@ export class Bench {
       drop_fields: [],
       websocket: true,
       compact: 'route',
+      session_header: 'none',
       reserve_percent: 0,
     };
     this.loaded = { config: { accounts: [this.account] } as unknown as LoadedConfig['config'], path: '', bearers: new Map(), storeUrl: '' };
