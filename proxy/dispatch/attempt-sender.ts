@@ -114,7 +114,13 @@ export class AttemptSender implements Confidential {
     const { counters, ownHeaders, continuity, observers } = this.#services;
     const trim = (out: Outgoing): void => continuity.trim(out, continuation, turn.wire);
     const session = this.#sessionFor(account);
-    const { request, slot, outputCap } = this.#compose(body, continuation, { turn, account: this.#compacting(account), own, session, trim });
+    const { request, slot, outputCap } = this.#compose(body, continuation, {
+      turn,
+      account: this.#compacting(account),
+      own,
+      session,
+      trim,
+    });
     this.#authorizations = [request.headers.authorization, slot?.authorization, ...this.#authorizations];
     let complete: ReturnType<AttemptLog['begin']> | undefined;
     const keepResponse: ReplySource['keepResponse'] = slot && ((id, pin) => slot.keepResponse(id, turn.model?.mode?.effective, pin));
