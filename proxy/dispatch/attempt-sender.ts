@@ -123,7 +123,8 @@ export class AttemptSender implements Confidential {
     });
     this.#authorizations = [request.headers.authorization, slot?.authorization, ...this.#authorizations];
     let complete: ReturnType<AttemptLog['begin']> | undefined;
-    const keepResponse: ReplySource['keepResponse'] = slot && ((id, pin) => slot.keepResponse(id, turn.model?.mode?.effective, pin));
+    const keepResponse: ReplySource['keepResponse'] =
+      slot && ((id, pin) => slot.keepResponse({ id, mode: turn.model?.mode?.effective, lifted: turn.lifted, pin }));
     const isUnstored = this.sentBody.store === false;
     const observed = observers.of({ turn, account, continuation, keepResponse, isUnstored });
     return attempt({

@@ -65,6 +65,7 @@ export class TurnRunner {
           turn.bodyBytes = client.bodyBytes;
           if (metered) request = { ...work.body };
           if (asCompaction && asksForCompaction(work.body)) turn.become(asCompaction);
+          turn.liveSocket = client.upstreamSocket;
           await turn.rules.request(work);
           payload = { kind: 'json', work };
         }

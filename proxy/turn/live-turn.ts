@@ -93,6 +93,9 @@ export class LiveTurn implements Turn {
   readonly noted: Partial<SafeFields> = {};
   model: ModelView | undefined;
   fileOwner: string | undefined;
+  lifted: string | undefined;
+  /** The upstream websocket of its client's connection. */
+  liveSocket: { liftedOf(responseId: string): string | undefined } | undefined;
   bodyBytes = 0;
   /** With several nodes: writes that the next turn may need at another node. */
   pendingWrites: PendingWrites | undefined;
@@ -123,6 +126,10 @@ export class LiveTurn implements Turn {
     this.#host = host;
     this.held = new HeldBytes(host.replyMemory, generation.config.limits);
     this.rules = new RuleRun(generation.chains.of(kind), this);
+  }
+
+  liftedWith(responseId: string): string | undefined {
+    return this.liveSocket?.liftedOf(responseId);
   }
 
   /**

@@ -177,6 +177,10 @@ export interface Turn {
   countTokens(texts: readonly string[]): Promise<readonly number[] | undefined>;
   /** Lets other turns run before a rule continues long work. */
   pause(): Promise<void>;
+  /** The texts of system messages that went out as instructions with this response, which is on the live websocket of the client. */
+  liftedWith(responseId: string): string | undefined;
+  /** Those of this turn and of the responses that it continues; set by the rule that lifts them. */
+  lifted: string | undefined;
   /** Set by the rule that checks model access; later rules rely on it. */
   model: ModelView | undefined;
   /** The account that has the files of the request, and that the request must go to (Q10). Set by the rules that check files. */

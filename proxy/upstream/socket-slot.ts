@@ -1,6 +1,6 @@
 // The upstream websocket of one client connection: reused by its turns while they stay at its account (Q28).
 import type { LivePin } from '../turn/continuation.ts';
-import type { EffectiveMode, UpstreamSocket } from './upstream-socket.ts';
+import type { EffectiveMode, KeptResponse, UpstreamSocket } from './upstream-socket.ts';
 
 /** Each connection to an account is a separate generation: a response can be continued only on the connection that it came over. */
 export class SocketSlot {
@@ -32,9 +32,14 @@ export class SocketSlot {
     return this.#socket?.isOpen === true && this.#socket.hasResponse(responseId, mode);
   }
 
-  keepResponse(id: string, mode: EffectiveMode, pin?: LivePin): void {
-    if (this.#socket) this.#socket.keepResponse(id, mode, pin);
-    else pin?.ended();
+  keepResponse(response: KeptResponse & { readonly pin?: LivePin | undefined }): void {
+    if (this.#socket) this.#socket.keepResponse(response);
+    else response.pin?.ended();
+  }
+
+  /** The instructions that the account does not keep with this response of the live socket. */
+  liftedOf(responseId: string): string | undefined {
+    return this.#socket?.isOpen ? this.#socket.response(responseId)?.lifted : undefined;
   }
 
   /** Takes a new socket; the former one is closed. */

@@ -34,6 +34,18 @@ const FRAME_TOO_LARGE = 1009;
 /** Responses that are remembered. Clients continue the last one, or one shortly before it. */
 const MAX_RESPONSES = 128;
 
+/** Characters of instructions that are kept with them; older responses are forgotten first. */
+const MAX_LIFTED = 4_194_304;
+
+/** A response that came over the websocket. */
+export interface KeptResponse {
+  readonly id: string;
+  /** The effective mode in which it was made. */
+  readonly mode: EffectiveMode;
+  /** The texts of system messages up to here that went out as instructions: the account does not keep those. */
+  readonly lifted: string | undefined;
+}
+
 export class UpstreamSocket {
   /** The credential that the account accepted. */
   readonly authorization: string | undefined;
@@ -42,7 +54,7 @@ export class UpstreamSocket {
   readonly #ws: WebSocket;
   readonly #departures: Batch;
   /** The last ones, in order, with the effective mode in which each was made. */
-  readonly #responses: { readonly id: string; readonly mode: EffectiveMode }[] = [];
+  readonly #responses: KeptResponse[] = [];
   /** The pin of the last response. */
   #pin: LivePin | undefined;
   #user: SocketUser | undefined;
@@ -119,16 +131,23 @@ export class UpstreamSocket {
   }
 
   /** Remembers a response that a later turn may continue on this connection. */
-  keepResponse(id: string, mode: EffectiveMode, pin?: LivePin): void {
+  keepResponse({ pin, ...response }: KeptResponse & { readonly pin?: LivePin | undefined }): void {
     this.#pin?.followed();
     this.#pin = pin;
     if (!this.isOpen) this.#over();
-    if (this.#responses.push({ id, mode }) > MAX_RESPONSES) this.#responses.shift();
+    this.#responses.push(response);
+    let lifted = 0;
+    for (const one of this.#responses) lifted += one.lifted?.length ?? 0;
+    while (this.#responses.length > MAX_RESPONSES || lifted > MAX_LIFTED) lifted -= this.#responses.shift()?.lifted?.length ?? 0;
+  }
+
+  response(id: string): KeptResponse | undefined {
+    return this.#responses.findLast((one) => one.id === id);
   }
 
   /** @param mode undefined for a response of any mode */
   hasResponse(id: string, mode?: EffectiveMode): boolean {
-    const response = this.#responses.findLast((one) => one.id === id);
+    const response = this.response(id);
     return response !== undefined && (mode === undefined || response.mode === mode);
   }
 

@@ -9,33 +9,44 @@ import { explainInMode } from '../helpers/explain.ts';
 import { userMessage } from '../helpers/user-message.ts';
 import { COMPATIBLE_TURNS } from '../route-groups.ts';
 
-/** In Lite they stay in place: Lite sends instructions as developer messages anyway. Native turns keep theirs (Q32). */
+/**
+ * In Lite they stay in place: Lite sends instructions as developer messages anyway. Native turns keep theirs (Q32). A message that was sent
+ * once is no part of the conversation that the account keeps on a websocket: each turn that continues it sends its text again.
+ */
 export const liftInstructions = rule({
   name: 'lift-instructions',
   routes: COMPATIBLE_TURNS,
   request({ body }, turn) {
-    if (turn.model?.mode?.effective !== 'full') return;
-    const lifted = lift(body);
-    if (lifted && !isCompaction(turn.route.kind)) keepInput(body);
+    const mode = turn.model?.mode?.effective;
+    const { previous_response_id: anchor } = body;
+    const earlier = typeof anchor === 'string' ? turn.liftedWith(anchor) : undefined;
+    const lifted = mode === 'full' ? lift(body) : undefined;
+    if (mode === 'full') turn.lifted = joined([earlier, lifted]) || undefined;
+    if (mode === undefined || (earlier === undefined && lifted === undefined)) return;
+    const own = typeof body.instructions === 'string' ? body.instructions : undefined;
+    const instructions = joined([own, earlier, lifted]);
+    if (instructions === '') return;
+    body.instructions = instructions;
+    if (lifted !== undefined && !isCompaction(turn.route.kind)) keepInput(body);
   },
   explain: explainInMode('full', 'lifts system and developer texts of the compatible surface'),
 });
 
-/** Returns whether texts were lifted. */
-function lift(body: Body): boolean {
-  if (!isList(body.input) || !body.input.some(isInstruction)) return false;
+const joined = (texts: readonly (string | undefined)[]): string =>
+  texts.filter((text) => text !== undefined && text.trim() !== '').join('\n\n');
+
+/** Takes the texts out of the input, which may be blank; undefined where there are none. */
+function lift(body: Body): string | undefined {
+  if (!isList(body.input) || !body.input.some(isInstruction)) return undefined;
   const texts: string[] = [];
   const left: Json[] = [];
   for (const item of body.input) {
     const rest = isInstruction(item) ? withoutTexts(item, texts) : item;
     if (rest !== undefined) left.push(rest);
   }
-  if (left.length === body.input.length && texts.length === 0) return false;
+  if (left.length === body.input.length && texts.length === 0) return undefined;
   body.input = left;
-  if (typeof body.instructions === 'string') texts.unshift(body.instructions);
-  const instructions = texts.filter((text) => text.trim() !== '').join('\n\n');
-  if (instructions !== '') body.instructions = instructions;
-  return instructions !== '';
+  return joined(texts);
 }
 
 /**

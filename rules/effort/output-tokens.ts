@@ -12,8 +12,8 @@ const fieldsOf = (kind: RouteKind | undefined): readonly [string, ...string[]] =
   surfaceOf(kind) === 'chat' ? ['max_completion_tokens', 'max_tokens'] : ['max_output_tokens'];
 
 /**
- * An omitted cap is set, since a model's own maximum may be above the key's. Where an account drops the field again (`drop_fields`), the
- * policy covers only what is asked and reserved. Not set on compact dispatch: only an effort is added there (F1.4), and a truncated
+ * An omitted cap is set, since a model's own maximum may be above the key's. Where an account does not get the field (`drop_fields`, or an
+ * allow-list without it), dispatch ends the reply at the cap. Not set on compact dispatch: only an effort is added there (F1.4), and a truncated
  * compaction is useless.
  */
 export const outputTokens = rule({

@@ -124,6 +124,8 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     pause: async () => undefined,
     model,
     fileOwner: undefined,
+    liftedWith: () => undefined,
+    lifted: undefined,
     note: (field, value) => {
       noted[field] = value;
     },
