@@ -10,6 +10,7 @@ import { connect, type TestSocket } from '../support/websocket.ts';
 
 const PLAIN = 'pg-plain-pool';
 const LIMITED = 'pg-limited-key';
+const MODEST = 'pg-modest-key';
 const INSIDE = 'stall after 6 events';
 
 let gate: TestGateway;
@@ -23,6 +24,8 @@ before(async () => {
         { id: 'plain', label: 'Plain', strategy: 'fill_first', assignments: [{ account: 'plain' }, { account: 'north' }] },
       ];
       draft.keys.push({ id: 'plain', pool: 'plain', secret_sha256: [hash('sha256', PLAIN, 'hex')] });
+      const modest = [hash('sha256', MODEST, 'hex')];
+      draft.keys.push({ id: 'modest', pool: 'team', secret_sha256: modest, reasoning_effort: { allow_up_to: 'medium' } });
       for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
         const secret_sha256 = [hash('sha256', LIMITED + path, 'hex')];
         draft.keys.push({ id: `limited${path.replaceAll('/', '-')}`, pool: 'team', secret_sha256, limits: { requests_per_minute: 1 } });
@@ -196,6 +199,17 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
       assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
       const [refused] = (await gate.rows()).filter(({ code }) => code === 'file_not_found').slice(-1);
       assert.deepEqual([refused?.status, refused?.outcome], [404, 'refused']);
+    });
+
+    test('[RB15] [RB31] an effort update in a steer is under the policy of the key', async () => {
+      using socket = await connect(gate, path, { key: MODEST });
+      const id = await running(socket, INSIDE);
+      socket.send(steerOf(id, [{ type: 'configuration_update', reasoning: { effort: 'high' } }, userMessage('harder')]));
+      const failed = await socket.next();
+      assert.deepEqual([failed.type, codeOf(failed)], ['response.steer.failed', 'reasoning_effort_not_allowed']);
+      assert.deepEqual(controls(), []);
+      gate.upstream.release('north');
+      assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
     });
 
     test('[RB31] a further response that a limit refuses is cancelled, and ends as that refusal', async () => {
