@@ -4,9 +4,10 @@ import type { Clock } from '../clock.ts';
 
 /**
  * How long the pins of responses are gathered. A client that has received a response may continue it at once, also after the process was
- * killed: its pin is on disk within 50 ms (Q10).
+ * killed: its pin is on disk within 50 ms (Q10). Each of these writes is a transaction, which has the waiting log rows too: fewer of them
+ * cost less.
  */
-const ANCHOR_DELAY_MS = 20;
+const ANCHOR_DELAY_MS = 40;
 /**
  * Every turn makes one or two other pins, at random places of the store's index: written one by one, each touches pages of its own (20 µs of
  * processor time, where 5,000 in order take 8 each), and its digest is computed with cold caches. This is the longest that a pin waits
