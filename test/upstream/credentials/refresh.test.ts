@@ -46,6 +46,18 @@ suite('an OAuth account', () => {
     assert(await bench.admits(await north.bearer()));
   });
 
+  test('[RB3] gets a challenge page in place of its endpoint: no credential is refused, and the next refresh is tried after a pause', async (context) => {
+    const bench = await Bench.open(context);
+    const page = { 'content-type': 'text/html; charset=UTF-8' };
+    bench.upstream.nextOn('north', '/oauth/token', { kind: 'reply', status: 403, headers: page, body: { text: '<html></html>' } });
+    const north = await bench.start();
+    assert.equal(await north.unauthorized(), 'challenged');
+    assert.equal(await north.unauthorized(), 'challenged', 'within the pause');
+    bench.clock.advance(6_000);
+    assert.equal(await north.unauthorized(), 'renewed');
+    assert(await bench.admits(await north.bearer()));
+  });
+
   test('refreshes five minutes before the end, and uses the old token meanwhile', async (context) => {
     const bench = await Bench.open(context, { login: { expires_in: 3600 } });
     const north = await bench.start();
