@@ -29,6 +29,8 @@ export interface Answer {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AnswerBody;
+  /** The connection does not end at once after the last event. */
+  readonly staysOpen?: boolean;
 }
 
 /** The text that a `malformed` fault sends in place of an event or a body. */

@@ -17,12 +17,19 @@ export type Step =
 /** A FIN, a TCP RST; on a websocket also a close frame with a code, or open without another byte. */
 export type Leaving = 'close' | 'reset' | 'half-open' | { readonly code: number };
 
+/** A connection stays open for some iterations of the event loop after the last event: its end comes in a read of its own. */
+const OPEN: readonly Step[] = [
+  { do: 'wait', ms: 0 },
+  { do: 'wait', ms: 0 },
+];
+
 const NEWLINES = { lf: '\n', cr: '\r', crlf: '\r\n' } as const;
 
 /** The steps of an answer over HTTP, one write for each event. */
 export function stepsOf(answer: Answer, faults: readonly Fault[]): readonly Step[] {
   const writes = bodyOf(answer, faults).map((bytes): Step => ({ do: 'write', bytes }));
-  let steps: readonly Step[] = [{ do: 'head' }, ...writes, { do: 'end' }];
+  const open: readonly Step[] = answer.staysOpen === true && answer.body.kind === 'events' ? OPEN : [];
+  let steps: readonly Step[] = [{ do: 'head' }, ...writes, ...open, { do: 'end' }];
   for (const fault of faults) {
     if (fault.kind === 'cut') steps = [...splitAt(steps, fault.at)[0], { do: 'leave', how: fault.how ?? 'close' }];
     if (fault.kind === 'stall') steps = stalled(steps, fault);

@@ -18,6 +18,7 @@ import { nativeImageAnswer } from './simulated-image.ts';
 import { quotaEvent, quotaHeaders, usageRead } from './simulated-quota.ts';
 import { transcript } from './simulated-transcript.ts';
 import { simulatePrewarm, simulateTurn, usageOf } from './simulated-turn.ts';
+import { inManner } from './stream-manners.ts';
 import { type Anchors, toolsItems } from './turn-request.ts';
 import { plainRefusal } from './upgrade-refusals.ts';
 
@@ -83,7 +84,7 @@ export function endpointsOf({ agent, meter }: WireWords): Endpoints {
     ['POST /backend-api/transcribe', { answer: ({ request }) => transcript(request), isTurn: false }],
     ['POST /backend-api/files', { answer: createFile, isTurn: false }],
     [`POST ${FILES}*${FINISH}`, { answer: ({ account, request }) => account.files.finish(request), isTurn: false }],
-    [`PUT ${UPLOADS}*`, { answer: ({ account, request }) => account.files.upload(request), isTurn: false, isOpen: true }],
+    [`PUT ${UPLOADS}*`, { answer: ({ account, request }) => account.files.upload(request, account.manners), isTurn: false, isOpen: true }],
   ]);
 }
 
@@ -117,11 +118,10 @@ function responses(context: RequestContext): Answer {
   const turn = simulateTurn(body, { account, ids, now, bytes: request.body.length, session: sessionOf(request) });
   const headers = turnHeaders(context, body);
   if (body.stream !== true) return jsonAnswer(200, turn.response, headers);
-  if (account.settings.profile?.sendsPreamble !== true) return eventsAnswer(turn.events, headers);
-  return eventsAnswer(turn.events, headers, {
-    preamble: preamble(context, headers),
-    comments: ['a comment of the rehearsal provider'],
-  });
+  const { manners } = account;
+  if (account.settings.profile?.sendsPreamble !== true) return inManner(eventsAnswer(turn.events, headers), manners);
+  const before = { preamble: preamble(context, headers), comments: ['a comment of the rehearsal provider'] };
+  return inManner(eventsAnswer(turn.events, headers, before), manners);
 }
 
 /** The headers of a switch of protocols; the body is empty. */

@@ -23,6 +23,14 @@ export interface Manners {
   readonly ownRoles: boolean;
   /** Refuses the output of a tool whose call is not in the input. */
   readonly pairedToolOutputs: boolean;
+  /** Sends streams without a content type (RB16). */
+  readonly untypedStreams: boolean;
+  /** Keeps the connection of a stream open for a moment after its terminal event (RB16). */
+  readonly openStreams: boolean;
+  /** A finished image call has the status `generating`, and comes after a partial image and without an event that completes it (RB36). */
+  readonly unfinishedImages: boolean;
+  /** Takes uploaded bytes only with `x-ms-blob-type: BlockBlob` (RB38). */
+  readonly blobUploads: boolean;
 }
 
 /** The real backend; what an account has by default. */
@@ -38,6 +46,10 @@ export const STRICT: Manners = {
   knownMembers: true,
   ownRoles: true,
   pairedToolOutputs: true,
+  untypedStreams: true,
+  openStreams: true,
+  unfinishedImages: true,
+  blobUploads: true,
 };
 
 /** The profile `polite`, and accounts of tests that check nothing. */
@@ -53,4 +65,8 @@ export const POLITE: Manners = {
   knownMembers: false,
   ownRoles: false,
   pairedToolOutputs: false,
+  untypedStreams: false,
+  openStreams: false,
+  unfinishedImages: false,
+  blobUploads: false,
 };

@@ -3,7 +3,7 @@ import type { JsonObject } from '../turn/json.ts';
 import type { IdSequence } from './id-sequence.ts';
 import { CHARACTERS_PER_TOKEN, type OutputPart } from './output-plan.ts';
 import type { SimulatedAccount } from './simulated-account.ts';
-import { imageMembers, PNG } from './simulated-image.ts';
+import { imageMembers, PARTIAL_PNG, PNG } from './simulated-image.ts';
 
 export interface ItemContext {
   readonly ids: IdSequence;
@@ -103,11 +103,21 @@ function imageItem(context: ItemContext, index: number, { tool, prompt }: Extrac
   context.emit('response.output_item.added', { output_index: index, item: { ...head, status: 'in_progress' } });
   context.emit('response.image_generation_call.in_progress', at);
   context.emit('response.image_generation_call.generating', at);
+  const { unfinishedImages } = context.account.manners;
+  if (unfinishedImages && prompt !== undefined) {
+    context.emit('response.image_generation_call.partial_image', { ...at, partial_image_index: 0, partial_image_b64: PARTIAL_PNG });
+  }
   const item =
     prompt === undefined
       ? { ...head, status: 'failed', result: null }
-      : { ...head, status: 'completed', result: PNG, revised_prompt: `A rehearsal of: ${prompt}`, ...imageMembers(tool) };
-  if (prompt !== undefined) context.emit('response.image_generation_call.completed', at);
+      : {
+          ...head,
+          status: unfinishedImages ? 'generating' : 'completed',
+          result: PNG,
+          revised_prompt: `A rehearsal of: ${prompt}`,
+          ...imageMembers(tool),
+        };
+  if (prompt !== undefined && !unfinishedImages) context.emit('response.image_generation_call.completed', at);
   context.emit('response.output_item.done', { output_index: index, item });
   return { item, tokens: 24 };
 }

@@ -3,6 +3,7 @@
 import type { Json, JsonObject } from '../turn/json.ts';
 import { asString, isObject } from '../turn/json.ts';
 import { type Answer, jsonAnswer } from './answer.ts';
+import type { Manners } from './manners.ts';
 import { ProviderError } from './provider-error.ts';
 import type { ReceivedRequest } from './received-request.ts';
 
@@ -36,7 +37,9 @@ export class SimulatedFiles {
   }
 
   /** `PUT` of the bytes, as a storage service accepts them: the address is the only credential. */
-  upload(request: ReceivedRequest): Answer {
+  upload(request: ReceivedRequest, { blobUploads }: Manners): Answer {
+    if (blobUploads && request.headers['x-ms-blob-type'] !== 'BlockBlob')
+      throw new ProviderError(400, 'MissingRequiredHeader', 'An HTTP header that is mandatory for this request is not specified.', null);
     const file = this.#file(request.path.slice(UPLOADS.length));
     if (request.headers.authorization !== undefined) throw new ProviderError(400, 'invalid_value', 'An upload carries no credential.');
     if (request.body.length !== file.size) throw new ProviderError(400, 'invalid_value', 'The upload has another size than the file.');

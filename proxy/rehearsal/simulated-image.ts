@@ -6,6 +6,9 @@ import { ProviderError } from './provider-error.ts';
 /** One transparent pixel. */
 export const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 
+/** An early state of the image: the beginning of the same file. */
+export const PARTIAL_PNG = PNG.slice(0, 32);
+
 /** A prompt of these words gets no image, as a model's refusal would. */
 export const drawsNothing = (prompt: string): boolean => /^\s*draw nothing\s*$/im.test(prompt);
 

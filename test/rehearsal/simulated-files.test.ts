@@ -11,7 +11,8 @@ const FILES = '/backend-api/files';
 const north = upstream.urlOf('north');
 
 const create = (changes: object = {}) => ask(north, { file_name: 'a.txt', file_size: 3, use_case: 'codex', ...changes }, {}, FILES);
-const put = (url: unknown, body: string, headers: Record<string, string> = {}) => fetch(String(url), { method: 'PUT', body, headers });
+const put = (url: unknown, body: string, headers: Record<string, string> = {}) =>
+  fetch(String(url), { method: 'PUT', body, headers: { 'x-ms-blob-type': 'BlockBlob', ...headers } });
 const turnWith = (id: unknown) => turnBody('', { input: [{ role: 'user', content: [{ type: 'input_file', file_id: String(id) }] }] });
 
 test('a file is created, uploaded without a credential, and ready when it is asked for again', async () => {
@@ -19,6 +20,7 @@ test('a file is created, uploaded without a credential, and ready when it is ask
   const finish = `${FILES}/${json?.file_id}/uploaded`;
   assert.equal((await ask(north, {}, {}, finish)).json?.status, 'error', 'nothing was uploaded');
   assert.equal((await put(json?.upload_url, 'four')).status, 400, 'another size');
+  assert.equal((await put(json?.upload_url, 'abc', { 'x-ms-blob-type': 'AppendBlob' })).status, 400, '[RB38] another kind of blob');
   assert.equal((await put(json?.upload_url, 'abc', { authorization: 'Bearer x' })).status, 400, 'a credential where none belongs');
   assert.equal((await put(json?.upload_url, 'abc', { 'content-type': 'text/plain' })).status, 201);
   assert.equal((await ask(north, {}, {}, finish)).json?.status, 'retry');

@@ -105,7 +105,7 @@ describe('the backend routes', () => {
     const { json: created } = await gate.send(FILES, { body: { ...METADATA, file_size: BYTES.length } });
     await gate.upstream.pickUp('north');
     gate.heal();
-    assert.equal((await fetch(created.upload_url, { method: 'PUT', body: BYTES })).status, 201);
+    assert.equal((await fetch(created.upload_url, { method: 'PUT', body: BYTES, headers: { 'x-ms-blob-type': 'BlockBlob' } })).status, 201);
     gate.upstream.clear();
     for (const body of [undefined, '{}']) {
       const finished = await gate.send(`${FILES}/${created.file_id}/uploaded`, { method: 'POST', ...(body ? { body } : {}) });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
 import type { Fault } from '../../proxy/rehearsal/fault.ts';
+import { PNG } from '../../proxy/rehearsal/simulated-image.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { CHAT, turnOn } from '../support/doors.ts';
 import { type Draft, eventsOf, type Reply, startGateway } from '../support/gateway.ts';
@@ -196,6 +197,39 @@ describe('[RB16] a stream of any type, or of none', () => {
     const [first] = await gate.upstream.arrived(1);
     await until('the end of the answer', () => first?.closing);
     assert.equal(first?.closing, 'answered');
+  });
+});
+
+describe('[RB36] the image tool of the host model', () => {
+  test('[RB36] an image that still says `generating` is the answer, and a partial one never is', async () => {
+    const partial = at(1, 'response.image_generation_call.partial_image', {
+      item_id: 'ig_1',
+      output_index: 0,
+      partial_image_b64: 'cGFydA==',
+    });
+    const [created, ...rest] = turnOf([IMAGE]);
+    gate.upstream.next('north', bytes(framed([created as JsonObject, partial, ...rest])));
+    const { status, json } = await gate.send(IMAGES, { body: { model: 'gpt-image-1', prompt: 'a cat' } });
+    assert.deepEqual([status, json.data[0].b64_json], [200, IMAGE.result]);
+    gate.upstream.next('north', bytes(framed([created as JsonObject, partial, at(2, 'response.completed', { response: ended([]) })])));
+    const failed = await gate.send(IMAGES, { body: { model: 'gpt-image-1', prompt: 'a cat' } });
+    assert.deepEqual([failed.status, failed.json.error.code], [502, 'image_generation_failed']);
+  });
+
+  test('[RB36] the simulated provider answers so by default', async () => {
+    const strict = await startGateway({
+      upstream: { accounts: ['north'], models: [modelEntry({ slug: 'model-a' })] },
+      config: (draft: Draft) => {
+        draft.pools[0].image_host_model = 'model-a';
+        draft.accounts[0].headers = { version: '0.200.0' };
+      },
+    });
+    try {
+      const { status, json } = await strict.send(IMAGES, { body: { model: 'gpt-image-1', prompt: 'a cat' } });
+      assert.deepEqual([status, json.data[0].b64_json], [200, PNG]);
+    } finally {
+      await strict.close();
+    }
   });
 });
 
