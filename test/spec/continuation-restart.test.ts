@@ -89,13 +89,16 @@ for (const [pool, accounts] of [
       assertRestart(reply, /Upload the files again/);
     });
 
-    test(`${NATIVE}, a response`, async () => {
+    test(`${NATIVE}, a stored response`, async () => {
       if (accounts.length > 1) gate.upstream.next('north', 'refuse 503');
-      const first = await gate.send(NATIVE, { body: turnBody('one') });
+      const first = await gate.send(NATIVE, { body: turnBody('one', { store: true }) });
       const id = eventsOf(first.text).at(-1)?.data.response.id;
       gate.upstream.clear();
       gate.upstream.next('south', 'refuse 401');
-      assertRestart(await gate.send(NATIVE, { body: turnBody('two', { previous_response_id: id }) }), /without stale continuation anchors/);
+      assertRestart(
+        await gate.send(NATIVE, { body: turnBody('two', { store: true, previous_response_id: id }) }),
+        /without stale continuation anchors/,
+      );
       onlySouth(1);
     });
 
