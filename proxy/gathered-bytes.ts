@@ -99,6 +99,21 @@ export class GatheredBytes {
   }
 }
 
+/**
+ * Joins the last parts of a list that another part was added to, so that the parts, the objects around them and the buffers that they keep alive
+ * stay a small multiple of their bytes.
+ */
+export function joinLast(parts: Buffer[]): void {
+  const last = parts.at(-1);
+  if (last && !isMostOfItsBuffer(last)) parts[parts.length - 1] = Buffer.concat([last]);
+  for (let at = parts.length - 2; at >= 0; at--) {
+    const [former = NOTHING, latter = NOTHING] = [parts[at], parts[at + 1]];
+    // Parts of equal size are joined: each byte is copied a few times, however many parts there are.
+    if (former.length >= MAX_BLOCK_BYTES || former.length > 2 * latter.length) return;
+    parts.splice(at, 2, Buffer.concat([former, latter]));
+  }
+}
+
 const heldBy = (chunk: Buffer): number => chunk.buffer.byteLength + OBJECT_BYTES;
 
 /** A chunk keeps the whole buffer alive that it is a part of; a buffer that is small does not count. */

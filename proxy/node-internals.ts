@@ -4,6 +4,7 @@ import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Dispatcher, Pool } from 'undici';
 import type { WebSocket } from 'ws';
+import { joinLast } from './gathered-bytes.ts';
 
 /**
  * undici keeps the raw headers on its controller, and with them the first chunk of the reply, for as long as the reply lasts. An idle
@@ -71,6 +72,34 @@ export function unsentBytes(socket: Socket): number {
 /** The connection under an open websocket; `ws` shows nothing of how far its frames have come. */
 export const connectionUnder = (websocket: WebSocket): Socket | null =>
   (websocket as WebSocket & { readonly _socket: Socket | null })._socket;
+
+interface Receiver {
+  _buffers: Buffer[];
+  _fragments: Buffer[];
+  _write(chunk: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void;
+}
+
+/**
+ * `ws` keeps each read of an incomplete frame and each fragment of an incomplete message as it came: a fragment of one byte keeps a whole read
+ * of 64 KiB. This joins them as they come.
+ */
+export function joinParts(websocket: WebSocket): void {
+  const { _receiver: receiver } = websocket as WebSocket & { readonly _receiver: Receiver };
+  const write = receiver._write.bind(receiver);
+  let joined = 0;
+  receiver._write = (chunk, encoding, done) => {
+    write(chunk, encoding, done);
+    const { _fragments: fragments } = receiver;
+    if (fragments.length === 0) joined = 0;
+    else if (fragments.length !== joined) {
+      const added = fragments.splice(Math.min(joined, fragments.length));
+      fragments.push(Buffer.concat(added));
+      joinLast(fragments);
+      joined = fragments.length;
+    }
+    joinLast(receiver._buffers);
+  };
+}
 
 /**
  * `ws` keeps the parts of a message until it is whole, also after it has sent a close frame. This drops the bytes that arrive from now on,

@@ -147,6 +147,7 @@ export class Websockets {
     const { turn } = upgrade;
     shakeHands(handshake, {
       maxPayload: turn.limits.request_body_bytes * (hop ? FORWARDED_SIZE : 1),
+      maxFragments: turn.limits.websocket_fragments,
       headers: () => hop ?? this.#options.ownHeaders(turn),
       accepted: (ws) => this.#accepted(ws, socket, opened),
       refused: (refusal) => this.#refuseUpgrade(turn, socket, refusal),
@@ -167,6 +168,7 @@ export class Websockets {
       ws,
       socket,
       idleMs: timeouts.websocket_idle_timeout_ms,
+      messageMs: timeouts.client_body_ms,
       limits,
       clock,
       counters,

@@ -159,6 +159,10 @@ export interface Limits {
   readonly audio_bytes: number;
   readonly file_bytes: number;
   readonly upload_bytes: number;
+  /** Fragments of a client's websocket message. */
+  readonly websocket_fragments: number;
+  /** Pings and pongs of a client's websocket in a minute. */
+  readonly websocket_controls: number;
   /** Frames of one turn that are kept for a client that comes back for it (Q29). */
   readonly websocket_resume_bytes: number;
   /** Memory that one turn may hold of its reply: an event or answer with its copies, and the kept parts of earlier ones. */
@@ -183,6 +187,8 @@ export interface GuardLimits {
 export interface Timeouts {
   readonly client_header_ms: number;
   readonly client_body_idle_ms: number;
+  /** Longest time of a body, or of a websocket message, from its first byte to its last. */
+  readonly client_body_ms: number;
   /** How long a client may read nothing of an answer that waits for it. */
   readonly client_read_idle_ms: number;
   readonly websocket_idle_timeout_ms: number;

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
 import type { Batch, Batches } from '../batch.ts';
 import type { Heartbeat } from '../heartbeat.ts';
-import { connectionUnder } from '../node-internals.ts';
+import { connectionUnder, joinParts } from '../node-internals.ts';
 import type { LivePin } from '../turn/continuation.ts';
 import type { CarrierFailure } from '../turn/failure.ts';
 import { TooMuchHeld } from '../turn/held-bytes.ts';
@@ -31,6 +31,8 @@ export const CONNECTION_LIMIT = 'websocket_connection_limit_reached';
 
 /** A frame was larger than the account accepts. */
 const FRAME_TOO_LARGE = 1009;
+/** Of a message of an account: a reply of more is malformed. */
+const MAX_FRAGMENTS = 4_096;
 /** Responses that are remembered. Clients continue the last one, or one shortly before it. */
 const MAX_RESPONSES = 128;
 
@@ -73,6 +75,7 @@ export class UpstreamSocket {
       headers,
       handshakeTimeout: connectMs,
       maxPayload: maxFrameBytes,
+      maxFragments: MAX_FRAGMENTS,
       perMessageDeflate: false,
     });
     this.#ws = ws;
@@ -82,6 +85,7 @@ export class UpstreamSocket {
     });
     ws.on('open', () => {
       heartbeat.watch(ws);
+      joinParts(ws);
       // Before the listener of ws, which delivers the frames that a chunk completes.
       connectionUnder(ws)?.prependListener('data', (chunk: Buffer) => this.#arrived(chunk.length));
       this.#user?.opened();

@@ -1,17 +1,19 @@
 // Every row of the table in docs/limits.md: its bound is passed at the running gateway, and its counter counts.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { WebSocket } from 'ws';
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import { requestRow } from '../store/samples.ts';
 import { file, model, PUBLIC as TRANSCRIPTIONS, transcribe } from '../support/audio.ts';
 import { crudeAnswer, crudeHead, startCrude } from '../support/crude.ts';
 import { UPLOAD } from '../support/files.ts';
 import { FORM_TYPE, formOf } from '../support/form.ts';
-import { type Draft, eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
+import { type Draft, eventsOf, KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { HandLoad } from '../support/hand-load.ts';
 import { frameOf, NATIVE_SOCKET, turnFrame, userMessage } from '../support/native-frames.ts';
 import { headOf, postOf, RawClient } from '../support/raw.ts';
@@ -83,6 +85,14 @@ const stalled = async (gate: TestGateway): Promise<{ readonly ended: Promise<unk
   await gate.upstream.stalled('north');
   return { ended };
 };
+
+/** A websocket of a client that sends what no other client sends. */
+async function crudeSocket(gate: TestGateway): Promise<{ readonly socket: WebSocket; readonly closed: Promise<number> }> {
+  const socket = new WebSocket(gate.url.replace('http', 'ws') + NATIVE_SOCKET, { headers: { authorization: `Bearer ${KEY}` } });
+  const closed = once(socket.on('error', () => undefined), 'close').then(([code]) => code as number);
+  await once(socket, 'open');
+  return { socket, closed };
+}
 
 const STREAM = crudeHead(200, { 'content-type': 'text/event-stream' });
 const DELTA = 'data: {"type":"response.output_text.delta","sequence_number":0,"delta":"a"}\n\n';
@@ -226,6 +236,10 @@ const DRIVES: Readonly<Record<string, Drive>> = {
     value: 50,
     run: async (gate) => assert.equal(await statusOf(gate, `${headOf('POST', PATH, { ...json, 'content-length': 100 })}{`), 408),
   },
+  'time of a whole body': {
+    value: 50,
+    run: async (gate) => assert.equal(await statusOf(gate, `${headOf('POST', PATH, { ...json, 'content-length': 100 })}{`), 408),
+  },
   'client that does not read its answer': {
     value: 1,
     run: async (gate) => {
@@ -297,6 +311,30 @@ const DRIVES: Readonly<Record<string, Drive>> = {
       using socket = await connect(gate, NATIVE_SOCKET);
       socket.send('x'.repeat(2_000));
       assert.equal((await socket.closed).code, 1009);
+    },
+  },
+  'fragments of a message on a websocket': {
+    value: 3,
+    run: async (gate) => {
+      const { socket, closed } = await crudeSocket(gate);
+      for (let i = 0; i < 4; i++) socket.send('x', { fin: false });
+      assert.equal(await closed, 1008);
+    },
+  },
+  'pings and pongs of a websocket in a minute': {
+    value: 60,
+    run: async (gate) => {
+      const { socket, closed } = await crudeSocket(gate);
+      for (let i = 0; i < 61; i++) socket.pong();
+      assert.equal(await closed, 1008);
+    },
+  },
+  'time of a message on a websocket': {
+    value: 50,
+    run: async (gate) => {
+      const { socket, closed } = await crudeSocket(gate);
+      socket.send('x', { fin: false });
+      assert.equal(await closed, 1008);
     },
   },
   'idle websocket': {

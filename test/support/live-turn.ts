@@ -30,6 +30,7 @@ export type Faults = readonly unknown[];
 const TIMEOUTS: Timeouts = {
   client_header_ms: 15_000,
   client_body_idle_ms: 30_000,
+  client_body_ms: 900_000,
   client_read_idle_ms: 300_000,
   websocket_idle_timeout_ms: 1_800_000,
   websocket_resume_ms: 30_000,

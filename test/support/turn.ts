@@ -98,6 +98,8 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
       compressed_body_bytes: 33_554_432,
       expansion_ratio: 200,
       json_values: 1_000_000,
+      websocket_fragments: 4_096,
+      websocket_controls: 1_200,
       bodies_in_memory_bytes: 536_870_912,
       audio_bytes: options.audioBytes ?? 52_428_800,
       file_bytes: 26_214_400,

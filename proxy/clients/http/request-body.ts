@@ -25,6 +25,8 @@ const DECODERS: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decod
 /** Bodies up to this size may expand at any ratio. */
 export const RATIO_FREE_BYTES = 65_536;
 
+const LATE = 'The request body took too long.';
+
 /** Emitted on a request with a body that is not HTTP: no further byte of its connection is a request. */
 export const BODY_MALFORMED = Symbol('malformed body');
 
@@ -110,11 +112,13 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
     let ended = false;
     let done = false;
     const idle = setTimeout(() => silent(), timeouts.client_body_idle_ms);
+    const late = setTimeout(() => fail(new Refusal('request_timeout', { message: LATE }), 'bodies_late'), timeouts.client_body_ms);
 
     const settle = (): boolean => {
       if (done) return false;
       done = true;
       clearTimeout(idle);
+      clearTimeout(late);
       guard.give(held);
       request.off('data', onArrived).off('data', onDecoded).off('end', onEnd).off('close', onClose).off(BODY_MALFORMED, cutShort);
       if (decoder) {

@@ -12,6 +12,11 @@ export class ArrivingBytes {
     this.#memory = memory;
   }
 
+  /** Whether a message has begun and not ended. */
+  get isIncomplete(): boolean {
+    return this.#bytes > 0;
+  }
+
   /** @returns whether there is room for them */
   add(bytes: number): boolean {
     const { counters, guard, limits } = this.#memory;

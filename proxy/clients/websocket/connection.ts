@@ -4,10 +4,12 @@ import type { WebSocket } from 'ws';
 import type { Batches } from '../../batch.ts';
 import type { Clock } from '../../clock.ts';
 import { frameBytes } from '../../frame-bytes.ts';
-import { dropArrivals } from '../../node-internals.ts';
+import type { CounterName } from '../../metrics.ts';
+import { dropArrivals, joinParts } from '../../node-internals.ts';
 import { SocketSlot } from '../../upstream/socket-slot.ts';
 import { ArrivingBytes } from './arriving-bytes.ts';
 import { type FrameHandlers, FrameQueue } from './frame-queue.ts';
+import { MessageLimits } from './message-limits.ts';
 
 /** Close codes of RFC 6455, and of its registry. */
 export const CLOSE = { goingAway: 1001, unsupportedData: 1003, policy: 1008, internalError: 1011, tryAgainLater: 1013 } as const;
@@ -29,6 +31,8 @@ export interface ConnectionOptions extends FrameHandlers<WebsocketConnection> {
   readonly socket: Socket;
   /** The idle window, as it was at the upgrade. */
   readonly idleMs: number;
+  /** Longest time of a message, as it was at the upgrade. */
+  readonly messageMs: number;
   readonly clock: Clock;
   readonly batches: Batches;
   readonly limitBroken: (limit: BrokenLimit) => void;
@@ -38,6 +42,7 @@ export class WebsocketConnection {
   #upstreamSocket = new SocketSlot();
   readonly #options: ConnectionOptions;
   readonly #arriving: ArrivingBytes;
+  readonly #messages: MessageLimits;
   readonly #frames: FrameQueue<WebsocketConnection>;
   /** Bytes of frames that are about to be written. */
   #departing = 0;
@@ -50,13 +55,22 @@ export class WebsocketConnection {
     const { ws, socket, clock } = options;
     this.#options = options;
     this.#arriving = new ArrivingBytes(options);
+    this.#messages = new MessageLimits({
+      clock,
+      messageMs: options.messageMs,
+      controls: options.limits.websocket_controls,
+      exceeded: (counter) => this.#refused(counter),
+    });
+    joinParts(ws);
     this.#frames = new FrameQueue<WebsocketConnection>(this, options, () => this.#turnsEnded());
     this.#activeAt = clock.now();
     this.#cancelIdle = this.#watchIdle(options.idleMs);
     // Before the listener of ws, which delivers the frames that a chunk completes.
     socket.prependListener('data', (chunk: Buffer) => this.#arrived(chunk.length));
     ws.on('message', (data: Buffer, isBinary) => this.#message(data, isBinary));
-    for (const control of ['ping', 'pong'] as const) ws.on(control, (data: Buffer) => this.#arriving.releaseControl(data.length));
+    // After it.
+    socket.on('data', () => this.#messages.arrived(this.#arriving.isIncomplete));
+    for (const control of ['ping', 'pong'] as const) ws.on(control, (data: Buffer) => this.#control(data.length));
     ws.on('error', (error: NodeJS.ErrnoException) => this.#failed(error));
     ws.on('close', () => this.#closed());
   }
@@ -170,6 +184,18 @@ export class WebsocketConnection {
     dropArrivals(this.#options.socket);
   }
 
+  #control(payloadBytes: number): void {
+    this.#arriving.releaseControl(payloadBytes);
+    this.#messages.control();
+  }
+
+  /** Ends the connection for a message that has too many parts, or takes too long. */
+  #refused(counter: CounterName): void {
+    this.#options.counters.add(counter);
+    this.close(CLOSE.policy, 'the message takes too long, or has too many parts');
+    dropArrivals(this.#options.socket);
+  }
+
   #message(data: Buffer, isBinary: boolean): void {
     this.#arriving.release();
     if (this.#takesNoMore) return;
@@ -210,11 +236,13 @@ export class WebsocketConnection {
     if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') {
       counters.add('websocket_frames_too_large');
       limitBroken('frame_too_large');
-    } else if (code === 'WS_ERR_INVALID_UTF8') counters.add('websocket_frames_invalid');
+    } else if (code === 'WS_ERR_TOO_MANY_BUFFERED_PARTS') counters.add('websocket_fragments_refused');
+    else if (code === 'WS_ERR_INVALID_UTF8') counters.add('websocket_frames_invalid');
   }
 
   #closed(): void {
     this.#cancelIdle();
+    this.#messages.end();
     this.#arriving.release();
     this.#frames.clear();
     this.#closeUpstream();

@@ -14,6 +14,8 @@ export interface Handshake {
 export interface HandshakeOptions {
   /** Most bytes of a message. */
   readonly maxPayload: number;
+  /** Most fragments of a message. */
+  readonly maxFragments: number;
   /** The headers of the answer that accepts the upgrade. */
   readonly headers: () => Readonly<Record<string, string>>;
   readonly accepted: (ws: WebSocket) => void;
@@ -25,8 +27,8 @@ export interface HandshakeOptions {
 export const asksForWebsocket = ({ method, headers }: IncomingMessage): boolean =>
   method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
 
-export function shakeHands({ request, socket, head }: Handshake, { maxPayload, headers, accepted, refused }: HandshakeOptions): void {
-  const server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload });
+export function shakeHands({ request, socket, head }: Handshake, { maxPayload, maxFragments, headers, accepted, refused }: HandshakeOptions): void {
+  const server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload, maxFragments });
   server.on('headers', (lines) => {
     for (const [name, value] of Object.entries(headers())) lines.push(`${name}: ${value}`);
   });
