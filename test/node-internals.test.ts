@@ -110,7 +110,8 @@ describe('joinParts', () => {
         const message = once(accepted, 'message');
         if (!fragmented) client.send(whole);
         else {
-          for (let at = 0; at < size; at += 1 + ((at * 7) % 5_000)) client.send(whole.slice(at, at + 1 + ((at * 7) % 5_000)), { fin: false });
+          for (let at = 0; at < size; at += 1 + ((at * 7) % 5_000))
+            client.send(whole.slice(at, at + 1 + ((at * 7) % 5_000)), { fin: false });
           client.send('', { fin: true });
         }
         assert.equal(String((await message)[0]), whole);

@@ -89,7 +89,10 @@ const stalled = async (gate: TestGateway): Promise<{ readonly ended: Promise<unk
 /** A websocket of a client that sends what no other client sends. */
 async function crudeSocket(gate: TestGateway): Promise<{ readonly socket: WebSocket; readonly closed: Promise<number> }> {
   const socket = new WebSocket(gate.url.replace('http', 'ws') + NATIVE_SOCKET, { headers: { authorization: `Bearer ${KEY}` } });
-  const closed = once(socket.on('error', () => undefined), 'close').then(([code]) => code as number);
+  const closed = once(
+    socket.on('error', () => undefined),
+    'close',
+  ).then(([code]) => code as number);
   await once(socket, 'open');
   return { socket, closed };
 }

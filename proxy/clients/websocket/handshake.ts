@@ -27,7 +27,10 @@ export interface HandshakeOptions {
 export const asksForWebsocket = ({ method, headers }: IncomingMessage): boolean =>
   method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
 
-export function shakeHands({ request, socket, head }: Handshake, { maxPayload, maxFragments, headers, accepted, refused }: HandshakeOptions): void {
+export function shakeHands(
+  { request, socket, head }: Handshake,
+  { maxPayload, maxFragments, headers, accepted, refused }: HandshakeOptions,
+): void {
   const server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload, maxFragments });
   server.on('headers', (lines) => {
     for (const [name, value] of Object.entries(headers())) lines.push(`${name}: ${value}`);
