@@ -68,11 +68,6 @@ describe('[Q34] a conversation over node processes stays with its account', () =
     });
   };
 
-  eachPair('with previous_response_id', async (one, other) => {
-    const id = idOf(await native(one, { store: true, stream: false }));
-    assert.equal((await native(other, { store: true, previous_response_id: id })).status, 200);
-  });
-
   eachPair('with previous_response_id of a native stream', async (one, other) => {
     const id = idOf(await native(one, { store: true }));
     assert.equal((await native(other, { store: true, previous_response_id: id })).status, 200);

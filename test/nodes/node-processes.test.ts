@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { NodeStatus } from '../../proxy/nodes/nodes-status.ts';
 import type { JsonObject } from '../../proxy/turn/json.ts';
+import { idOf } from '../support/continuity.ts';
 import { bearerOf, type Reply } from '../support/gateway.ts';
 import { type NodeProcess, type NodeProcesses, startNodeProcesses } from '../support/node-processes.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
@@ -33,7 +34,7 @@ const turn = (at: NodeProcess, key: string, more: object = {}): Promise<Reply> =
 /** A native turn, whose response the account stores. */
 const stored = (at: NodeProcess, key: string, more: JsonObject = {}): Promise<Reply> =>
   at.send('/backend-api/agent/responses', {
-    body: turnBody('hello', { stream: false, store: true, ...more }),
+    body: turnBody('hello', { store: true, ...more }),
     headers: { authorization: `Bearer ${secretOf(key)}` },
   });
 
@@ -107,8 +108,8 @@ describe('[Q34] three nodes', () => {
   test('[Q34] [F8.2] a continuation goes to its account from every node', async () => {
     for (const first of nodes) {
       for (const next of nodes) {
-        const { json } = await stored(first, 'rotating');
-        const { status } = await stored(next, 'rotating', { previous_response_id: json.id });
+        const id = idOf(await stored(first, 'rotating'));
+        const { status } = await stored(next, 'rotating', { previous_response_id: id });
         assert.equal(status, 200, `${first.id} then ${next.id}`);
         const [at, then] = cluster.upstream.turns().map(({ account }) => account);
         assert.equal(then, at, `${first.id} then ${next.id}`);
