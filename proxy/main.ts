@@ -3,7 +3,7 @@
 // Installed before the program is loaded: without a handler, an early SIGHUP would end a gateway that is about to read its file anyway.
 if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined);
 
-const [{ run }, { every, terminalOf }] = await Promise.all([import('./cli/program.ts'), import('./cli/terminal.ts')]);
+const [{ run }, { every, terminalOf }] = await Promise.all([import('./cli/program.ts'), import('./cli/text/terminal.ts')]);
 
 // `poolgate routes | head` closes stdout early, which is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,6 +1,6 @@
 // THE ORDER: every rule of the gateway, once. Requests run down this list, replies run up it.
 
-import type { Rule } from '../proxy/turn/rule.ts';
+import type { Rule } from '../proxy/turn/rules/rule.ts';
 import { authenticate } from './access/authenticate.ts';
 import { authenticateOperator } from './access/authenticate-operator.ts';
 import { eligibility } from './access/eligibility.ts';
@@ -65,11 +65,11 @@ import { publicUser } from './reply/public-user.ts';
 import { turnMetadata } from './reply/turn-metadata.ts';
 import { usage } from './reply/usage.ts';
 import { customTools } from './tools/custom-tools.ts';
-import { lowerSchemas } from './tools/lower-schemas.ts';
 import { namespaceRestoration } from './tools/namespace-restoration.ts';
 import { remoteMcp } from './tools/remote-mcp.ts';
-import { strictRepair } from './tools/strict-repair.ts';
-import { strictSchemas } from './tools/strict-schemas.ts';
+import { lowerSchemas } from './tools/schemas/lower-schemas.ts';
+import { strictRepair } from './tools/schemas/strict-repair.ts';
+import { strictSchemas } from './tools/schemas/strict-schemas.ts';
 import { toolChoice } from './tools/tool-choice.ts';
 import { toolNames } from './tools/tool-names.ts';
 import { toolTypes } from './tools/tool-types.ts';

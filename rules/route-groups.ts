@@ -1,5 +1,5 @@
 // The groups of route kinds that rules take part in, derived from the table of kinds.
-import { type DispatchedKind, isCompaction, kindsWhere, type RouteKind, surfaceOf } from '../proxy/turn/kinds.ts';
+import { type DispatchedKind, isCompaction, kindsWhere, type RouteKind, surfaceOf } from '../proxy/turn/routes/kinds.ts';
 
 /** Turns of a model of the catalog for which `matches` holds. */
 const turnsWhere = (matches: (kind: DispatchedKind) => boolean): readonly RouteKind[] =>

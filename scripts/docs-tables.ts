@@ -1,8 +1,8 @@
 // Generates the tables of the documentation from the program:  node --import tsx scripts/docs-tables.ts --write
 import { readFileSync, writeFileSync } from 'node:fs';
 import { CLIENTS, type ClientSettings } from '../proxy/cli/client-settings.ts';
-import { bounds } from '../proxy/config/expectations.ts';
-import { type SchemaNode, type Setting, settings } from '../proxy/config/schema.ts';
+import { bounds } from '../proxy/config/schema/expectations.ts';
+import { type SchemaNode, type Setting, settings } from '../proxy/config/schema/schema.ts';
 
 /** One line per setting, in the order of the file. `[]` means each row of a list, `*` each name of a mapping. */
 function settingsTable(): string {

@@ -1,6 +1,6 @@
 // The change feed: asks the store what other processes wrote, at intervals and when notified, and passes the keys of the changed rows to
 // the caches of their tables.
-import type { Change, ChangesVerbs, TrackedTable } from './changes.ts';
+import type { Change, ChangesVerbs, TrackedTable } from './verbs/changes.ts';
 
 /** Refreshes a cache. If it fails, the same changes are delivered again, only to this listener. */
 export type ChangeListener = (keys: readonly Change['key'][]) => void | Promise<void>;

@@ -1,8 +1,8 @@
 // What an engine's adapter implements for the store, in SQL that both SQLite and PostgreSQL accept.
 import { StoreError } from './errors.ts';
-import type { LeaseVerbs } from './lease-verbs.ts';
-import type { LimitBounds, LimitedTurn, Taken } from './limit-rows.ts';
-import type { Table } from './tables.ts';
+import type { LimitBounds, LimitedTurn, Taken } from './schema/limit-rows.ts';
+import type { Table } from './schema/tables.ts';
+import type { LeaseVerbs } from './verbs/lease-verbs.ts';
 
 export type Value = string | number | null;
 export type DatabaseRecord = Readonly<Record<string, unknown>>;

@@ -2,8 +2,8 @@
 // What a row takes is estimated from the newest ones, and their number comes from the engine's own book-keeping: nothing reads the table
 // as a whole. SQLite uses the pages of deleted rows for new ones, and so does PostgreSQL after its autovacuum: files stop growing.
 import type { Driver } from './driver.ts';
-import { operators, select } from './query.ts';
-import { attempts, requests, type Table } from './tables.ts';
+import { operators, select } from './schema/query.ts';
+import { attempts, requests, type Table } from './schema/tables.ts';
 
 /** Deleted in one transaction. */
 const CHUNK_ROWS = 500;

@@ -35,7 +35,7 @@ function importsOf(file: string): readonly Import[] {
 
 const said = ({ file, from, names }: Import): string => `${file} imports ${names} from ${from}`;
 
-/** Every arrow between rooms of `proxy/`. A room imports the rooms of its row, type imports included, and nothing else. */
+/** Every arrow between rooms of `proxy/`. A room imports `base` and the rooms of its row, type imports included, and nothing else. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   turn: [],
   config: ['turn'],
@@ -43,34 +43,39 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   encryption: ['config', 'turn'],
   keys: ['turn'],
   nodes: ['turn'],
-  models: ['turn'],
+  models: ['nodes', 'turn'],
   rehearsal: ['config', 'turn'],
   sessions: ['encryption', 'turn'],
+  surfaces: ['turn'],
   tokenizer: [],
-  upstream: ['config', 'encryption', 'turn'],
-  accounts: ['admission', 'config', 'models', 'turn', 'upstream'],
-  answers: ['accounts', 'config', 'explain', 'files', 'keys', 'models', 'turn'],
+  upstream: ['config', 'encryption', 'nodes', 'turn'],
+  accounts: ['admission', 'config', 'models', 'nodes', 'turn', 'upstream'],
+  answers: ['accounts', 'files', 'keys', 'models', 'turn'],
+  mcp: ['accounts', 'answers', 'config', 'explain', 'keys', 'models', 'turn'],
   dispatch: ['accounts', 'admission', 'sessions', 'turn', 'upstream'],
   files: ['dispatch', 'turn', 'upstream'],
-  clients: ['dispatch', 'sessions', 'turn', 'upstream'],
+  clients: ['dispatch', 'sessions', 'surfaces', 'turn', 'upstream'],
   admin: ['accounts', 'admission', 'config', 'explain', 'keys', 'models', 'nodes', 'sessions', 'turn', 'upstream'],
   explain: ['accounts', 'config', 'models', 'turn'],
+  server: ['admin', 'admission', 'answers', 'clients', 'config', 'dispatch', 'encryption', 'keys', 'nodes', 'sessions', 'turn', 'upstream'],
   gateway: [
     'accounts',
     'admin',
     'admission',
     'answers',
-    'clients',
     'config',
     'dispatch',
     'encryption',
     'explain',
     'files',
     'keys',
+    'mcp',
     'models',
     'nodes',
     'rehearsal',
+    'server',
     'sessions',
+    'surfaces',
     'tokenizer',
     'turn',
     'upstream',
@@ -82,17 +87,18 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The rooms that print or run the rules; all others reach them through the chain. */
-const KNOW_RULES: ReadonlySet<string> = new Set(['admin', 'cli', 'gateway']);
+const KNOW_RULES: ReadonlySet<string> = new Set(['admin', 'cli', 'gateway', 'server']);
 
-/** `proxy/turn/rule.ts` is in the room `turn`; `proxy/clock.ts` is in none, and every room may import it. */
+/** `proxy/turn/rules/rule.ts` is in the room `turn`; `proxy/main.ts` is in none. */
 const roomOf = (file: string): string | undefined => /^proxy\/(\w+)\//.exec(file)?.[1];
 
 test('each room of the proxy imports only the rooms of its row', () => {
   const allowed = ({ file, from }: Import): boolean => {
     const [room, other] = [roomOf(file), roomOf(from)];
     if (from.startsWith('rules/')) return room !== undefined && KNOW_RULES.has(room);
-    if (!from.startsWith('proxy/') || room === other || other === undefined) return true;
-    return room === undefined ? file === 'proxy/main.ts' : (ARROWS[room] ?? []).includes(other);
+    if (!from.startsWith('proxy/') || room === other || other === 'base') return true;
+    if (room === undefined || other === undefined) return file === 'proxy/main.ts';
+    return (ARROWS[room] ?? []).includes(other);
   };
   const imports = sources('proxy').flatMap(importsOf);
   assert.deepEqual(imports.filter((one) => !allowed(one)).map(said), []);
@@ -142,7 +148,7 @@ test('the SDK of /mcp is imported only by the files of its first request: a star
       .flatMap(importsOf)
       .filter(({ from, typesOnly, names }) => of(from) && !typesOnly && names !== '')
       .map(({ file }) => file);
-  const protocol = 'proxy/answers/mcp/protocol.ts';
+  const protocol = 'proxy/mcp/protocol.ts';
   assert.deepEqual(
     importers((from) => from.startsWith('@modelcontextprotocol/')),
     [protocol],
@@ -153,7 +159,7 @@ test('the SDK of /mcp is imported only by the files of its first request: a star
     [],
   );
   assert.deepEqual(
-    importers((from) => from === 'proxy/answers/mcp/tools.ts'),
+    importers((from) => from === 'proxy/mcp/tools.ts'),
     [protocol],
   );
 });
@@ -186,7 +192,7 @@ test('the reader of imports recognises the three ways to write one', () => {
   assert.ok(proxy.some(({ typesOnly }) => typesOnly));
   assert.ok(proxy.some(({ from }) => from === 'rules/index.ts'));
   assert.ok(
-    importsOf('proxy/cli/program.ts').some(({ from }) => from === 'proxy/cli/serve-command.ts'),
+    importsOf('proxy/cli/program.ts').some(({ from }) => from === 'proxy/cli/commands/serve-command.ts'),
     'a dynamic one',
   );
 });

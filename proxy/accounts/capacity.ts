@@ -1,13 +1,13 @@
 // Composes health, admission and selection; they keep their state through reloads of the configuration.
 import type { Change, CredentialRow, Store } from '../../store/store.ts';
 import { Admission, type ClassStatus } from '../admission/admission.ts';
-import type { Clock } from '../clock.ts';
+import type { Log } from '../base/process/log.ts';
+import type { Counters } from '../base/process/metrics.ts';
+import type { Clock } from '../base/time/clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
-import type { ExclusiveWork } from '../exclusive-work.ts';
-import type { Log } from '../log.ts';
-import type { Counters } from '../metrics.ts';
-import type { Catalog } from '../models/catalog.ts';
+import type { Catalog } from '../models/catalog/catalog.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
+import type { ExclusiveWork } from '../nodes/exclusive-work.ts';
 import type { PoolConfig } from '../turn/settings.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
 import { CompactPaths } from './compact-paths.ts';

@@ -1,7 +1,7 @@
 // How an account compacts: on its compact path, or with a turn that ends in a trigger where it has dropped that path (RB33, Q27).
 import { hash } from 'node:crypto';
-import { isAgentBackend } from '../turn/known-hosts.ts';
 import type { AccountConfig } from '../turn/settings.ts';
+import { isAgentBackend } from '../turn/wire/known-hosts.ts';
 import type { AccountStates } from './health/account-states.ts';
 
 export interface CompactPathsOptions {

@@ -1,13 +1,13 @@
 // POST /account/restore?id= and /account/relogin?id=: what an operator changes of an account's state by hand (S9).
 
-import type { ChangedField } from '../../store/rows.ts';
+import type { ChangedField } from '../../store/schema/rows.ts';
 import type { CooldownStatus, HealthStatus } from '../accounts/health/health-status.ts';
-import { auditWait } from '../audit-wait.ts';
-import { ConfigError } from '../config/finding.ts';
+import { ConfigError } from '../config/schema/finding.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { Relogin } from '../upstream/credentials/oauth-account.ts';
 import { type AdminAnswer, adminJson } from './admin-listener.ts';
 import type { AdminTarget } from './admin-target.ts';
+import { auditWait } from './audit-wait.ts';
 import type { AccountActionReply, ActionRefusal, ReloadRefusal } from './replies.ts';
 
 /** Ends the account's cooldowns, and those of its models, as if they had never begun. */

@@ -2,9 +2,9 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { listenOn } from '../listen-on.ts';
-import { type Log, placeOf } from '../log.ts';
-import { isLoopback } from '../loopback.ts';
+import { listenOn } from '../base/process/listen-on.ts';
+import { type Log, placeOf } from '../base/process/log.ts';
+import { isLoopback } from '../base/process/loopback.ts';
 
 export interface AdminAnswer {
   readonly status: number;

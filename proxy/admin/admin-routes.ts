@@ -1,12 +1,12 @@
 // The routes of the admin listener (Q33): health, readiness, metrics, status, explanations, logged turns, reload.
 
-import { ConfigError } from '../config/finding.ts';
+import { ConfigError } from '../config/schema/finding.ts';
 import { reloginAnswer, restoreAnswer } from './account-actions.ts';
 import { type AdminAnswer, type AdminRoutes, adminJson } from './admin-listener.ts';
 import type { AdminTarget } from './admin-target.ts';
 import { explainAnswer } from './explain-answer.ts';
-import { gatewayMetrics } from './gateway-metrics.ts';
-import { MetricsPage } from './metrics-page.ts';
+import { gatewayMetrics } from './metrics/gateway-metrics.ts';
+import { MetricsPage } from './metrics/metrics-page.ts';
 import type { ReloadReply, TurnReply } from './replies.ts';
 import { requestsAnswer } from './request-log.ts';
 import { statusOf } from './status.ts';

@@ -3,20 +3,20 @@ import type { Store } from '../../store/store.ts';
 import type { Capacity } from '../accounts/capacity.ts';
 import type { AccountUsage } from '../accounts/quota/account-usage.ts';
 import type { OverloadGuard } from '../admission/overload-guard.ts';
-import type { Clock } from '../clock.ts';
+import type { MemoryGuard } from '../base/bytes/memory-guard.ts';
+import type { UploadMeter } from '../base/bytes/upload-meter.ts';
+import type { Log } from '../base/process/log.ts';
+import type { Counters } from '../base/process/metrics.ts';
+import type { Clock } from '../base/time/clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
-import type { Reloaded } from '../config/reloader.ts';
+import type { Reloaded } from '../config/loading/reloader.ts';
 import type { Settlements } from '../keys/settlements.ts';
-import type { Log } from '../log.ts';
-import type { MemoryGuard } from '../memory-guard.ts';
-import type { Counters } from '../metrics.ts';
-import type { Catalog } from '../models/catalog.ts';
+import type { Catalog } from '../models/catalog/catalog.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
 import type { NodesStatus } from '../nodes/nodes-status.ts';
 import type { Continuity } from '../sessions/continuity.ts';
-import type { TurnMetrics } from '../turn-metrics.ts';
-import type { UploadMeter } from '../upload-meter.ts';
 import type { Credentials } from '../upstream/credentials/credentials.ts';
+import type { TurnMetrics } from './metrics/turn-metrics.ts';
 
 /** What several nodes share, as this one sees it. */
 export interface NodeTarget {

@@ -1,13 +1,13 @@
 // The JSON replies of the admin listener: their types for both sides, and the checks of a client that receives one.
 
-import type { AttemptRow, ChangedField, RequestRow, Why } from '../../store/rows.ts';
+import type { AttemptRow, ChangedField, RequestRow, Why } from '../../store/schema/rows.ts';
 import type { Change } from '../config/diff.ts';
-import type { Finding } from '../config/finding.ts';
-import type { Reloaded } from '../config/reloader.ts';
+import type { Reloaded } from '../config/loading/reloader.ts';
+import type { Finding } from '../config/schema/finding.ts';
 import type { ExplainedAccount } from '../explain/candidates.ts';
 import type { ExplainedChoice } from '../explain/choice.ts';
 import type { ExplainedTurn } from '../explain/explanation.ts';
-import type { ExplainedMode } from '../turn/rule.ts';
+import type { ExplainedMode } from '../turn/rules/rule.ts';
 import { boolean, type Check, list, nullable, number, object, oneOf, optional, record, string } from './reply-checks.ts';
 
 /** POST /reload, status 200. */

@@ -1,6 +1,6 @@
 // GET /requests?id=&key=&account=&model=&status=&since=&ended_since=&limit=: rows of the request log, newest first.
 
-import type { RequestFilter } from '../../store/filters.ts';
+import type { RequestFilter } from '../../store/schema/filters.ts';
 import { type AdminAnswer, adminJson } from './admin-listener.ts';
 import type { AdminTarget } from './admin-target.ts';
 import type { FilterRefusal, RequestsReply } from './replies.ts';

@@ -4,8 +4,8 @@ import type { AccountStatus, CapacityStatus } from '../accounts/capacity.ts';
 import type { LastFailure } from '../accounts/health/health.ts';
 import { type CooldownStatus, isChallenged } from '../accounts/health/health-status.ts';
 import type { QuotaStatus, WindowStatus } from '../accounts/quota/quota-status.ts';
+import type { Machine } from '../base/process/machine.ts';
 import type { Json } from '../config/diff.ts';
-import type { Machine } from '../machine.ts';
 import type { NodeStatus, NodesStatus } from '../nodes/nodes-status.ts';
 import { boolean, type Check, list, nullable, number, object, oneOf, optional, record, string } from './reply-checks.ts';
 

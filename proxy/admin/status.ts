@@ -1,8 +1,8 @@
 // GET /status: the state of the running gateway.
 
+import { machine } from '../base/process/machine.ts';
 import type { Config } from '../config/config.ts';
 import { redact, versionOf } from '../config/diff.ts';
-import { machine } from '../machine.ts';
 import type { AdminTarget } from './admin-target.ts';
 import type { PoolStatus, StatusReply } from './status-reply.ts';
 

@@ -1,10 +1,11 @@
 // Admission: limits how many turns of a route class run at once, how many wait, and how long (Q4, Q7).
-import type { Clock } from '../clock.ts';
+
+import type { Counters } from '../base/process/metrics.ts';
+import type { Clock } from '../base/time/clock.ts';
+import { Durations } from '../base/time/durations.ts';
 import type { AdmissionConfig } from '../config/config.ts';
-import { Durations } from '../durations.ts';
-import type { Counters } from '../metrics.ts';
-import { PoolCounts } from '../pool-counts.ts';
 import type { AdmissionClass } from '../turn/settings.ts';
+import { PoolCounts } from './pool-counts.ts';
 import { WaitQueue, type WaitRequest } from './wait-queue.ts';
 import { type Tenant, WaitingRoom } from './waiting-room.ts';
 

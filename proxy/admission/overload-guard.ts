@@ -1,6 +1,6 @@
 // The overload guard: refuses new turns while the event loop is late or memory is short, so that running turns do not suffer (Q4).
-import type { Counters } from '../metrics.ts';
-import { Refusal } from '../turn/refusal.ts';
+import type { Counters } from '../base/process/metrics.ts';
+import { Refusal } from '../turn/errors/refusal.ts';
 import type { GuardLimits } from '../turn/settings.ts';
 import type { ProcessLoad } from './process-load.ts';
 

@@ -1,7 +1,7 @@
 // The load of this process: how late its event loop is, and how much of the memory that it may use it has.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
-import { usableMemory } from '../machine.ts';
+import { usableMemory } from '../base/process/machine.ts';
 
 export interface ProcessLoad {
   /** Mean delay of the event loop since the last call, in milliseconds. */

@@ -1,7 +1,7 @@
 // A queue of waiting turns that is fair among Pools, and in each Pool among its keys; a wait ends at its deadline or with its client.
-import type { Clock } from '../clock.ts';
-import type { Durations } from '../durations.ts';
-import type { Refusal } from '../turn/refusal.ts';
+import type { Clock } from '../base/time/clock.ts';
+import type { Durations } from '../base/time/durations.ts';
+import type { Refusal } from '../turn/errors/refusal.ts';
 import { FairOrder } from './fair-order.ts';
 import type { Tenant, WaitingRoom } from './waiting-room.ts';
 

@@ -1,7 +1,8 @@
 // The waiting room of a route class: the turns that wait, for a slot or for an account, and which of them is refused when it is full.
+
+import type { Counters } from '../base/process/metrics.ts';
 import type { AdmissionConfig } from '../config/config.ts';
-import type { Counters } from '../metrics.ts';
-import { Refusal } from '../turn/refusal.ts';
+import { Refusal } from '../turn/errors/refusal.ts';
 import type { KeyConfig } from '../turn/settings.ts';
 
 /** The key that a waiting turn belongs to, and its Pool: fair queueing shares slots among keys. */

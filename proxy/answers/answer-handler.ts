@@ -1,7 +1,7 @@
 // The interface of routes that the gateway answers without an account.
 import type { LiveTurn } from '../turn/live-turn.ts';
+import type { Answer } from '../turn/reply/turn-result.ts';
 import type { Body } from '../turn/turn.ts';
-import type { Answer } from '../turn/turn-result.ts';
 
 /** The part of the turn's client that handlers use. */
 export interface AnsweredClient {

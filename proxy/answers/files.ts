@@ -3,8 +3,8 @@
 import type { FileRow } from '../../store/store.ts';
 import { fileObject } from '../files/file-object.ts';
 import type { Files } from '../files/files.ts';
+import { Refusal } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
-import { Refusal } from '../turn/refusal.ts';
 import type { AnswerHandler } from './answer-handler.ts';
 
 /** The limits of the public API: 1 to 10,000. */

@@ -1,10 +1,10 @@
 // The two model lists, answered from catalog state without a request to an account (ML3, D1, A1).
-import { withDeadline } from '../clock.ts';
-import type { Listing } from '../models/listings.ts';
+import { withDeadline } from '../base/time/clock.ts';
+import type { Listing } from '../models/lists/listings.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
-import { type ClientVersion, clientVersionOf, parseVersion } from '../turn/client-version.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
-import type { Answer } from '../turn/turn-result.ts';
+import type { Answer } from '../turn/reply/turn-result.ts';
+import { type ClientVersion, clientVersionOf, parseVersion } from '../turn/wire/client-version.ts';
 import type { AnswerHandler } from './answer-handler.ts';
 
 /** Native clients wait 5 s for a list, and accept an empty one. */

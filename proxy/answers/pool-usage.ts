@@ -2,8 +2,8 @@
 
 import type { Quota } from '../accounts/quota/quota.ts';
 import { classOf, fullest, type QuotaWindow, type WindowClass } from '../accounts/quota/quota-window.ts';
+import type { Answer } from '../turn/reply/turn-result.ts';
 import type { PoolConfig } from '../turn/settings.ts';
-import type { Answer } from '../turn/turn-result.ts';
 import type { AnswerHandler } from './answer-handler.ts';
 
 export interface PoolUsageOptions {

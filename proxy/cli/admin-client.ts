@@ -16,9 +16,9 @@ import {
 } from '../admin/replies.ts';
 import { isRunningReply, isStatusReply, type RunningReply, type StatusReply } from '../admin/status-reply.ts';
 import type { Config } from '../config/config.ts';
-import { listenersIn } from '../config/listeners.ts';
-import { readConfig } from '../config/load.ts';
-import { isObject } from '../turn/json.ts';
+import { listenersIn } from '../config/file/listeners.ts';
+import { readConfig } from '../config/loading/load.ts';
+import { isObject } from '../turn/json/json.ts';
 import type { Route } from '../turn/turn.ts';
 import { CommandFailure, originOf } from './command.ts';
 

@@ -1,10 +1,10 @@
 // What all commands share: their options, where they write, how they fail, and the file that they read.
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import { ConfigError, type Finding, isError } from '../config/finding.ts';
-import { inspect, readConfig } from '../config/load.ts';
-import { suggestion } from '../config/suggestion.ts';
-import type { Terminal } from './terminal.ts';
+import { inspect, readConfig } from '../config/loading/load.ts';
+import { ConfigError, type Finding, isError } from '../config/schema/finding.ts';
+import { suggestion } from '../config/schema/suggestion.ts';
+import type { Terminal } from './text/terminal.ts';
 
 export interface Io {
   readonly out: (text: string) => void;

@@ -1,26 +1,26 @@
 // The command line: every command with its options, and exit codes 0 (done), 1 (findings) and 2 (usage).
 import { Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { EditError } from '../config/edit.ts';
-import { EditRefused } from '../config/file-replacement.ts';
-import { ConfigError, type Finding, formatFinding } from '../config/finding.ts';
-import { addAccountCommands } from './account-command.ts';
-import { addCheck } from './check-command.ts';
-import { addClient } from './client-command.ts';
+import { EditError } from '../config/file/edit.ts';
+import { EditRefused } from '../config/file/file-replacement.ts';
+import { ConfigError, type Finding, formatFinding } from '../config/schema/finding.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, json } from './command.ts';
-import { addDoctor } from './doctor-command.ts';
-import { addExplain } from './explain-command.ts';
-import { addDiff, addReload } from './gateway-commands.ts';
-import { addHealth } from './health-command.ts';
-import { addKeyCommands } from './key-command.ts';
-import { addModeCommands } from './mode-command.ts';
-import { addRecord } from './record-command.ts';
-import { addReplay } from './replay-command.ts';
-import { addRequests } from './requests-command.ts';
-import { addRoutes } from './routes-command.ts';
-import { addStatus, addTop } from './status-command.ts';
-import { addStoreCommands } from './store-command.ts';
-import { addTokenCommands } from './token-command.ts';
+import { addAccountCommands } from './commands/account-command.ts';
+import { addCheck } from './commands/check-command.ts';
+import { addClient } from './commands/client-command.ts';
+import { addDoctor } from './commands/doctor-command.ts';
+import { addExplain } from './commands/explain-command.ts';
+import { addDiff, addReload } from './commands/gateway-commands.ts';
+import { addHealth } from './commands/health-command.ts';
+import { addKeyCommands } from './commands/key-command.ts';
+import { addModeCommands } from './commands/mode-command.ts';
+import { addRequests } from './commands/requests-command.ts';
+import { addRoutes } from './commands/routes-command.ts';
+import { addStatus, addTop } from './commands/status-command.ts';
+import { addStoreCommands } from './commands/store-command.ts';
+import { addTokenCommands } from './commands/token-command.ts';
+import { addRecord } from './recordings/record-command.ts';
+import { addReplay } from './recordings/replay-command.ts';
 
 /**
  * Runs one command line.
@@ -84,7 +84,7 @@ function programOf(io: Io): Command {
     json: false,
   }).action(async ({ config }: CommonOptions) => {
     // The other commands start without loading the gateway's modules.
-    const { serve } = await import('./serve-command.ts');
+    const { serve } = await import('./commands/serve-command.ts');
     await serve({ config });
   });
   for (const add of [

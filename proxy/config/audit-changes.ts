@@ -1,5 +1,5 @@
 // Audit rows of a configuration change (S9): one for the file, and one for each changed key, operator, account or Pool.
-import type { AuditRow, ChangedField } from '../../store/rows.ts';
+import type { AuditRow, ChangedField } from '../../store/schema/rows.ts';
 import type { Config } from './config.ts';
 import type { Change, Json } from './diff.ts';
 

@@ -1,6 +1,6 @@
 // The types of a loaded config.yaml, with defaults filled in.
-import type { LogLevel } from '../log.ts';
-import type { RouteKind } from '../turn/kinds.ts';
+import type { LogLevel } from '../base/process/log.ts';
+import type { RouteKind } from '../turn/routes/kinds.ts';
 import type {
   AccountConfig,
   AdmissionClass,

@@ -1,9 +1,9 @@
 // Differences between two configurations by setting path. Of a secret they show only that it changed.
 
 import { hash } from 'node:crypto';
-import { canonicalJson } from '../turn/json.ts';
+import { canonicalJson } from '../turn/json/json.ts';
 import type { Config } from './config.ts';
-import { settings } from './schema.ts';
+import { settings } from './schema/schema.ts';
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 

@@ -1,5 +1,5 @@
 // The members of an account's tokens file, in its two usual shapes: `{tokens: {access_token, refresh_token, …}}` and the flat one.
-import { isObject } from '../turn/json.ts';
+import { isObject } from '../turn/json/json.ts';
 
 export interface TokenMembers {
   /** Undefined before the first refresh of a file without one. */

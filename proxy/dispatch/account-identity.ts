@@ -1,6 +1,7 @@
 // The account's own headers on an attempt, and the client version that it states: the newer of the operator's and the client's (RB2).
-import { compareVersions, parseVersion, versionText } from '../turn/client-version.ts';
+
 import type { Headers } from '../turn/turn.ts';
+import { compareVersions, parseVersion, versionText } from '../turn/wire/client-version.ts';
 import type { AccountHeaders } from '../upstream/account-credentials.ts';
 
 /**

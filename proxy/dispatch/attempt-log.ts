@@ -1,9 +1,9 @@
 // The rows of a turn's attempts, in order. A row exists before its attempt ends, so that a turn that ends during the attempt has it.
-import type { AttemptRow } from '../../store/rows.ts';
-import type { Clock } from '../clock.ts';
-import { errorClassOf } from '../turn/error-class.ts';
-import type { Failure, FailureCause } from '../turn/failure.ts';
-import { safeParam } from '../turn/sanitise.ts';
+import type { AttemptRow } from '../../store/schema/rows.ts';
+import type { Clock } from '../base/time/clock.ts';
+import { errorClassOf } from '../turn/errors/error-class.ts';
+import type { Failure, FailureCause } from '../turn/errors/failure.ts';
+import { safeParam } from '../turn/errors/sanitise.ts';
 
 /** `first`; `resend`: the same request again, with a renewed credential or without reasoning; else the failure before it. */
 export type AttemptCause = 'first' | 'resend' | FailureCause;

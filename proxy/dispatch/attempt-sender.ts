@@ -1,28 +1,28 @@
 // Sends the attempts of one turn: an account's headers, the request as that account gets it, and the attempt's row.
 import type { CompactPaths } from '../accounts/compact-paths.ts';
 import type { Lease } from '../accounts/selection/lease.ts';
-import type { Counters } from '../metrics.ts';
+import type { Counters } from '../base/process/metrics.ts';
 import type { Continuity } from '../sessions/continuity.ts';
 import type { Continuation } from '../turn/continuation.ts';
-import { noteErrorClass } from '../turn/error-class.ts';
-import { type Failure, unsentFailure } from '../turn/failure.ts';
-import { isCompaction } from '../turn/kinds.ts';
+import { noteErrorClass } from '../turn/errors/error-class.ts';
+import { type Failure, unsentFailure } from '../turn/errors/failure.ts';
+import type { Confidential } from '../turn/errors/sanitise.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { promptOf } from '../turn/prompt.ts';
-import type { ReplySource } from '../turn/reply-observer.ts';
-import type { Confidential } from '../turn/sanitise.ts';
+import type { ReplySource } from '../turn/reply/reply-observer.ts';
+import { isCompaction } from '../turn/routes/kinds.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { Body, Outgoing } from '../turn/turn.ts';
 import { type AccountCredentials, type AccountHeaders, asUnavailable, CredentialUnavailable } from '../upstream/account-credentials.ts';
-import type { SocketSlot } from '../upstream/socket-slot.ts';
+import type { SocketSlot } from '../upstream/carriers/socket-slot.ts';
 import { type Attempted, type AttemptOptions, attempt } from './attempt.ts';
 import { type AttemptCause, AttemptLog } from './attempt-log.ts';
 import type { Upload } from './client.ts';
-import { type Composed, composeFrame, composeJson, composeStream } from './compose.ts';
-import type { DispatchRequest } from './dispatch-request.ts';
 import type { FollowUps } from './follow-up.ts';
 import { failureOf } from './reply/reply-context.ts';
 import type { ReplyObservers } from './reply/reply-observers.ts';
+import { type Composed, composeFrame, composeJson, composeStream } from './request/compose.ts';
+import type { DispatchRequest } from './request/dispatch-request.ts';
 import type { TurnSocket } from './turn-socket.ts';
 
 export interface SenderServices {

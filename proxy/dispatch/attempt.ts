@@ -1,15 +1,15 @@
 // One attempt at one account: sends the request, follows its reply, and settles once.
-import type { Counters } from '../metrics.ts';
-import { type CarrierFailure, carrierFailure, type Failure } from '../turn/failure.ts';
-import type { JsonObject } from '../turn/json.ts';
+import type { Counters } from '../base/process/metrics.ts';
+import { type CarrierFailure, carrierFailure, type Failure } from '../turn/errors/failure.ts';
+import { Refusal } from '../turn/errors/refusal.ts';
+import type { Confidential } from '../turn/errors/sanitise.ts';
+import type { JsonObject } from '../turn/json/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
-import { Refusal } from '../turn/refusal.ts';
-import type { ReplyEvent } from '../turn/reply-event.ts';
-import type { Confidential } from '../turn/sanitise.ts';
+import type { ReplyEvent } from '../turn/reply/reply-event.ts';
 import type { Head, Headers } from '../turn/turn.ts';
-import type { ByteReader, CarrierRequest, ReplyHandler, Sending } from '../upstream/carrier.ts';
+import type { ByteReader, CarrierRequest, ReplyHandler, Sending } from '../upstream/carriers/carrier.ts';
+import { SWITCHING_PROTOCOLS } from '../upstream/carriers/websocket-carrier.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
-import { SWITCHING_PROTOCOLS } from '../upstream/websocket-carrier.ts';
 import type { Upload } from './client.ts';
 import { EventReply } from './reply/event-reply.ts';
 import { OutputCap } from './reply/output-cap.ts';

@@ -1,8 +1,8 @@
 // The client's answer where no account gave one (Q3).
-import type { Failure } from '../turn/failure.ts';
+import type { Failure } from '../turn/errors/failure.ts';
+import { Refusal } from '../turn/errors/refusal.ts';
+import type { Confidential } from '../turn/errors/sanitise.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
-import { Refusal } from '../turn/refusal.ts';
-import type { Confidential } from '../turn/sanitise.ts';
 import type { RelayedAnswer } from '../turn/surface.ts';
 import { headerOptions } from './reply/reply-context.ts';
 

@@ -1,15 +1,15 @@
 // The client of one turn as dispatch sees it: a sink for a reply of events, an answer, a pipe, and the signal that it left.
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { FormPart } from '../turn/form.ts';
-import type { JsonObject } from '../turn/json.ts';
-import type { Refusal } from '../turn/refusal.ts';
-import type { ReplyEvent } from '../turn/reply-event.ts';
-import type { PartReader } from '../turn/rule.ts';
+import type { Refusal } from '../turn/errors/refusal.ts';
+import type { FormPart } from '../turn/json/form.ts';
+import type { JsonObject } from '../turn/json/json.ts';
+import type { ReplyEvent } from '../turn/reply/reply-event.ts';
+import type { PartReader } from '../turn/rules/rule.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { Body, Event, Outcome } from '../turn/turn.ts';
-import type { FollowingFrames } from '../upstream/following-frames.ts';
-import type { SocketSlot } from '../upstream/socket-slot.ts';
+import type { FollowingFrames } from '../upstream/carriers/following-frames.ts';
+import type { SocketSlot } from '../upstream/carriers/socket-slot.ts';
 
 type AnswerHeaders = Readonly<Record<string, string>>;
 

@@ -1,9 +1,9 @@
 // Dispatch: takes an admission slot, then runs one turn's attempts at accounts within the retry budget of its Pool (Q4, Q6).
 import type { Admission, Slot } from '../admission/admission.ts';
-import { clientGone, NO_ATTEMPTS } from '../turn/turn-result.ts';
-import { CiphertextRecovery } from './ciphertext-recovery.ts';
-import type { Dispatched, DispatchRequest } from './dispatch-request.ts';
-import { NextSteps } from './next-step.ts';
+import { clientGone, NO_ATTEMPTS } from '../turn/reply/turn-result.ts';
+import type { Dispatched, DispatchRequest } from './request/dispatch-request.ts';
+import { CiphertextRecovery } from './retries/ciphertext-recovery.ts';
+import { NextSteps } from './retries/next-step.ts';
 import { TurnAttempts, type TurnServices } from './turn-attempts.ts';
 
 export interface DispatchOptions extends Omit<TurnServices, 'steps'> {

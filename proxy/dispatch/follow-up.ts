@@ -1,8 +1,8 @@
 // A follow-up: work after an account's answer and before the client gets it, such as further requests to the same account or a row in the
 // store.
-import type { JsonObject } from '../turn/json.ts';
-import type { RouteKind } from '../turn/kinds.ts';
+import type { JsonObject } from '../turn/json/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
+import type { RouteKind } from '../turn/routes/kinds.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { Work } from '../turn/turn.ts';
 import type { Upstream } from '../upstream/upstreams.ts';

@@ -1,25 +1,25 @@
 // THE LOOP: the attempts of one turn, one account after another, until its client has an answer (Q6).
-import type { Why } from '../../store/rows.ts';
+import type { Why } from '../../store/schema/rows.ts';
 import type { AttemptResult } from '../accounts/health/account-health.ts';
 import { demandOf } from '../accounts/selection/demand.ts';
 import type { Lease } from '../accounts/selection/lease.ts';
 import type { Slot } from '../admission/admission.ts';
 import type { LiveSocket } from '../sessions/continuity.ts';
 import type { Continuation } from '../turn/continuation.ts';
-import type { Failure } from '../turn/failure.ts';
-import { noEligibleAccount, Refusal, refusalOf } from '../turn/refusal.ts';
+import type { Failure } from '../turn/errors/failure.ts';
+import { noEligibleAccount, Refusal, refusalOf } from '../turn/errors/refusal.ts';
+import { clientGone } from '../turn/reply/turn-result.ts';
 import type { Body } from '../turn/turn.ts';
-import { clientGone } from '../turn/turn-result.ts';
 import type { WebsocketSupport } from '../upstream/websocket-support.ts';
 import type { Attempted } from './attempt.ts';
 import type { AttemptCause } from './attempt-log.ts';
 import { AttemptSender, type SenderServices } from './attempt-sender.ts';
-import type { DispatchEnd, Dispatched, DispatchRequest } from './dispatch-request.ts';
-import type { NextStep } from './next-step.ts';
 import { failureOf } from './reply/reply-context.ts';
-import type { RetryBudgets } from './retry-budget.ts';
-import { repeatAt, resultOf } from './same-account.ts';
-import { TurnProgress } from './turn-progress.ts';
+import type { DispatchEnd, Dispatched, DispatchRequest } from './request/dispatch-request.ts';
+import type { NextStep } from './retries/next-step.ts';
+import type { RetryBudgets } from './retries/retry-budget.ts';
+import { repeatAt, resultOf } from './retries/same-account.ts';
+import { TurnProgress } from './retries/turn-progress.ts';
 import { anchorNotFound, turnSocketOf } from './turn-socket.ts';
 import { type UnansweredServices, unanswered, unchosen } from './unanswered.ts';
 

@@ -1,12 +1,12 @@
 // The upstream websocket of one turn: whether the turn goes over it, and what follows a failure of the socket (Q6, Q28).
-import type { Failure } from '../turn/failure.ts';
-import { Refusal } from '../turn/refusal.ts';
+import type { Failure } from '../turn/errors/failure.ts';
+import { Refusal } from '../turn/errors/refusal.ts';
 import type { AccountConfig } from '../turn/settings.ts';
-import type { SocketSlot } from '../upstream/socket-slot.ts';
-import { CONNECTION_LIMIT, type EffectiveMode } from '../upstream/upstream-socket.ts';
+import type { SocketSlot } from '../upstream/carriers/socket-slot.ts';
+import { CONNECTION_LIMIT, type EffectiveMode } from '../upstream/carriers/upstream-socket.ts';
 import { saysNoWebsocket, type WebsocketSupport } from '../upstream/websocket-support.ts';
 import type { Attempted } from './attempt.ts';
-import type { DispatchRequest } from './dispatch-request.ts';
+import type { DispatchRequest } from './request/dispatch-request.ts';
 
 /** The largest frame that providers take. */
 export const MAX_FRAME_BYTES = 15_728_640;

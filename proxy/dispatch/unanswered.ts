@@ -1,13 +1,13 @@
 // The answer to a client whose turn no account has answered: the last failure, or a refusal that says how to continue (Q3, Q10).
 import type { Selection } from '../accounts/selection/selection.ts';
-import { noteErrorClass } from '../turn/error-class.ts';
-import type { Failure } from '../turn/failure.ts';
-import { Refusal } from '../turn/refusal.ts';
-import { type Confidential, safeParam } from '../turn/sanitise.ts';
+import { noteErrorClass } from '../turn/errors/error-class.ts';
+import type { Failure } from '../turn/errors/failure.ts';
+import { Refusal } from '../turn/errors/refusal.ts';
+import { type Confidential, safeParam } from '../turn/errors/sanitise.ts';
 import { clientError } from './client-error.ts';
-import type { DispatchEnd } from './dispatch-request.ts';
-import { isQuotaOfAll, type NextSteps } from './next-step.ts';
-import type { TurnProgress } from './turn-progress.ts';
+import type { DispatchEnd } from './request/dispatch-request.ts';
+import { isQuotaOfAll, type NextSteps } from './retries/next-step.ts';
+import type { TurnProgress } from './retries/turn-progress.ts';
 import { anchorNotFound, prewarmImpossible } from './turn-socket.ts';
 
 export interface UnansweredServices {

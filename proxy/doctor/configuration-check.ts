@@ -1,6 +1,7 @@
 // The findings of the configuration file, as `check` reports them.
-import { isError } from '../config/finding.ts';
-import type { Inspection } from '../config/load.ts';
+
+import type { Inspection } from '../config/loading/load.ts';
+import { isError } from '../config/schema/finding.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
 /** @param path of the file */

@@ -1,6 +1,7 @@
 // `doctor`: runs the checks that an operator would make by hand. It changes nothing, and sends no credential to an account.
-import type { Inspection } from '../config/load.ts';
-import { machine } from '../machine.ts';
+
+import { machine } from '../base/process/machine.ts';
+import type { Inspection } from '../config/loading/load.ts';
 import { configurationDiagnoses } from './configuration-check.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import { fileDiagnoses } from './file-checks.ts';

@@ -2,7 +2,7 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { storeFiles } from '../../store/inspection.ts';
+import { storeFiles } from '../../store/tools/inspection.ts';
 import type { Config } from '../config/config.ts';
 import type { Diagnosis } from './diagnosis.ts';
 

@@ -1,6 +1,7 @@
 // Limits of the configuration against those of the machine or container: memory, and open files.
+
+import type { Machine } from '../base/process/machine.ts';
 import type { Config } from '../config/config.ts';
-import type { Machine } from '../machine.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
 /** @param limits those of the running gateway, else of this process */

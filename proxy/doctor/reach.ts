@@ -4,7 +4,7 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { LATE, systemClock, withDeadline } from '../clock.ts';
+import { LATE, systemClock, withDeadline } from '../base/time/clock.ts';
 
 export interface Certificate {
   /** Unix milliseconds. */

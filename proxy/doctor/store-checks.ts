@@ -1,5 +1,5 @@
 // The database, by the checks of its own engine.
-import { inspectStore } from '../../store/inspection.ts';
+import { inspectStore } from '../../store/tools/inspection.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
 /** An integrity check reads the whole database; meanwhile the gateway cannot shorten its log of writes. */

@@ -4,7 +4,7 @@ import { link, open, readFile, rm } from 'node:fs/promises';
 import { makeFolderOf, writeFaultOf } from '../../store/folder.ts';
 import { StoreError } from '../../store/store.ts';
 import type { Config } from '../config/config.ts';
-import { faultOf } from '../config/secrets.ts';
+import { faultOf } from '../config/loading/secrets.ts';
 import type { SecretRef } from '../turn/settings.ts';
 import { Cipher } from './cipher.ts';
 import { KeyedDigest } from './digest.ts';

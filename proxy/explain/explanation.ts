@@ -1,8 +1,8 @@
 // Explains what a turn of this key and model would get: its refusal, mode, rules and accounts, each with its reason.
 
 import { configuredMode } from '../models/mode-resolution.ts';
-import { dispatchedKind } from '../turn/kinds.ts';
-import type { ExplainedMode, Rule, TurnFacts } from '../turn/rule.ts';
+import { dispatchedKind } from '../turn/routes/kinds.ts';
+import type { ExplainedMode, Rule, TurnFacts } from '../turn/rules/rule.ts';
 import type { PoolConfig } from '../turn/settings.ts';
 import type { Route } from '../turn/turn.ts';
 import { type ExplainedAccount, explainAccounts } from './candidates.ts';

@@ -2,8 +2,8 @@
 
 import type { Standing } from '../accounts/selection/candidate-accounts.ts';
 import type { Config } from '../config/config.ts';
-import type { JsonObject } from '../turn/json.ts';
-import type { TurnFacts } from '../turn/rule.ts';
+import type { JsonObject } from '../turn/json/json.ts';
+import type { TurnFacts } from '../turn/rules/rule.ts';
 import type { PoolConfig } from '../turn/settings.ts';
 import type { ModeDecision } from '../turn/turn.ts';
 

@@ -1,6 +1,6 @@
 // Finds the route that an operator names by its method and path.
 import type { Config } from '../config/config.ts';
-import { RouteTable } from '../turn/route-table.ts';
+import { RouteTable } from '../turn/routes/route-table.ts';
 import type { Route } from '../turn/turn.ts';
 
 /** @param path a template of the route table, or a path that matches one, in the words of `wire` */

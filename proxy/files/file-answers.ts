@@ -1,5 +1,5 @@
 // Reads an account's answers to the creation and the finalisation of a file. Until then they are unchecked provider text.
-import { asString, type Json, type JsonObject } from '../turn/json.ts';
+import { asString, type Json, type JsonObject } from '../turn/json/json.ts';
 
 /** A path segment, so that the id needs no escapes in a path, and names nothing else there. */
 const FILE_ID = /^[\w-]{1,200}$/;

@@ -1,9 +1,9 @@
 // The follow-ups of file requests: the row with the file's account, the upload of its bytes, its finalisation.
 import type { FileRow } from '../../store/store.ts';
 import type { FollowedAnswer, FollowUp, FollowUps } from '../dispatch/follow-up.ts';
-import { asString, type JsonObject } from '../turn/json.ts';
-import { fileType } from '../turn/media-type.ts';
-import { Refusal } from '../turn/refusal.ts';
+import { Refusal } from '../turn/errors/refusal.ts';
+import { asString, type JsonObject } from '../turn/json/json.ts';
+import { fileType } from '../turn/json/media-type.ts';
 import type { Destination } from '../upstream/credentials/own-calls.ts';
 import { expiryOf, fileIdOf, finalisedOf, sizeOf } from './file-answers.ts';
 import { fileObject } from './file-object.ts';

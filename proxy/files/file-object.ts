@@ -1,6 +1,6 @@
 // The file object of the compatible surface (Q21).
 import type { FileRow } from '../../store/store.ts';
-import type { JsonObject } from '../turn/json.ts';
+import type { JsonObject } from '../turn/json/json.ts';
 
 export const fileObject = ({ id, bytes, created_at, expires_at, filename, purpose, status }: FileRow): JsonObject => ({
   id,

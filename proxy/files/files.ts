@@ -1,8 +1,8 @@
 // The files of all Pools: which account has each. The store is the truth; memory keeps the recent ones for turns that name them (Q10, Q21).
 import { LRUCache } from 'lru-cache';
 import { type FileRow, type Store, StoreError } from '../../store/store.ts';
-import type { Clock } from '../clock.ts';
-import { Refusal } from '../turn/refusal.ts';
+import type { Clock } from '../base/time/clock.ts';
+import { Refusal } from '../turn/errors/refusal.ts';
 
 /** About 2 MB of memory when it is full. */
 const CAPACITY = 5_000;

@@ -1,5 +1,5 @@
 // Finalises a file at its account: repeats the request until the account has processed it (Q21).
-import { isObject, type JsonObject } from '../turn/json.ts';
+import { isObject, type JsonObject } from '../turn/json/json.ts';
 import type { CallAnswer, CallBounds } from '../upstream/call.ts';
 import type { Destination } from '../upstream/credentials/own-calls.ts';
 import { finalisedOf } from './file-answers.ts';

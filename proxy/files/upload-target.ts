@@ -1,7 +1,7 @@
 // Checks where the bytes of a file may be sent: the provider names the address, so it is untrusted text (Q21).
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
-import { isLoopback } from '../loopback.ts';
+import { isLoopback } from '../base/process/loopback.ts';
 
 /**
  * IPv4 networks that are not public: IANA's registry of special-purpose addresses, without three networks that it calls globally reachable

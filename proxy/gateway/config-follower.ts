@@ -1,11 +1,11 @@
 // Reloads the configuration when the file is saved, on SIGHUP and on command; every change is logged and audited (S9).
-import { auditWait } from '../audit-wait.ts';
+import { auditWait } from '../admin/audit-wait.ts';
 import { type AuditEntry, auditEntries, keysOf } from '../config/audit-changes.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { diffConfigs, formatChange, type Json, redact, versionOf } from '../config/diff.ts';
-import { type FileState, watchFile } from '../config/file-watch.ts';
-import { ConfigError } from '../config/finding.ts';
-import { type Reloaded, Reloader } from '../config/reloader.ts';
+import { type FileState, watchFile } from '../config/file/file-watch.ts';
+import { type Reloaded, Reloader } from '../config/loading/reloader.ts';
+import { ConfigError } from '../config/schema/finding.ts';
 import type { Services } from './services.ts';
 
 export interface ReloadTarget {

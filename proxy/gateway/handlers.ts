@@ -1,21 +1,23 @@
 // The handlers of turns: the gateway's own answers, dispatch to accounts, and the runner over both.
+
 import { setImmediate } from 'node:timers/promises';
 import { RULES } from '../../rules/index.ts';
 import { fileDeniedAnswers, fileListAnswers, fileReadAnswers } from '../answers/files.ts';
 import { keyUsageAnswers } from '../answers/key-usage.ts';
-import { mcpAnswers } from '../answers/mcp/mcp-answers.ts';
-import type { McpSources } from '../answers/mcp/mcp-sources.ts';
 import { catalogAnswers, modelAnswers } from '../answers/model-lists.ts';
 import { type PoolUsageOptions, poolUsageAnswers } from '../answers/pool-usage.ts';
+import { placeOf } from '../base/process/log.ts';
 import { Dispatch } from '../dispatch/dispatch.ts';
 import { ReplyObservers } from '../dispatch/reply/reply-observers.ts';
 import { liveModels } from '../explain/live-models.ts';
 import { fileFollowUps } from '../files/file-follow-ups.ts';
-import { placeOf } from '../log.ts';
-import { clientVersionOf } from '../turn/client-version.ts';
+import { mcpAnswers } from '../mcp/mcp-answers.ts';
+import type { McpSources } from '../mcp/mcp-sources.ts';
+import { TurnRunner } from '../server/turn-runner.ts';
+import { SURFACES } from '../surfaces/surfaces.ts';
 import type { LiveTurn, TurnHost } from '../turn/live-turn.ts';
+import { clientVersionOf } from '../turn/wire/client-version.ts';
 import type { Services } from './services.ts';
-import { TurnRunner } from './turn-runner.ts';
 
 /** The state of the process that answers report. */
 export interface ProcessState {
@@ -105,6 +107,7 @@ function mcpSources(services: Services, process: ProcessState): McpSources {
 
 export function turnHost({ capacity, clock, counters, files, log, models, replies, tokens }: Services): TurnHost {
   return {
+    surfaces: SURFACES,
     now: () => clock.now(),
     wallTime: () => clock.wallTime(),
     after: (ms, run) => clock.after(ms, run),

@@ -1,9 +1,9 @@
 // Deletes rows past their retention: by age soon after the start and every hour, by size every minute.
 import type { Store } from '../../store/store.ts';
-import type { Clock } from '../clock.ts';
+import type { Log } from '../base/process/log.ts';
+import type { Counters } from '../base/process/metrics.ts';
+import type { Clock } from '../base/time/clock.ts';
 import type { Config } from '../config/config.ts';
-import type { Log } from '../log.ts';
-import type { Counters } from '../metrics.ts';
 
 const EVERY_MS = 3_600_000;
 /** Later than the other work of a start, and early enough for gateways that never run for an hour. */

@@ -1,11 +1,11 @@
 // The usage of every key: reserved before a turn is dispatched, settled once at its end (S2, Q18, Q19).
 import type { LoggedRequest, RequestRow, Store } from '../../store/store.ts';
-import { Refusal } from '../turn/refusal.ts';
+import { Refusal } from '../turn/errors/refusal.ts';
 import type { KeyConfig, PoolConfig } from '../turn/settings.ts';
 import type { Body, ModelView } from '../turn/turn.ts';
-import type { Estimate, LimitCounts, LimitState, Reserved } from './key-limits.ts';
 import { KEPT_DAYS, type Ledger } from './ledger.ts';
-import { limitsOf } from './limit-kinds.ts';
+import type { Estimate, LimitCounts, LimitState, Reserved } from './limits/key-limits.ts';
+import { limitsOf } from './limits/limit-kinds.ts';
 import { LEAST_OUTPUT_TOKENS, OutputForecast } from './output-forecast.ts';
 import { Reservation } from './reservation.ts';
 import { inputTokens, outputCap } from './token-estimate.ts';

@@ -1,7 +1,7 @@
 // The share of a key's limits that one turn reserved, and an estimate of its usage where the provider stated none (Q18, Q19).
-import type { EventBytes } from '../turn/delta-locator.ts';
+import type { EventBytes } from '../turn/reply/delta-locator.ts';
 import type { Body } from '../turn/turn.ts';
-import type { Reserved, Used } from './key-limits.ts';
+import type { Reserved, Used } from './limits/key-limits.ts';
 import { inputTokens } from './token-estimate.ts';
 import type { Amounts, Tokens } from './usage-totals.ts';
 import { VisibleOutput } from './visible-output.ts';

@@ -1,6 +1,6 @@
 // Estimates the tokens of a turn from its request, before dispatch (Q19); equal in every dialect (F2.14).
 
-import type { Json, JsonObject } from '../turn/json.ts';
+import type { Json, JsonObject } from '../turn/json/json.ts';
 import type { Body } from '../turn/turn.ts';
 
 const BYTES_PER_TOKEN = 4;

@@ -1,6 +1,6 @@
 // Reads usage that other nodes have settled into the ledger: changes are gathered for a moment, and read together (Q34).
 import type { Store, UsageKey } from '../../store/store.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/time/clock.ts';
 import type { Ledger } from './ledger.ts';
 import type { Settlements } from './settlements.ts';
 

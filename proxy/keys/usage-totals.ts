@@ -1,7 +1,7 @@
 // Totals of turns: counts, tokens and cost, summed over keys, Pools and days (D5, Q18).
-import type { UsageSums } from '../../store/usage-sums.ts';
+import type { UsageSums } from '../../store/verbs/usage-sums.ts';
 import type { ModelConfig } from '../turn/settings.ts';
-import type { LimitType } from './limit-kinds.ts';
+import type { LimitType } from './limits/limit-kinds.ts';
 
 export type Totals = UsageSums;
 

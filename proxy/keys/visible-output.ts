@@ -1,5 +1,5 @@
 // Counts the output of a reply in the bytes of its events, without parsing them: most are relayed unparsed (Q18).
-import { DeltaLocator, type EventBytes } from '../turn/delta-locator.ts';
+import { DeltaLocator, type EventBytes } from '../turn/reply/delta-locator.ts';
 import { tokensOfBytes } from './token-estimate.ts';
 
 const QUOTE = 0x22;

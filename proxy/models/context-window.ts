@@ -1,6 +1,6 @@
 // The context window that a model list advertises: the operator's override, the pricing bucket, the percentage (MC4, MC5, Q13).
 import type { ModelConfig } from '../turn/settings.ts';
-import type { Ceilings } from './ceilings.ts';
+import type { Ceilings } from './catalog/ceilings.ts';
 
 /** In whole tokens; undefined where neither the operator nor the provider states a value. */
 export interface AdvertisedWindow {

@@ -1,6 +1,6 @@
 // The serving mode of a Pool-model pair: the operator's choice, else what its routable sources advertise (SM1 to SM5).
 
-import type { JsonObject } from '../turn/json.ts';
+import type { JsonObject } from '../turn/json/json.ts';
 import type { PoolConfig, ServingMode } from '../turn/settings.ts';
 import type { ModeDecision } from '../turn/turn.ts';
 

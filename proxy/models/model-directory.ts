@@ -1,10 +1,11 @@
 // The models of all Pools, for the rest of the gateway; turns of an earlier configuration keep the models of their own Pool object.
-import type { ClientVersion } from '../turn/client-version.ts';
-import { plainRefusal } from '../turn/refusal.ts';
+
+import { plainRefusal } from '../turn/errors/refusal.ts';
 import type { KeyConfig, PoolConfig } from '../turn/settings.ts';
 import type { ModelView, Presence } from '../turn/turn.ts';
-import type { Catalog } from './catalog.ts';
-import { type Listing, ListingCache, Listings, type ListPolicy } from './listings.ts';
+import type { ClientVersion } from '../turn/wire/client-version.ts';
+import type { Catalog } from './catalog/catalog.ts';
+import { type Listing, ListingCache, Listings, type ListPolicy } from './lists/listings.ts';
 import type { Candidates, RoutabilityOfAccounts } from './pool-model.ts';
 import { PoolModels } from './pool-models.ts';
 

@@ -1,7 +1,7 @@
 // One model of one Pool under one version of the catalog: its sources, and its availability under the current account health.
 import type { ModelConfig, PoolConfig, ServingMode } from '../turn/settings.ts';
 import type { ModelView } from '../turn/turn.ts';
-import { type Cohort, canonicalCohort, cohortsOf, overflowOf, type Source } from './cohort.ts';
+import { type Cohort, canonicalCohort, cohortsOf, overflowOf, type Source } from './catalog/cohort.ts';
 import { configuredMode, resolveMode } from './mode-resolution.ts';
 
 /** The part of UA1 that changes at run time. */

@@ -1,8 +1,8 @@
 // The models of one Pool: lookup by id, the accounts that serve each, and the models of the lists.
 import type { PoolConfig } from '../turn/settings.ts';
 import type { ModelView, Presence } from '../turn/turn.ts';
-import type { AccountCatalogs } from './account-catalogs.ts';
-import type { Source } from './cohort.ts';
+import type { AccountCatalogs } from './catalog/account-catalogs.ts';
+import type { Source } from './catalog/cohort.ts';
 import { type Availability, type Candidates, PoolModel, type RoutabilityOfAccounts } from './pool-model.ts';
 
 /** A model with its current availability. */

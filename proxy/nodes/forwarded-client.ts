@@ -1,5 +1,5 @@
 // The client data that a node sends with a forwarded websocket: the node that owns the session serves the client with it.
-import { isObject, type Json } from '../turn/json.ts';
+import { isObject, type Json } from '../turn/json/json.ts';
 import type { Headers } from '../turn/turn.ts';
 
 export interface ForwardedClient {

@@ -2,8 +2,8 @@
 // else.
 import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { listenOn } from '../listen-on.ts';
-import type { Counters } from '../metrics.ts';
+import { listenOn } from '../base/process/listen-on.ts';
+import type { Counters } from '../base/process/metrics.ts';
 import type { Limits, Timeouts } from '../turn/settings.ts';
 import { decodeClient, type ForwardedClient } from './forwarded-client.ts';
 import { HOP_HEADER, type HopSignature } from './hop-signature.ts';

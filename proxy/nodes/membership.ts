@@ -1,8 +1,8 @@
 // The membership of this process among the nodes of the store: it joins with a lease on its name, renews it, and detects its loss (Q34).
 import type { KnownNode, NewNode, NodeRow, NodeVerbs } from '../../store/store.ts';
-import { type Clock, withDeadline } from '../clock.ts';
-import type { Log } from '../log.ts';
-import type { Counters } from '../metrics.ts';
+import type { Log } from '../base/process/log.ts';
+import type { Counters } from '../base/process/metrics.ts';
+import { type Clock, withDeadline } from '../base/time/clock.ts';
 
 export interface MembershipOptions {
   readonly nodes: NodeVerbs;

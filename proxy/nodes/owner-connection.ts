@@ -1,9 +1,9 @@
 // A connection to the node that owns a session: asks it to take over a client, and then sends it the client's frames.
 import { WebSocket } from 'ws';
-import { type Clock, LATE, withDeadline } from '../clock.ts';
-import type { Heartbeat } from '../heartbeat.ts';
-import type { Log } from '../log.ts';
-import type { Counters } from '../metrics.ts';
+import type { Heartbeat } from '../base/process/heartbeat.ts';
+import type { Log } from '../base/process/log.ts';
+import type { Counters } from '../base/process/metrics.ts';
+import { type Clock, LATE, withDeadline } from '../base/time/clock.ts';
 import { encodeClient, type ForwardedClient } from './forwarded-client.ts';
 import { hopPath } from './hop-listener.ts';
 import { HOP_HEADER, type HopSignature, isEqual } from './hop-signature.ts';

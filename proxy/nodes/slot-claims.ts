@@ -1,7 +1,7 @@
 // Claims slots of accounts from the store, one transaction at a time: claims that are planned meanwhile share the next one (Q34).
 import type { SlotVerbs } from '../../store/store.ts';
-import type { Clock } from '../clock.ts';
-import type { Counters } from '../metrics.ts';
+import type { Counters } from '../base/process/metrics.ts';
+import type { Clock } from '../base/time/clock.ts';
 import type { Membership } from './membership.ts';
 import type { ClaimKind, Share } from './share.ts';
 

@@ -1,6 +1,6 @@
 // Records an SSE stream event by event; an event is redacted when its last byte has come.
-import type { ReplyEvent } from '../turn/reply-event.ts';
-import { SseSplitter } from '../upstream/sse-splitter.ts';
+import type { ReplyEvent } from '../turn/reply/reply-event.ts';
+import { SseSplitter } from '../upstream/events/sse-splitter.ts';
 import type { BodyReader, ReadBody } from './body-reader.ts';
 import type { RecordedEvent } from './fixture.ts';
 import type { Redactor } from './redactor.ts';

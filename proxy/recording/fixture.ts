@@ -1,7 +1,7 @@
 // The format of a recording: one JSON file with the exchanges of a conversation, in the order in which they began.
 import { readFile } from 'node:fs/promises';
-import type { Json } from '../turn/json.ts';
-import { isObject } from '../turn/json.ts';
+import type { Json } from '../turn/json/json.ts';
+import { isObject } from '../turn/json/json.ts';
 import type { HeaderLine } from './head-redaction.ts';
 
 /** Another version has another shape: a replay refuses it. */

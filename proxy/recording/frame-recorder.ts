@@ -1,7 +1,7 @@
 // Records the messages of one direction of a websocket from copies of the bytes that pass, without taking part in the connection.
 import type { Writable } from 'node:stream';
 import * as ws from 'ws';
-import type { Json } from '../turn/json.ts';
+import type { Json } from '../turn/json/json.ts';
 import type { RecordedFrame } from './fixture.ts';
 import type { Redactor } from './redactor.ts';
 

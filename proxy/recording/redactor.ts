@@ -1,5 +1,5 @@
 // Replaces every value of a conversation that is not a protocol word with its kind and length. What it does not know it replaces.
-import { isList, isObject, type Json, type JsonObject } from '../turn/json.ts';
+import { isList, isObject, type Json, type JsonObject } from '../turn/json/json.ts';
 import { memberKind } from './member-kinds.ts';
 import { knownSentence } from './sentences.ts';
 import { isProtocolName, isProtocolText, isPublicModel } from './vocabulary.ts';

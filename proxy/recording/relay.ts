@@ -4,7 +4,7 @@ import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { listenOn } from '../listen-on.ts';
+import { listenOn } from '../base/process/listen-on.ts';
 import { BodyRecorder } from './body-recorder.ts';
 import type { Exchange, ExchangeEnd, RecordedAnswer, RecordedRequest } from './fixture.ts';
 import { redactedHeaders, redactedPath } from './head-redaction.ts';

@@ -1,26 +1,26 @@
 // The endpoints of the rehearsal provider: one table by method and path, and the answer of each.
 
-import type { JsonObject } from '../turn/json.ts';
-import { asList, isObject } from '../turn/json.ts';
-import { isQuotaHeader } from '../turn/quota-headers.ts';
+import type { JsonObject } from '../turn/json/json.ts';
+import { asList, isObject } from '../turn/json/json.ts';
 import type { WireWords } from '../turn/settings.ts';
-import { type Answer, eventsAnswer, jsonAnswer } from './answer.ts';
-import type { IdSequence } from './id-sequence.ts';
-import { compactionItem } from './output-items.ts';
+import { isQuotaHeader } from '../turn/wire/quota-headers.ts';
+import type { SimulatedAccount } from './account/simulated-account.ts';
+import { catalogAnswer, refuseOldVersion } from './account/simulated-catalog.ts';
+import { FILES, FINISH, UPLOADS } from './account/simulated-files.ts';
+import { quotaEvent, quotaHeaders, usageRead } from './account/simulated-quota.ts';
+import { checkTurn } from './checks/request-checks.ts';
+import { type Answer, eventsAnswer, jsonAnswer } from './delivery/answer.ts';
+import { inManner } from './delivery/stream-manners.ts';
+import { plainRefusal } from './faults/upgrade-refusals.ts';
+import type { IdSequence } from './model/id-sequence.ts';
+import { compactionItem } from './model/output-items.ts';
+import type { SampleCatalog } from './model/sample-models.ts';
+import { nativeImageAnswer } from './model/simulated-image.ts';
+import { transcript } from './model/simulated-transcript.ts';
+import { simulatePrewarm, simulateTurn, usageOf } from './model/simulated-turn.ts';
+import { type Anchors, toolsItems } from './model/turn-request.ts';
 import { ProviderError } from './provider-error.ts';
 import type { ReceivedRequest } from './received-request.ts';
-import { checkTurn } from './request-checks.ts';
-import type { SampleCatalog } from './sample-models.ts';
-import type { SimulatedAccount } from './simulated-account.ts';
-import { catalogAnswer, refuseOldVersion } from './simulated-catalog.ts';
-import { FILES, FINISH, UPLOADS } from './simulated-files.ts';
-import { nativeImageAnswer } from './simulated-image.ts';
-import { quotaEvent, quotaHeaders, usageRead } from './simulated-quota.ts';
-import { transcript } from './simulated-transcript.ts';
-import { simulatePrewarm, simulateTurn, usageOf } from './simulated-turn.ts';
-import { inManner } from './stream-manners.ts';
-import { type Anchors, toolsItems } from './turn-request.ts';
-import { plainRefusal } from './upgrade-refusals.ts';
 
 /** A request, and all that its answer depends on. */
 export interface RequestContext {

@@ -1,15 +1,15 @@
 // What every exchange of a provider shares, over HTTP and on websockets: request numbers, observation, answers and the clock of deliveries.
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../base/time/clock.ts';
 import type { WireWords } from '../turn/settings.ts';
-import type { DeliveryContext } from './delivery.ts';
+import type { SimulatedAccount } from './account/simulated-account.ts';
+import type { DeliveryContext } from './delivery/delivery.ts';
 import { type Endpoints, endpointKey, endpointsOf } from './endpoints.ts';
-import { answerWithFaults, type FaultSource, type FaultyAnswer } from './fault-injection.ts';
-import { IdSequence } from './id-sequence.ts';
-import { PausedAnswers } from './paused-answers.ts';
+import { answerWithFaults, type FaultSource, type FaultyAnswer } from './faults/fault-injection.ts';
+import { PausedAnswers } from './faults/paused-answers.ts';
+import { IdSequence } from './model/id-sequence.ts';
+import type { SampleCatalog } from './model/sample-models.ts';
+import type { Anchors } from './model/turn-request.ts';
 import { parseJson, type ReceivedRequest } from './received-request.ts';
-import type { SampleCatalog } from './sample-models.ts';
-import type { SimulatedAccount } from './simulated-account.ts';
-import type { Anchors } from './turn-request.ts';
 
 export const neutralWords: WireWords = {
   agent: 'agent',

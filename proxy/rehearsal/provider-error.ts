@@ -1,5 +1,5 @@
 // Errors in a provider's shapes, `{error: {message, type, code, param}}` and `{detail}`, and the default code and message of each status.
-import type { Json, JsonObject } from '../turn/json.ts';
+import type { Json, JsonObject } from '../turn/json/json.ts';
 
 /** Refuses a request: it becomes the provider's answer. */
 export class ProviderError extends Error {

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { REHEARSAL_PROFILES, type WireWords } from '../turn/settings.ts';
-import { profileNamed } from './account-profiles.ts';
+import { profileNamed } from './account/account-profiles.ts';
 import type { Listening, WorkerData } from './provider-worker.ts';
 
 export interface ProviderThread {

@@ -1,7 +1,7 @@
 // The worker thread of the rehearsal provider: listens, posts its addresses, and stops on any message.
 import { parentPort, workerData } from 'node:worker_threads';
 import type { WireWords } from '../turn/settings.ts';
-import { profileNamed } from './account-profiles.ts';
+import { profileNamed } from './account/account-profiles.ts';
 import { startProvider } from './provider.ts';
 
 /** The data that the thread is started with. */

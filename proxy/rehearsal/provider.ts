@@ -1,16 +1,16 @@
 // The rehearsal provider: an HTTP server that simulates the accounts of an upstream provider, and their failures.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { AccountListener } from './account-listener.ts';
-import { AccountSockets } from './account-sockets.ts';
-import { deliver } from './delivery.ts';
-import { stepsOf } from './delivery-steps.ts';
+import { AccountListener } from './account/account-listener.ts';
+import { AccountSockets } from './account/account-sockets.ts';
+import type { Login } from './account/login.ts';
+import { type RehearsalAccount, SimulatedAccount } from './account/simulated-account.ts';
+import { deliver } from './delivery/delivery.ts';
+import { stepsOf } from './delivery/delivery-steps.ts';
+import { HttpLine } from './delivery/http-line.ts';
 import { type ExchangeOptions, Exchanges, type Recipient } from './exchanges.ts';
-import { HttpLine } from './http-line.ts';
-import type { Login } from './login.ts';
-import type { PausedAnswers } from './paused-answers.ts';
+import type { PausedAnswers } from './faults/paused-answers.ts';
+import { catalogOf, sampleModels } from './model/sample-models.ts';
 import { type RequestEnd, readBody } from './received-request.ts';
-import { catalogOf, sampleModels } from './sample-models.ts';
-import { type RehearsalAccount, SimulatedAccount } from './simulated-account.ts';
 
 export interface ProviderOptions extends ExchangeOptions {
   readonly accounts: readonly RehearsalAccount[];

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip, zstdDecompress } from 'node:zlib';
-import type { Json } from '../turn/json.ts';
+import type { Json } from '../turn/json/json.ts';
 
 /** `answered`: answered whole. `cut`: ended by a fault, or because the provider closed. `left`: the client closed the connection. */
 export type RequestEnd = 'answered' | 'cut' | 'left';

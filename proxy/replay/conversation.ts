@@ -3,7 +3,7 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import type { Exchange, Fixture, RecordedBody } from '../recording/fixture.ts';
 import type { HeaderLine } from '../recording/head-redaction.ts';
 import { expanded } from '../recording/placeholders.ts';
-import { isList, isObject, type Json } from '../turn/json.ts';
+import { isList, isObject, type Json } from '../turn/json/json.ts';
 
 /** The client API that an exchange uses. */
 export type Surface = 'native' | 'public' | 'chat';

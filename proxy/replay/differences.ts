@@ -1,5 +1,5 @@
 // What differs between two JSON values, two sets of headers or two sequences of events, by place and kind.
-import { canonicalJson, isList, isObject, type Json } from '../turn/json.ts';
+import { canonicalJson, isList, isObject, type Json } from '../turn/json/json.ts';
 
 export type DifferenceKind = 'added' | 'removed' | 'changed' | 'order';
 

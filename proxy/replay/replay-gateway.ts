@@ -1,8 +1,8 @@
 // The gateway of a replay: a generated configuration with one account, in memory, on free ports of loopback.
 import { hash, randomBytes } from 'node:crypto';
-import { inspect } from '../config/load.ts';
+import { Log } from '../base/process/log.ts';
+import { inspect } from '../config/loading/load.ts';
 import { Gateway } from '../gateway/gateway.ts';
-import { Log } from '../log.ts';
 import type { ConversationExchange } from './conversation.ts';
 
 export interface ReplayGateway {

@@ -1,7 +1,7 @@
 // Plays a recording through a gateway, and says what differs from the direct conversation on either side of it.
 
 import type { Fixture } from '../recording/fixture.ts';
-import { asList, isObject, type Json, type JsonObject } from '../turn/json.ts';
+import { asList, isObject, type Json, type JsonObject } from '../turn/json/json.ts';
 import { type ConversationExchange, conversationOf } from './conversation.ts';
 import { type Difference, eventDifferences, type Found, headerDifferences, jsonDifferences } from './differences.ts';
 import { intendedReason } from './intended.ts';

@@ -1,5 +1,5 @@
 // A recorded answer as the Responses events that a backend account sends: a collected response and Chat answers are no events of that API.
-import { asList, asString, isObject, type Json, type JsonObject } from '../turn/json.ts';
+import { asList, asString, isObject, type Json, type JsonObject } from '../turn/json/json.ts';
 import type { ConversationAnswer, Surface } from './conversation.ts';
 
 /** Undefined for an answer that an account sends as it is: events of the Responses API, and everything that is no reply. */

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { WebSocket, WebSocketServer } from 'ws';
-import { listenOn } from '../listen-on.ts';
-import { isObject, type Json, type JsonObject } from '../turn/json.ts';
+import { listenOn } from '../base/process/listen-on.ts';
+import { isObject, type Json, type JsonObject } from '../turn/json/json.ts';
 import { type ConversationExchange, encodedBytes, type Frame, sseText } from './conversation.ts';
 import { responsesEvents } from './responses-events.ts';
 

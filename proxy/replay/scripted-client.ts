@@ -1,7 +1,7 @@
 // The client of a replay: sends each request and frame as the recorded client did, and collects what comes back.
 import { request } from 'node:http';
 import { WebSocket } from 'ws';
-import { isObject, type Json } from '../turn/json.ts';
+import { isObject, type Json } from '../turn/json/json.ts';
 import { type Body, type ConversationExchange, encodedBytes, type Frame } from './conversation.ts';
 
 export interface Received {

@@ -1,10 +1,10 @@
 // Prompt-cache affinity: the account that served a conversation last, by its prompt_cache_key or by its first messages (F8.3, Q11).
 import { hash } from 'node:crypto';
 import type { Affinity, Continuation, PinName } from '../turn/continuation.ts';
-import type { Json } from '../turn/json.ts';
-import { isObject } from '../turn/json.ts';
-import { dispatchedKind } from '../turn/kinds.ts';
+import type { Json } from '../turn/json/json.ts';
+import { isObject } from '../turn/json/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
+import { dispatchedKind } from '../turn/routes/kinds.ts';
 import type { Body } from '../turn/turn.ts';
 import type { PinCache } from './pin-cache.ts';
 

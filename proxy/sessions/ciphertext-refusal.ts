@@ -1,7 +1,7 @@
 // How a turn continues after an account refused its ciphertext: at the account that made it, or without its reasoning items (Q10).
 
-import type { Json } from '../turn/json.ts';
-import { type Refusal, restartRequired } from '../turn/refusal.ts';
+import { type Refusal, restartRequired } from '../turn/errors/refusal.ts';
+import type { Json } from '../turn/json/json.ts';
 import type { Body } from '../turn/turn.ts';
 import { type Ciphertexts, ciphertextOf, isReasoning } from './ciphertext.ts';
 

@@ -1,8 +1,8 @@
 // Which account made which ciphertext, and which account refused it: only its maker accepts a reasoning or compaction item (Q10).
 import { LRUCache } from 'lru-cache';
 import type { PinName } from '../turn/continuation.ts';
-import type { Json } from '../turn/json.ts';
-import { isObject } from '../turn/json.ts';
+import type { Json } from '../turn/json/json.ts';
+import { isObject } from '../turn/json/json.ts';
 import type { PinCache } from './pin-cache.ts';
 
 /** Refusals are kept in this process only: another process needs one refused attempt to find out. */

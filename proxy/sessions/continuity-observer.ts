@@ -1,10 +1,10 @@
 // Records from answers what continuity needs: response ids, turn state, ciphertext, and the account that answered a session (Q10).
 
 import type { PinName } from '../turn/continuation.ts';
-import type { Json, JsonObject } from '../turn/json.ts';
-import { dispatchedKind } from '../turn/kinds.ts';
+import type { Json, JsonObject } from '../turn/json/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
-import type { ReplyObserver, ReplySource } from '../turn/reply-observer.ts';
+import type { ReplyObserver, ReplySource } from '../turn/reply/reply-observer.ts';
+import { dispatchedKind } from '../turn/routes/kinds.ts';
 import type { Ciphertexts } from './ciphertext.ts';
 import type { PinCache } from './pin-cache.ts';
 import { responseIdIn } from './response-id.ts';

@@ -1,14 +1,14 @@
 // Continuity: what a turn continues, and the account that it must, should or preferably goes to for that (Q10, Q11, F8).
 import { LRUCache } from 'lru-cache';
 import type { Store } from '../../store/store.ts';
-import type { Clock } from '../clock.ts';
+import type { Counters } from '../base/process/metrics.ts';
+import type { Clock } from '../base/time/clock.ts';
 import type { KeyedDigest } from '../encryption/digest.ts';
 import type { StoreKey } from '../encryption/store-key.ts';
-import type { Counters } from '../metrics.ts';
 import type { Continuation, Pin } from '../turn/continuation.ts';
+import { Refusal } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
-import { Refusal } from '../turn/refusal.ts';
-import type { ReplyObserver } from '../turn/reply-observer.ts';
+import type { ReplyObserver } from '../turn/reply/reply-observer.ts';
 import type { WireWords } from '../turn/settings.ts';
 import type { Body, Outgoing } from '../turn/turn.ts';
 import { affinityOf } from './affinity.ts';

@@ -2,9 +2,9 @@
 // recent ones (Q10, Q11).
 import { LRUCache } from 'lru-cache';
 import type { PinRow, Store } from '../../store/store.ts';
-import type { Clock } from '../clock.ts';
+import type { Counters } from '../base/process/metrics.ts';
+import type { Clock } from '../base/time/clock.ts';
 import type { KeyedDigest } from '../encryption/digest.ts';
-import type { Counters } from '../metrics.ts';
 import type { LivePin, Pin, PinKind, PinName } from '../turn/continuation.ts';
 import { LivePins } from './live-pins.ts';
 import { PinWriter } from './pin-writer.ts';

@@ -1,6 +1,6 @@
 // Queues pins for the store: they are digested by the hundred and written in the order of their digests, which costs a third.
 import type { NewPin, Store } from '../../store/store.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/time/clock.ts';
 
 /**
  * How long the pins of responses are gathered. A client that has received a response may continue it at once, also after the process was

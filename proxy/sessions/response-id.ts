@@ -1,5 +1,5 @@
 // The id of a response, read from the bytes of its first event: the whole event repeats the request's settings, and is not parsed for it.
-import type { ReplyEvent } from '../turn/reply-event.ts';
+import type { ReplyEvent } from '../turn/reply/reply-event.ts';
 
 /** The id comes first in the response of every known provider. */
 const HEAD_BYTES = 512;

@@ -1,6 +1,6 @@
 // The turns of native websocket clients that a client can come back for, by session: running ones, and those that ended without it (Q29).
-import { type Clock, withDeadline } from '../clock.ts';
-import type { JsonObject } from '../turn/json.ts';
+import { type Clock, withDeadline } from '../base/time/clock.ts';
+import type { JsonObject } from '../turn/json/json.ts';
 import type { Body } from '../turn/turn.ts';
 import { itemsIn, type TurnIdentity } from './turn-identity.ts';
 

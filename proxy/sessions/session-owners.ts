@@ -1,9 +1,9 @@
 // The sessions whose turns this node has, over all nodes: each is leased to the node while a client may come back for a turn of it (Q34).
 import { randomUUID } from 'node:crypto';
 import type { SessionOwner, SessionOwnerVerbs } from '../../store/store.ts';
-import { type Clock, LATE, withDeadline } from '../clock.ts';
+import type { Counters } from '../base/process/metrics.ts';
+import { type Clock, LATE, withDeadline } from '../base/time/clock.ts';
 import type { KeyedDigest } from '../encryption/digest.ts';
-import type { Counters } from '../metrics.ts';
 
 export interface SessionOwnersOptions {
   readonly store: SessionOwnerVerbs;

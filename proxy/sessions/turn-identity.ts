@@ -1,6 +1,6 @@
 // The identity of a native websocket turn, by which a client that lost its connection finds its turn again (F8.4, Q29).
 import type { ProcessDigest } from '../encryption/digest.ts';
-import { canonicalJson, isList, isObject, type Json, type JsonObject } from '../turn/json.ts';
+import { canonicalJson, isList, isObject, type Json, type JsonObject } from '../turn/json/json.ts';
 import type { Body } from '../turn/turn.ts';
 
 /** Native clients send UUIDs. No client decides how much memory an id takes. */

@@ -1,7 +1,7 @@
 // Turn state: opaque values that are returned only to the account that issued them (Q10).
 
-import type { JsonObject } from '../turn/json.ts';
-import { isObject } from '../turn/json.ts';
+import type { JsonObject } from '../turn/json/json.ts';
+import { isObject } from '../turn/json/json.ts';
 import type { WireWords } from '../turn/settings.ts';
 import type { Body, Headers, Outgoing } from '../turn/turn.ts';
 

@@ -1,7 +1,7 @@
 // Counts tokens in a thread of its own, so that no text can block the event loop (F7.6). Texts never leave the process.
 import { Worker } from 'node:worker_threads';
-import type { Clock } from '../clock.ts';
-import type { Counters } from '../metrics.ts';
+import type { Counters } from '../base/process/metrics.ts';
+import type { Clock } from '../base/time/clock.ts';
 import type { TokenAnswer, TokenTask } from './token-worker.ts';
 
 type Counts = readonly number[] | undefined;

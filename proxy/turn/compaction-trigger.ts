@@ -1,5 +1,5 @@
 // The input item that asks for a compaction of the conversation before it, instead of an answer (F3.1).
-import { isList, isObject, type Json, type JsonObject } from './json.ts';
+import { isList, isObject, type Json, type JsonObject } from './json/json.ts';
 import type { Body } from './turn.ts';
 
 export const COMPACTION_TRIGGER: JsonObject = Object.freeze({ type: 'compaction_trigger' });

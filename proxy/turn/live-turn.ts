@@ -1,18 +1,14 @@
 // One turn from its arrival to its end: the state that rules see, and the metadata that they note.
-import { isLoopback } from '../loopback.ts';
-import { requestId } from '../request-id.ts';
-import { chatSurface } from './chat-surface.ts';
-import { HeldBytes, type ReplyMemory } from './held-bytes.ts';
-import { imageSurface } from './image-surface.ts';
-import type { JsonObject } from './json.ts';
-import { KINDS, type Kind, type RouteKind } from './kinds.ts';
-import { nativeSurface } from './native-surface.ts';
-import { PendingWrites } from './pending-writes.ts';
-import { publicSurface } from './public-surface.ts';
-import type { Chains } from './rule-chain.ts';
-import { RuleRun } from './rule-run.ts';
+import { isLoopback } from '../base/process/loopback.ts';
+import type { JsonObject } from './json/json.ts';
+import { HeldBytes, type ReplyMemory } from './reply/held-bytes.ts';
+import { PendingWrites } from './reply/pending-writes.ts';
+import { requestId } from './request-id.ts';
+import { KINDS, type Kind, type RouteKind } from './routes/kinds.ts';
+import type { Chains } from './rules/rule-chain.ts';
+import { RuleRun } from './rules/rule-run.ts';
 import type { AccountConfig, KeyConfig, Limits, OperatorConfig, PoolConfig, Timeouts, TranscriptionConfig, WireWords } from './settings.ts';
-import type { Surface } from './surface.ts';
+import type { Surface, Surfaces } from './surface.ts';
 import type { FileView, Headers, ModeDecision, ModelView, Presence, Route, SafeFields, Turn } from './turn.ts';
 
 /** The configuration that a turn began with and keeps, compiled for look-ups. */
@@ -31,8 +27,9 @@ export interface TurnConfiguration {
   operatorOf(token: string): OperatorConfig | undefined;
 }
 
-/** The functions of the process that a turn uses. */
+/** What a turn uses of its process. */
 export interface TurnHost {
+  readonly surfaces: Surfaces;
   readonly now: () => number;
   readonly wallTime: () => number;
   /** Runs `run` once after `ms` milliseconds; the function it returns cancels it. */
@@ -63,13 +60,6 @@ export interface Arrival {
   /** The serving mode that another node captured before it forwarded the turn (SM7). */
   readonly mode?: ModeDecision | undefined;
 }
-
-const SURFACES: Readonly<Record<Kind['surface'], Surface>> = {
-  native: nativeSurface,
-  public: publicSurface,
-  chat: chatSurface,
-  images: imageSurface,
-};
 
 export class LiveTurn implements Turn {
   readonly id: string;
@@ -114,7 +104,7 @@ export class LiveTurn implements Turn {
     this.id = requestId(this.at);
     this.route = arrival.route;
     this.kind = kind && KINDS[kind];
-    this.surface = SURFACES[this.kind?.surface ?? 'public'];
+    this.surface = host.surfaces[this.kind?.surface ?? 'public'];
     this.params = arrival.params;
     this.client = arrival.client;
     this.method = arrival.method;

@@ -1,6 +1,6 @@
 // The text of a turn's prompt, which a provider's error might repeat.
 
-import type { Json } from './json.ts';
+import type { Json } from './json/json.ts';
 import type { Body } from './turn.ts';
 
 /** Characters; the rest of a longer prompt is not searched. */

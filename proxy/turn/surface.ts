@@ -1,12 +1,12 @@
 // A surface: how one family of clients is addressed. Header lists both ways, errors of accounts, and how a broken reply ends.
-import type { Failure } from './failure.ts';
-import type { AnswerHeaderOptions } from './headers.ts';
-import type { JsonObject } from './json.ts';
-import type { SurfaceName } from './kinds.ts';
-import type { Refusal } from './refusal.ts';
-import type { Confidential } from './sanitise.ts';
+import type { Failure } from './errors/failure.ts';
+import type { Refusal } from './errors/refusal.ts';
+import type { Confidential } from './errors/sanitise.ts';
+import type { JsonObject } from './json/json.ts';
+import type { SurfaceName } from './routes/kinds.ts';
 import type { WireWords } from './settings.ts';
 import type { Event, Headers, Turn } from './turn.ts';
+import type { AnswerHeaderOptions } from './wire/headers.ts';
 
 /** A provider's own refusal, sanitised, as a native client gets it. */
 export interface RelayedAnswer {
@@ -65,3 +65,6 @@ export interface Surface {
   /** The client's answer where an account refused with a status and no other account is asked (Q3). */
   refusalOf(failure: Failure, options: AnswerHeaderOptions, known: Confidential): Refusal | RelayedAnswer;
 }
+
+/** One for each way in which kinds are addressed. */
+export type Surfaces = Readonly<Record<SurfaceName, Surface>>;

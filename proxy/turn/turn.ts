@@ -1,8 +1,8 @@
 // The types of one turn: the parts of a request, its attempts and its reply that rules read and edit.
-import type { FormFile, FormPart } from './form.ts';
-import type { Json, JsonObject } from './json.ts';
+import type { FormFile, FormPart } from './json/form.ts';
+import type { Json, JsonObject } from './json/json.ts';
 
-import type { RouteKind } from './kinds.ts';
+import type { RouteKind } from './routes/kinds.ts';
 import type {
   AdmissionClass,
   KeyConfig,

@@ -1,12 +1,12 @@
 // The connections to all accounts, kept through reloads of the configuration.
-import { Batches } from '../batch.ts';
+import { Batches } from '../base/process/batch.ts';
+import type { Heartbeat } from '../base/process/heartbeat.ts';
 import type { Config } from '../config/config.ts';
-import type { Heartbeat } from '../heartbeat.ts';
 import type { AccountConfig } from '../turn/settings.ts';
-import type { StreamCarrier, TurnCarrier } from './carrier.ts';
-import { PassThrough } from './pass-through.ts';
-import { UndiciCarrier, type UndiciTimeouts } from './undici-carrier.ts';
-import { WebsocketCarrier } from './websocket-carrier.ts';
+import type { StreamCarrier, TurnCarrier } from './carriers/carrier.ts';
+import { PassThrough } from './carriers/pass-through.ts';
+import { UndiciCarrier, type UndiciTimeouts } from './carriers/undici-carrier.ts';
+import { WebsocketCarrier } from './carriers/websocket-carrier.ts';
 
 interface UpstreamOptions {
   readonly identity: string;

@@ -1,8 +1,8 @@
 // Every runtime route needs a Pool API key, unsupported rows included (AU1, AU3).
-import { type ErrorCode, plainRefusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import { type ErrorCode, plainRefusal } from '../../proxy/turn/errors/refusal.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
-import { bearerToken } from '../helpers/bearer-token.ts';
+import { bearerToken } from './bearer-token.ts';
 
 /**
  * The refusal of a turn's key. A missing key, an unknown one and an operator's token get the same code; the status of a key is

@@ -1,6 +1,6 @@
 // A model without a routable source is refused before anything is reserved or sent (SM5, UA1).
-import { noEligibleAccount } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import { noEligibleAccount } from '../../proxy/turn/errors/refusal.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { NATIVE_IMAGES, RESPONSES_WORK } from '../route-groups.ts';
 
 /** Runs after every check that blames the request: those refusals do not depend on the state of the accounts (Q4). */

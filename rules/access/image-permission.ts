@@ -1,6 +1,6 @@
 // The Pool's image permission, before the body of an image request is read (F6.1, A9, AU5, PL1).
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { IMAGES } from '../route-groups.ts';
 
 export const imagePermission = rule({

@@ -1,7 +1,7 @@
 // The model of a turn is named, permitted to the key and known to the Pool, checked in this order (Q4, F4.4).
 
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { ModelView, Turn } from '../../proxy/turn/turn.ts';
 import { allowsModel } from '../helpers/key-policy.ts';
 import { TURNS } from '../route-groups.ts';

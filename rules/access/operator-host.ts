@@ -1,6 +1,6 @@
 // Requests to /mcp that name another host, or come from a page of another host, are refused: a web page must not reach it (Q25).
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 
 const refuse = (header: string): Refusal =>
   new Refusal('invalid_request', {

@@ -1,6 +1,6 @@
 // A row's status decides what a request gets: unsupported rows answer the same to every valid key (S8, E1, ER3).
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 
 export const routeStatus = rule({
   name: 'route-status',

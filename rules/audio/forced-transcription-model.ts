@@ -1,7 +1,8 @@
 // A native transcription has the transcription model of the deployment, whatever its client names (C3, Q4, Q23).
-import type { StreamedPart } from '../../proxy/turn/form.ts';
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import type { StreamedPart } from '../../proxy/turn/json/form.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { allowsModel } from '../helpers/key-policy.ts';
 
 export const forcedTranscriptionModel = rule({

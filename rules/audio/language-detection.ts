@@ -1,6 +1,6 @@
 // Removes the detected language from transcripts of the compatible surface (D11, Q23).
-import { isList, isObject, type Json, type JsonObject } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import { isList, isObject, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 
 const DETECTION: ReadonlySet<string> = new Set(['language', 'languages', 'detected_language', 'language_probability']);
 

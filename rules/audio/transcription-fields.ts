@@ -1,13 +1,13 @@
 // Checks that a transcription has exactly one file, and sends only the fields that transcriptions have (C3, Q23).
 
-import type { StreamedPart } from '../../proxy/turn/form.ts';
-import { surfaceOf } from '../../proxy/turn/kinds.ts';
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import { type PartReader, rule } from '../../proxy/turn/rule.ts';
-import { safeParam } from '../../proxy/turn/sanitise.ts';
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import { safeParam } from '../../proxy/turn/errors/sanitise.ts';
+import type { StreamedPart } from '../../proxy/turn/json/form.ts';
+import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';
+import { type PartReader, rule } from '../../proxy/turn/rules/rule.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
-import { listOf } from '../helpers/transcription-lists.ts';
 import { TRANSCRIPTIONS } from '../route-groups.ts';
+import { listOf } from './list-fields.ts';
 
 const FIELDS: ReadonlySet<string> = new Set(['model', 'language', 'prompt', 'response_format', 'temperature']);
 

@@ -1,9 +1,9 @@
 // Lists of a transcription keep their order and duplicates; an empty list, which a form can only spell as one empty part, is omitted (D11, Q23).
 
-import type { StreamedPart } from '../../proxy/turn/form.ts';
-import { type PartReader, rule } from '../../proxy/turn/rule.ts';
-import { type ListName, listOf } from '../helpers/transcription-lists.ts';
+import type { StreamedPart } from '../../proxy/turn/json/form.ts';
+import { type PartReader, rule } from '../../proxy/turn/rules/rule.ts';
 import { TRANSCRIPTIONS } from '../route-groups.ts';
+import { type ListName, listOf } from './list-fields.ts';
 
 export const transcriptionLists = rule({
   name: 'transcription-lists',

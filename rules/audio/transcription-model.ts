@@ -1,8 +1,8 @@
 // A transcription of the compatible surface names the model by its id or an alias, and the account gets the id (D11, Q4, Q23).
 
-import type { StreamedPart } from '../../proxy/turn/form.ts';
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import { type PartReader, rule } from '../../proxy/turn/rule.ts';
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import type { StreamedPart } from '../../proxy/turn/json/form.ts';
+import { type PartReader, rule } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
 import { allowsModel } from '../helpers/key-policy.ts';
 

@@ -1,6 +1,6 @@
 // A transcription's token usage, where the provider states it in tokens (Q18).
-import { isObject } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import { isObject } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { tokenCount } from '../helpers/token-count.ts';
 import { TRANSCRIPTIONS } from '../route-groups.ts';
 

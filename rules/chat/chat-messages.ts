@@ -1,11 +1,11 @@
 // Translates the messages of Chat into input items: each message, tool call and tool result keeps its place (D4, Q24).
 
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import { asList, isAbsent, isList, isObject, isText } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
-import { ASSISTANT_PARTS, contentParts, TEXT_PARTS, USER_PARTS } from '../helpers/chat-content.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import { asList, isAbsent, isList, isObject, isText } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { CHAT_TURNS } from '../route-groups.ts';
+import { ASSISTANT_PARTS, contentParts, TEXT_PARTS, USER_PARTS } from './chat-content.ts';
 
 /** Runs after the check of audio, which names parts by their place in `messages`. */
 export const chatMessages = rule({

@@ -1,8 +1,8 @@
 // Parameters of Chat that have no counterpart: refused where they ask for something, removed where they do not (Q24).
 
-import type { Json } from '../../proxy/turn/json.ts';
-import { isAbsent, isList, isObject } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import type { Json } from '../../proxy/turn/json/json.ts';
+import { isAbsent, isList, isObject } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { type Asked, refuseAsking } from '../helpers/neutral-values.ts';
 import { CHAT_TURNS } from '../route-groups.ts';

@@ -1,8 +1,8 @@
 // Renames the effort and the output cap of Chat to those of the Responses API, after policy has checked them under Chat's names (Q24).
 
-import type { Json } from '../../proxy/turn/json.ts';
-import { isAbsent } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import type { Json } from '../../proxy/turn/json/json.ts';
+import { isAbsent } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { CHAT_TURNS } from '../route-groups.ts';
 
 /** The smallest cap that the Responses API takes. Chat takes any, and clients that only probe a model ask for one token. */

@@ -1,8 +1,8 @@
 // `response_format` and `verbosity` of Chat become `text` (Q24).
 
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import { isAbsent, isObject, isText } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import { isAbsent, isObject, isText } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { CHAT_TURNS } from '../route-groups.ts';
 

@@ -1,10 +1,10 @@
 // Flattens the `tool_choice` of Chat, like the tools that it names (F5.5, Q24).
 
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import { asList, isAbsent, isObject } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
-import { isScalarChoice, resolvesChoice, undeclaredChoice } from '../helpers/declared-choices.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import { asList, isAbsent, isObject } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { CHAT_TURNS } from '../route-groups.ts';
+import { isScalarChoice, resolvesChoice, undeclaredChoice } from '../tools/declared-choices.ts';
 
 /** Runs after the tools have become flat. */
 export const chatToolChoice = rule({

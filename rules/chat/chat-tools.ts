@@ -1,12 +1,12 @@
 // Flattens the tools of Chat: takes functions and custom tools out of the objects that wrap them (F5.5, Q24).
 
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import { isAbsent, isList, isObject, isText } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
-import { isStrict, wrappedFunction } from '../helpers/executable-tools.ts';
-import { grammarFault } from '../helpers/grammar-fault.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import { isAbsent, isList, isObject, isText } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { invalidRequest, unknownMember } from '../helpers/invalid-request.ts';
 import { CHAT_TURNS } from '../route-groups.ts';
+import { isStrict, wrappedFunction } from '../tools/executable-tools.ts';
+import { grammarFault } from '../tools/grammar-fault.ts';
 
 /** Runs after the checks of strict parameters, which name them in the wrapper (F5.7), and before their lowering. */
 export const chatTools = rule({

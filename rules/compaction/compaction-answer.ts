@@ -1,11 +1,12 @@
 // Validates the answer of a compaction, and converts it into the form that its client expects (F3.2, F3.3, F3.7, Q27).
-import { asList, isAbsent, isObject, isText, type Json, type JsonObject } from '../../proxy/turn/json.ts';
-import { surfaceOf } from '../../proxy/turn/kinds.ts';
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import { asList, isAbsent, isObject, isText, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
+import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
-import { isCompactionItem } from '../helpers/conversation-items.ts';
 import { COMPACTIONS } from '../route-groups.ts';
+import { isCompactionItem } from './conversation-items.ts';
 
 export const compactionAnswer = rule({
   name: 'compaction-answer',

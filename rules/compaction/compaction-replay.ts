@@ -1,9 +1,9 @@
 // Checks a compaction that a public client sends back: it has only its own fields, and begins a new chain (F3.3, F3.4, Q33).
-import { asList, isAbsent, isText, type JsonObject } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
-import { hasVisibleInput, isCompactionItem } from '../helpers/conversation-items.ts';
+import { asList, isAbsent, isText, type JsonObject } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { invalidRequest, unknownMember } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
+import { hasVisibleInput, isCompactionItem } from './conversation-items.ts';
 
 /** The item is sent as it came: its id stays absent, null or a string. Its place in the input is not checked. */
 export const compactionReplay = rule({

@@ -1,11 +1,11 @@
 // An explicit compaction of the public surface: visible input, then exactly one trigger (F3.1).
 import { isTrigger } from '../../proxy/turn/compaction-trigger.ts';
-import { asList, isAbsent } from '../../proxy/turn/json.ts';
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
-import { hasVisibleInput } from '../helpers/conversation-items.ts';
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import { asList, isAbsent } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { PUBLIC_COMPACTIONS } from '../route-groups.ts';
+import { hasVisibleInput } from './conversation-items.ts';
 
 /** Takes the trigger out of the input: what an account gets in its place depends on the account. */
 export const compactionTrigger = rule({

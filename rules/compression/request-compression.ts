@@ -1,14 +1,14 @@
 // Compresses tool outputs on their way to the account, where the Pool asks for it (F7).
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import { isList } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import { isList } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
-import { compressText } from '../helpers/compression/compress-text.ts';
-import { textsOf, withTexts } from '../helpers/compression/output-texts.ts';
-import { isProtected, lengthOfCall } from '../helpers/compression/protected-calls.ts';
-import type { Steps } from '../helpers/compression/steps.ts';
-import { toolOutputs } from '../helpers/compression/tool-calls.ts';
 import { TURNS } from '../route-groups.ts';
+import { compressText } from './compress-text.ts';
+import { textsOf, withTexts } from './output-texts.ts';
+import { isProtected, lengthOfCall } from './protected-calls.ts';
+import type { Steps } from './steps.ts';
+import { toolOutputs } from './tool-calls.ts';
 
 /** Decoded bytes of a body; a larger one is not scanned (F7.5). */
 const LARGEST_BODY = 1_048_576;

@@ -1,9 +1,9 @@
 // What every non-compact dispatch to the backend Responses destination has (F1.4, Q15).
 
-import type { Json } from '../../proxy/turn/json.ts';
-import { isList, isObject } from '../../proxy/turn/json.ts';
-import { surfaceOf } from '../../proxy/turn/kinds.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import type { Json } from '../../proxy/turn/json/json.ts';
+import { isList, isObject } from '../../proxy/turn/json/json.ts';
+import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { NON_COMPACT_TURNS, TRANSLATED_IMAGES } from '../route-groups.ts';
 
 const ENCRYPTED_REASONING = 'reasoning.encrypted_content';

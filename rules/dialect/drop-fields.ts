@@ -1,6 +1,6 @@
 // Removes from an attempt the members that its account's provider refuses (Q15).
 
-import { rule } from '../../proxy/turn/rule.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { explainPerAccount } from '../helpers/explain.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';
 

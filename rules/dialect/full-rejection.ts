@@ -1,7 +1,8 @@
 // Classifies a provider's final refusal, and replaces it under explicit Full (F2.13, ER4, Q2, Q3).
-import { isCompaction } from '../../proxy/turn/kinds.ts';
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import { isCompaction } from '../../proxy/turn/routes/kinds.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { SafeFields, Turn } from '../../proxy/turn/turn.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';
 

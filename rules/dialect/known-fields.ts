@@ -1,6 +1,6 @@
 // Sends translated turns with the members alone that agent backends know: they refuse every other one by name (RB8, Q35).
 
-import { rule } from '../../proxy/turn/rule.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { COMPATIBLE_TURNS, TRANSLATED_IMAGES } from '../route-groups.ts';
 
 /** The members that the backend's own clients send. */

@@ -1,10 +1,10 @@
 // Only the gateway sets the Lite marker: a client's is removed, and ours is added to each attempt in Lite (F2.1 to F2.4).
 
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import { isObject } from '../../proxy/turn/json.ts';
-import { isMarker, METADATA_PREFIX, normalised, withoutMarker } from '../../proxy/turn/lite-marker.ts';
-import { rule, SKIP } from '../../proxy/turn/rule.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import { isObject } from '../../proxy/turn/json/json.ts';
+import { rule, SKIP } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
+import { isMarker, METADATA_PREFIX, normalised, withoutMarker } from '../../proxy/turn/wire/lite-marker.ts';
 import { explainInMode } from '../helpers/explain.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';
 

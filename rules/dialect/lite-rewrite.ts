@@ -1,14 +1,14 @@
 // Moves tools and instructions into `input` in Lite (F2.5 to F2.10). Full needs no such rule (F2.7, F2.11).
 
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import { isList, isObject } from '../../proxy/turn/json.ts';
-import { isCompaction, surfaceOf } from '../../proxy/turn/kinds.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import { isList, isObject } from '../../proxy/turn/json/json.ts';
+import { isCompaction, surfaceOf } from '../../proxy/turn/routes/kinds.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 import { explainInMode } from '../helpers/explain.ts';
-import { withoutImageDetail } from '../helpers/image-detail.ts';
 import { userMessage } from '../helpers/user-message.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';
+import { withoutImageDetail } from './image-detail.ts';
 
 /** Applied to its own result it changes nothing (F2.10). Compact bodies are rewritten before their own projection (F2.15). */
 export const liteRewrite = rule({

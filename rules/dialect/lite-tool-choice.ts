@@ -1,8 +1,8 @@
 // Refuses a map-shaped `tool_choice` in Lite, on every endpoint (F2.12, F5.3).
 
-import { isObject } from '../../proxy/turn/json.ts';
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import { isObject } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { explainInMode } from '../helpers/explain.ts';
 import { TURNS } from '../route-groups.ts';
 

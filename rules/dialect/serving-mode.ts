@@ -1,6 +1,6 @@
 // Notes the captured serving mode on the turn's request row (RM1). It is set per Pool and model, never by a client (F2.4).
 
-import { rule } from '../../proxy/turn/rule.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';
 
 export const servingMode = rule({

@@ -1,7 +1,7 @@
 // Sends system messages that remain in `input` as developer messages: agent backends refuse the role `system` there (F1.1, F2.6, RB9).
 
-import { isAbsent, isList, isObject, type Json, type JsonObject, mapList } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import { isAbsent, isList, isObject, type Json, type JsonObject, mapList } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { TURNS } from '../route-groups.ts';
 
 /** On the compatible surface: in Lite all of them, in Full those with parts that cannot be lifted. On native turns all of them (RB9). */

@@ -1,8 +1,8 @@
 // Backend compatibility: sends `minimal` as `low` and `ultra` as `max`, after the policy has distinguished them (F4.7).
 
-import { rule } from '../../proxy/turn/rule.ts';
-import { effortFieldOf, mapEffortUpdates } from '../helpers/effort-field.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { TURNS } from '../route-groups.ts';
+import { effortFieldOf, mapEffortUpdates } from './effort-field.ts';
 
 const ALIASES: ReadonlyMap<unknown, string> = new Map([
   ['minimal', 'low'],

@@ -1,10 +1,11 @@
 // The key's reasoning-effort policy: permits, fills in or replaces, and never clamps (RE1 to RE3, F4.1 to F4.3, RB15).
-import type { Json } from '../../proxy/turn/json.ts';
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
-import { effortFieldOf, effortUpdatesOf, mapEffortUpdates } from '../helpers/effort-field.ts';
+
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import type { Json } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { omittedEffort, permittedEfforts } from '../helpers/key-policy.ts';
 import { TURNS } from '../route-groups.ts';
+import { effortFieldOf, effortUpdatesOf, mapEffortUpdates } from './effort-field.ts';
 
 /** An effort that the policy sets goes to compact dispatch too (Q16). */
 export const effortPolicy = rule({

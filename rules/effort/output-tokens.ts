@@ -1,9 +1,9 @@
 // The key's output-token policy: a larger cap is refused, and a missing one is set to the key's maximum (CR1).
 
-import { isAbsent } from '../../proxy/turn/json.ts';
-import { isCompaction, type RouteKind, surfaceOf } from '../../proxy/turn/kinds.ts';
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import { isAbsent } from '../../proxy/turn/json/json.ts';
+import { isCompaction, type RouteKind, surfaceOf } from '../../proxy/turn/routes/kinds.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';
 

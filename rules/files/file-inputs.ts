@@ -1,13 +1,13 @@
 // Checks that the files that a request names exist in its Pool and at one account, and pins the request to that account (Q10, D6).
 
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import { isList, isObject } from '../../proxy/turn/json.ts';
-import { type RouteKind, surfaceOf } from '../../proxy/turn/kinds.ts';
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import { isList, isObject } from '../../proxy/turn/json/json.ts';
+import { type RouteKind, surfaceOf } from '../../proxy/turn/routes/kinds.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Body, FileView, Turn } from '../../proxy/turn/turn.ts';
-import { toolLists } from '../helpers/declared-tools.ts';
 import { NATIVE_IMAGES, TURNS } from '../route-groups.ts';
+import { toolLists } from '../tools/declared-tools.ts';
 
 interface NamedFile {
   readonly id: string;

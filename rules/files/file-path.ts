@@ -1,6 +1,6 @@
 // Checks that the file that a path names exists in the Pool, and pins the request to the account that has it (C2, Q10).
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { FileView, Turn } from '../../proxy/turn/turn.ts';
 
 export const filePath = rule({

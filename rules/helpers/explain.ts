@@ -1,6 +1,6 @@
 // Sentences of `explain` that several rules share: by serving mode, and by account.
 
-import type { TurnFacts } from '../../proxy/turn/rule.ts';
+import type { TurnFacts } from '../../proxy/turn/rules/rule.ts';
 import type { AccountView } from '../../proxy/turn/turn.ts';
 
 /** What a rule of one serving mode does. Where the mode is not known yet, the sentence names the mode. */

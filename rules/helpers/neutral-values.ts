@@ -1,7 +1,8 @@
 // Refuses a parameter whose meaning would be lost here, unless its value asks for nothing (Q15, Q24).
-import type { Json } from '../../proxy/turn/json.ts';
-import { isAbsent } from '../../proxy/turn/json.ts';
-import { Refusal } from '../../proxy/turn/refusal.ts';
+
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import type { Json } from '../../proxy/turn/json/json.ts';
+import { isAbsent } from '../../proxy/turn/json/json.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 
 /** Whether a value asks for something. A null never does. */

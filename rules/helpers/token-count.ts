@@ -1,5 +1,5 @@
 // A number of tokens as a provider states it.
-import type { Json } from '../../proxy/turn/json.ts';
+import type { Json } from '../../proxy/turn/json/json.ts';
 
 /** Undefined for a value that is not a count: unknown is not zero (Q18). */
 export const tokenCount = (value: Json | undefined): number | undefined =>

@@ -1,5 +1,5 @@
 // A string input as the user's one message.
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 
 export const userMessage = (text: string): JsonObject => ({
   type: 'message',

@@ -1,10 +1,10 @@
 // The answer of an image request on /v1: the image that the host's tool call made, in the shape of the Images API (D10, Q22).
 
-import { asList, isObject, isText, type Json, type JsonObject } from '../../proxy/turn/json.ts';
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
-import { imageUsage } from '../helpers/image-usage.ts';
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import { asList, isObject, isText, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { TRANSLATED_IMAGES } from '../route-groups.ts';
+import { imageUsage } from './image-usage.ts';
 
 export const imageAnswer = rule({
   name: 'image-answer',

@@ -1,13 +1,13 @@
 // The model of an image request: named, permitted to the key, and hosted where the catalog does not have it (A10, AU5, Q4).
 
-import { surfaceOf } from '../../proxy/turn/kinds.ts';
-import { plainRefusal, Refusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import { plainRefusal, Refusal } from '../../proxy/turn/errors/refusal.ts';
+import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Body, ModelView, Turn } from '../../proxy/turn/turn.ts';
 import { accountsName } from '../helpers/accounts-name.ts';
-import { withImageModel } from '../helpers/image-tool.ts';
 import { allowsModel } from '../helpers/key-policy.ts';
 import { IMAGES } from '../route-groups.ts';
+import { withImageModel } from './image-tool.ts';
 
 interface Named {
   readonly id: string;

@@ -1,16 +1,16 @@
 // Checks the parameters of images on /v1: those that the image tool accepts, and that all others have a neutral value (Q22).
 
-import { isBodyFile } from '../../proxy/turn/body-file.ts';
-import { isAbsent, isText, type Json } from '../../proxy/turn/json.ts';
-import { dispatchedKind } from '../../proxy/turn/kinds.ts';
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import { isBodyFile } from '../../proxy/turn/json/body-file.ts';
+import { isAbsent, isText, type Json } from '../../proxy/turn/json/json.ts';
+import { dispatchedKind } from '../../proxy/turn/routes/kinds.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
-import { compressionOf, TOOL_TEXTS } from '../helpers/image-options.ts';
-import { imagesIn, SOURCE_MEMBERS } from '../helpers/image-sources.ts';
-import { imageTypeOf } from '../helpers/image-type.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { TRANSLATED_IMAGES } from '../route-groups.ts';
+import { compressionOf, TOOL_TEXTS } from './image-options.ts';
+import { imagesIn, SOURCE_MEMBERS } from './image-sources.ts';
+import { imageTypeOf } from './image-type.ts';
 
 /** The values of a parameter that lose nothing when it is removed. In a form every value is a text. */
 const NEUTRAL: ReadonlyMap<string, ReadonlySet<Json>> = new Map<string, ReadonlySet<Json>>([

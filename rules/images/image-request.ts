@@ -1,14 +1,14 @@
 // Translates an image request on /v1 into a Responses turn of the Pool's host model, which has to call the image tool (D10, Q22).
 
-import type { BodyFile } from '../../proxy/turn/body-file.ts';
-import { isAbsent, type Json, type JsonObject } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import type { BodyFile } from '../../proxy/turn/json/body-file.ts';
+import { isAbsent, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
-import { compressionOf, TOOL_TEXTS } from '../helpers/image-options.ts';
-import { imagesIn } from '../helpers/image-sources.ts';
-import { IMAGE_TOOL } from '../helpers/image-tool.ts';
-import { imageTypeOf } from '../helpers/image-type.ts';
 import { TRANSLATED_IMAGES } from '../route-groups.ts';
+import { compressionOf, TOOL_TEXTS } from './image-options.ts';
+import { imagesIn } from './image-sources.ts';
+import { IMAGE_TOOL } from './image-tool.ts';
+import { imageTypeOf } from './image-type.ts';
 
 /** From here on the body is that of any other turn: dialects, mapping and dropped fields apply to it. */
 export const imageRequest = rule({

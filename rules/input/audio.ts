@@ -1,12 +1,12 @@
 // Input audio is well-formed, of a known format, and not too large (F1.2, Q24, Q33).
 
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import { isList, isObject } from '../../proxy/turn/json.ts';
-import { surfaceOf } from '../../proxy/turn/kinds.ts';
-import { rule } from '../../proxy/turn/rule.ts';
-import { decodedBytes } from '../helpers/base64.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import { isList, isObject } from '../../proxy/turn/json/json.ts';
+import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { COMPATIBLE_TURNS } from '../route-groups.ts';
+import { decodedBytes } from './base64.ts';
 
 const FORMATS: ReadonlySet<Json | undefined> = new Set(['wav', 'mp3', 'm4a', 'webm', 'ogg']);
 

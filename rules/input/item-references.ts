@@ -1,8 +1,8 @@
 // References to stored items: nothing is stored, so one to reasoning is dropped and any other is refused (Q15).
 
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import { isAbsent, isList, isObject } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import { isAbsent, isList, isObject } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 

@@ -1,7 +1,7 @@
 // `reasoning.context` of public Responses is one of three words, in any case, with or without blanks around it (F1.7).
 
-import { isAbsent, isObject } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import { isAbsent, isObject } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 

@@ -1,7 +1,7 @@
 // Refuses parameters of the public Responses API whose meaning would be lost here, unless their value is neutral (Q15).
 
-import { isAbsent } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import { isAbsent } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { type Asked, refuseAsking } from '../helpers/neutral-values.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 

@@ -1,6 +1,6 @@
 // Public streams carry no events of the backend's own family, such as quota and metadata (Q15, Q8).
 
-import { rule } from '../../proxy/turn/rule.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
 export const agentEvents = rule({

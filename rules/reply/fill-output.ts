@@ -1,7 +1,8 @@
 // Completes the `output` of a response from the finished items of its stream (Q15, RB17).
-import { FinishedItems } from '../../proxy/turn/finished-output.ts';
-import { isObject } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+
+import { isObject } from '../../proxy/turn/json/json.ts';
+import { FinishedItems } from '../../proxy/turn/reply/finished-output.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { COMPATIBLE_TURNS, TRANSLATED_IMAGES } from '../route-groups.ts';
 
 /** An item is kept, and may be written once more. */

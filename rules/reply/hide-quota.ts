@@ -1,10 +1,10 @@
 // Removes quota from native replies where the Pool hides it (Q8): events here, headers of the reply where its head is made.
 
-import type { JsonObject } from '../../proxy/turn/json.ts';
-import { isObject } from '../../proxy/turn/json.ts';
-import { isQuotaHeader } from '../../proxy/turn/quota-headers.ts';
-import { rule, SKIP } from '../../proxy/turn/rule.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
+import { isObject } from '../../proxy/turn/json/json.ts';
+import { rule, SKIP } from '../../proxy/turn/rules/rule.ts';
 import type { Event, Turn } from '../../proxy/turn/turn.ts';
+import { isQuotaHeader } from '../../proxy/turn/wire/quota-headers.ts';
 import { NATIVE_IMAGES, NATIVE_TURNS } from '../route-groups.ts';
 
 export const hideQuota = rule({

@@ -1,6 +1,6 @@
 // Public streams begin with `response.created`: SDKs fail on a keepalive before it. Later ones pass, and keep idle clients waiting (RB18).
 
-import { rule } from '../../proxy/turn/rule.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
 export const leadingKeepalives = rule<{ begun: boolean }>({

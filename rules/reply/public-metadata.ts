@@ -2,11 +2,11 @@
 // events keep the headers that a public answer may have, and the turn state (Q3, Q8, Q10). Other clients demand that events which are not
 // the public API's have a prefix, and fail without it: they get none.
 
-import { isPublicAnswerHeader } from '../../proxy/turn/headers.ts';
-import type { JsonObject } from '../../proxy/turn/json.ts';
-import { isObject } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
+import { isObject } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
+import { isPublicAnswerHeader } from '../../proxy/turn/wire/headers.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
 export const publicMetadata = rule({

@@ -1,8 +1,8 @@
 // Public answers and lifecycle events have the exposed model id, not the account's own name for the model (Q15).
 
-import type { JsonObject } from '../../proxy/turn/json.ts';
-import { isObject } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
+import { isObject } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 

@@ -1,8 +1,8 @@
 // Public answers and lifecycle events name the user whom the client named, not the owner of the account (S4, Q15).
 
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import { isObject } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import { isObject } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
 /** The members of a response that repeat those of the request. A provider of personal accounts states the account's own user there. */

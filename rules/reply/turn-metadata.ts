@@ -1,6 +1,6 @@
 // Sends one metadata event in each turn on the backend websocket, with the models ETag that is authoritative for it (EV1, Q14).
-import { isObject, type JsonObject } from '../../proxy/turn/json.ts';
-import { rule, SKIP } from '../../proxy/turn/rule.ts';
+import { isObject, type JsonObject } from '../../proxy/turn/json/json.ts';
+import { rule, SKIP } from '../../proxy/turn/rules/rule.ts';
 import type { Event, Head, Turn } from '../../proxy/turn/turn.ts';
 import { NATIVE_TURNS } from '../route-groups.ts';
 

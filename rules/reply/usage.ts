@@ -1,11 +1,11 @@
 // A turn's token usage, read from its terminal event or collected answer as the provider states it (Q18).
 
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import { isObject } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import { isObject } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
-import { imageUsage } from '../helpers/image-usage.ts';
 import { tokenCount } from '../helpers/token-count.ts';
+import { imageUsage } from '../images/image-usage.ts';
 import { NATIVE_IMAGES, RESPONSES_WORK } from '../route-groups.ts';
 
 interface Expected {

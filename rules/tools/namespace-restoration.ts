@@ -1,11 +1,11 @@
 // Restores the namespace of a public `custom_tool_call` where the provider omitted it (F5.4).
 
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import { isAbsent, isList, isObject, mapList } from '../../proxy/turn/json.ts';
-import { rule, SKIP } from '../../proxy/turn/rule.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import { isAbsent, isList, isObject, mapList } from '../../proxy/turn/json/json.ts';
+import { rule, SKIP } from '../../proxy/turn/rules/rule.ts';
 import type { Body, Event } from '../../proxy/turn/turn.ts';
-import { declaredTools } from '../helpers/declared-tools.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
+import { declaredTools } from './declared-tools.ts';
 
 /** The namespace of each custom tool whose declared name is unique. */
 type Namespaces = ReadonlyMap<string, string>;

@@ -1,10 +1,10 @@
 // Refuses remote MCP tools before dispatch, on every surface (F1.3).
 
-import { isObject } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
-import { declaredTools } from '../helpers/declared-tools.ts';
+import { isObject } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { TURNS } from '../route-groups.ts';
+import { declaredTools } from './declared-tools.ts';
 
 /** The only refusal of a tool's type on native routes (Q16), whose clients often declare new types. */
 export const remoteMcp = rule({

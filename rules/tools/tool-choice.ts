@@ -1,9 +1,9 @@
 // A `tool_choice` names something that the request declares (F5.3, Q16).
 
-import { isAbsent, isObject } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
-import { isScalarChoice, resolvesChoice, undeclaredChoice } from '../helpers/declared-choices.ts';
+import { isAbsent, isObject } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
+import { isScalarChoice, resolvesChoice, undeclaredChoice } from './declared-choices.ts';
 
 /** Runs after the refusal of map-shaped choices in Lite (F2.12), which does not depend on what they name. */
 export const toolChoice = rule({

@@ -1,10 +1,10 @@
 // Names of executable tools are unique across the top level and all namespaces (F5.2).
 
-import { rule } from '../../proxy/turn/rule.ts';
-import { toolLists, toolsIn } from '../helpers/declared-tools.ts';
-import { executableOf } from '../helpers/executable-tools.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
+import { toolLists, toolsIn } from './declared-tools.ts';
+import { executableOf } from './executable-tools.ts';
 
 /** Names are compared within each list: a history may declare a tool again in a later `additional_tools` item. */
 export const toolNames = rule({

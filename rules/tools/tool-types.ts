@@ -1,14 +1,14 @@
 // The public surface accepts a closed list of tool types, and one shape of namespaces (F5.2, Q16).
 
-import type { Json } from '../../proxy/turn/json.ts';
-import { isAbsent, isList, isObject, isText } from '../../proxy/turn/json.ts';
-import type { Refusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import type { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import type { Json } from '../../proxy/turn/json/json.ts';
+import { isAbsent, isList, isObject, isText } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
-import { type DeclaredTool, declaredTools, isNamespace } from '../helpers/declared-tools.ts';
-import { wrappedFunction } from '../helpers/executable-tools.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
+import { type DeclaredTool, declaredTools, isNamespace } from './declared-tools.ts';
+import { wrappedFunction } from './executable-tools.ts';
 
 const TOP_LEVEL: ReadonlySet<Json | undefined> = new Set(['function', 'custom', 'namespace', 'web_search', 'image_generation']);
 const IN_NAMESPACE: ReadonlySet<Json | undefined> = new Set(['function', 'custom']);

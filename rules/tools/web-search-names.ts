@@ -1,8 +1,8 @@
 // The preview and dated names of the `web_search` tool become its plain name (Q16).
 
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import { isList, isObject, mapList } from '../../proxy/turn/json.ts';
-import { rule } from '../../proxy/turn/rule.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import { isList, isObject, mapList } from '../../proxy/turn/json/json.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
 const WEB_SEARCH = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;

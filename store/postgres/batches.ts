@@ -1,10 +1,10 @@
 // Writes batches of rows, each once: also one that is written again because the answer to its commit was lost.
 import { randomUUID } from 'node:crypto';
-import { changeRows } from '../changes.ts';
 import { type Batch, type Guard, lost } from '../driver.ts';
-import { changes, type Table } from '../tables.ts';
-import type { Connection } from './connection.ts';
-import type { Connections } from './connections.ts';
+import { changes, type Table } from '../schema/tables.ts';
+import { changeRows } from '../verbs/changes.ts';
+import type { Connection } from './connection/connection.ts';
+import type { Connections } from './connection/connections.ts';
 import { type Insertion, insertionOf } from './insertion.ts';
 
 export interface RecordOptions {

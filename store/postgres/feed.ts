@@ -1,8 +1,8 @@
 // The feed: a connection of its own that listens for the notifications of other processes. While it is down, changes are polled.
 import pg from 'pg';
-import type { Notice } from '../notice.ts';
-import { type DatabaseClock, READ_CLOCK } from './database-clock.ts';
-import type { Outage } from './outage.ts';
+import type { Notice } from '../writing/notice.ts';
+import { type DatabaseClock, READ_CLOCK } from './connection/database-clock.ts';
+import type { Outage } from './connection/outage.ts';
 
 export interface FeedOptions {
   readonly url: string;

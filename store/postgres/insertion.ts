@@ -1,9 +1,10 @@
 // One INSERT for many rows of a table: common values are bound once, differing ones are sent as one JSON list per column.
-import { onConflict } from '../conflict.ts';
-import type { ColumnType } from '../decoders.ts';
+
 import type { Value } from '../driver.ts';
 import { StoreError } from '../errors.ts';
-import type { Field, TableColumns } from '../tables.ts';
+import type { ColumnType } from '../schema/decoders.ts';
+import type { Field, TableColumns } from '../schema/tables.ts';
+import { onConflict } from '../writing/conflict.ts';
 import { storableJson } from './storable-text.ts';
 
 /** A statement and its values. Batches that differ in the same columns have the same statement. */

@@ -1,10 +1,11 @@
 // Inspects a PostgreSQL database for operators: whether it answers and may be written, its version, schema, size, connections and clock.
-import type { StoreCondition } from '../condition.ts';
+
 import { StoreError } from '../errors.ts';
-import { schemaCondition } from '../migrations.ts';
-import type { Connection } from './connection.ts';
-import { Connections } from './connections.ts';
-import { checkServer, placeOf } from './upgrade.ts';
+import type { StoreCondition } from '../schema/condition.ts';
+import { schemaCondition } from '../schema/migrations.ts';
+import type { Connection } from './connection/connection.ts';
+import { Connections } from './connection/connections.ts';
+import { checkServer, placeOf } from './connection/upgrade.ts';
 
 /** Leases are compared by the database's clock, cooldowns and limits by each node's own. */
 const CLOCK_MS = 1_000;

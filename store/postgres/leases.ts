@@ -1,7 +1,7 @@
 // Leases in one statement each. A token comes from a sequence; a lease that was released stays as an expired row until it is purged.
-import type { LeaseVerbs } from '../lease-verbs.ts';
-import { PUT_BACK_MS } from '../leases.ts';
-import type { Connections } from './connections.ts';
+import type { LeaseVerbs } from '../verbs/lease-verbs.ts';
+import { PUT_BACK_MS } from '../verbs/leases.ts';
+import type { Connections } from './connection/connections.ts';
 
 /** A held lease costs a read and no write. The token is drawn again where another process was faster: it is the greatest by then. */
 const ACQUIRE = `

@@ -1,10 +1,10 @@
 // A PostgreSQL database as one end of a copy.
-import { type CopySide, type DescribedColumn, tablesOf, type WithCopySide } from '../copy-side.ts';
-import type { Connection } from './connection.ts';
-import { Connections } from './connections.ts';
+import { type CopySide, type DescribedColumn, tablesOf, type WithCopySide } from '../tools/copy-side.ts';
+import type { Connection } from './connection/connection.ts';
+import { Connections } from './connection/connections.ts';
+import { inTransaction } from './connection/transactions.ts';
+import { upgrade } from './connection/upgrade.ts';
 import { insertionOf } from './insertion.ts';
-import { inTransaction } from './transactions.ts';
-import { upgrade } from './upgrade.ts';
 
 /** A large table takes hours. */
 const DAY_MS = 86_400_000;

@@ -1,16 +1,16 @@
 // The PostgreSQL engine: pools of connections for turns, for the writer and for operators, and the feed; several nodes share one database.
 import type { DatabaseStats, Driver } from '../driver.ts';
-import type { Notice } from '../notice.ts';
+import type { Notice } from '../writing/notice.ts';
 import { BatchWriter } from './batches.ts';
-import { Connections } from './connections.ts';
-import { DatabaseClock, READ_CLOCK } from './database-clock.ts';
+import { Connections } from './connection/connections.ts';
+import { DatabaseClock, READ_CLOCK } from './connection/database-clock.ts';
+import { Outage } from './connection/outage.ts';
+import { serialised, updated } from './connection/transactions.ts';
+import { upgrade } from './connection/upgrade.ts';
 import { Feed } from './feed.ts';
 import { leasesOf } from './leases.ts';
-import { reserve } from './limits.ts';
-import { Outage } from './outage.ts';
-import { ReservationQueue } from './reservation-queue.ts';
-import { serialised, updated } from './transactions.ts';
-import { upgrade } from './upgrade.ts';
+import { reserve } from './limits/limits.ts';
+import { ReservationQueue } from './limits/reservation-queue.ts';
 
 export interface PostgresOptions {
   /** Unix milliseconds. */

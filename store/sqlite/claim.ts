@@ -2,7 +2,7 @@
 // which ends with its process, so that a killed process does not keep the next one from it.
 import { open, realpath } from 'node:fs/promises';
 import { StoreError } from '../errors.ts';
-import type { Notice } from '../notice.ts';
+import type { Notice } from '../writing/notice.ts';
 import { Connection } from './connection.ts';
 
 export interface ClaimOptions {

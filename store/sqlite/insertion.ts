@@ -1,8 +1,9 @@
 // One INSERT for many rows of a table: common values are bound once, differing ones are sent as a single JSON text.
-import { onConflict } from '../conflict.ts';
+
 import type { Value } from '../driver.ts';
 import { StoreError } from '../errors.ts';
-import type { Field, TableColumns } from '../tables.ts';
+import type { Field, TableColumns } from '../schema/tables.ts';
+import { onConflict } from '../writing/conflict.ts';
 
 /** A statement and its values. Batches that differ in the same columns have the same statement. */
 export interface Insertion {

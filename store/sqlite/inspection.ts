@@ -2,9 +2,9 @@
 import { constants } from 'node:fs';
 import { access, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { StoreCondition } from '../condition.ts';
 import { StoreError } from '../errors.ts';
-import { schemaCondition } from '../migrations.ts';
+import type { StoreCondition } from '../schema/condition.ts';
+import { schemaCondition } from '../schema/migrations.ts';
 import { Connection } from './connection.ts';
 
 export async function inspectSqlite(path: string, deadlineMs: number): Promise<readonly StoreCondition[]> {

@@ -1,7 +1,7 @@
 // A SQLite file as one end of a copy.
 import { stat } from 'node:fs/promises';
-import { type CopySide, type DescribedColumn, tablesOf, type WithCopySide } from '../copy-side.ts';
 import { StoreError } from '../errors.ts';
+import { type CopySide, type DescribedColumn, tablesOf, type WithCopySide } from '../tools/copy-side.ts';
 import { Connection } from './connection.ts';
 import { insertionOf } from './insertion.ts';
 import { openSqlite } from './sqlite.ts';

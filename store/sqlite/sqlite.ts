@@ -1,13 +1,13 @@
 // The SQLite engine: one file in WAL mode, one connection that writes, one that reads for turns, and one that reads for operators.
 import { open } from 'node:fs/promises';
-import { changeRows, isTracked } from '../changes.ts';
 import { type Batch, type Driver, type Guard, increment, lost } from '../driver.ts';
 import { StoreError, type StoreErrorCode } from '../errors.ts';
 import { codeOf, makeFolderOf, writeFaultOf } from '../folder.ts';
-import { takeIn } from '../limits.ts';
-import { migrate } from '../migrations.ts';
-import type { Notice } from '../notice.ts';
-import { changes, type Table } from '../tables.ts';
+import { migrate } from '../schema/migrations.ts';
+import { changes, type Table } from '../schema/tables.ts';
+import { changeRows, isTracked } from '../verbs/changes.ts';
+import { takeIn } from '../verbs/limits.ts';
+import type { Notice } from '../writing/notice.ts';
 import { Claim } from './claim.ts';
 import { Connection } from './connection.ts';
 import { insertionOf } from './insertion.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { AdminServer, adminJson } from '../../proxy/admin/admin-listener.ts';
-import { Log } from '../../proxy/log.ts';
+import { Log } from '../../proxy/base/process/log.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { headOf, RawClient } from '../support/raw.ts';
 

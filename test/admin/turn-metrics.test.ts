@@ -1,9 +1,9 @@
 // The cells of turns: their number is bounded, whatever names occur.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DURATION_BUCKETS, Durations } from '../../proxy/durations.ts';
-import { OTHER, TurnMetrics } from '../../proxy/turn-metrics.ts';
-import type { RequestRow } from '../../store/rows.ts';
+import { OTHER, TurnMetrics } from '../../proxy/admin/metrics/turn-metrics.ts';
+import { DURATION_BUCKETS, Durations } from '../../proxy/base/time/durations.ts';
+import type { RequestRow } from '../../store/schema/rows.ts';
 
 const row = (fields: Partial<RequestRow>): RequestRow =>
   ({

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Admission, type Slot, type SlotRequest } from '../../proxy/admission/admission.ts';
+import { Counters } from '../../proxy/base/process/metrics.ts';
 import type { AdmissionConfig } from '../../proxy/config/config.ts';
-import { Counters } from '../../proxy/metrics.ts';
-import type { Refusal } from '../../proxy/turn/refusal.ts';
+import type { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { AdmissionClass } from '../../proxy/turn/settings.ts';
 import { HandClock, settled } from '../models/support.ts';
 import { KEY } from '../support/turn.ts';

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Admission, type Slot } from '../../proxy/admission/admission.ts';
 import type { Tenant } from '../../proxy/admission/waiting-room.ts';
+import { Counters } from '../../proxy/base/process/metrics.ts';
 import type { AdmissionConfig } from '../../proxy/config/config.ts';
-import { Counters } from '../../proxy/metrics.ts';
-import type { Refusal } from '../../proxy/turn/refusal.ts';
+import type { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { AdmissionClass } from '../../proxy/turn/settings.ts';
 import { HandClock } from '../models/support.ts';
 

@@ -1,7 +1,7 @@
 // The bytes of the rehearsal: the requests of the load generator and the answers of the upstream, shaped like recorded traffic.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sampleModels } from '../../proxy/rehearsal/sample-models.ts';
+import { sampleModels } from '../../proxy/rehearsal/model/sample-models.ts';
 
 export const MODEL = 'model-a';
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { formatFinding } from '../../proxy/config/finding.ts';
-import { inspect } from '../../proxy/config/load.ts';
+import { inspect } from '../../proxy/config/loading/load.ts';
+import { formatFinding } from '../../proxy/config/schema/finding.ts';
 
 const folder = new URL('./findings/', import.meta.url);
 const names = readdirSync(folder)

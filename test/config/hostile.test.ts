@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { inspect } from '../../proxy/config/load.ts';
+import { inspect } from '../../proxy/config/loading/load.ts';
 
 const findingsOf = async (text: string) => {
   const { config, findings } = await inspect(text, { path: 'config.yaml', env: {} });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { settings } from '../../proxy/config/schema.ts';
+import { settings } from '../../proxy/config/schema/schema.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 

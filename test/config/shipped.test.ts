@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { isMap, isPair, isScalar, isSeq, type Node, parseDocument } from 'yaml';
 import { runChecks } from '../../proxy/config/checks/checks.ts';
-import { inspect } from '../../proxy/config/load.ts';
-import { schema, settings } from '../../proxy/config/schema.ts';
-import { validate } from '../../proxy/config/validate.ts';
+import { inspect } from '../../proxy/config/loading/load.ts';
+import { schema, settings } from '../../proxy/config/schema/schema.ts';
+import { validate } from '../../proxy/config/schema/validate.ts';
 import { SMALL } from './files.ts';
 
 const text = readFileSync(new URL('../../config.yaml', import.meta.url), 'utf8');

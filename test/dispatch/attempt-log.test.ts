@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AttemptLog } from '../../proxy/dispatch/attempt-log.ts';
-import { carrierFailure, inBandFailure, statusFailure } from '../../proxy/turn/failure.ts';
+import { carrierFailure, inBandFailure, statusFailure } from '../../proxy/turn/errors/failure.ts';
 
 const START = 1_700_000_000_000;
 

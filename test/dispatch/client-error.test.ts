@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { clientError, collectedError } from '../../proxy/dispatch/client-error.ts';
-import { carrierFailure, type Failure, inBandFailure, statusFailure, unsentFailure } from '../../proxy/turn/failure.ts';
-import type { RouteKind } from '../../proxy/turn/kinds.ts';
+import { carrierFailure, type Failure, inBandFailure, statusFailure, unsentFailure } from '../../proxy/turn/errors/failure.ts';
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import type { Confidential } from '../../proxy/turn/errors/sanitise.ts';
 import type { LiveTurn } from '../../proxy/turn/live-turn.ts';
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
-import type { Confidential } from '../../proxy/turn/sanitise.ts';
+import type { RouteKind } from '../../proxy/turn/routes/kinds.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
 import { HandClock } from '../models/support.ts';
 import { type LiveTurnOptions, liveTurnOf, requestedTurn } from '../support/live-turn.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';

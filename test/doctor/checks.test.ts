@@ -4,10 +4,10 @@ import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { inspect } from '../../proxy/config/load.ts';
+import { inspect } from '../../proxy/config/loading/load.ts';
 import { machineDiagnoses } from '../../proxy/doctor/machine-checks.ts';
 import { nodeDiagnosis, OLDEST_NODE } from '../../proxy/doctor/node-check.ts';
-import { statusFailure } from '../../proxy/turn/failure.ts';
+import { statusFailure } from '../../proxy/turn/errors/failure.ts';
 import { OLDEST_NODE as OLDEST_OF_SETUP } from '../../scripts/setup.mjs';
 import { openStore } from '../../store/store.ts';
 import { poolgate } from '../cli/run.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { profileNamed } from '../../proxy/rehearsal/account-profiles.ts';
+import { profileNamed } from '../../proxy/rehearsal/account/account-profiles.ts';
 import { HandClock, settled } from '../models/support.ts';
 import { DIGEST, type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 

@@ -1,8 +1,8 @@
 // The model lists of a gateway at its very first start: no catalog is stored, and the accounts are being read.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Log } from '../../proxy/base/process/log.ts';
 import { Gateway } from '../../proxy/gateway/gateway.ts';
-import { Log } from '../../proxy/log.ts';
 import { HandClock } from '../models/support.ts';
 import { DIGEST, type Draft, KEY, loadedFrom } from '../support/gateway.ts';
 import { startUpstream, type Upstream } from '../support/rehearsal.ts';

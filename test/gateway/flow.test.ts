@@ -5,7 +5,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { sampleModels } from '../../proxy/rehearsal/sample-models.ts';
+import { sampleModels } from '../../proxy/rehearsal/model/sample-models.ts';
 import { HandClock } from '../models/support.ts';
 import { crudeHead, startCrude } from '../support/crude.ts';
 import { type Draft, eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';

@@ -1,9 +1,9 @@
 // The operator log: metadata only, also of unforeseen errors.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseBody } from '../../proxy/clients/http/json-body.ts';
-import { Log, placeOf } from '../../proxy/log.ts';
-import { Counters } from '../../proxy/metrics.ts';
+import { Log, placeOf } from '../../proxy/base/process/log.ts';
+import { Counters } from '../../proxy/base/process/metrics.ts';
+import { parseBody } from '../../proxy/clients/http/bodies/json-body.ts';
 
 test('an error is logged with its class, its code and its place, and never with its message', () => {
   const error = Object.assign(new TypeError('canary\n    at canary (/proxy/canary.ts:1:1)'), { code: 'ERR_SOMETHING' });

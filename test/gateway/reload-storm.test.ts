@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { describe, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { SeededRandom } from '../simulation/seeded-random.ts';
 import { type Draft, KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, turnFrame, userMessage } from '../support/native-frames.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { type Crude, crudeAnswer, crudeHead, startCrude } from '../support/crude.ts';
 import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { frameOf } from '../support/native-frames.ts';

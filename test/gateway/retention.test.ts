@@ -1,9 +1,9 @@
 // Rows past their retention are deleted soon after the start, and every hour.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Log } from '../../proxy/base/process/log.ts';
+import { Counters } from '../../proxy/base/process/metrics.ts';
 import { keepRetention } from '../../proxy/gateway/retention.ts';
-import { Log } from '../../proxy/log.ts';
-import { Counters } from '../../proxy/metrics.ts';
 import { openStore, type Store } from '../../store/store.ts';
 import { HandClock, settled } from '../models/support.ts';
 import { requestRow } from '../store/samples.ts';

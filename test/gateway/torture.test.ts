@@ -2,7 +2,7 @@
 // ending that their surface has for it, and every turn leaves one row.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Fault } from '../../proxy/rehearsal/fault.ts';
+import type { Fault } from '../../proxy/rehearsal/faults/fault.ts';
 import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { replyBytes, turnBody } from '../support/rehearsal-replies.ts';
 

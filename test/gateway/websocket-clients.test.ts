@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { connect as connectTo, type Socket } from 'node:net';
 import { test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET, turnFrame, userMessage } from '../support/native-frames.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';

@@ -1,7 +1,7 @@
 // Many websocket clients at once, whose accounts and connections fail at random: every turn ends, once, and nothing is left behind.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { SeededRandom } from '../simulation/seeded-random.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET, turnFrame, userMessage } from '../support/native-frames.ts';

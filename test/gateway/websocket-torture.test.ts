@@ -2,9 +2,9 @@
 // that their surface has for it. Nothing is dispatched again after anything was shown, and every turn leaves one row.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { frameBytes } from '../../proxy/frame-bytes.ts';
-import type { Fault } from '../../proxy/rehearsal/fault.ts';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { frameBytes } from '../../proxy/base/bytes/frame-bytes.ts';
+import type { Fault } from '../../proxy/rehearsal/faults/fault.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../support/native-frames.ts';
 import { replyBytes, replyEvents, turnBody } from '../support/rehearsal-replies.ts';

@@ -1,14 +1,14 @@
 // The two places where limits of keys are counted, for tests of one node and of several: each with a manual clock and a key `ci`.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import type { Estimate, LimitCounts, LimitState } from '../../proxy/keys/key-limits.ts';
+import { Counters } from '../../proxy/base/process/metrics.ts';
 import { Ledger } from '../../proxy/keys/ledger.ts';
-import { LocalLimits } from '../../proxy/keys/local-limits.ts';
+import type { Estimate, LimitCounts, LimitState } from '../../proxy/keys/limits/key-limits.ts';
+import { LocalLimits } from '../../proxy/keys/limits/local-limits.ts';
+import { SharedLimits } from '../../proxy/keys/limits/shared-limits.ts';
 import { Settlements } from '../../proxy/keys/settlements.ts';
-import { SharedLimits } from '../../proxy/keys/shared-limits.ts';
 import { type Amounts, noTotals, type Totals } from '../../proxy/keys/usage-totals.ts';
-import { Counters } from '../../proxy/metrics.ts';
-import { Refusal } from '../../proxy/turn/refusal.ts';
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { KeyLimits as Configured } from '../../proxy/turn/settings.ts';
 import { openStore } from '../../store/store.ts';
 import { HandClock } from '../models/support.ts';

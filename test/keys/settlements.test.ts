@@ -1,11 +1,11 @@
 // Settlements on their way to the store: the first one at once, those of the next moment together.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Counters } from '../../proxy/base/process/metrics.ts';
 import { Ledger } from '../../proxy/keys/ledger.ts';
+import { SharedLimits } from '../../proxy/keys/limits/shared-limits.ts';
 import { Settlements } from '../../proxy/keys/settlements.ts';
-import { SharedLimits } from '../../proxy/keys/shared-limits.ts';
-import { Counters } from '../../proxy/metrics.ts';
-import { Refusal } from '../../proxy/turn/refusal.ts';
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { type LimitedTurn, type Settlement, StoreError, type Taken } from '../../store/store.ts';
 import { HandClock } from '../models/support.ts';
 import { until } from '../support/until.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { inputTokens, outputCap } from '../../proxy/keys/token-estimate.ts';
 import { VisibleOutput } from '../../proxy/keys/visible-output.ts';
-import type { Json } from '../../proxy/turn/json.ts';
+import type { Json } from '../../proxy/turn/json/json.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 
 const wav = (seconds: number): string => {

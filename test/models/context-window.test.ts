@@ -1,9 +1,9 @@
 // The arithmetic of the advertised window.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ceilingsOf } from '../../proxy/models/ceilings.ts';
+import { ceilingsOf } from '../../proxy/models/catalog/ceilings.ts';
 import { advertisedWindow } from '../../proxy/models/context-window.ts';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import type { ModelConfig } from '../../proxy/turn/settings.ts';
 
 interface Case {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { resolveMode } from '../../proxy/models/mode-resolution.ts';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import type { ServingMode } from '../../proxy/turn/settings.ts';
 import { assignment, entry, world } from './support.ts';
 

@@ -1,12 +1,12 @@
 // What the catalog's tests share: entries as providers send them, configuration rows, and a clock that is moved by hand.
 
-import type { Clock } from '../../proxy/clock.ts';
-import { AccountCatalogs } from '../../proxy/models/account-catalogs.ts';
-import { parseCatalog } from '../../proxy/models/catalog-parser.ts';
-import { ListingCache, Listings, type ListPolicy } from '../../proxy/models/listings.ts';
+import type { Clock } from '../../proxy/base/time/clock.ts';
+import { AccountCatalogs } from '../../proxy/models/catalog/account-catalogs.ts';
+import { parseCatalog } from '../../proxy/models/catalog/catalog-parser.ts';
+import { ListingCache, Listings, type ListPolicy } from '../../proxy/models/lists/listings.ts';
 import type { RoutabilityOfAccounts } from '../../proxy/models/pool-model.ts';
 import { PoolModels } from '../../proxy/models/pool-models.ts';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import type { AccountConfig, AssignmentConfig, PoolConfig } from '../../proxy/turn/settings.ts';
 import { allowsModel, reflectedEntry } from '../../rules/helpers/key-policy.ts';
 import { POOL } from '../support/turn.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { idOf, NATIVE, outputOf, user } from '../support/continuity.ts';
 import { firstAccountOfItsOwn } from '../support/convergence.ts';
 import { FORM_TYPE, formOf } from '../support/form.ts';

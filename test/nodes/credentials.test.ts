@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, suite, test } from 'node:test';
-import { systemClock } from '../../proxy/clock.ts';
+import { systemClock } from '../../proxy/base/time/clock.ts';
 import { converged, type Nodes, startNodes, turn, went } from '../support/convergence.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';

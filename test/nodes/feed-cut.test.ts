@@ -1,7 +1,7 @@
 // A node whose feed is cut polls every 10 s (Q34): it then gets the changes of the others, and serves meanwhile with its own state.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Clock, systemClock } from '../../proxy/clock.ts';
+import { type Clock, systemClock } from '../../proxy/base/time/clock.ts';
 import { converged, startNodes, turn, went } from '../support/convergence.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { freshDatabase, postgres } from '../support/postgres.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { decodeClient } from '../../proxy/nodes/forwarded-client.ts';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { KEY, NODE_SECRET, type TestGateway } from '../support/gateway.ts';
 import { dropped, interrupted, openSession, QUESTION, SESSION, wholeTurn } from '../support/interrupted-turns.ts';
 import { turnFrame, typesOf, userMessage } from '../support/native-frames.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { suite, test } from 'node:test';
 import { WebSocketServer } from 'ws';
-import { Counters } from '../../proxy/metrics.ts';
+import { Counters } from '../../proxy/base/process/metrics.ts';
 import { decodeClient, encodeClient, type ForwardedClient } from '../../proxy/nodes/forwarded-client.ts';
 import { type Hop, HopListener, type HopRefusal, hopPath } from '../../proxy/nodes/hop-listener.ts';
 import { HOP_HEADER, HopSignature } from '../../proxy/nodes/hop-signature.ts';

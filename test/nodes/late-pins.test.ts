@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { idOf } from '../support/continuity.ts';
 import { type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { freshDatabase } from '../support/postgres.ts';

@@ -1,8 +1,8 @@
 // The membership of a node: it joins, renews, detects that it lost its lease, and never shares its name with another process.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { Log } from '../../proxy/log.ts';
-import { Counters } from '../../proxy/metrics.ts';
+import { Log } from '../../proxy/base/process/log.ts';
+import { Counters } from '../../proxy/base/process/metrics.ts';
 import { Membership, type MembershipListener } from '../../proxy/nodes/membership.ts';
 import { openStore, type Store, StoreError } from '../../store/store.ts';
 import { HandClock, settled } from '../models/support.ts';

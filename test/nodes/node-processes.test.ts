@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { NodeStatus } from '../../proxy/nodes/nodes-status.ts';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { idOf } from '../support/continuity.ts';
 import { bearerOf, type Reply } from '../support/gateway.ts';
 import { type NodeProcess, type NodeProcesses, startNodeProcesses } from '../support/node-processes.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { idOf, NATIVE, outputOf, user } from '../support/continuity.ts';
 import { converged, firstAccountOfItsOwn, type Nodes, PATIENT, startNodes, turn, went } from '../support/convergence.ts';
 import { FORM_TYPE, formOf } from '../support/form.ts';

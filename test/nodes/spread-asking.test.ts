@@ -1,7 +1,7 @@
 // Which accounts nodes ask slots of, where there are more than a turn asks for: not all nodes the same ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Counters } from '../../proxy/metrics.ts';
+import { Counters } from '../../proxy/base/process/metrics.ts';
 import { CapacityShares } from '../../proxy/nodes/capacity-shares.ts';
 import { HandClock } from '../models/support.ts';
 import { configOf } from '../simulation/gateway-node.ts';

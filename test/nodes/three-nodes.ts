@@ -1,5 +1,5 @@
 // Three gateways over one PostgreSQL and the same accounts, for tests of what is counted over all nodes.
-import type { Clock } from '../../proxy/clock.ts';
+import type { Clock } from '../../proxy/base/time/clock.ts';
 import { type GatewayOptions, startGateway, type TestGateway } from '../support/gateway.ts';
 import { freshDatabase } from '../support/postgres.ts';
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createOpenAI } from '@ai-sdk/openai';
 import { APICallError, generateText, isStepCount, jsonSchema, streamText, tool } from 'ai';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { modelEntry, replyEvents } from '../support/rehearsal-replies.ts';
 

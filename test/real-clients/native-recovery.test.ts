@@ -2,7 +2,7 @@
 // history without an anchor, the same turn id, and behind it the finished items that it has. It always ends with the whole turn.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { hasWebsockets, type RecordedRequest, type RecordedTurn, recordedSessions, turnsOf } from '../support/recorded.ts';
 import { replyEvents } from '../support/rehearsal-replies.ts';

@@ -1,8 +1,8 @@
 // Recorded websocket sessions of the native client, replayed frame by frame: each frame reaches the account, and each answer the client.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
-import { isObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
+import { isObject } from '../../proxy/turn/json/json.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { hasWebsockets, isLite, type RecordedRequest, type RecordedSession, recordedSessions, turnsOf } from '../support/recorded.ts';
 import { at } from '../support/rehearsal-client.ts';

@@ -1,7 +1,7 @@
 // Recorded requests of the native client, replayed in order: its requests reach the account, and the account's answers reach it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Json } from '../../proxy/turn/json.ts';
+import type { Json } from '../../proxy/turn/json/json.ts';
 import { startGateway } from '../support/gateway.ts';
 import { hasWebsockets, isLite, recordedSessions } from '../support/recorded.ts';
 import { replyEvents } from '../support/rehearsal-replies.ts';

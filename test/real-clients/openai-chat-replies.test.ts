@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import OpenAI from 'openai';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { SeededRandom } from '../simulation/seeded-random.ts';
 import { KEY, startGateway } from '../support/gateway.ts';
 import { replyEvents } from '../support/rehearsal-replies.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import OpenAI from 'openai';
-import { PNG } from '../../proxy/rehearsal/simulated-image.ts';
+import { PNG } from '../../proxy/rehearsal/model/simulated-image.ts';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { IMAGE_MODEL, PNG_BYTES, PNG_URL, sent, startImages } from '../support/images.ts';
 import { replyEvents } from '../support/rehearsal-replies.ts';

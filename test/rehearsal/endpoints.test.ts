@@ -1,7 +1,7 @@
 // The provider's endpoints other than turns, its wire words, models and quota.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { profileNamed } from '../../proxy/rehearsal/account-profiles.ts';
+import { profileNamed } from '../../proxy/rehearsal/account/account-profiles.ts';
 import { neutralWords } from '../../proxy/rehearsal/exchanges.ts';
 import { startUpstream } from '../support/rehearsal.ts';
 import { ask, at, get, typesOf } from '../support/rehearsal-client.ts';

@@ -1,10 +1,10 @@
 // The rehearsal provider on websockets: upgrades, turns, anchors, checks and what a test sees of them.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { profileNamed } from '../../proxy/rehearsal/account-profiles.ts';
+import { profileNamed } from '../../proxy/rehearsal/account/account-profiles.ts';
 import { neutralWords } from '../../proxy/rehearsal/exchanges.ts';
 import { startProviderThread } from '../../proxy/rehearsal/provider-thread.ts';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { startUpstream } from '../support/rehearsal.ts';
 import { at, typesOf } from '../support/rehearsal-client.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';

@@ -1,7 +1,7 @@
 // THE ORDER, as the contract requires it: pairs of rules, each with its reason.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RouteKind } from '../../proxy/turn/kinds.ts';
+import type { RouteKind } from '../../proxy/turn/routes/kinds.ts';
 import { RULES } from '../../rules/index.ts';
 import { chainOf, turnOf } from '../support/turn.ts';
 

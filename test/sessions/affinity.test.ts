@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { Counters } from '../../proxy/base/process/metrics.ts';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
-import { Counters } from '../../proxy/metrics.ts';
 import { type AffinityTurn, affinityOf } from '../../proxy/sessions/affinity.ts';
 import { Ciphertexts } from '../../proxy/sessions/ciphertext.ts';
 import { PinCache, type PinStore } from '../../proxy/sessions/pin-cache.ts';
 import type { Affinity, Continuation } from '../../proxy/turn/continuation.ts';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import type { RouteKind } from '../../proxy/turn/kinds.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import type { RouteKind } from '../../proxy/turn/routes/kinds.ts';
 import type { PinRow } from '../../store/store.ts';
 import { entry, HandClock } from '../models/support.ts';
 

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Counters } from '../../proxy/base/process/metrics.ts';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
-import { Counters } from '../../proxy/metrics.ts';
 import { Ciphertexts } from '../../proxy/sessions/ciphertext.ts';
 import { itemsToLookUp, type RefusedTurn, recoveryOf } from '../../proxy/sessions/ciphertext-refusal.ts';
 import { PinCache } from '../../proxy/sessions/pin-cache.ts';
-import type { Json } from '../../proxy/turn/json.ts';
+import type { Json } from '../../proxy/turn/json/json.ts';
 import type { PinRow } from '../../store/store.ts';
 
 const reasoning = (by: string) => ({ type: 'reasoning', summary: [], encrypted_content: `enc_${by}_1` });

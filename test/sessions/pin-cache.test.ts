@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
+import { Counters } from '../../proxy/base/process/metrics.ts';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
-import { Counters } from '../../proxy/metrics.ts';
 import { PinCache, type PinStore } from '../../proxy/sessions/pin-cache.ts';
 import { openStore, type PinRow, type Store } from '../../store/store.ts';
 import { folder } from '../store/adapters.ts';

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
+import { Counters } from '../../proxy/base/process/metrics.ts';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
-import { Counters } from '../../proxy/metrics.ts';
 import { PinCache } from '../../proxy/sessions/pin-cache.ts';
 import { responseIdIn } from '../../proxy/sessions/response-id.ts';
-import { ReplyEvent } from '../../proxy/turn/reply-event.ts';
+import { ReplyEvent } from '../../proxy/turn/reply/reply-event.ts';
 import { StoreError } from '../../store/errors.ts';
 import { openStore, type Store } from '../../store/store.ts';
 import { folder } from '../store/adapters.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { Counters } from '../../proxy/base/process/metrics.ts';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
-import { Counters } from '../../proxy/metrics.ts';
 import { SessionOwners } from '../../proxy/sessions/session-owners.ts';
 import type { SessionClaim, SessionOwner, SessionOwnerVerbs } from '../../store/store.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';

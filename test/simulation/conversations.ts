@@ -1,5 +1,5 @@
 // The accounts that answered conversations without a session header, as the pins that all nodes share have them (Q11).
-import type { Clock } from '../../proxy/clock.ts';
+import type { Clock } from '../../proxy/base/time/clock.ts';
 import type { Affinity } from '../../proxy/turn/continuation.ts';
 import type { Asking } from './router.ts';
 

@@ -1,5 +1,5 @@
 // Runs one day with one router on a virtual clock, and counts the results of its turns.
-import { isRetryable } from '../../proxy/turn/failure.ts';
+import { isRetryable } from '../../proxy/turn/errors/failure.ts';
 import type { Day, SessionKind, SessionPlan, TurnPlan } from './day.ts';
 import { failure, SimulatedAccount } from './provider.ts';
 import type { Place, Router } from './router.ts';

@@ -1,5 +1,5 @@
 // The account rows that the nodes of a simulated day share: each node reads its own writes at once, and those of the others after a delay.
-import type { Clock } from '../../proxy/clock.ts';
+import type { Clock } from '../../proxy/base/time/clock.ts';
 import type { AccountStateKey, AccountStatePatch, AccountStateRow, Store } from '../../store/store.ts';
 
 interface Write {

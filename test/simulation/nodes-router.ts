@@ -1,9 +1,9 @@
 // Several nodes on one store: each turn reaches any of them, and each sees the events at the others only after a delay.
 import { hashOf } from '../../proxy/accounts/selection/rendezvous.ts';
-import type { Clock } from '../../proxy/clock.ts';
-import { ExclusiveWork } from '../../proxy/exclusive-work.ts';
-import { Counters } from '../../proxy/metrics.ts';
+import { Counters } from '../../proxy/base/process/metrics.ts';
+import type { Clock } from '../../proxy/base/time/clock.ts';
 import { CapacityShares } from '../../proxy/nodes/capacity-shares.ts';
+import { ExclusiveWork } from '../../proxy/nodes/exclusive-work.ts';
 import type { MembershipListener } from '../../proxy/nodes/membership.ts';
 import type { Strategy } from '../../proxy/turn/settings.ts';
 import { Conversations } from './conversations.ts';

@@ -1,5 +1,5 @@
 // The simulated accounts: the quota they have left, their outages, and the headers of their replies.
-import type { Failure, FailureCause } from '../../proxy/turn/failure.ts';
+import type { Failure, FailureCause } from '../../proxy/turn/errors/failure.ts';
 import type { Headers } from '../../proxy/turn/turn.ts';
 import type { AccountPlan, Outage } from './day.ts';
 

@@ -1,9 +1,9 @@
 // The router of a simulated day's turns: one gateway under one strategy, or an oracle.
 import type { AttemptResult } from '../../proxy/accounts/health/account-health.ts';
 import { hashOf, rankOf } from '../../proxy/accounts/selection/rendezvous.ts';
-import type { Clock } from '../../proxy/clock.ts';
+import type { Clock } from '../../proxy/base/time/clock.ts';
 import type { Affinity } from '../../proxy/turn/continuation.ts';
-import type { Failure } from '../../proxy/turn/failure.ts';
+import type { Failure } from '../../proxy/turn/errors/failure.ts';
 import type { Strategy } from '../../proxy/turn/settings.ts';
 import { Conversations } from './conversations.ts';
 import type { SessionKind } from './day.ts';

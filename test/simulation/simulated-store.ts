@@ -1,8 +1,8 @@
 // The database of a simulated day: slots of accounts and leases, decided as the store decides them, each answer after a round trip.
-import type { Clock } from '../../proxy/clock.ts';
-import type { SlotRow } from '../../store/rows.ts';
-import { slotChange } from '../../store/slot-change.ts';
+import type { Clock } from '../../proxy/base/time/clock.ts';
+import type { SlotRow } from '../../store/schema/rows.ts';
 import type { Lease, LeaseVerbs, SlotVerbs } from '../../store/store.ts';
+import { slotChange } from '../../store/verbs/slot-change.ts';
 
 /** Of a database in the same network. */
 const ROUND_TRIP_MS = 2;

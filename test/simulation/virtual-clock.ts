@@ -1,5 +1,5 @@
 // The clock of the simulation: it jumps from one timer to the next. Timers of one moment run in the order in which they were set.
-import type { Clock } from '../../proxy/clock.ts';
+import type { Clock } from '../../proxy/base/time/clock.ts';
 
 interface Timer {
   readonly at: number;

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { loadConfig } from '../../proxy/config/load.ts';
+import { loadConfig } from '../../proxy/config/loading/load.ts';
 import { type Draft, KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { headOf, postOf, RawClient } from '../support/raw.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { carrierFailure, statusFailure } from '../../proxy/turn/failure.ts';
+import { carrierFailure, statusFailure } from '../../proxy/turn/errors/failure.ts';
 import { type AuditRow, openStore } from '../../store/store.ts';
 import { poolgate } from '../cli/run.ts';
 import { fileWith, SMALL } from '../config/files.ts';

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, describe, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 import { modelEntry, turnBody } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { failure } from '../accounts/health/support.ts';
 import { startGateway } from '../support/gateway.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';

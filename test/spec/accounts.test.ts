@@ -1,7 +1,7 @@
 // Failover over real sockets: what an account does wrong before anything was shown another one makes good, and the rows say so.
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import type { AttemptRow, RequestRow } from '../../store/store.ts';
 import { CHAT, turnOn } from '../support/doors.ts';
 import { eventsOf, type Reply, startGateway } from '../support/gateway.ts';

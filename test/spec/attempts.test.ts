@@ -1,7 +1,7 @@
 // Edits that are repeated for each account of a turn: its name for the model, its dropped fields, its credential, the marker.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { CHAT, CHAT_ALIAS, isCompatible, turnOn } from '../support/doors.ts';
 import { bearerOf, type Draft, eventsOf, startGateway } from '../support/gateway.ts';
 import { modelEntry } from '../support/rehearsal-replies.ts';

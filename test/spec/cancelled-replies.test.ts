@@ -1,7 +1,7 @@
 // Replies that their provider cancels, and whose connection it keeps open: clients know no such event, so that the reply broke off there.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, typesOf } from '../support/native-frames.ts';
 import type { Script } from '../support/rehearsal.ts';

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { type Draft, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { BACKEND_MODELS, backendModels, catalogAnswer, publicModels, reread, windowOf } from '../support/model-lists.ts';
 import { modelEntry, replyBytes, replyJson, turnBody } from '../support/rehearsal-replies.ts';

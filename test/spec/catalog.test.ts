@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
-import { isObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
+import { isObject } from '../../proxy/turn/json/json.ts';
 import { type Draft, eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import {
   BACKEND_MODELS,

@@ -1,7 +1,7 @@
 // The challenge page of a network's guard: never passed on, no refused credential, and a fault of the path that it was seen on (RB3, RB4).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { challengePage } from '../../proxy/rehearsal/simulated-catalog.ts';
+import { challengePage } from '../../proxy/rehearsal/account/simulated-catalog.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { BACKEND_MODELS, reread } from '../support/model-lists.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, typesOf } from '../support/native-frames.ts';

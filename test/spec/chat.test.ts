@@ -1,7 +1,7 @@
 // Replies as Chat clients get them, as JSON and as SSE, on both paths: D4, A8, F1.9, F5.5, EV2, Q17, Q18, Q24.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { HandClock } from '../models/support.ts';
 import { CHAT, CHAT_ALIAS } from '../support/doors.ts';
 import { eventsOf, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';

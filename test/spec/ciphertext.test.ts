@@ -1,7 +1,7 @@
 // Ciphertext that an account did not make, over the wire: back to its maker, or once more without reasoning (Q10).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { NATIVE, outputOf, PUBLIC, Stage, user } from '../support/continuity.ts';
 import { eventsOf } from '../support/gateway.ts';
 import { replyJson } from '../support/rehearsal-replies.ts';

@@ -1,7 +1,7 @@
 // Explicit compaction on the public websocket: an anchored one on the live upstream socket, every other one through the compact path.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { user } from '../support/continuity.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { modelEntry } from '../support/rehearsal-replies.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import OpenAI from 'openai';
-import { isList, type Json, type JsonObject } from '../../proxy/turn/json.ts';
+import { isList, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { MISPLACED_TRIGGERS, REPLAYS } from '../rules/compaction/compaction.cases.ts';
 import { LITE_REWRITE } from '../rules/dialect/lite.cases.ts';
 import { ALLOW_UP_TO, ALWAYS } from '../rules/effort/effort.cases.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import { dispatchedKind, KINDS } from '../../proxy/turn/kinds.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import { dispatchedKind, KINDS } from '../../proxy/turn/routes/kinds.ts';
 import { requestCompression } from '../../rules/compression/request-compression.ts';
 import { compressedText, corpusText } from '../support/compression.ts';
 import { CHAT, CHAT_ALIAS } from '../support/doors.ts';

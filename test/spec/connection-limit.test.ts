@@ -1,7 +1,7 @@
 // The provider's limits on its websockets, and its error frames: 60 minutes, idle frames, `status_code`, headers, quota by event (RB27, RB28, RB32).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isObject, type JsonObject } from '../../proxy/turn/json.ts';
+import { isObject, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { startGateway } from '../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../support/native-frames.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';

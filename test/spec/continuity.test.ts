@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { idOf, NATIVE, OTHER_KEY, OTHER_POOL, PUBLIC, Stage } from '../support/continuity.ts';
 import type { Reply } from '../support/gateway.ts';
 

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { systemClock } from '../../proxy/clock.ts';
+import { systemClock } from '../../proxy/base/time/clock.ts';
 import { type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, responseId, typesOf } from '../support/native-frames.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';

@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { isObject, type JsonObject } from '../../proxy/turn/json.ts';
+import { isObject, type JsonObject } from '../../proxy/turn/json/json.ts';
 import {
   asking,
   BYTES,

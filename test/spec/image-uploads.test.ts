@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { sampleModels } from '../../proxy/rehearsal/sample-models.ts';
+import { sampleModels } from '../../proxy/rehearsal/model/sample-models.ts';
 import { HandClock } from '../models/support.ts';
 import { BOUNDARY, FORM_TYPE, formOf } from '../support/form.ts';
 import type { TestGateway } from '../support/gateway.ts';

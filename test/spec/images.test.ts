@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { PNG } from '../../proxy/rehearsal/simulated-image.ts';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { PNG } from '../../proxy/rehearsal/model/simulated-image.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { FORM_TYPE, formOf } from '../support/form.ts';
 import { bearerOf, type Draft, eventsOf, KEY } from '../support/gateway.ts';
 import {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { isObject, type JsonObject } from '../../proxy/turn/json.ts';
+import { isObject, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../support/native-frames.ts';
 import { until } from '../support/until.ts';

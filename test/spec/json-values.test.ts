@@ -1,7 +1,7 @@
 // JSON that is small as bytes and large when it is parsed is refused, wherever it comes from (Q38).
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { asList, type JsonObject } from '../../proxy/turn/json.ts';
+import { asList, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET } from '../support/native-frames.ts';
 import { replyJson, turnBody } from '../support/rehearsal-replies.ts';

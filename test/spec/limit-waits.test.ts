@@ -1,7 +1,7 @@
 // How long the refusal of a limit lasts, as clients read it: headers, error type and resets_at, for JSON and for streams (Q1, Q19).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { HandClock } from '../models/support.ts';
 import { type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { replyEvents, turnBody } from '../support/rehearsal-replies.ts';

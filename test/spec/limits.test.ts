@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { WebSocket } from 'ws';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { requestRow } from '../store/samples.ts';
 import { file, model, PUBLIC as TRANSCRIPTIONS, transcribe } from '../support/audio.ts';
 import { crudeAnswer, crudeHead, startCrude } from '../support/crude.ts';

@@ -1,7 +1,7 @@
 // What each tool of /mcp answers, with its filters and pages.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { unsentFailure } from '../../proxy/turn/failure.ts';
+import { unsentFailure } from '../../proxy/turn/errors/failure.ts';
 import { HandClock } from '../models/support.ts';
 import { requestRow } from '../store/samples.ts';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { type Draft, startGateway } from '../support/gateway.ts';
 import { modelEntry, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';

@@ -1,7 +1,7 @@
 // Serving modes over the wire: what is effective, by which source, on whose accounts; and when a pair has none.
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { asks, dialectOf, entrySaying, ModeStage, NATIVE } from '../support/mode-stage.ts';
 import { BACKEND_MODELS } from '../support/model-lists.ts';
 import { replyJson } from '../support/rehearsal-replies.ts';

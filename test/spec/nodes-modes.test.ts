@@ -1,7 +1,7 @@
 // The moves of serving modes (contract: States and transitions) where one node forwards a client to another: each row of their table.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import type { Draft, TestGateway } from '../support/gateway.ts';
 import { dropped, interrupted, openSession, QUESTION, SESSION, wholeTurn } from '../support/interrupted-turns.ts';
 import { frameDialect, LITE_MARKER, turnFrame, typesOf, userMessage } from '../support/native-frames.ts';

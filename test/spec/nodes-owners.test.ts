@@ -1,7 +1,7 @@
 // A native client that lost its websocket comes back at another node than the one that has its turn (Q34, F8.4, Q29).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { dropped, interrupted, items, openSession, QUESTION, scriptOf, wholeTurn } from '../support/interrupted-turns.ts';
 import { frameOf, responseId, turnFrame, typesOf, userMessage } from '../support/native-frames.ts';

@@ -1,7 +1,7 @@
 // The output-token policy of a key at accounts that are not told the cap: the gateway ends the reply there (CR1).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';

@@ -1,7 +1,7 @@
 // Properties of every body over the wire, well-formed or hostile: a second pass changes nothing, Full changes only what it has to.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { Dice, generatedBody, NAMED, unlowered, withoutSystem } from '../rules/dialect/bodies.ts';
 import { startGateway } from '../support/gateway.ts';
 import { modelEntry } from '../support/rehearsal-replies.ts';

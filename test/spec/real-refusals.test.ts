@@ -1,8 +1,8 @@
 // Refusals in the shapes of real agent backends, on every surface: what they mean for the account, and what the client gets.
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import { isObject } from '../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import { isObject } from '../../proxy/turn/json/json.ts';
 import { HandClock } from '../models/support.ts';
 import { CHAT, turnOn } from '../support/doors.ts';
 import { type Draft, eventsOf, startGateway } from '../support/gateway.ts';

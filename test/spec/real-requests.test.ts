@@ -1,7 +1,7 @@
 // Requests to accounts that refuse what real agent backends refuse: known members, roles, effort updates, and chained system messages.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { modelEntry, turnBody } from '../support/rehearsal-replies.ts';
 import { connect } from '../support/websocket.ts';

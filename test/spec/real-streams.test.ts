@@ -1,9 +1,9 @@
 // Streams as real agent backends send them, on every surface: without a type, an end mark or an output, and with keepalives.
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
-import type { Fault } from '../../proxy/rehearsal/fault.ts';
-import { PNG } from '../../proxy/rehearsal/simulated-image.ts';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import type { Fault } from '../../proxy/rehearsal/faults/fault.ts';
+import { PNG } from '../../proxy/rehearsal/model/simulated-image.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { CHAT, turnOn } from '../support/doors.ts';
 import { type Draft, eventsOf, type Reply, startGateway } from '../support/gateway.ts';
 import { modelEntry, replyEvents } from '../support/rehearsal-replies.ts';

@@ -1,7 +1,7 @@
 // The answer to a provider's final refusal under explicit Full, auto and Lite: on the wire, and in the request row.
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { CHAT, CHAT_ALIAS, isCompatible, turnOn } from '../support/doors.ts';
 import { type Draft, type Reply, startGateway } from '../support/gateway.ts';
 import { modelEntry, replyEvents, replyJson } from '../support/rehearsal-replies.ts';

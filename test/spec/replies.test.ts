@@ -1,7 +1,7 @@
 // Replies over the wire: the same in both modes, without any marker, and with the namespaces that a provider left out.
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { DECLARING, RESTORATIONS } from '../rules/tools/namespace-restoration.cases.ts';
 import { eventsOf, type Reply, startGateway } from '../support/gateway.ts';
 import { modelEntry, replyBytes, replyEvents, replyJson } from '../support/rehearsal-replies.ts';

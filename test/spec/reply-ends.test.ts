@@ -1,7 +1,7 @@
 // What the end of a reply reveals: known members are kept, and no text has the account's token or its owner's mail in it (Q3, S4).
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { CHAT, CHAT_ALIAS, turnOn } from '../support/doors.ts';
 import { bearerOf, startGateway } from '../support/gateway.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET } from '../support/native-frames.ts';

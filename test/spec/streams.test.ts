@@ -1,7 +1,7 @@
 // Streams as clients get them: A3, D2, F1.8, EV2, EV3, with what reached the account.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { turnOn } from '../support/doors.ts';
 import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { replyBytes, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';

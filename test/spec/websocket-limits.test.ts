@@ -1,7 +1,7 @@
 // The limits of client websockets, and how a connection ends (LI1, LI2, RM4).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, typesOf } from '../support/native-frames.ts';
 import { headOf, RawClient } from '../support/raw.ts';

@@ -1,7 +1,7 @@
 // A native client that lost its websocket in the middle of a turn comes back for it (F8.4, Q29).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { type GatewayOptions, startGateway, type TestGateway } from '../support/gateway.ts';
 import {
   dropped,

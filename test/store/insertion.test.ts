@@ -1,9 +1,9 @@
 // Rows are written to SQLite as common and differing values; in every combination they are read back unchanged.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { requests, usage } from '../../store/schema/tables.ts';
 import { insertionOf } from '../../store/sqlite/insertion.ts';
 import { openStore, type RequestRow } from '../../store/store.ts';
-import { requests, usage } from '../../store/tables.ts';
 import { requestRow, usageRow } from './samples.ts';
 
 const clock = () => 5_000;

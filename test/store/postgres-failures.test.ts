@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { inspectStore } from '../../store/inspection.ts';
-import type { Notice } from '../../store/notice.ts';
-import { failureOf } from '../../store/postgres/failures.ts';
-import { upgrade } from '../../store/postgres/upgrade.ts';
+import { failureOf } from '../../store/postgres/connection/failures.ts';
+import { upgrade } from '../../store/postgres/connection/upgrade.ts';
+import { inspectStore } from '../../store/tools/inspection.ts';
+import type { Notice } from '../../store/writing/notice.ts';
 
 for (const [native, code, message] of [
   ['28000', 'refused', 'PostgreSQL: the user does not exist or may not log in (28000)'],

@@ -2,12 +2,12 @@
 // nodes whose clocks differ, and connections that operators' reads leave to turns.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { migrate, migrations, type Step } from '../../store/migrations.ts';
-import { Connections } from '../../store/postgres/connections.ts';
-import { inTransaction } from '../../store/postgres/transactions.ts';
-import { applyTo } from '../../store/postgres/upgrade.ts';
+import { Connections } from '../../store/postgres/connection/connections.ts';
+import { inTransaction } from '../../store/postgres/connection/transactions.ts';
+import { applyTo } from '../../store/postgres/connection/upgrade.ts';
+import { migrate, migrations, type Step } from '../../store/schema/migrations.ts';
+import * as tables from '../../store/schema/tables.ts';
 import { openStore, type Store, type StoreErrorCode, type StoreOptions } from '../../store/store.ts';
-import * as tables from '../../store/tables.ts';
 import { freshDatabase, postgres } from '../support/postgres.ts';
 import { Link } from '../support/postgres-link.ts';
 import { until } from '../support/until.ts';

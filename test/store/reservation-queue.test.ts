@@ -2,8 +2,8 @@
 // ever.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
-import type { Taken } from '../../store/limit-rows.ts';
-import { ReservationQueue } from '../../store/postgres/reservation-queue.ts';
+import { ReservationQueue } from '../../store/postgres/limits/reservation-queue.ts';
+import type { Taken } from '../../store/schema/limit-rows.ts';
 import { limitedTurn } from './samples.ts';
 
 /** Turns are named by their grant; each send waits to be answered. */

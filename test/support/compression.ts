@@ -1,7 +1,7 @@
 // Tool output for tests of request compression: the corpus of real tools, and its compression without a turn.
 import { readFileSync } from 'node:fs';
 import { tokensOf } from '../../proxy/tokenizer/token-count.ts';
-import { compressText } from '../../rules/helpers/compression/compress-text.ts';
+import { compressText } from '../../rules/compression/compress-text.ts';
 
 /** The output of real tools: file name, and its name in docs/compression.md. */
 export const CORPUS = {

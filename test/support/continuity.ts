@@ -4,8 +4,8 @@ import { hash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../proxy/clock.ts';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import { systemClock } from '../../proxy/base/time/clock.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { eventsOf, KEY, type Reply, startGateway, type TestGateway } from './gateway.ts';
 import { ShiftedClock } from './shifted-clock.ts';
 

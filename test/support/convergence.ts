@@ -1,7 +1,7 @@
 // Nodes for tests of convergence: gateways of one process on one PostgreSQL, with the accounts north and south.
 import assert from 'node:assert/strict';
-import { type Clock, systemClock } from '../../proxy/clock.ts';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import { type Clock, systemClock } from '../../proxy/base/time/clock.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { type Draft, type GatewayOptions, type Reply, startGateway, type TestGateway } from './gateway.ts';
 import { postgres } from './postgres.ts';
 import { until } from './until.ts';

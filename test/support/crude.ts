@@ -1,7 +1,7 @@
 // An account whose turns are answered by hand, on the bare socket, with bytes that no HTTP server would send.
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { sampleModels } from '../../proxy/rehearsal/sample-models.ts';
+import { sampleModels } from '../../proxy/rehearsal/model/sample-models.ts';
 import type { Draft } from './gateway.ts';
 
 export interface CrudeTurn {

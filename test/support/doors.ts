@@ -1,5 +1,5 @@
 // One turn on any path: the smallest body in the shape that the path takes.
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { turnBody } from './rehearsal-replies.ts';
 
 export const CHAT = '/v1/chat/completions';

@@ -4,8 +4,8 @@ import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { systemClock } from '../../proxy/clock.ts';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import { systemClock } from '../../proxy/base/time/clock.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { FORM_TYPE, formOf, type Part } from './form.ts';
 import { type Draft, type GatewayOptions, KEY, type Reply, startGateway, type TestGateway } from './gateway.ts';
 

@@ -2,11 +2,11 @@
 import { hash } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { ProcessLoad } from '../../proxy/admission/process-load.ts';
-import type { Clock } from '../../proxy/clock.ts';
+import { Log } from '../../proxy/base/process/log.ts';
+import type { Clock } from '../../proxy/base/time/clock.ts';
 import type { LoadedConfig } from '../../proxy/config/config.ts';
-import { inspect } from '../../proxy/config/load.ts';
+import { inspect } from '../../proxy/config/loading/load.ts';
 import { Gateway } from '../../proxy/gateway/gateway.ts';
-import { Log } from '../../proxy/log.ts';
 import { Probes } from './probes.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from './rehearsal.ts';
 

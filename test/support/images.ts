@@ -1,6 +1,6 @@
 // A gateway with a host for images, and the requests of the four image routes.
-import { PNG } from '../../proxy/rehearsal/simulated-image.ts';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import { PNG } from '../../proxy/rehearsal/model/simulated-image.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { FORM_TYPE, formOf, type Part } from './form.ts';
 import { type Draft, type GatewayOptions, type Reply, startGateway, type TestGateway } from './gateway.ts';
 import type { Arrival } from './rehearsal.ts';

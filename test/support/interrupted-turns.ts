@@ -1,5 +1,5 @@
 // Turns of native websocket clients that are interrupted: how they come to stall, and what their clients see of them.
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import type { TestGateway } from './gateway.ts';
 import { NATIVE_SOCKET, turnFrame, typesOf, userMessage } from './native-frames.ts';
 import type { Script } from './rehearsal.ts';

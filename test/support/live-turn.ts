@@ -1,11 +1,13 @@
 // A LiveTurn without a gateway: the product's own turn with its chain of rules, under a clock of the test.
-import type { Clock } from '../../proxy/clock.ts';
-import { MemoryGuard } from '../../proxy/memory-guard.ts';
-import { Counters } from '../../proxy/metrics.ts';
-import { dispatchedKind, type RouteKind } from '../../proxy/turn/kinds.ts';
+
+import { MemoryGuard } from '../../proxy/base/bytes/memory-guard.ts';
+import { Counters } from '../../proxy/base/process/metrics.ts';
+import type { Clock } from '../../proxy/base/time/clock.ts';
+import { SURFACES } from '../../proxy/surfaces/surfaces.ts';
 import { LiveTurn } from '../../proxy/turn/live-turn.ts';
-import type { Rule } from '../../proxy/turn/rule.ts';
-import { Chains } from '../../proxy/turn/rule-chain.ts';
+import { dispatchedKind, type RouteKind } from '../../proxy/turn/routes/kinds.ts';
+import type { Rule } from '../../proxy/turn/rules/rule.ts';
+import { Chains } from '../../proxy/turn/rules/rule-chain.ts';
 import type { PoolConfig, Timeouts } from '../../proxy/turn/settings.ts';
 import type { Body, Headers, ModelView } from '../../proxy/turn/turn.ts';
 import { RULES } from '../../rules/index.ts';
@@ -64,6 +66,7 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
       operatorOf: () => undefined,
     },
     {
+      surfaces: SURFACES,
       now: () => clock.now(),
       wallTime: () => clock.now(),
       after: (ms, run) => clock.after(ms, run),

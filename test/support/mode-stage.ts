@@ -1,7 +1,7 @@
 // A gateway for tests of serving modes: two accounts that differ in Lite support, two Pools, and the visible effects of a mode.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { type Draft, type Reply, startGateway, type TestGateway } from './gateway.ts';
 import { BACKEND_MODELS } from './model-lists.ts';
 import type { Arrival } from './rehearsal.ts';

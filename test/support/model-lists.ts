@@ -1,5 +1,5 @@
 // The two model lists of a gateway under test, as their clients read them, and accounts whose answers change.
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import type { Draft, TestGateway } from './gateway.ts';
 import { nativeCatalog } from './native-catalog.ts';
 import type { Script } from './rehearsal.ts';

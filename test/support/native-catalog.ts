@@ -1,6 +1,6 @@
 // Reads a catalog as native clients do: one entry that does not parse makes them drop all of it silently.
 import assert from 'node:assert/strict';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 
 type Check = (value: Json | undefined) => boolean;
 

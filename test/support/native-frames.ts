@@ -1,6 +1,6 @@
 // The frames of a native client on its websocket.
 import assert from 'node:assert/strict';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import type { Arrival } from './rehearsal.ts';
 
 export const NATIVE_SOCKET = '/backend-api/agent/responses';

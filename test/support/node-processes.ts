@@ -1,5 +1,5 @@
 // Several nodes as operators run them: processes of their own over one fresh database, with the accounts of one upstream in the test.
-import type { CounterName } from '../../proxy/metrics.ts';
+import type { CounterName } from '../../proxy/base/process/metrics.ts';
 import { bearerOf, type Draft, draftFor, type Reply, type RequestOptions, sendTo } from './gateway.ts';
 import { freshDatabase } from './postgres.ts';
 import { ServeProcess } from './process.ts';

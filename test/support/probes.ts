@@ -4,10 +4,10 @@ import type { AccountStatus } from '../../proxy/accounts/capacity.ts';
 import type { AttemptResult } from '../../proxy/accounts/health/account-health.ts';
 import type { QuotaStatus } from '../../proxy/accounts/quota/quota-status.ts';
 import type { ClassStatus } from '../../proxy/admission/admission.ts';
+import type { CounterName } from '../../proxy/base/process/metrics.ts';
 import type { Config } from '../../proxy/config/config.ts';
 import type { Gateway } from '../../proxy/gateway/gateway.ts';
-import type { CounterName } from '../../proxy/metrics.ts';
-import type { AccountCatalogStatus } from '../../proxy/models/account-catalog.ts';
+import type { AccountCatalogStatus } from '../../proxy/models/catalog/account-catalog.ts';
 import type { AdmissionClass } from '../../proxy/turn/settings.ts';
 import type { AttemptRow, AuditRow, RequestRow, SessionOwner, UsageRow } from '../../store/store.ts';
 

@@ -1,6 +1,6 @@
 // Recorded sessions of native clients: their requests and frames in order. Long texts are cut, shapes are whole.
 import { readdirSync, readFileSync } from 'node:fs';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 
 export interface RecordedFrame {
   readonly from: 'client' | 'account';

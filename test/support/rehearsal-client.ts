@@ -1,6 +1,6 @@
 // A client for tests of the rehearsal provider: sends requests, and reads the replies as events.
 import { connect } from 'node:net';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { turnBody } from './rehearsal-replies.ts';
 
 export interface Heard {

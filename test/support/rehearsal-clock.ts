@@ -1,5 +1,5 @@
 // A clock for the tests' upstream: its time passes only when a test advances it.
-import type { Clock } from '../../proxy/clock.ts';
+import type { Clock } from '../../proxy/base/time/clock.ts';
 
 interface Timer {
   readonly due: number;

@@ -1,7 +1,7 @@
 // The memory of the tests' upstream: queues of scripts, records of requests, and the tests that wait for them.
 
-import type { Fault } from '../../proxy/rehearsal/fault.ts';
-import { readScript } from '../../proxy/rehearsal/fault-script.ts';
+import type { Fault } from '../../proxy/rehearsal/faults/fault.ts';
+import { readScript } from '../../proxy/rehearsal/faults/fault-script.ts';
 import type { ReceivedRequest, RequestEnd } from '../../proxy/rehearsal/received-request.ts';
 
 /** Faults as data, or in the fault script's words: `refuse 503`, `cr framing + cut after 3 events`, `steady`. */

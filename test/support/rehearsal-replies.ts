@@ -1,8 +1,8 @@
 // Exact replies and catalog entries for scripts of the tests' upstream.
 
-import type { ReplyFault } from '../../proxy/rehearsal/fault.ts';
-import { sampleModels } from '../../proxy/rehearsal/sample-models.ts';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import type { ReplyFault } from '../../proxy/rehearsal/faults/fault.ts';
+import { sampleModels } from '../../proxy/rehearsal/model/sample-models.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 
 type Head = { readonly status?: number; readonly headers?: Readonly<Record<string, string>> };
 

@@ -1,12 +1,12 @@
 // The tests' upstream: the rehearsal provider in this process, with a queue of scripts for each account and a record of the requests.
 
-import type { Clock } from '../../proxy/clock.ts';
-import type { Login } from '../../proxy/rehearsal/login.ts';
-import type { Manners } from '../../proxy/rehearsal/manners.ts';
+import type { Clock } from '../../proxy/base/time/clock.ts';
+import type { Login } from '../../proxy/rehearsal/account/login.ts';
+import type { Manners } from '../../proxy/rehearsal/account/manners.ts';
+import type { RehearsalAccount } from '../../proxy/rehearsal/account/simulated-account.ts';
 import { type Provider, startProvider } from '../../proxy/rehearsal/provider.ts';
 import type { ReceivedRequest } from '../../proxy/rehearsal/received-request.ts';
-import type { RehearsalAccount } from '../../proxy/rehearsal/simulated-account.ts';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import type { WireWords } from '../../proxy/turn/settings.ts';
 import { type Arrival, Inbox, inTime, type Script } from './rehearsal-inbox.ts';
 import { until } from './until.ts';

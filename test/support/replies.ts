@@ -1,19 +1,20 @@
 // A reply of an account without a gateway: the product's readers over a fake account, a fake client and a test clock.
+
+import { Counters } from '../../proxy/base/process/metrics.ts';
 import type { Client, PipeEnd, Sink } from '../../proxy/dispatch/client.ts';
 import type { ReplyContext, Verdict } from '../../proxy/dispatch/reply/reply-context.ts';
 import { AttemptObservers } from '../../proxy/dispatch/reply/reply-observers.ts';
-import { Counters } from '../../proxy/metrics.ts';
 import type { Continuation } from '../../proxy/turn/continuation.ts';
-import { type Failure, isRetryable } from '../../proxy/turn/failure.ts';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import { type Failure, isRetryable } from '../../proxy/turn/errors/failure.ts';
+import type { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import type { Confidential } from '../../proxy/turn/errors/sanitise.ts';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import type { LiveTurn } from '../../proxy/turn/live-turn.ts';
-import type { Refusal } from '../../proxy/turn/refusal.ts';
-import type { ReplyEvent } from '../../proxy/turn/reply-event.ts';
-import type { ReplyObserver } from '../../proxy/turn/reply-observer.ts';
-import type { Confidential } from '../../proxy/turn/sanitise.ts';
+import type { ReplyEvent } from '../../proxy/turn/reply/reply-event.ts';
+import type { ReplyObserver } from '../../proxy/turn/reply/reply-observer.ts';
 import type { Event, Outcome } from '../../proxy/turn/turn.ts';
-import type { EventReader, Sending } from '../../proxy/upstream/carrier.ts';
-import { SseSplitter } from '../../proxy/upstream/sse-splitter.ts';
+import type { EventReader, Sending } from '../../proxy/upstream/carriers/carrier.ts';
+import { SseSplitter } from '../../proxy/upstream/events/sse-splitter.ts';
 import { account } from '../models/support.ts';
 
 /** One event as SSE. */

@@ -1,5 +1,5 @@
 // The machine's clock, which a test can set ahead: state that a gateway keeps for some seconds expires between two tests.
-import type { Clock } from '../../proxy/clock.ts';
+import type { Clock } from '../../proxy/base/time/clock.ts';
 
 export class ShiftedClock implements Clock {
   #ahead = 0;

@@ -1,10 +1,10 @@
 // A turn without a gateway: runs rules through the product's own chain, for the tables that show them alone.
 import assert from 'node:assert/strict';
-import type { RouteKind } from '../../proxy/turn/kinds.ts';
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import type { Rule } from '../../proxy/turn/rule.ts';
-import { Chains, type Phase } from '../../proxy/turn/rule-chain.ts';
-import { RuleRun } from '../../proxy/turn/rule-run.ts';
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import type { RouteKind } from '../../proxy/turn/routes/kinds.ts';
+import type { Rule } from '../../proxy/turn/rules/rule.ts';
+import { Chains, type Phase } from '../../proxy/turn/rules/rule-chain.ts';
+import { RuleRun } from '../../proxy/turn/rules/rule-run.ts';
 import type { KeyConfig, PoolConfig } from '../../proxy/turn/settings.ts';
 import type {
   AccountView,

@@ -1,7 +1,7 @@
 // The thread that counts tokens: started when first needed, bounded, with a deadline, and started again after it died.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Counters } from '../../proxy/metrics.ts';
+import { Counters } from '../../proxy/base/process/metrics.ts';
 import { TokenCounter } from '../../proxy/tokenizer/token-counter.ts';
 import { HandClock } from '../models/support.ts';
 

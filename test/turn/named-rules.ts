@@ -1,5 +1,5 @@
 // Rules for the tests of the chain, and a deployment with a word of its own.
-import { type Rule, rule } from '../../proxy/turn/rule.ts';
+import { type Rule, rule } from '../../proxy/turn/rules/rule.ts';
 import type { Event, Turn } from '../../proxy/turn/turn.ts';
 import { turnOf } from '../support/turn.ts';
 

@@ -1,12 +1,12 @@
 // The answer of each surface to a provider's refusal, a failure event and headers (Q1, Q2, Q3, Q8, Q15).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { carrierFailure, type Failure, inBandFailure, statusFailure } from '../../proxy/turn/failure.ts';
-import type { Json } from '../../proxy/turn/json.ts';
-import { nativeSurface } from '../../proxy/turn/native-surface.ts';
-import { publicSurface } from '../../proxy/turn/public-surface.ts';
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import type { Confidential } from '../../proxy/turn/sanitise.ts';
+import { nativeSurface } from '../../proxy/surfaces/native/native-surface.ts';
+import { publicSurface } from '../../proxy/surfaces/public/public-surface.ts';
+import { carrierFailure, type Failure, inBandFailure, statusFailure } from '../../proxy/turn/errors/failure.ts';
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import type { Confidential } from '../../proxy/turn/errors/sanitise.ts';
+import type { Json } from '../../proxy/turn/json/json.ts';
 import type { Surface } from '../../proxy/turn/surface.ts';
 
 const NOW = 1_700_000_000_000;

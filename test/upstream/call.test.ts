@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { call } from '../../proxy/upstream/call.ts';
-import { UndiciCarrier } from '../../proxy/upstream/undici-carrier.ts';
+import { UndiciCarrier } from '../../proxy/upstream/carriers/undici-carrier.ts';
 
 /** Answers each request after 100 ms, in a thread of its own; one to /never not at all. */
 const SERVER = `

@@ -1,5 +1,5 @@
 // Maps a failed attempt to the account's fault: its scope, the failures needed for a cooldown, and the stated wait (Q5).
-import type { Failure } from '../../turn/failure.ts';
+import type { Failure } from '../../turn/errors/failure.ts';
 
 /** Stored in rows and shown in /status. */
 export type Cause =

@@ -1,7 +1,7 @@
 // The health of one account: a circuit breaker for the whole account, one for each model that failed, and its credential (Q5).
 
-import type { HeldLease } from '../../exclusive-work.ts';
-import type { Failure } from '../../turn/failure.ts';
+import type { HeldLease } from '../../nodes/exclusive-work.ts';
+import type { Failure } from '../../turn/errors/failure.ts';
 import { type AccountFault, accountFault } from './account-fault.ts';
 import { CircuitBreaker, type ResultTime } from './circuit-breaker.ts';
 import { pathOf, TURNS_PATH } from './health-path.ts';

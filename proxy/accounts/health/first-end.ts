@@ -1,5 +1,5 @@
 // One timer for the end that comes first of many: of cooldowns, and of waits for other nodes' probes.
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/time/clock.ts';
 
 /** Node fires longer timers at once. */
 const LONGEST_TIMER_MS = 86_400_000;

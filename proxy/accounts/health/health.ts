@@ -1,7 +1,7 @@
 // The health of all accounts: cooldowns, probes and refused credentials, in memory over the rows of the store (Q5).
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { RoutabilityOfAccounts } from '../../models/pool-model.ts';
-import type { FailureCause } from '../../turn/failure.ts';
+import type { FailureCause } from '../../turn/errors/failure.ts';
 import { AccountHealth, type Alternatives, type AttemptResult, type AttemptTicket, type HealthAvailability } from './account-health.ts';
 import type { AccountStates } from './account-states.ts';
 import type { ResultTime } from './circuit-breaker.ts';

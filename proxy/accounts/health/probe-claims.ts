@@ -1,6 +1,6 @@
 // The right to probe a failing account: with several nodes one of them has it, and the others wait for the result of its probe (Q34).
-import type { Clock } from '../../clock.ts';
-import type { ExclusiveWork } from '../../exclusive-work.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import type { ExclusiveWork } from '../../nodes/exclusive-work.ts';
 import type { AccountHealth, AttemptTicket, ProbeClaim } from './account-health.ts';
 import type { AccountStates } from './account-states.ts';
 import type { ResultTime } from './circuit-breaker.ts';

@@ -1,8 +1,8 @@
 // Composes the quota of the accounts: its state, its usage reads, its reply observer and its place in the store (Q8).
 
-import type { Clock } from '../../clock.ts';
-import type { ExclusiveWork } from '../../exclusive-work.ts';
-import type { Counters } from '../../metrics.ts';
+import type { Counters } from '../../base/process/metrics.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import type { ExclusiveWork } from '../../nodes/exclusive-work.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { CallAnswer, CallBounds } from '../../upstream/call.ts';
 import type { AccountStates } from '../health/account-states.ts';

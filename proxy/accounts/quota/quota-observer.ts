@@ -1,7 +1,7 @@
 // Reads quota statements from the replies of accounts, independent of what the client receives (Q8).
-import type { Failure } from '../../turn/failure.ts';
-import type { JsonObject } from '../../turn/json.ts';
-import type { ReplyObserver, ReplySource } from '../../turn/reply-observer.ts';
+import type { Failure } from '../../turn/errors/failure.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
+import type { ReplyObserver, ReplySource } from '../../turn/reply/reply-observer.ts';
 import type { Headers } from '../../turn/turn.ts';
 import type { Quota } from './quota.ts';
 import { type QuotaStatement, quotaFromEvent, quotaFromHeaders } from './quota-statement.ts';

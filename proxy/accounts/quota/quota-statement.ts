@@ -1,8 +1,8 @@
 // Parses what a provider states of an account's quota, in each of its three forms; impossible numbers are ignored (Q8).
 
-import { LASTING_LIMITS } from '../../turn/error-codes.ts';
-import type { Json, JsonObject } from '../../turn/json.ts';
-import { resetTime, type StatedReset } from '../../turn/quota-reset.ts';
+import { LASTING_LIMITS } from '../../turn/errors/error-codes.ts';
+import { resetTime, type StatedReset } from '../../turn/errors/quota-reset.ts';
+import type { Json, JsonObject } from '../../turn/json/json.ts';
 import type { Headers } from '../../turn/turn.ts';
 import type { QuotaWindow } from './quota-window.ts';
 

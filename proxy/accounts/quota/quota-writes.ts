@@ -1,6 +1,6 @@
 // When the store gets the quota of an account: changes of percentages together, a change of eligibility at once (Q8, Q34).
 import type { Lease } from '../../../store/store.ts';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { AccountQuota, StoredQuota } from './account-quota.ts';
 import { isSameQuota } from './quota-status.ts';
 

@@ -1,9 +1,9 @@
 // Reads the usage of accounts: every five minutes without other evidence, and with stale evidence before a turn is refused (Q8).
 import { hash } from 'node:crypto';
-import { type Clock, withDeadline } from '../../clock.ts';
-import type { ExclusiveWork, HeldLease } from '../../exclusive-work.ts';
-import type { Counters } from '../../metrics.ts';
-import { type ReadRefusal, type RefusedAnswer, readRefusal } from '../../turn/read-refusal.ts';
+import type { Counters } from '../../base/process/metrics.ts';
+import { type Clock, withDeadline } from '../../base/time/clock.ts';
+import type { ExclusiveWork, HeldLease } from '../../nodes/exclusive-work.ts';
+import { type ReadRefusal, type RefusedAnswer, readRefusal } from '../../turn/errors/read-refusal.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import { SAME_MOMENT_MS } from './account-quota.ts';
 import { elapsed, type Quota } from './quota.ts';

@@ -1,6 +1,6 @@
 // The load of each account as selection sees it: attempts in flight, quota and health; and which accounts changed since an index was
 // refreshed.
-import { PoolCounts } from '../../pool-counts.ts';
+import { PoolCounts } from '../../admission/pool-counts.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Health } from '../health/health.ts';
 import { hashOf } from './rendezvous.ts';

@@ -1,6 +1,6 @@
 // The accounts that could take a turn, and the reasons why the others could not: the basis of a choice, without side effects (Q7, Q10).
-import type { Clock } from '../../clock.ts';
-import { type Refusal, restartRequired } from '../../turn/refusal.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { type Refusal, restartRequired } from '../../turn/errors/refusal.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
 import type { Health } from '../health/health.ts';
 import { AccountLoads, type Availability, availabilityOf, type QuotaView } from './account-load.ts';

@@ -1,6 +1,6 @@
 // One candidate index for each Pool and model, made at the first turn and again when the catalog changes.
 
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
 import type { Health } from '../health/health.ts';
 import { type AccountLoads, availabilityOf, type QuotaView } from './account-load.ts';

@@ -2,7 +2,7 @@
 import type { Slot } from '../../admission/admission.ts';
 import type { Tenant } from '../../admission/waiting-room.ts';
 import type { Affinity, Continuation } from '../../turn/continuation.ts';
-import { dispatchedKind, kindsWhere } from '../../turn/kinds.ts';
+import { dispatchedKind, kindsWhere } from '../../turn/routes/kinds.ts';
 import type { AccountConfig, PoolConfig, WireWords } from '../../turn/settings.ts';
 import type { ModelView, Route } from '../../turn/turn.ts';
 

@@ -1,6 +1,6 @@
 // The report of a selection: the reason in the turn's row (Q7), or the refusal where no account can take the turn (Q2).
-import type { Why } from '../../../store/rows.ts';
-import { Refusal } from '../../turn/refusal.ts';
+import type { Why } from '../../../store/schema/rows.ts';
+import { Refusal } from '../../turn/errors/refusal.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
 import type { Health } from '../health/health.ts';
 import { type AccountLoad, AVAILABILITIES, type Availability, type QuotaView } from './account-load.ts';

@@ -1,8 +1,8 @@
 // Selection: one account for one attempt, by pin, by affinity or by the Pool's strategy (Q7, Q10, Q11, Q12).
 import type { Admission } from '../../admission/admission.ts';
 import { WaitQueue } from '../../admission/wait-queue.ts';
-import type { Counters } from '../../metrics.ts';
-import { Refusal } from '../../turn/refusal.ts';
+import type { Counters } from '../../base/process/metrics.ts';
+import { Refusal } from '../../turn/errors/refusal.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
 import type { AccountLoad, AccountLoads } from './account-load.ts';

@@ -1,12 +1,12 @@
 // One client websocket: its incoming and outgoing frames, its upstream websocket, and how the connection ends (Q28).
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
-import type { Batches } from '../../batch.ts';
-import type { Clock } from '../../clock.ts';
-import { frameBytes } from '../../frame-bytes.ts';
-import type { CounterName } from '../../metrics.ts';
-import { dropArrivals, joinParts } from '../../node-internals.ts';
-import { SocketSlot } from '../../upstream/socket-slot.ts';
+import { frameBytes } from '../../base/bytes/frame-bytes.ts';
+import type { Batches } from '../../base/process/batch.ts';
+import type { CounterName } from '../../base/process/metrics.ts';
+import { dropArrivals, joinParts } from '../../base/process/node-internals.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { SocketSlot } from '../../upstream/carriers/socket-slot.ts';
 import { ArrivingBytes } from './arriving-bytes.ts';
 import { type FrameHandlers, FrameQueue } from './frame-queue.ts';
 import { MessageLimits } from './message-limits.ts';

@@ -1,8 +1,8 @@
 // The error frame for an account's error, with a numeric status and the four keys: without them clients hang (Q2).
-import { OVERLOAD_CODES } from '../../turn/error-codes.ts';
-import { statusIn } from '../../turn/error-statement.ts';
-import { inBandFailure } from '../../turn/failure.ts';
-import { isObject, type JsonObject } from '../../turn/json.ts';
+import { OVERLOAD_CODES } from '../../turn/errors/error-codes.ts';
+import { statusIn } from '../../turn/errors/error-statement.ts';
+import { inBandFailure } from '../../turn/errors/failure.ts';
+import { isObject, type JsonObject } from '../../turn/json/json.ts';
 
 const STATUSES = { request: 400, model: 400, quota: 429, rate: 429 } as const;
 

@@ -1,10 +1,10 @@
 // The client of one turn over a websocket: its frame, its reply as frames, and the signal that it left.
 import type { PipeEnd, Sink, TurnClient, Upload } from '../../dispatch/client.ts';
-import { isObject, type JsonObject } from '../../turn/json.ts';
+import { frameDataOf, Refusal } from '../../turn/errors/refusal.ts';
+import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
-import { frameDataOf, Refusal } from '../../turn/refusal.ts';
 import type { Body } from '../../turn/turn.ts';
-import type { SocketSlot } from '../../upstream/socket-slot.ts';
+import type { SocketSlot } from '../../upstream/carriers/socket-slot.ts';
 import type { WebsocketConnection } from './connection.ts';
 import { TurnControls } from './controls/turn-controls.ts';
 import { errorFrame } from './error-frame.ts';

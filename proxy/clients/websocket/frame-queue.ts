@@ -1,5 +1,5 @@
 // The turns of one client websocket in the order of its frames: one at a time, unless another node runs them (Q28).
-import { Refusal } from '../../turn/refusal.ts';
+import { Refusal } from '../../turn/errors/refusal.ts';
 import { useOf } from './controls/control-frame.ts';
 import { beginsAsTurn, type Frame, parseFrame, type TurnFrame } from './frame.ts';
 import { type FrameMemory, WaitingFrames } from './waiting-frames.ts';

@@ -1,8 +1,8 @@
 // A frame of a client that asks for a turn.
-import { Refusal } from '../../turn/refusal.ts';
+import { Refusal } from '../../turn/errors/refusal.ts';
 import type { Body, ModeDecision } from '../../turn/turn.ts';
-import { has } from '../../upstream/type-peek.ts';
-import { type JsonLimits, parseBody } from '../http/json-body.ts';
+import { has } from '../../upstream/events/type-peek.ts';
+import { type JsonLimits, parseBody } from '../http/bodies/json-body.ts';
 
 /** A frame that is a JSON object, and its size. */
 export interface TurnFrame {

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { Refusal } from '../../turn/refusal.ts';
+import { Refusal } from '../../turn/errors/refusal.ts';
 
 export interface Handshake {
   readonly request: IncomingMessage;

@@ -1,6 +1,7 @@
 // The lane of a public frame: SDK clients name their turns on one connection, and distinguish the frames of their replies by that name.
-import type { JsonObject } from '../../turn/json.ts';
-import { Refusal } from '../../turn/refusal.ts';
+
+import { Refusal } from '../../turn/errors/refusal.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
 import type { Body } from '../../turn/turn.ts';
 
 /** Every frame of the reply repeats it. */

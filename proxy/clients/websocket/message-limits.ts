@@ -1,5 +1,5 @@
 // Limits how long a message of a client may take, and how many pings and pongs may come with it.
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/time/clock.ts';
 
 export interface MessageLimitsOptions {
   readonly clock: Pick<Clock, 'after' | 'now'>;

@@ -1,5 +1,5 @@
 // A reply as frames of the compatible surface: only JSON objects, numbered without gaps (F1.10, Q15).
-import type { JsonObject } from '../../turn/json.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
 import type { Event } from '../../turn/turn.ts';
 import { FrameSink } from './frame-sink.ts';
 import { inLane } from './lane.ts';

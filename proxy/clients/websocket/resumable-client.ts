@@ -1,11 +1,12 @@
 // The client of a native turn that may come back: the turn continues without it for a while, and is handed to its next connection (Q29).
-import type { Clock } from '../../clock.ts';
-import type { Counters } from '../../metrics.ts';
+
+import type { Counters } from '../../base/process/metrics.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { Resumable } from '../../sessions/resumable-turns.ts';
 import type { TurnIdentity } from '../../sessions/turn-identity.ts';
-import type { JsonObject } from '../../turn/json.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
-import type { SocketSlot } from '../../upstream/socket-slot.ts';
+import type { SocketSlot } from '../../upstream/carriers/socket-slot.ts';
 import { CLOSE, type WebsocketConnection } from './connection.ts';
 import type { Frame } from './frame.ts';
 import { FrameClient } from './frame-client.ts';

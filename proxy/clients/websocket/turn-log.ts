@@ -1,7 +1,7 @@
 // The frames of a turn from its beginning, for a client that comes back for it (Q29).
-import type { MemoryGuard } from '../../memory-guard.ts';
-import type { JsonObject } from '../../turn/json.ts';
-import { isObject } from '../../turn/json.ts';
+import type { MemoryGuard } from '../../base/bytes/memory-guard.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
+import { isObject } from '../../turn/json/json.ts';
 
 /** The memory limits for the frames of a turn. */
 export interface LogMemory {

@@ -1,8 +1,8 @@
 // Frames that wait during a running turn: kept as bytes, which the memory limit counts, because a parsed frame needs many times as much
 // (Q28).
-import type { MemoryGuard } from '../../memory-guard.ts';
-import type { Counters } from '../../metrics.ts';
-import { Refusal } from '../../turn/refusal.ts';
+import type { MemoryGuard } from '../../base/bytes/memory-guard.ts';
+import type { Counters } from '../../base/process/metrics.ts';
+import { Refusal } from '../../turn/errors/refusal.ts';
 import type { Limits } from '../../turn/settings.ts';
 
 const MOST = 8;

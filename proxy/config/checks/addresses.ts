@@ -1,9 +1,9 @@
 // Checks addresses of accounts and listeners: https, or http on loopback (Q9), without secrets.
 
-import { isLoopback } from '../../loopback.ts';
+import { isLoopback } from '../../base/process/loopback.ts';
 import { REHEARSAL_PROFILES } from '../../turn/settings.ts';
-import type { Path, Problem } from '../finding.ts';
-import { suggestion } from '../suggestion.ts';
+import type { Path, Problem } from '../schema/finding.ts';
+import { suggestion } from '../schema/suggestion.ts';
 import { mapping, rowsOf, text } from './rows.ts';
 
 export function checkAddresses(data: unknown): readonly Problem[] {

@@ -1,5 +1,5 @@
 // THE CHECKS that a schema cannot express, in order: of two problems of one place the first is reported.
-import type { Problem } from '../finding.ts';
+import type { Problem } from '../schema/finding.ts';
 import { checkAddresses } from './addresses.ts';
 import { checkHeaders } from './headers.ts';
 import { checkIdentityHeaders } from './identity-headers.ts';

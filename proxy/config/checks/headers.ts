@@ -1,5 +1,5 @@
 // Checks the headers that an account adds: no framing headers, no secrets, no duplicates.
-import type { Problem } from '../finding.ts';
+import type { Problem } from '../schema/finding.ts';
 import { mapping, type Row, rowsOf } from './rows.ts';
 
 /** Framing and connection headers: the gateway sets them. */

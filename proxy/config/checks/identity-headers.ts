@@ -1,6 +1,6 @@
 // Warns when an account of a known agent backend lacks the headers by which that backend recognises its clients (RB2, RB3).
-import { hostOf, isAgentBackend } from '../../turn/known-hosts.ts';
-import type { Problem } from '../finding.ts';
+import { hostOf, isAgentBackend } from '../../turn/wire/known-hosts.ts';
+import type { Problem } from '../schema/finding.ts';
 import { mapping, rowsOf, text } from './rows.ts';
 
 /** Without them networks answer with a challenge page, and backends without their newer models. */

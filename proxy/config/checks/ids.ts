@@ -1,6 +1,6 @@
 // Checks that ids and hashes are unique; a duplicate is reported at its second place.
-import type { Problem } from '../finding.ts';
-import { isWord } from '../setting-names.ts';
+import type { Problem } from '../schema/finding.ts';
+import { isWord } from '../schema/setting-names.ts';
 import { rowsOf, text, textsOf } from './rows.ts';
 
 export function checkIds(data: unknown): readonly Problem[] {

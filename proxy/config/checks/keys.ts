@@ -1,6 +1,6 @@
 // Checks keys and operators: demonstration secrets, expiry times, and USD limits without prices.
-import { msOfIso } from '../../iso-time.ts';
-import type { Problem } from '../finding.ts';
+import { msOfIso } from '../../base/time/iso-time.ts';
+import type { Problem } from '../schema/finding.ts';
 import { isRehearsal } from './addresses.ts';
 import { isMapping, mapping, type Row, rowsOf, text, textsOf } from './rows.ts';
 

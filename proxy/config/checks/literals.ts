@@ -1,6 +1,6 @@
 // Checks free text for literal secrets and for `${…}`, which is not interpolated.
-import type { Path, Problem } from '../finding.ts';
-import { looksSecret } from '../setting-names.ts';
+import type { Path, Problem } from '../schema/finding.ts';
+import { looksSecret } from '../schema/setting-names.ts';
 
 export function checkLiterals(data: unknown): readonly Problem[] {
   return [...scan(data, [])];

@@ -1,5 +1,5 @@
 // Checks the section of this node: an internal listener needs other nodes, and a secret (Q34).
-import type { Problem } from '../finding.ts';
+import type { Problem } from '../schema/finding.ts';
 import { meet } from './addresses.ts';
 import { isMapping, mapping } from './rows.ts';
 

@@ -1,7 +1,7 @@
 // Checks that every referenced id exists in the file.
-import type { Path, Problem } from '../finding.ts';
-import { isWord } from '../setting-names.ts';
-import { suggestion } from '../suggestion.ts';
+import type { Path, Problem } from '../schema/finding.ts';
+import { isWord } from '../schema/setting-names.ts';
+import { suggestion } from '../schema/suggestion.ts';
 import { isMapping, rowsOf, text, textsOf } from './rows.ts';
 
 export function checkReferences(data: unknown): readonly Problem[] {

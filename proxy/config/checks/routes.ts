@@ -1,6 +1,6 @@
 // Checks the route table: one row for each method and path, and a kind that serves this method.
-import { KINDS, type RouteKind } from '../../turn/kinds.ts';
-import type { Path, Problem } from '../finding.ts';
+import { KINDS, type RouteKind } from '../../turn/routes/kinds.ts';
+import type { Path, Problem } from '../schema/finding.ts';
 import { type Mapping, mapping, rowsOf, text } from './rows.ts';
 
 export const METHODS = ['GET', 'POST', 'DELETE', 'OPTIONS', 'WS'] as const;

@@ -1,5 +1,5 @@
 // Reads rows from content that may be invalid: a check must not fail because of another error.
-import type { Path } from '../finding.ts';
+import type { Path } from '../schema/finding.ts';
 
 export type Mapping = Readonly<Record<string, unknown>>;
 

@@ -1,10 +1,10 @@
 // A JSON answer that rules validate in full before the client gets any of it (F3.7).
-import { type Failure, inBandFailure } from '../../turn/failure.ts';
-import type { JsonObject } from '../../turn/json.ts';
-import { dispatchedKind } from '../../turn/kinds.ts';
+import { type Failure, inBandFailure } from '../../turn/errors/failure.ts';
+import { Refusal, refusalOf } from '../../turn/errors/refusal.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
-import { Refusal, refusalOf } from '../../turn/refusal.ts';
-import { replyText } from '../../turn/reply-text.ts';
+import { replyText } from '../../turn/reply/reply-text.ts';
+import { dispatchedKind } from '../../turn/routes/kinds.ts';
 import type { Head } from '../../turn/turn.ts';
 import type { Client } from '../client.ts';
 import { type CloseReply, headerOptions, type ReplyContext } from './reply-context.ts';

@@ -1,11 +1,11 @@
 // Collects the events of a reply into one answer, and validates it in full before the client gets any of it (F3.5, Q27).
-import { type CarrierFailure, carrierFailure, inBandFailure } from '../../turn/failure.ts';
-import { FinishedItems } from '../../turn/finished-output.ts';
-import { type HeldBytes, TooMuchHeld } from '../../turn/held-bytes.ts';
-import { isObject, type JsonObject } from '../../turn/json.ts';
-import type { ReplyEvent } from '../../turn/reply-event.ts';
-import { endOf, isCancellation, type ReplyEnd } from '../../turn/terminal-event.ts';
-import type { ByteReader, EventReader } from '../../upstream/carrier.ts';
+import { type CarrierFailure, carrierFailure, inBandFailure } from '../../turn/errors/failure.ts';
+import { isObject, type JsonObject } from '../../turn/json/json.ts';
+import { FinishedItems } from '../../turn/reply/finished-output.ts';
+import { type HeldBytes, TooMuchHeld } from '../../turn/reply/held-bytes.ts';
+import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
+import { endOf, isCancellation, type ReplyEnd } from '../../turn/reply/terminal-event.ts';
+import type { ByteReader, EventReader } from '../../upstream/carriers/carrier.ts';
 import { type CheckedReply, settleChecked } from './checked-answer.ts';
 
 const ITEM_DONE = 'response.output_item.done';

@@ -1,10 +1,10 @@
 // Relays the events of a committed reply to its sink: through the rules that subscribe to them, others as the account sent them.
 import { responseIdIn } from '../../sessions/response-id.ts';
-import { type Failure, inBandFailure } from '../../turn/failure.ts';
-import type { JsonObject } from '../../turn/json.ts';
-import { dispatchedKind } from '../../turn/kinds.ts';
-import type { ReplyEvent } from '../../turn/reply-event.ts';
-import { endOf, type ReplyEnd } from '../../turn/terminal-event.ts';
+import { type Failure, inBandFailure } from '../../turn/errors/failure.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
+import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
+import { endOf, type ReplyEnd } from '../../turn/reply/terminal-event.ts';
+import { dispatchedKind } from '../../turn/routes/kinds.ts';
 import type { Event } from '../../turn/turn.ts';
 import type { Sink } from '../client.ts';
 import { headerOptions, type ReplyContext } from './reply-context.ts';

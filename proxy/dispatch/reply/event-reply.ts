@@ -1,12 +1,12 @@
 // A reply of events: held until it shows something, then relayed to its client's sink, then ended as its account or client ended it.
-import { type CarrierFailure, carrierFailure, inBandFailure } from '../../turn/failure.ts';
-import { type HeldBytes, TooMuchHeld } from '../../turn/held-bytes.ts';
-import type { JsonObject } from '../../turn/json.ts';
-import { Refusal, refusalOf } from '../../turn/refusal.ts';
-import { ReplyEvent } from '../../turn/reply-event.ts';
-import { endOf, isCancellation, type ReplyEnd } from '../../turn/terminal-event.ts';
+import { type CarrierFailure, carrierFailure, inBandFailure } from '../../turn/errors/failure.ts';
+import { Refusal, refusalOf } from '../../turn/errors/refusal.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
+import { type HeldBytes, TooMuchHeld } from '../../turn/reply/held-bytes.ts';
+import { ReplyEvent } from '../../turn/reply/reply-event.ts';
+import { endOf, isCancellation, type ReplyEnd } from '../../turn/reply/terminal-event.ts';
 import type { Head, OutcomeKind } from '../../turn/turn.ts';
-import type { ByteReader, EventReader } from '../../upstream/carrier.ts';
+import type { ByteReader, EventReader } from '../../upstream/carriers/carrier.ts';
 import type { Sink } from '../client.ts';
 import { collectedError } from '../client-error.ts';
 import { EventRelay } from './event-relay.ts';

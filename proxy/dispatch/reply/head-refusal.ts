@@ -1,8 +1,8 @@
 // A refusal at the head of a reply, before anything was shown: kept back for another attempt, or given to the client (Q2, Q3, Q6).
-import { loggedCode } from '../../turn/error-codes.ts';
-import { type Failure, inBandFailure } from '../../turn/failure.ts';
-import type { JsonObject } from '../../turn/json.ts';
-import { type ErrorBody, type Refusal, RelayedRefusal } from '../../turn/refusal.ts';
+import { loggedCode } from '../../turn/errors/error-codes.ts';
+import { type Failure, inBandFailure } from '../../turn/errors/failure.ts';
+import { type ErrorBody, type Refusal, RelayedRefusal } from '../../turn/errors/refusal.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
 import type { Event } from '../../turn/turn.ts';
 import { collectedError } from '../client-error.ts';
 import type { ReplyContext, Verdict } from './reply-context.ts';

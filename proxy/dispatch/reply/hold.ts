@@ -1,8 +1,9 @@
 // The head of a reply, held before commit: events that show nothing of the work, so that a refusal after them can be retried.
-import type { HeldBytes } from '../../turn/held-bytes.ts';
-import type { JsonObject } from '../../turn/json.ts';
-import type { ReplyEvent } from '../../turn/reply-event.ts';
-import type { HeldEvents } from '../../turn/reply-observer.ts';
+
+import type { JsonObject } from '../../turn/json/json.ts';
+import type { HeldBytes } from '../../turn/reply/held-bytes.ts';
+import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
+import type { HeldEvents } from '../../turn/reply/reply-observer.ts';
 
 /** Events of successful and of failed turns, which show nothing of the work. */
 export const LIFECYCLE: ReadonlySet<string> = new Set([

@@ -1,5 +1,5 @@
 // The flow of a reply to its sink: one write per read of the account's socket, and backpressure from a slow client to the account.
-import type { Sending } from '../../upstream/carrier.ts';
+import type { Sending } from '../../upstream/carriers/carrier.ts';
 import type { Sink } from '../client.ts';
 
 export interface OutputFlowOptions {

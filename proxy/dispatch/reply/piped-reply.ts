@@ -1,10 +1,10 @@
 // A reply that passes unread from the account to the client: held until its body begins, then committed, and ended as the account or the
 // client ended it.
 import type { IncomingMessage } from 'node:http';
-import { carrierFailure } from '../../turn/failure.ts';
-import { Refusal } from '../../turn/refusal.ts';
+import { carrierFailure } from '../../turn/errors/failure.ts';
+import { Refusal } from '../../turn/errors/refusal.ts';
 import type { Head } from '../../turn/turn.ts';
-import type { StreamReader } from '../../upstream/carrier.ts';
+import type { StreamReader } from '../../upstream/carriers/carrier.ts';
 import type { Client } from '../client.ts';
 import type { ReplyContext } from './reply-context.ts';
 

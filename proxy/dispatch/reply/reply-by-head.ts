@@ -1,10 +1,10 @@
 // How the reply of an account is read, chosen by its head: as events, collected, whole, or piped through.
-import { carrierFailure, type Failure, statusFailure } from '../../turn/failure.ts';
+import { carrierFailure, type Failure, statusFailure } from '../../turn/errors/failure.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
+import type { TokenCounts } from '../../turn/reply/turn-result.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Head, Headers } from '../../turn/turn.ts';
-import type { TokenCounts } from '../../turn/turn-result.ts';
-import type { SocketSlot } from '../../upstream/socket-slot.ts';
+import type { SocketSlot } from '../../upstream/carriers/socket-slot.ts';
 import type { Client } from '../client.ts';
 import { isChecked } from './checked-answer.ts';
 import { CollectedReply } from './collected-reply.ts';

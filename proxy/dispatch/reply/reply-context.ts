@@ -1,17 +1,17 @@
 // The context that a reply gets from its attempt, and the ends of an attempt.
-import type { Counters } from '../../metrics.ts';
-import { loggedCode } from '../../turn/error-codes.ts';
-import { blamesAccount, type Failure } from '../../turn/failure.ts';
-import type { AnswerHeaderOptions } from '../../turn/headers.ts';
-import type { JsonObject } from '../../turn/json.ts';
+import type { Counters } from '../../base/process/metrics.ts';
+import { loggedCode } from '../../turn/errors/error-codes.ts';
+import { blamesAccount, type Failure } from '../../turn/errors/failure.ts';
+import type { Refusal } from '../../turn/errors/refusal.ts';
+import type { Confidential } from '../../turn/errors/sanitise.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
-import type { Refusal } from '../../turn/refusal.ts';
-import type { ReplyEvent } from '../../turn/reply-event.ts';
-import type { HeldEvents } from '../../turn/reply-observer.ts';
-import type { Confidential } from '../../turn/sanitise.ts';
+import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
+import type { HeldEvents } from '../../turn/reply/reply-observer.ts';
+import type { Ending } from '../../turn/reply/turn-result.ts';
 import type { Event, Head, Outcome, OutcomeKind } from '../../turn/turn.ts';
-import type { Ending } from '../../turn/turn-result.ts';
-import type { ByteReader, Sending } from '../../upstream/carrier.ts';
+import type { AnswerHeaderOptions } from '../../turn/wire/headers.ts';
+import type { ByteReader, Sending } from '../../upstream/carriers/carrier.ts';
 import type { OutputCap } from './output-cap.ts';
 import type { AttemptObservers } from './reply-observers.ts';
 

@@ -1,7 +1,7 @@
 // The observers of replies: continuity and quota read the accounts' answers, independent of what the client gets.
-import type { Failure } from '../../turn/failure.ts';
-import type { JsonObject } from '../../turn/json.ts';
-import type { HeldEvents, ReplyObserver, ReplySource } from '../../turn/reply-observer.ts';
+import type { Failure } from '../../turn/errors/failure.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
+import type { HeldEvents, ReplyObserver, ReplySource } from '../../turn/reply/reply-observer.ts';
 import type { WireWords } from '../../turn/settings.ts';
 import type { Headers } from '../../turn/turn.ts';
 

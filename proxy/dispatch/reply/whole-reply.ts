@@ -1,13 +1,13 @@
 // A reply that is one body: a JSON answer, or a refusal with a status; read within a limit, then checked as a whole.
-import { GatheredBytes } from '../../gathered-bytes.ts';
-import { loggedCode } from '../../turn/error-codes.ts';
-import { type CarrierFailure, carrierFailure, type Failure, statusFailure } from '../../turn/failure.ts';
-import { PARSED_COPIES, TooMuchHeld } from '../../turn/held-bytes.ts';
-import { isObject, type JsonObject } from '../../turn/json.ts';
-import { Refusal, refusalOf } from '../../turn/refusal.ts';
-import { replyText } from '../../turn/reply-text.ts';
+import { GatheredBytes } from '../../base/bytes/gathered-bytes.ts';
+import { loggedCode } from '../../turn/errors/error-codes.ts';
+import { type CarrierFailure, carrierFailure, type Failure, statusFailure } from '../../turn/errors/failure.ts';
+import { Refusal, refusalOf } from '../../turn/errors/refusal.ts';
+import { isObject, type JsonObject } from '../../turn/json/json.ts';
+import { PARSED_COPIES, TooMuchHeld } from '../../turn/reply/held-bytes.ts';
+import { replyText } from '../../turn/reply/reply-text.ts';
 import type { Head, Headers, OutcomeKind } from '../../turn/turn.ts';
-import type { ByteReader } from '../../upstream/carrier.ts';
+import type { ByteReader } from '../../upstream/carriers/carrier.ts';
 import type { Client } from '../client.ts';
 import { failureIn, isChecked, isFailure, settleChecked } from './checked-answer.ts';
 import { type CloseReply, headerOptions, type ReplyContext } from './reply-context.ts';

@@ -1,6 +1,7 @@
 // The login of one OAuth account as this process has it: its tokens, how long they are valid, and whether they can be renewed (Q9).
-import type { Clock } from '../../clock.ts';
-import type { Log } from '../../log.ts';
+
+import type { Log } from '../../base/process/log.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { OauthCredential } from '../../turn/settings.ts';
 import { SEALED, type StoredLogin, type TokenVault } from './token-vault.ts';
 import { isDue, storedBy, type Tokens } from './tokens.ts';

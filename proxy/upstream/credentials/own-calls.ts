@@ -1,7 +1,7 @@
 // The gateway's own requests to an account: with its credential, and again after a renewal where that was refused (Q9).
 import type { LoadedConfig } from '../../config/config.ts';
-import type { JsonObject } from '../../turn/json.ts';
-import { worded } from '../../turn/route-table.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
+import { worded } from '../../turn/routes/route-table.ts';
 import type { AccountConfig, WireWords } from '../../turn/settings.ts';
 import type { AccountCredentials, StaticCredentials } from '../account-credentials.ts';
 import { type CallAnswer, type CallBounds, call } from '../call.ts';

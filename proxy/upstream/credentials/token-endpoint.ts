@@ -1,7 +1,7 @@
 // Requests new tokens from a token endpoint, and distinguishes a final refusal from a transient failure (Q9).
-import { isChallengePage } from '../../turn/challenge-page.ts';
+import { isChallengePage } from '../../turn/errors/challenge-page.ts';
 import { type CallAnswer, call } from '../call.ts';
-import { UndiciCarrier } from '../undici-carrier.ts';
+import { UndiciCarrier } from '../carriers/undici-carrier.ts';
 import { refreshedBy, type Tokens } from './tokens.ts';
 
 /**

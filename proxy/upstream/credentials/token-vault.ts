@@ -1,11 +1,11 @@
 // Tokens in the store: encrypted, with a digest of the imported login that identifies a new login of the operator.
 
 import type { CredentialRow, Lease, NewCredentialRow, Store } from '../../../store/store.ts';
-import { LATE } from '../../clock.ts';
+import { LATE } from '../../base/time/clock.ts';
 import type { Cipher } from '../../encryption/cipher.ts';
 import type { KeyedDigest } from '../../encryption/digest.ts';
 import type { StoreKey } from '../../encryption/store-key.ts';
-import type { ExclusiveTask, ExclusiveWork } from '../../exclusive-work.ts';
+import type { ExclusiveTask, ExclusiveWork } from '../../nodes/exclusive-work.ts';
 import { type Tokens, tokensOf } from './tokens.ts';
 
 export interface StoredLogin {

@@ -1,6 +1,6 @@
 // The tokens of an OAuth account, parsed from the operator's file, an answer of the token endpoint, or the store.
 import { membersIn, membersOfFile, type TokenMembers, textOf } from '../../config/token-members.ts';
-import { isObject } from '../../turn/json.ts';
+import { isObject } from '../../turn/json/json.ts';
 
 export interface Tokens extends TokenMembers {
   /** When these were obtained, Unix milliseconds. */

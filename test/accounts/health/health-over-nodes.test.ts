@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ProbeClaims } from '../../../proxy/accounts/health/probe-claims.ts';
-import type { HeldLease } from '../../../proxy/exclusive-work.ts';
+import type { HeldLease } from '../../../proxy/nodes/exclusive-work.ts';
 import { HandClock } from '../../models/support.ts';
 import { failure, healthOver, MemoryStore } from './support.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { AttemptResult } from '../../../proxy/accounts/health/account-health.ts';
-import type { FailureCause } from '../../../proxy/turn/failure.ts';
+import type { FailureCause } from '../../../proxy/turn/errors/failure.ts';
 import { HandClock } from '../../models/support.ts';
 import { failure, healthOf, healthOver } from './support.ts';
 

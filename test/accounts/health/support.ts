@@ -5,8 +5,8 @@ import { AccountStates } from '../../../proxy/accounts/health/account-states.ts'
 import { Health } from '../../../proxy/accounts/health/health.ts';
 import type { ProbeClaims } from '../../../proxy/accounts/health/probe-claims.ts';
 import { RefusedCredentials } from '../../../proxy/accounts/health/refused-credentials.ts';
-import { type Clock, systemClock } from '../../../proxy/clock.ts';
-import type { Failure, FailureCause } from '../../../proxy/turn/failure.ts';
+import { type Clock, systemClock } from '../../../proxy/base/time/clock.ts';
+import type { Failure, FailureCause } from '../../../proxy/turn/errors/failure.ts';
 import type {
   AccountStateKey,
   AccountStatePatch,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { quotaFromEvent, quotaFromHeaders, quotaFromUsageRead } from '../../../proxy/accounts/quota/quota-statement.ts';
-import type { JsonObject } from '../../../proxy/turn/json.ts';
+import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 
 const NOW = 1_700_000_000_000;
 const SECONDS = NOW / 1000;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Quota } from '../../../proxy/accounts/quota/quota.ts';
 import { type UsageAnswer, UsageReads } from '../../../proxy/accounts/quota/usage-reads.ts';
-import { Counters } from '../../../proxy/metrics.ts';
+import { Counters } from '../../../proxy/base/process/metrics.ts';
 import type { AccountConfig } from '../../../proxy/turn/settings.ts';
 import { account, HandClock, settled } from '../../models/support.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isModelless, modelOf, scopeOf } from '../../../proxy/accounts/selection/demand.ts';
-import type { RouteKind } from '../../../proxy/turn/kinds.ts';
+import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import { KEY, POOL } from '../../support/turn.ts';
 
 const scope = (kind: RouteKind | undefined, id?: string): string =>

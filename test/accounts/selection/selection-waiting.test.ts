@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Lease } from '../../../proxy/accounts/selection/lease.ts';
-import type { Refusal } from '../../../proxy/turn/refusal.ts';
+import type { Refusal } from '../../../proxy/turn/errors/refusal.ts';
 import { account, settled } from '../../models/support.ts';
 import { failure } from '../health/support.ts';
 import { type SelectionWorld, selectionOf, type TurnOptions } from './support.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { hashOf } from '../../../proxy/accounts/selection/rendezvous.ts';
-import type { RouteKind } from '../../../proxy/turn/kinds.ts';
+import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import { selectionOf, tally, times } from './support.ts';
 
 describe('headroom', () => {

@@ -1,5 +1,5 @@
 // Run as a process of its own: request compression of a turn of 1 MiB, made of what real tools printed.
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { Body } from '../../../proxy/turn/turn.ts';
 import { requestCompression } from '../../../rules/compression/request-compression.ts';
 import { CORPUS_FILES, corpusText } from '../../support/compression.ts';

@@ -1,8 +1,8 @@
 // Run as a separate process: the request and attempt phases on a recorded turn, grown to 40 KB, and only its JSON.
 import { readFileSync } from 'node:fs';
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
-import { Chains } from '../../../proxy/turn/rule-chain.ts';
-import { RuleRun } from '../../../proxy/turn/rule-run.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
+import { Chains } from '../../../proxy/turn/rules/rule-chain.ts';
+import { RuleRun } from '../../../proxy/turn/rules/rule-run.ts';
 import type { Body } from '../../../proxy/turn/turn.ts';
 import { RULES } from '../../../rules/index.ts';
 import { ACCOUNT, turnOf } from '../../support/turn.ts';

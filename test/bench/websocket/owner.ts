@@ -4,7 +4,7 @@
 //   owner PATH SECRET FRAMES
 import { createInterface } from 'node:readline';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { Counters } from '../../../proxy/metrics.ts';
+import { Counters } from '../../../proxy/base/process/metrics.ts';
 import { HopListener } from '../../../proxy/nodes/hop-listener.ts';
 import { HopSignature } from '../../../proxy/nodes/hop-signature.ts';
 import type { Limits, Timeouts } from '../../../proxy/turn/settings.ts';

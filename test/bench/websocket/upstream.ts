@@ -4,7 +4,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
-import { sampleModels } from '../../../proxy/rehearsal/sample-models.ts';
+import { sampleModels } from '../../../proxy/rehearsal/model/sample-models.ts';
 import { COMPLETED } from '../wire.ts';
 import { framesOf } from './frames.ts';
 

@@ -1,11 +1,11 @@
 // JSON of clients: its depth and the number of its values are bounded before it is parsed, and a large body is parsed in parts.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parseBody } from '../../../proxy/clients/http/json-body.ts';
-import { parseLargeBody } from '../../../proxy/clients/http/large-json-body.ts';
-import { Counters } from '../../../proxy/metrics.ts';
-import { excessOf, MAX_DEPTH } from '../../../proxy/turn/json-bounds.ts';
-import type { Refusal } from '../../../proxy/turn/refusal.ts';
+import { Counters } from '../../../proxy/base/process/metrics.ts';
+import { parseBody } from '../../../proxy/clients/http/bodies/json-body.ts';
+import { parseLargeBody } from '../../../proxy/clients/http/bodies/large-json-body.ts';
+import type { Refusal } from '../../../proxy/turn/errors/refusal.ts';
+import { excessOf, MAX_DEPTH } from '../../../proxy/turn/json/json-bounds.ts';
 import { SeededRandom } from '../../simulation/seeded-random.ts';
 
 const PADDING = ' '.repeat(70_000);

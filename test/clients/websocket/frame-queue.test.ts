@@ -1,11 +1,11 @@
 // The turns of one websocket in the order of its frames: one at a time, until another node runs them (Q28).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { MemoryGuard } from '../../../proxy/base/bytes/memory-guard.ts';
+import { Counters } from '../../../proxy/base/process/metrics.ts';
 import type { Frame, TurnFrame } from '../../../proxy/clients/websocket/frame.ts';
 import { FrameQueue } from '../../../proxy/clients/websocket/frame-queue.ts';
-import { MemoryGuard } from '../../../proxy/memory-guard.ts';
-import { Counters } from '../../../proxy/metrics.ts';
-import { Refusal } from '../../../proxy/turn/refusal.ts';
+import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
 import type { Limits } from '../../../proxy/turn/settings.ts';
 
 const nameOf = (frame: Frame | undefined): unknown => (frame instanceof Refusal ? frame.code : frame?.json.name);

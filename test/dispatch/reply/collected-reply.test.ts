@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CollectedReply } from '../../../proxy/dispatch/reply/collected-reply.ts';
 import { WholeReply } from '../../../proxy/dispatch/reply/whole-reply.ts';
-import type { JsonObject } from '../../../proxy/turn/json.ts';
+import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { HandClock } from '../../models/support.ts';
 import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../support/live-turn.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';

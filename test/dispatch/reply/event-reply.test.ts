@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { EventReply } from '../../../proxy/dispatch/reply/event-reply.ts';
-import type { RouteKind } from '../../../proxy/turn/kinds.ts';
-import { Refusal } from '../../../proxy/turn/refusal.ts';
-import { type Rule, rule } from '../../../proxy/turn/rule.ts';
+import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
+import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
+import { type Rule, rule } from '../../../proxy/turn/rules/rule.ts';
 import type { Event } from '../../../proxy/turn/turn.ts';
 import { NATIVE_TURNS } from '../../../rules/route-groups.ts';
 import { HandClock } from '../../models/support.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HeldHead, isHeld } from '../../../proxy/dispatch/reply/hold.ts';
-import { ReplyEvent } from '../../../proxy/turn/reply-event.ts';
-import { endOf, TERMINAL_TYPES } from '../../../proxy/turn/terminal-event.ts';
+import { ReplyEvent } from '../../../proxy/turn/reply/reply-event.ts';
+import { endOf, TERMINAL_TYPES } from '../../../proxy/turn/reply/terminal-event.ts';
 
 for (const type of [
   'response.created',

@@ -1,12 +1,12 @@
 // A reply that is one body: an answer, a refusal with a status, or a refusal inside a 200; read within its limit (Q3, Q15).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { OBJECT_BYTES } from '../../../proxy/base/bytes/gathered-bytes.ts';
 import { WholeReply } from '../../../proxy/dispatch/reply/whole-reply.ts';
-import { OBJECT_BYTES } from '../../../proxy/gathered-bytes.ts';
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
-import type { RouteKind } from '../../../proxy/turn/kinds.ts';
-import { Refusal } from '../../../proxy/turn/refusal.ts';
-import { rule } from '../../../proxy/turn/rule.ts';
+import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
+import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
+import { rule } from '../../../proxy/turn/rules/rule.ts';
 import type { Headers } from '../../../proxy/turn/turn.ts';
 import { HandClock } from '../../models/support.ts';
 import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../support/live-turn.ts';

@@ -1,8 +1,8 @@
 // The delivery of an account for one attempt, and how a turn that ends with it is settled (Q18).
 
+import { PNG } from '../../../proxy/rehearsal/model/simulated-image.ts';
 import type { ReceivedRequest } from '../../../proxy/rehearsal/received-request.ts';
-import { PNG } from '../../../proxy/rehearsal/simulated-image.ts';
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { Dice } from '../../rules/dialect/bodies.ts';
 import type { Script } from '../../support/rehearsal.ts';
 import { replyBytes, replyEvents, replyJson } from '../../support/rehearsal-replies.ts';

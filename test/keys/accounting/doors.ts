@@ -1,5 +1,5 @@
 // Every way in which a client can have a turn: its path, the body of the turn, the form of its reply, and the model that it is settled under.
-import type { JsonObject } from '../../../proxy/turn/json.ts';
+import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { FORM_TYPE, formOf } from '../../support/form.ts';
 import { IMAGE_MODEL, imagePart, PNG_URL } from '../../support/images.ts';
 import type { Shape } from './deliveries.ts';

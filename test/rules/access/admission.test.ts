@@ -1,7 +1,7 @@
 // The rules between the key and the body: route status and image permission.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RouteKind } from '../../../proxy/turn/kinds.ts';
+import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import type { RouteStatus } from '../../../proxy/turn/settings.ts';
 import type { Turn } from '../../../proxy/turn/turn.ts';
 import { imagePermission } from '../../../rules/access/image-permission.ts';

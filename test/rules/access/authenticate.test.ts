@@ -1,7 +1,7 @@
 // The key rule alone: which headers open a route, and that unknown and absent keys get the same answer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Refusal } from '../../../proxy/turn/refusal.ts';
+import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
 import type { Turn } from '../../../proxy/turn/turn.ts';
 import { authenticate } from '../../../rules/access/authenticate.ts';
 import { KEY, phase, turnOf } from '../../support/turn.ts';

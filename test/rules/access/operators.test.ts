@@ -1,8 +1,8 @@
 // The rules of /mcp alone: the token, and the hosts that a request may name.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Refusal } from '../../../proxy/turn/refusal.ts';
-import type { Rule } from '../../../proxy/turn/rule.ts';
+import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
+import type { Rule } from '../../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../../proxy/turn/turn.ts';
 import { authenticateOperator } from '../../../rules/access/authenticate-operator.ts';
 import { operatorHost } from '../../../rules/access/operator-host.ts';

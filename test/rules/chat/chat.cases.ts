@@ -1,6 +1,7 @@
 // The translation of a Chat body, member by member, and the bodies that are refused, with Chat's own paths.
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
-import type { ErrorCode } from '../../../proxy/turn/refusal.ts';
+
+import type { ErrorCode } from '../../../proxy/turn/errors/refusal.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { asksOnChat, type Case, invalidAt, type Refused } from '../tools/case.ts';
 
 const row = (clause: string, name: string, body: JsonObject, rest: Pick<Case, 'refused' | 'sends'>): Case => ({

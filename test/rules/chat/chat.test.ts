@@ -1,7 +1,7 @@
 // The translation of Chat alone: its rules in their order, from the client's body to one of the Responses API.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Json } from '../../../proxy/turn/json.ts';
+import type { Json } from '../../../proxy/turn/json/json.ts';
 import { RULES } from '../../../rules/index.ts';
 import { refusalBy, run } from '../../support/turn.ts';
 import { asksOnChat, testCases } from '../tools/case.ts';

@@ -1,6 +1,6 @@
 // Compaction as clients ask for it and send it back: the place of the trigger, and the shape of the replayed item.
 
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { asks, type Case, invalidAt } from '../tools/case.ts';
 
 const user = (text: string): JsonObject => ({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] });

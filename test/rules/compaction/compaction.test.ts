@@ -1,9 +1,9 @@
 // Runs the tables of compaction, and checks answers and attempts that need no gateway.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { JsonObject } from '../../../proxy/turn/json.ts';
-import type { RouteKind } from '../../../proxy/turn/kinds.ts';
-import { Refusal } from '../../../proxy/turn/refusal.ts';
+import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
+import type { JsonObject } from '../../../proxy/turn/json/json.ts';
+import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import { compactionAnswer } from '../../../rules/compaction/compaction-answer.ts';
 import { compactionProjection } from '../../../rules/compaction/compaction-projection.ts';
 import { compactionReplay } from '../../../rules/compaction/compaction-replay.ts';

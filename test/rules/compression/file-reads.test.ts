@@ -1,8 +1,8 @@
 // Which command lines read a file (F7.4): the reader of shell words handles quotes, wrappers and here-documents.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { argumentsReadFile, readsFile } from '../../../rules/helpers/compression/file-reads.ts';
-import { readShell } from '../../../rules/helpers/compression/shell-words.ts';
+import { argumentsReadFile, readsFile } from '../../../rules/compression/file-reads.ts';
+import { readShell } from '../../../rules/compression/shell-words.ts';
 
 const READS: Readonly<Record<string, readonly string[]>> = {
   'direct reads': ['cat a.ts', 'nl -ba a.ts', 'head -50 a.ts', 'tail -n 5 a.ts', '/bin/cat a.ts', 'cat <a.ts', 'cat a.ts 2>/dev/null'],

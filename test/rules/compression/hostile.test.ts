@@ -1,7 +1,7 @@
 // Texts that would make a careless scanner take quadratic time, or throw: each scan ends, and text that is not tool output stays unchanged.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compressText } from '../../../rules/helpers/compression/compress-text.ts';
+import { compressText } from '../../../rules/compression/compress-text.ts';
 import { compressedText } from '../../support/compression.ts';
 
 const MEGABYTE = 1_000_000;

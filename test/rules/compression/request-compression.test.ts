@@ -1,7 +1,7 @@
 // The rule of request compression: which outputs are tried, which are protected, and what is noted (F7).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { PayloadCompression } from '../../../proxy/turn/turn.ts';
 import { requestCompression } from '../../../rules/compression/request-compression.ts';
 import { compressedText } from '../../support/compression.ts';

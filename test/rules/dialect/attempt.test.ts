@@ -1,7 +1,7 @@
 // Edits per attempt: the account's model name, its dropped fields, and the marker by carrier.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from '../../../proxy/turn/json.ts';
+import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { Outgoing } from '../../../proxy/turn/turn.ts';
 import { dropFields } from '../../../rules/dialect/drop-fields.ts';
 import { liteMarker, markerHeader } from '../../../rules/dialect/lite-marker.ts';

@@ -1,6 +1,6 @@
 // Made-up request bodies, good and bad, the same for the same seed: the input of the properties of the dialects.
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
-import { isObject } from '../../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
+import { isObject } from '../../../proxy/turn/json/json.ts';
 
 /** A small seeded generator (mulberry32), so that a failure names the body that made it. */
 export class Dice {

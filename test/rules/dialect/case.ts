@@ -1,8 +1,8 @@
 // One row of a rule's case table, and how it runs against rules alone; the same rows are meant to run over HTTP, SSE and websocket.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
-import type { Rule } from '../../../proxy/turn/rule.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
+import type { Rule } from '../../../proxy/turn/rules/rule.ts';
 import type { ModeDecision } from '../../../proxy/turn/turn.ts';
 import { refusalBy, run, type TurnOptions } from '../../support/turn.ts';
 

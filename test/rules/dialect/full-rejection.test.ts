@@ -1,7 +1,7 @@
 // How a provider's final refusal is classified and answered, by mode, surface and status.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Refusal } from '../../../proxy/turn/refusal.ts';
+import type { Refusal } from '../../../proxy/turn/errors/refusal.ts';
 import type { SafeFields } from '../../../proxy/turn/turn.ts';
 import { fullRejection } from '../../../rules/dialect/full-rejection.ts';
 import { phase, type TurnOptions, turnOf } from '../../support/turn.ts';

@@ -1,5 +1,5 @@
 // Which texts of the compatible surface become instructions in Full, and what stays in input.
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { TurnOptions } from '../../support/turn.ts';
 import { type Case, LITE } from './case.ts';
 

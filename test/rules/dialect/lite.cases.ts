@@ -1,5 +1,5 @@
 // The rewrite of a body in Lite, and the unchanged body in Full.
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { TurnOptions } from '../../support/turn.ts';
 import { AUTO_LITE, type Case, FULL, LITE } from './case.ts';
 

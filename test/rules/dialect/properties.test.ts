@@ -2,9 +2,9 @@
 // a Refusal is thrown, and nothing nested is edited in place (the harness freezes it).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
-import type { RouteKind } from '../../../proxy/turn/kinds.ts';
-import { Refusal } from '../../../proxy/turn/refusal.ts';
+import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
+import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import { RULES } from '../../../rules/index.ts';
 import { run, type TurnOptions } from '../../support/turn.ts';
 import { Dice, generatedBody, NAMED, unlowered, withoutSystem } from './bodies.ts';

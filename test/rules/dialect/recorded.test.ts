@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import type { JsonObject } from '../../../proxy/turn/json.ts';
+import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { RULES } from '../../../rules/index.ts';
 import { run, type TurnOptions } from '../../support/turn.ts';
 import { FULL, LITE, plain } from './case.ts';

@@ -1,7 +1,7 @@
 // The members of a turn that name files, and the account that they bind it to (Q10).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RouteKind } from '../../../proxy/turn/kinds.ts';
+import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import type { FileView } from '../../../proxy/turn/turn.ts';
 import { fileInputs } from '../../../rules/files/file-inputs.ts';
 import { refusalBy, run } from '../../support/turn.ts';

@@ -1,7 +1,7 @@
 // The shapes of a request around its tools: lists, parameters, audio, and the reasoning context.
 
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
-import type { ErrorCode } from '../../../proxy/turn/refusal.ts';
+import type { ErrorCode } from '../../../proxy/turn/errors/refusal.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { asks, type Case, invalidAt } from '../tools/case.ts';
 
 const NO_LISTS: readonly Json[] = [{}, { 0: 'x', length: 1 }, 7, 0, true, false];

@@ -1,7 +1,7 @@
 // A collected reply passes `event` and then `answer`: the second leaves the first's changes of the final response as they are.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from '../../../proxy/turn/json.ts';
+import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { Event } from '../../../proxy/turn/turn.ts';
 import { RULES } from '../../../rules/index.ts';
 import { frozen, run, type TurnOptions } from '../../support/turn.ts';

@@ -1,6 +1,6 @@
 // Replies of providers: which outputs are filled, and which usage is noted.
 
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { SafeFields } from '../../../proxy/turn/turn.ts';
 
 export interface FilledCase {

@@ -1,8 +1,8 @@
 // The reply rules alone: the exposed model, filled outputs, usage, agent events and the closing error.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
-import type { Rule } from '../../../proxy/turn/rule.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
+import type { Rule } from '../../../proxy/turn/rules/rule.ts';
 import type { Event } from '../../../proxy/turn/turn.ts';
 import { agentEvents } from '../../../rules/reply/agent-events.ts';
 import { closingError } from '../../../rules/reply/closing-error.ts';

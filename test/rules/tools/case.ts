@@ -1,10 +1,10 @@
 // One row of a rule's case table: a whole request, and its result. The tables are data, so that they also run over the wire.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
-import type { RouteKind } from '../../../proxy/turn/kinds.ts';
-import type { ErrorCode } from '../../../proxy/turn/refusal.ts';
-import type { Rule } from '../../../proxy/turn/rule.ts';
+import type { ErrorCode } from '../../../proxy/turn/errors/refusal.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
+import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
+import type { Rule } from '../../../proxy/turn/rules/rule.ts';
 import { refusalBy, run, type TurnOptions } from '../../support/turn.ts';
 
 export interface Case {

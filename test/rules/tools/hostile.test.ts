@@ -1,9 +1,9 @@
 // Whatever JSON a client sends, the rules on tools and shapes refuse it, change it, or pass it, and never fail.
 import { test } from 'node:test';
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
-import type { RouteKind } from '../../../proxy/turn/kinds.ts';
-import { Refusal } from '../../../proxy/turn/refusal.ts';
-import type { Rule } from '../../../proxy/turn/rule.ts';
+import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
+import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
+import type { Rule } from '../../../proxy/turn/rules/rule.ts';
 import type { Body } from '../../../proxy/turn/turn.ts';
 import { audio } from '../../../rules/input/audio.ts';
 import { inputLists } from '../../../rules/input/input-lists.ts';
@@ -11,11 +11,11 @@ import { itemReferences } from '../../../rules/input/item-references.ts';
 import { reasoningContext } from '../../../rules/input/reasoning-context.ts';
 import { unsupportedParameters } from '../../../rules/input/unsupported-parameters.ts';
 import { customTools } from '../../../rules/tools/custom-tools.ts';
-import { lowerSchemas } from '../../../rules/tools/lower-schemas.ts';
 import { namespaceRestoration } from '../../../rules/tools/namespace-restoration.ts';
 import { remoteMcp } from '../../../rules/tools/remote-mcp.ts';
-import { strictRepair } from '../../../rules/tools/strict-repair.ts';
-import { strictSchemas } from '../../../rules/tools/strict-schemas.ts';
+import { lowerSchemas } from '../../../rules/tools/schemas/lower-schemas.ts';
+import { strictRepair } from '../../../rules/tools/schemas/strict-repair.ts';
+import { strictSchemas } from '../../../rules/tools/schemas/strict-schemas.ts';
 import { toolChoice } from '../../../rules/tools/tool-choice.ts';
 import { toolNames } from '../../../rules/tools/tool-names.ts';
 import { toolTypes } from '../../../rules/tools/tool-types.ts';

@@ -1,5 +1,5 @@
 // The lowering of schemas of functions that are not strict, one keyword after the other.
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { asks, type Case } from './case.ts';
 
 export interface Lowering {

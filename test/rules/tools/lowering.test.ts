@@ -1,11 +1,11 @@
 // Runs the table of lowered schemas, and checks the properties of lowering on generated ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Json } from '../../../proxy/turn/json.ts';
-import { Refusal } from '../../../proxy/turn/refusal.ts';
-import { lowerParameters } from '../../../rules/helpers/schema-lowering.ts';
-import { KEYWORDS, MAX_SCHEMA_DEPTH } from '../../../rules/helpers/tool-schema.ts';
-import { lowerSchemas } from '../../../rules/tools/lower-schemas.ts';
+import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
+import type { Json } from '../../../proxy/turn/json/json.ts';
+import { lowerSchemas } from '../../../rules/tools/schemas/lower-schemas.ts';
+import { lowerParameters } from '../../../rules/tools/schemas/schema-lowering.ts';
+import { KEYWORDS, MAX_SCHEMA_DEPTH } from '../../../rules/tools/schemas/tool-schema.ts';
 import { frozen, phase, turnOf } from '../../support/turn.ts';
 import { asks, testCases } from './case.ts';
 import { LOWERED_TOOLS, LOWERINGS } from './lowering.cases.ts';

@@ -1,5 +1,5 @@
 // Custom tool calls as a provider answers them, and as a public client gets them.
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 
 /** Unique in a namespace, flat, twice in the history, and a function of the same namespace. */
 export const DECLARING: JsonObject = {

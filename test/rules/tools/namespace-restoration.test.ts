@@ -1,7 +1,7 @@
 // Runs the table of restored namespaces through every place where a public answer has an item.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { Event } from '../../../proxy/turn/turn.ts';
 import { namespaceRestoration } from '../../../rules/tools/namespace-restoration.ts';
 import { frozen, run } from '../../support/turn.ts';

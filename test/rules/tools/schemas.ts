@@ -1,5 +1,5 @@
 // Generated JSON schemas, valid and invalid, the same for the same seed: the input of the properties of lowering and repair.
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 
 type Random = () => number;
 

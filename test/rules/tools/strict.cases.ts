@@ -1,7 +1,7 @@
 // Strict schemas of the compatible surface: their roots, their `type` values, and the one repair.
 
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
-import type { ErrorCode } from '../../../proxy/turn/refusal.ts';
+import type { ErrorCode } from '../../../proxy/turn/errors/refusal.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { asks, asksOnChat, type Case, type Refused } from './case.ts';
 
 const closed = (properties: JsonObject): JsonObject => ({

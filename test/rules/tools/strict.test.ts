@@ -1,13 +1,13 @@
 // Runs the tables of strict schemas, and checks the properties of the repair on generated ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
-import { isObject } from '../../../proxy/turn/json.ts';
-import { Refusal } from '../../../proxy/turn/refusal.ts';
-import { MAX_SCHEMA_DEPTH } from '../../../rules/helpers/tool-schema.ts';
-import { lowerSchemas } from '../../../rules/tools/lower-schemas.ts';
-import { strictRepair } from '../../../rules/tools/strict-repair.ts';
-import { strictSchemas } from '../../../rules/tools/strict-schemas.ts';
+import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
+import { isObject } from '../../../proxy/turn/json/json.ts';
+import { lowerSchemas } from '../../../rules/tools/schemas/lower-schemas.ts';
+import { strictRepair } from '../../../rules/tools/schemas/strict-repair.ts';
+import { strictSchemas } from '../../../rules/tools/schemas/strict-schemas.ts';
+import { MAX_SCHEMA_DEPTH } from '../../../rules/tools/schemas/tool-schema.ts';
 import { frozen, phase, turnOf } from '../../support/turn.ts';
 import { asks, testCases } from './case.ts';
 import { deepSchema, randomOf, schemaOf } from './schemas.ts';

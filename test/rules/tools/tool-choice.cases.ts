@@ -1,5 +1,5 @@
 // The tools that a `tool_choice` of the public surface may name.
-import type { Json } from '../../../proxy/turn/json.ts';
+import type { Json } from '../../../proxy/turn/json/json.ts';
 import { asks, type Case, invalidAt } from './case.ts';
 
 const TOOLS = [

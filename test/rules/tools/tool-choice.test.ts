@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Json } from '../../../proxy/turn/json.ts';
+import type { Json } from '../../../proxy/turn/json/json.ts';
 import { toolChoice } from '../../../rules/tools/tool-choice.ts';
 import { refusalBy } from '../../support/turn.ts';
 import { asks, testCases } from './case.ts';

@@ -1,5 +1,5 @@
 // Which tools may be declared: no remote MCP on any surface, and on the public surface a closed list of types and exact shapes.
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { asks, type Case, invalidAt } from './case.ts';
 
 const FUNCTION = { type: 'function', name: 'look_up', parameters: { type: 'object', properties: {} } };

@@ -1,7 +1,7 @@
 // The tables of Responses, written in Chat's shape: Chat must dispatch the same as the same request on /v1/responses.
 
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
-import { asList, isAbsent, isObject } from '../../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
+import { asList, isAbsent, isObject } from '../../../proxy/turn/json/json.ts';
 import type { WireCase } from './case.ts';
 import { isCompact } from './expected-dispatch.ts';
 

@@ -1,7 +1,7 @@
 // Sends the body of a case to the gateway and reads the answer: as JSON, as a stream, or as a frame of a websocket that all cases share.
 import assert from 'node:assert/strict';
-import type { JsonObject } from '../../../proxy/turn/json.ts';
-import type { RouteKind } from '../../../proxy/turn/kinds.ts';
+import type { JsonObject } from '../../../proxy/turn/json/json.ts';
+import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import { CHAT, CHAT_ALIAS } from '../doors.ts';
 import { eventsOf, type TestGateway } from '../gateway.ts';
 import { connect, type TestSocket } from '../websocket.ts';

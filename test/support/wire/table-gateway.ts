@@ -1,6 +1,6 @@
 // The gateway of one case table: a model for each shape of model, a key for each policy, one account that accepts anything.
 import { hash } from 'node:crypto';
-import type { JsonObject } from '../../../proxy/turn/json.ts';
+import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { type Draft, startGateway, type TestGateway } from '../gateway.ts';
 import { modelEntry } from '../rehearsal-replies.ts';
 import type { KeyPolicy, ModelShape, WireCase } from './case.ts';

@@ -1,7 +1,7 @@
 // Runs a case table over real sockets: compares the body at the account and the answer, on every endpoint of the case's kind.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { asList, type Json, type JsonObject } from '../../../proxy/turn/json.ts';
+import { asList, type Json, type JsonObject } from '../../../proxy/turn/json/json.ts';
 import { bearerOf } from '../gateway.ts';
 import type { WireCase } from './case.ts';
 import { withChatDefaults } from './chat-shape.ts';

@@ -1,5 +1,5 @@
 // Replies whose JSON is another than a provider's: wrong types in every field, missing and repeated events, names that mean something to the engine.
-import { frameBytes } from '../../../proxy/frame-bytes.ts';
+import { frameBytes } from '../../../proxy/base/bytes/frame-bytes.ts';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { crudeAnswer, crudeHead } from '../../support/crude.ts';
 import { recordedSessions, turnsOf } from '../../support/recorded.ts';

@@ -1,5 +1,5 @@
 // The attacked call of a client, as bytes over HTTP or as frames on a websocket, with its permitted answers.
-import type { JsonObject } from '../../../proxy/turn/json.ts';
+import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 
 export type Surface = 'native' | 'public' | 'chat' | 'operator';
 

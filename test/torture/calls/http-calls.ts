@@ -1,5 +1,5 @@
 // THE LIST of calls over HTTP: one for each way in which a route is served.
-import type { JsonObject } from '../../../proxy/turn/json.ts';
+import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { field, file, model } from '../../support/audio.ts';
 import { UPLOAD } from '../../support/files.ts';
 import { FORM_TYPE, formOf, type Part } from '../../support/form.ts';

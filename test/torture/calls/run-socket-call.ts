@@ -1,6 +1,6 @@
 // Runs the turns of one call on a websocket, and checks how each of them ended for its client.
-import type { JsonObject } from '../../../proxy/turn/json.ts';
-import { isObject } from '../../../proxy/turn/json.ts';
+import type { JsonObject } from '../../../proxy/turn/json/json.ts';
+import { isObject } from '../../../proxy/turn/json/json.ts';
 import { connect, type TestSocket, UpgradeRefusal } from '../../support/websocket.ts';
 import { expect } from '../finding.ts';
 import type { Lane } from '../stage/lane.ts';

@@ -1,5 +1,5 @@
 // THE LIST of calls on websockets.
-import type { JsonObject } from '../../../proxy/turn/json.ts';
+import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, userMessage } from '../../support/native-frames.ts';
 import type { SocketCall } from './call.ts';
 

@@ -1,6 +1,6 @@
 // The permitted answers to a client over HTTP, after any fault of an account: one well-formed answer of its surface, complete, or broken
 // off where the surface has no other way to report the fault.
-import { isObject, type JsonObject } from '../../../proxy/turn/json.ts';
+import { isObject, type JsonObject } from '../../../proxy/turn/json/json.ts';
 import { eventsOf } from '../../support/gateway.ts';
 import type { Answer } from '../client/answers.ts';
 import type { Seen } from '../client/raw-call.ts';

@@ -1,6 +1,6 @@
 // THE LIST of shapes of a request body that grow: in depth, in width, in length, in members that rules search; and of forms and of replies.
 // The cost of each must grow with its bytes.
-import type { JsonObject } from '../../../proxy/turn/json.ts';
+import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { BOUNDARY } from '../../support/form.ts';
 
 /** @returns JSON of about this many bytes */

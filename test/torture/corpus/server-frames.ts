@@ -1,5 +1,5 @@
 // THE LIST of frames that no provider sends on a websocket.
-import type { JsonObject } from '../../../proxy/turn/json.ts';
+import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { frameBytes } from '../client/frames.ts';
 
 export interface ServerFrames {

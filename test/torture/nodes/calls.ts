@@ -1,6 +1,6 @@
 // The calls that clients make at the nodes: Responses on both surfaces, streamed and collected, Chat, websockets, and ones that come back elsewhere.
-import type { JsonObject } from '../../../proxy/turn/json.ts';
-import { isObject } from '../../../proxy/turn/json.ts';
+import type { JsonObject } from '../../../proxy/turn/json/json.ts';
+import { isObject } from '../../../proxy/turn/json/json.ts';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { eventsOf } from '../../support/gateway.ts';
 import { turnFrame, userMessage } from '../../support/native-frames.ts';

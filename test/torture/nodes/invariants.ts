@@ -1,6 +1,6 @@
 // The invariants when clients have stopped and the nodes are at rest, whatever was done to them (Q34): each check returns the broken ones
 // in words.
-import { migrations } from '../../../store/migrations.ts';
+import { migrations } from '../../../store/schema/migrations.ts';
 import type { Told } from './clients.ts';
 import type { Cluster } from './cluster.ts';
 import { excuseOf, wasUndisturbed } from './excuses.ts';

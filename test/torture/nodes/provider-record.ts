@@ -1,7 +1,7 @@
 // The record of the provider: each dispatch of each call, with its beginning and its end, and each refresh token that was sent.
 import { type Provider, startProvider } from '../../../proxy/rehearsal/provider.ts';
 import type { ReceivedRequest, RequestEnd } from '../../../proxy/rehearsal/received-request.ts';
-import { isObject } from '../../../proxy/turn/json.ts';
+import { isObject } from '../../../proxy/turn/json/json.ts';
 import { LOGINS, rehearsalAccounts } from './settings.ts';
 
 /** Names a call in its prompt, and states how long each event of its reply takes. */

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RehearsalAccount } from '../../../proxy/rehearsal/simulated-account.ts';
+import type { RehearsalAccount } from '../../../proxy/rehearsal/account/simulated-account.ts';
 import type { Draft } from '../../support/gateway.ts';
 
 export const MOST_CONCURRENT = { account: 5, key: 4 } as const;

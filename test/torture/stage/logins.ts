@@ -1,7 +1,7 @@
 // Accounts that log in: their tokens file, and another log-in where the provider has revoked the former.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RehearsalAccount } from '../../../proxy/rehearsal/simulated-account.ts';
+import type { RehearsalAccount } from '../../../proxy/rehearsal/account/simulated-account.ts';
 import type { Draft } from '../../support/gateway.ts';
 import type { Stage } from './stage.ts';
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readdir, readFile, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { ExclusiveWork } from '../../../proxy/exclusive-work.ts';
+import { ExclusiveWork } from '../../../proxy/nodes/exclusive-work.ts';
 import { CredentialUnavailable } from '../../../proxy/upstream/account-credentials.ts';
 import type { RefreshLock } from '../../../proxy/upstream/credentials/token-vault.ts';
 import type { Store } from '../../../store/store.ts';

@@ -1,9 +1,9 @@
 // A process that refreshes its account and dies the moment that the new tokens are on disk.
 
-import { systemClock } from '../../../proxy/clock.ts';
+import { Log } from '../../../proxy/base/process/log.ts';
+import { systemClock } from '../../../proxy/base/time/clock.ts';
 import type { LoadedConfig } from '../../../proxy/config/config.ts';
 import { StoreKey } from '../../../proxy/encryption/store-key.ts';
-import { Log } from '../../../proxy/log.ts';
 import { Credentials } from '../../../proxy/upstream/credentials/credentials.ts';
 import { tokenEndpoint } from '../../../proxy/upstream/credentials/token-endpoint.ts';
 import { TokenVault } from '../../../proxy/upstream/credentials/token-vault.ts';

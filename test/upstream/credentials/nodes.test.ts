@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import type { Clock } from '../../../proxy/clock.ts';
-import { ExclusiveWork } from '../../../proxy/exclusive-work.ts';
+import type { Clock } from '../../../proxy/base/time/clock.ts';
+import { ExclusiveWork } from '../../../proxy/nodes/exclusive-work.ts';
 import type { Exchange } from '../../../proxy/upstream/credentials/token-endpoint.ts';
 import { ACCESS, Bench } from './bench.ts';
 

@@ -1,5 +1,5 @@
 // The steers of one response that its account has neither used nor returned (RB31).
-import { isObject, type Json, type JsonObject } from '../../../turn/json.ts';
+import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { Body } from '../../../turn/turn.ts';
 import { type ControlError, steerFailed } from './control-frame.ts';
 

@@ -1,9 +1,9 @@
 // The frames of a client about the response of its running turn: sent to the account that runs it, and each answered once (RB29, RB31).
 import type { LiveReply, ReplyControls } from '../../../dispatch/client.ts';
-import type { Json, JsonObject } from '../../../turn/json.ts';
+import type { Json, JsonObject } from '../../../turn/json/json.ts';
 import type { AccountConfig } from '../../../turn/settings.ts';
 import type { Body } from '../../../turn/turn.ts';
-import { FollowingFrames } from '../../../upstream/following-frames.ts';
+import { FollowingFrames } from '../../../upstream/carriers/following-frames.ts';
 import { interruptFailed } from './control-frame.ts';
 import { type Steer, Steers } from './steers.ts';
 

@@ -1,0 +1,278 @@
+// THE METRICS of the gateway: each with its name, help text, labels and where its value is read.
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import manifest from '../../../package.json' with { type: 'json' };
+import { COUNTERS, type CounterName, type Counters } from '../../base/process/metrics.ts';
+import type { AdminTarget } from '../admin-target.ts';
+import { accountMetrics } from './account-metrics.ts';
+import { databaseMetrics } from './database-metrics.ts';
+import type { Metric, Sample } from './metrics-page.ts';
+import { nodeMetrics } from './node-metrics.ts';
+import { OTHER } from './turn-metrics.ts';
+
+export function gatewayMetrics(gateway: AdminTarget): readonly Metric[] {
+  return [
+    ...processMetrics(gateway),
+    ...counterMetrics(gateway.services.counters),
+    ...turnMetrics(gateway),
+    ...accountMetrics(gateway),
+    ...databaseMetrics(gateway.services.store),
+    ...nodeMetrics(gateway),
+  ];
+}
+
+const counterMetrics = ({ values }: Counters): readonly Metric[] =>
+  Object.entries(COUNTERS).map(([name, help]) => ({
+    name: `${name}_total`,
+    type: 'counter',
+    help,
+    read: () => values[name as CounterName],
+  }));
+
+function processMetrics(gateway: AdminTarget): readonly Metric[] {
+  const { services, websockets, follower } = gateway;
+  const { bodies, guard, replies, store, uploads } = services;
+  return [
+    { name: 'ready', type: 'gauge', help: 'Whether the gateway takes traffic', read: () => (gateway.ready ? 1 : 0) },
+    {
+      name: 'build_info',
+      type: 'gauge',
+      help: 'Version of the gateway and of Node; always 1',
+      labels: ['version', 'node'],
+      samples: () => [{ labels: { version: manifest.version, node: process.version }, value: 1 }],
+    },
+    {
+      name: 'start_time_seconds',
+      type: 'gauge',
+      help: 'When the gateway started, Unix seconds',
+      read: () => gateway.startedAt / 1000,
+    },
+    {
+      name: 'config_last_reload_successful',
+      type: 'gauge',
+      help: 'Whether the last reload of the configuration took effect; 1 before the first',
+      read: () => (follower.lastReloadSucceeded ? 1 : 0),
+    },
+    {
+      name: 'event_loop_lag_seconds',
+      type: 'gauge',
+      help: 'How late the event loop ran since the last scrape',
+      labels: ['quantile'],
+      samples: eventLoopLag(),
+    },
+    { name: 'websockets_open', type: 'gauge', help: 'Client websockets that are open', read: () => websockets.count },
+    {
+      name: 'websocket_bytes_held',
+      type: 'gauge',
+      help: 'Bytes that websocket clients have not read yet, and those kept for clients that may come back',
+      read: () => websockets.heldBytes,
+    },
+    { name: 'sessions_owned', type: 'gauge', help: 'Sessions that are leased to this node', read: () => websockets.ownedSessions },
+    {
+      name: 'body_bytes_held',
+      type: 'gauge',
+      help: 'Bytes of request bodies and websocket frames that are being read',
+      read: () => bodies.held,
+    },
+    {
+      name: 'reply_bytes_held',
+      type: 'gauge',
+      help: 'Bytes of replies that turns hold, including those kept for clients that may come back',
+      read: () => replies.held,
+    },
+    {
+      name: 'upload_bytes_held',
+      type: 'gauge',
+      help: 'Bytes of streaming uploads that were read and not yet passed on',
+      read: () => uploads.held,
+    },
+    { name: 'upload_bytes_held_max', type: 'gauge', help: 'Most bytes that one streaming upload has held', read: () => uploads.most },
+    {
+      name: 'guard_refusing',
+      type: 'gauge',
+      help: 'Whether new turns are refused for the load of the process',
+      read: () => (guard.status().refusing === null ? 0 : 1),
+    },
+    {
+      name: 'guard_event_loop_delay_seconds',
+      type: 'gauge',
+      help: 'Mean delay of the event loop when the last turn arrived',
+      read: () => guard.status().event_loop_ms / 1_000,
+    },
+    {
+      name: 'guard_memory_ratio',
+      type: 'gauge',
+      help: 'Memory of the process as a share of what it may use, when the last turn arrived',
+      read: () => guard.status().memory_percent / 100,
+    },
+    {
+      name: 'store_writable',
+      type: 'gauge',
+      help: 'Whether the last write to the store succeeded',
+      read: () => Number(store.stats().failing_since === null),
+    },
+    {
+      name: 'store_in_use',
+      type: 'gauge',
+      help: 'Whether another gateway has the SQLite file',
+      read: () => Number(store.inUse()),
+    },
+    { name: 'store_rows_queued', type: 'gauge', help: 'Rows that wait to be written', read: () => store.stats().queued },
+    { name: 'store_rows_written_total', type: 'counter', help: 'Rows written', read: () => store.stats().written },
+    { name: 'store_rows_dropped_total', type: 'counter', help: 'Log rows that were dropped', read: () => store.stats().dropped },
+    {
+      name: 'store_rows_rejected_total',
+      type: 'counter',
+      help: 'Rows that the database refused for their content',
+      read: () => store.stats().rejected,
+    },
+  ];
+}
+
+/** Measured from the first scrape on: a gateway without Prometheus has no timer for it. */
+function eventLoopLag(): () => readonly Sample[] {
+  const RESOLUTION_MS = 20;
+  let delays: ReturnType<typeof monitorEventLoopDelay> | undefined;
+  return () => {
+    if (!delays) {
+      delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+      delays.enable();
+    }
+    const measured = delays;
+    const late = (nanos: number): number => (measured.count === 0 ? 0 : Math.max(0, nanos / 1e9 - RESOLUTION_MS / 1000));
+    const samples = [
+      { labels: { quantile: '0.5' }, value: late(measured.percentile(50)) },
+      { labels: { quantile: '0.99' }, value: late(measured.percentile(99)) },
+      { labels: { quantile: '1' }, value: late(measured.max) },
+    ];
+    measured.reset();
+    return samples;
+  };
+}
+
+function turnMetrics(gateway: AdminTarget): readonly Metric[] {
+  const { capacity, turnMetrics: cells } = gateway.services;
+  // A function: a reload replaces the configuration.
+  const config = () => gateway.loaded.config;
+  return [
+    {
+      name: 'turns_ended_total',
+      type: 'counter',
+      help: 'Requests and websocket turns that ended, by route family, status class and error code (empty: none)',
+      labels: ['family', 'status', 'code'],
+      samples: () =>
+        [...cells.families].flatMap(([family, { turns }]) =>
+          [...turns].flatMap(([code, counts]) =>
+            counts.flatMap((value, digit) => (value > 0 ? { labels: { family, status: `${digit}xx`, code }, value } : [])),
+          ),
+        ),
+    },
+    {
+      name: 'turn_duration_seconds',
+      type: 'histogram',
+      help: 'Time from the beginning of a turn to its end',
+      label: 'family',
+      cells: () => [...cells.families].map(([family, { duration }]) => [family, duration] as const),
+    },
+    {
+      name: 'turn_first_event_seconds',
+      type: 'histogram',
+      help: 'Time from the beginning of a turn to the first event or byte of its reply that was passed on',
+      label: 'family',
+      cells: () => [...cells.families].map(([family, { firstEvent }]) => [family, firstEvent] as const),
+    },
+    {
+      name: 'tokens_total',
+      type: 'counter',
+      help: 'Tokens of turns by exposed model and kind; cached_input is a part of input',
+      labels: ['model', 'kind'],
+      samples: () =>
+        [...cells.models].flatMap(([model, { input, cachedInput, output }]) => [
+          { labels: { model, kind: 'input' }, value: input },
+          { labels: { model, kind: 'cached_input' }, value: cachedInput },
+          { labels: { model, kind: 'output' }, value: output },
+        ]),
+    },
+    {
+      name: 'cost_usd_total',
+      type: 'counter',
+      help: 'Cost of turns in US dollars by key, at the prices of the configuration',
+      labels: ['key'],
+      samples: () => {
+        const known = new Set(config().keys.map(({ id }) => id));
+        return summed([...cells.costs].map(([key, nanos]) => ({ labels: { key: known.has(key) ? key : OTHER }, value: nanos / 1e9 })));
+      },
+    },
+    {
+      name: 'account_attempts_total',
+      type: 'counter',
+      help: 'Attempts by account and outcome: answered, unfinished, or the class of the failure',
+      labels: ['account', 'outcome'],
+      samples: () => {
+        const ids = new Map(config().accounts.map(({ id, label }) => [label, id]));
+        const samples = [...cells.accounts].flatMap(([label, { attempts }]) =>
+          [...attempts].map(([outcome, value]) => ({ labels: { account: ids.get(label) ?? OTHER, outcome }, value })),
+        );
+        return summed(samples);
+      },
+    },
+    {
+      name: 'failovers_total',
+      type: 'counter',
+      help: 'Attempts after the first of their turn, by the failure before them',
+      labels: ['cause'],
+      samples: () => [...cells.failovers].map(([cause, value]) => ({ labels: { cause }, value })),
+    },
+    {
+      name: 'retry_budget_left',
+      type: 'gauge',
+      help: 'Retries that the budget of a Pool allows at this moment; of Pools that had turns',
+      labels: ['pool'],
+      samples: () => {
+        const pools = new Set(config().pools.map(({ id }) => id));
+        const left = gateway.services.retryBudgets.left(gateway.now());
+        return left.flatMap(([pool, value]) => (pools.has(pool) ? { labels: { pool }, value } : []));
+      },
+    },
+    ...(['running', 'waiting'] as const).flatMap((what): readonly Metric[] => [
+      {
+        name: `class_${what}`,
+        type: 'gauge',
+        help: `Turns of a route class, or streams of the class stream, that are ${what}`,
+        labels: ['class'],
+        samples: () =>
+          Object.entries(capacity.status().admission).map(([name, status]) => ({ labels: { class: name }, value: status[what] })),
+      },
+      {
+        name: `class_${what}_limit`,
+        type: 'gauge',
+        help: `Most turns of a route class that may be ${what}`,
+        labels: ['class'],
+        samples: () => Object.entries(config().admission).map(([name, limits]) => ({ labels: { class: name }, value: limits[what] })),
+      },
+    ]),
+    {
+      name: 'class_wait_seconds',
+      type: 'histogram',
+      help: 'Time that turns waited for a slot of their route class, of those that waited and got one',
+      label: 'class',
+      cells: () => capacity.admission.waits('slot'),
+    },
+    {
+      name: 'account_wait_seconds',
+      type: 'histogram',
+      help: 'Time that turns with a slot waited for an account below its max_concurrent, of those that waited and got one',
+      label: 'class',
+      cells: () => capacity.admission.waits('account'),
+    },
+  ];
+}
+
+/** Adds up the samples of equal labels. */
+function summed(samples: readonly Sample[]): readonly Sample[] {
+  const sums = new Map<string, Sample>();
+  for (const sample of samples) {
+    const name = JSON.stringify(sample.labels);
+    sums.set(name, { ...sample, value: (sums.get(name)?.value ?? 0) + sample.value });
+  }
+  return [...sums.values()];
+}

@@ -1,0 +1,87 @@
+// The results of turns as plain numbers by family, account, model and key: a turn increments cells, a scrape reads them.
+import type { AttemptRow, RequestRow } from '../../../store/schema/rows.ts';
+import { Durations } from '../../base/time/durations.ts';
+
+/** The label for names that must not be shown: no text of a client becomes a label (S4). */
+export const OTHER = 'other';
+
+/** The limit for models, codes, accounts and keys each. Any further name counts as `other`, so cells never fill the memory. */
+const MOST_NAMES = 2_000;
+
+export interface FamilyCells {
+  /** Code (empty where there is none) to turns by the first digit of their status. */
+  readonly turns: Map<string, number[]>;
+  readonly duration: Durations;
+  readonly firstEvent: Durations;
+}
+
+export interface ModelCells {
+  input: number;
+  cachedInput: number;
+  output: number;
+}
+
+export interface AccountCells {
+  /** Outcome to attempts. */
+  readonly attempts: Map<string, number>;
+}
+
+/** The data of a turn that its row does not have. */
+export interface TurnFacts {
+  /** Whether its Pool has the model: only then its name is a label. */
+  readonly modelKnown: boolean;
+  /** Milliseconds from its beginning to the commit of its reply; undefined where none was committed. */
+  readonly firstEventMs: number | undefined;
+  /** Billionths of a US dollar. */
+  readonly costNanos: number;
+}
+
+export class TurnMetrics {
+  readonly families = new Map<string, FamilyCells>();
+  readonly models = new Map<string, ModelCells>();
+  /** By the account's label. */
+  readonly accounts = new Map<string, AccountCells>();
+  /** Attempts after the first of their turn, by their cause. */
+  readonly failovers = new Map<string, number>();
+  /** Key id to billionths of a US dollar. */
+  readonly costs = new Map<string, number>();
+
+  record(row: RequestRow, attempts: readonly AttemptRow[], { modelKnown, firstEventMs, costNanos }: TurnFacts): void {
+    const family = cellsOf(this.families, row.family, newFamily);
+    const turns = cellsOf(family.turns, row.code ?? '', newStatuses);
+    const digit = Math.min(5, Math.floor(row.status / 100));
+    turns[digit] = (turns[digit] ?? 0) + 1;
+    family.duration.add(row.duration_ms);
+    if (firstEventMs !== undefined) family.firstEvent.add(firstEventMs);
+    if (attempts.length === 0) return;
+    for (const { account, cause, ordinal, error_class, status } of attempts) {
+      const { attempts: outcomes } = cellsOf(this.accounts, account, newAccount);
+      count(outcomes, error_class ?? (status === null ? 'unfinished' : 'answered'), 1);
+      if (ordinal > 0) count(this.failovers, cause, 1);
+    }
+    const tokens = cellsOf(this.models, modelKnown ? (row.model ?? OTHER) : OTHER, newModel);
+    tokens.input += row.input_tokens ?? 0;
+    tokens.cachedInput += row.cached_input_tokens ?? 0;
+    tokens.output += row.output_tokens ?? 0;
+    if (costNanos > 0 && row.key_id !== null) count(this.costs, row.key_id, costNanos);
+  }
+}
+
+const newFamily = (): FamilyCells => ({ turns: new Map(), duration: new Durations(), firstEvent: new Durations() });
+const newStatuses = (): number[] => [0, 0, 0, 0, 0, 0];
+const newModel = (): ModelCells => ({ input: 0, cachedInput: 0, output: 0 });
+const newAccount = (): AccountCells => ({ attempts: new Map() });
+
+function cellsOf<Cells>(map: Map<string, Cells>, name: string, create: () => Cells): Cells {
+  const known = map.get(name);
+  if (known !== undefined) return known;
+  const bounded = map.size < MOST_NAMES ? name : OTHER;
+  const cells = map.get(bounded) ?? create();
+  map.set(bounded, cells);
+  return cells;
+}
+
+function count(map: Map<string, number>, name: string, by: number): void {
+  const bounded = map.has(name) || map.size < MOST_NAMES ? name : OTHER;
+  map.set(bounded, (map.get(bounded) ?? 0) + by);
+}

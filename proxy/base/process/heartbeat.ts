@@ -1,0 +1,79 @@
+// Pings the websockets of clients and accounts, and ends those whose peer does not answer: a peer that died sends no close frame.
+import type { WebSocket } from 'ws';
+import type { Clock } from '../time/clock.ts';
+import { connectionUnder, unsentBytes } from './node-internals.ts';
+
+const PING_EVERY_MS = 25_000;
+/** Unanswered pings that end a socket. */
+const MISSED = 2;
+
+/** The state of a socket since its last ping. */
+interface Watched {
+  /** The pings that were not answered. */
+  unanswered: number;
+  /** Bytes that came from the peer. */
+  read: number;
+  /** Bytes of all writes to the peer that ended. */
+  written: number;
+  /** Bytes of the current write that the system has not taken. */
+  unsent: number;
+}
+
+/** One timer for all sockets: most are idle, and there may be thousands. */
+export class Heartbeat {
+  readonly #clock: Pick<Clock, 'after'>;
+  readonly #sockets = new Map<WebSocket, Watched>();
+  #cancel: (() => void) | undefined;
+
+  constructor(clock: Pick<Clock, 'after'>) {
+    this.#clock = clock;
+  }
+
+  /** Watches an open socket until it closes. */
+  watch(socket: WebSocket): void {
+    const watched: Watched = { unanswered: 0, read: 0, written: 0, unsent: 0 };
+    this.#sockets.set(socket, watched);
+    socket.on('pong', () => {
+      watched.unanswered = 0;
+    });
+    socket.once('close', () => this.#sockets.delete(socket));
+    this.#cancel ??= this.#next();
+  }
+
+  #next(): () => void {
+    return this.#clock.after(PING_EVERY_MS, () => {
+      this.#ping();
+      this.#cancel = this.#sockets.size > 0 ? this.#next() : undefined;
+    });
+  }
+
+  #ping(): void {
+    for (const [socket, watched] of this.#sockets) {
+      // The pongs of a paused socket wait to be read.
+      if (socket.isPaused) continue;
+      if (hasMoved(socket, watched)) watched.unanswered = 0;
+      if (watched.unanswered >= MISSED) socket.terminate();
+      else {
+        watched.unanswered += 1;
+        if (socket.readyState === socket.OPEN) socket.ping();
+      }
+    }
+  }
+}
+
+/**
+ * Whether bytes arrived, or some of the waiting bytes were sent. A slow peer needs minutes for a large frame: its pong waits behind the
+ * frame that it sends, and the ping waits behind the frames that it reads.
+ */
+function hasMoved(socket: WebSocket, watched: Watched): boolean {
+  const connection = connectionUnder(socket);
+  if (!connection) return false;
+  const { bytesRead: read } = connection;
+  const written = connection.bytesWritten - connection.writableLength;
+  const unsent = unsentBytes(connection);
+  // A write that the system accepts at once gives no evidence of the peer.
+  const taken = watched.unsent > 0 && (unsent !== watched.unsent || written !== watched.written);
+  const moved = taken || read !== watched.read;
+  Object.assign(watched, { read, written, unsent });
+  return moved;
+}

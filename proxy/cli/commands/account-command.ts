@@ -1,0 +1,104 @@
+// `account`: lists, pauses, resumes, restores and logs in again the upstream accounts.
+import type { Command } from 'commander';
+import type { AccountActionReply } from '../../admin/replies.ts';
+import type { Config } from '../../config/config.ts';
+import { rewriteConfig } from '../../config/file/file-replacement.ts';
+import type { AccountConfig } from '../../turn/settings.ts';
+import { requestAccountAction, requestReload, Unreachable } from '../admin-client.ts';
+import { addCommand, type CommonOptions, type Io, indexOfId, inspectValid, json, table } from '../command.ts';
+
+export function addAccountCommands(program: Command, io: Io): void {
+  const account = program.command('account').description('list, pause, resume, restore and log in again the upstream accounts');
+
+  addCommand(account, {
+    usage: 'list',
+    description: 'list the accounts of the file, with their Pools',
+    examples: ['poolgate account list', 'poolgate account list --json'],
+  }).action(async ({ config: path, json: asJson }: CommonOptions) => {
+    const { accounts, pools } = await inspectValid(path, io);
+    const rows = accounts.map((row) => ({
+      id: row.id,
+      label: row.label,
+      base_url: row.base_url,
+      credential: credentialKind(row),
+      visible: row.visible,
+      paused: row.paused,
+      max_concurrent: row.max_concurrent,
+      pools: pools.filter((pool) => pool.assignments.some((assignment) => assignment.account === row.id)).map((pool) => pool.id),
+    }));
+    if (asJson) return io.out(json(rows));
+    const cells = rows.map((row) => [
+      row.id,
+      row.base_url,
+      row.credential,
+      row.visible ? 'yes' : 'no',
+      row.paused ? 'yes' : 'no',
+      String(row.max_concurrent),
+      row.pools.join(' ') || '-',
+    ]);
+    return io.out(table(['ACCOUNT', 'ADDRESS', 'CREDENTIAL', 'VISIBLE', 'PAUSED', 'CONCURRENT', 'POOLS'], cells));
+  });
+
+  for (const [verb, paused, description] of PAUSES) {
+    addCommand(account, { usage: `${verb} <id>`, description, examples: [`poolgate account ${verb} north`] }).action(
+      async (id: string, options: CommonOptions) => {
+        const changed = await rewriteConfig(options.config, ({ config }) => {
+          const index = indexOfId(config.accounts, id, 'account');
+          return config.accounts[index]?.paused === paused ? [] : [{ set: ['accounts', index, 'paused'], to: paused }];
+        });
+        // Also for an unchanged file, which may have been edited a moment ago.
+        const running = await reloaded(await inspectValid(options.config, io));
+        if (options.json) return io.out(json({ id, paused, changed, running: running === undefined }));
+        const state = `account '${id}' is ${changed ? '' : 'already '}${paused ? 'paused' : 'in use'}`;
+        return io.out(`${state}${running === undefined ? '' : ` in the file; ${running}`}\n`);
+      },
+    );
+  }
+
+  for (const [action, description] of ACTIONS) {
+    addCommand(account, { usage: `${action} <id>`, description, examples: [`poolgate account ${action} north`] }).action(
+      async (id: string, { config: path, json: asJson }: CommonOptions) => {
+        const config = await inspectValid(path, io);
+        indexOfId(config.accounts, id, 'account');
+        const reply = await requestAccountAction(config, action, id);
+        return io.out(asJson ? json(reply) : `${actionLines(reply).join('\n')}\n`);
+      },
+    );
+  }
+}
+
+const PAUSES = [
+  ['pause', true, 'send no further turns to an account, in any Pool; running turns end'],
+  ['resume', false, 'send turns to a paused account again'],
+] as const;
+
+const ACTIONS = [
+  ['restore', 'end the cooldowns of an account and of its models, so that it gets turns at once'],
+  ['relogin', 'read the credential of an account again, after another login, and use it'],
+] as const;
+
+/** Makes a running gateway read the file. Undefined when it did, else why it could not be asked. */
+async function reloaded(config: Config): Promise<string | undefined> {
+  try {
+    await requestReload(config);
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof Unreachable) return thrown.message;
+    throw thrown;
+  }
+}
+
+function actionLines({ account, credential, fields }: AccountActionReply): readonly string[] {
+  const login =
+    credential === 'imported'
+      ? `account '${account}' now uses the new login from its file`
+      : `the login of account '${account}' has not changed: the next turn tries it again`;
+  const changes = fields.filter(({ from, to }) => from !== to).map(({ path, from, to }) => `${path}: ${from ?? 'none'} -> ${to ?? 'none'}`);
+  if (credential !== null) return [login, ...changes];
+  return fields.length === 0 ? [`account '${account}' has no cooldown and is not failing`] : changes;
+}
+
+function credentialKind({ credential }: AccountConfig): 'none' | 'bearer' | 'oauth' {
+  if (!credential) return 'none';
+  return 'bearer' in credential ? 'bearer' : 'oauth';
+}

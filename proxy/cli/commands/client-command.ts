@@ -1,0 +1,52 @@
+// `client NAME`: the settings of a client program for this gateway.
+import type { Command } from 'commander';
+import type { Config } from '../../config/config.ts';
+import { suggestion } from '../../config/schema/suggestion.ts';
+import { CLIENTS, type ClientSettings, KEY_VARIABLE } from '../client-settings.ts';
+import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, inspectValid, json, originOf, table } from '../command.ts';
+
+interface ClientOptions extends CommonOptions {
+  readonly key?: string;
+  readonly model?: string;
+}
+
+export function addClient(program: Command, io: Io): void {
+  addCommand(program, {
+    usage: 'client [name]',
+    description: 'print the settings of a client for this gateway; without a name, list the clients',
+    examples: ['poolgate client', 'poolgate client codex', 'poolgate client opencode --key ci --model model-a'],
+  })
+    .option('--key <id>', 'for this Pool API key')
+    .option('--model <id>', 'with this exposed model id; default: the first of the models of the key, else MODEL')
+    .action(async (name: string | undefined, { config: path, json: asJson, key: keyId, model }: ClientOptions) => {
+      if (name === undefined) return io.out(asJson ? json(CLIENTS) : clientTable());
+      const client = clientNamed(name);
+      const config = await inspectValid(path, io);
+      const key = keyId === undefined ? undefined : config.keys[indexOfId(config.keys, keyId, 'key')];
+      const address = { origin: publicOrigin(config), agent: config.wire.agent, model: model ?? key?.models?.[0] ?? 'MODEL' };
+      const text = client.text(address);
+      const { title, where, language, note } = client;
+      if (asJson) return io.out(json({ client: name, where, language, text, key_variable: KEY_VARIABLE, note: note ?? null }));
+      const holder = key ? `key '${key.id}' of Pool '${key.pool}', which is ${key.status}` : 'a Pool API key';
+      io.err(`${title}, ${where}. ${KEY_VARIABLE} is the secret of ${holder}.${note === undefined ? '' : ` ${note}`}\n`);
+      return io.out(`${text}\n`);
+    });
+}
+
+function clientNamed(name: string): ClientSettings {
+  const client = CLIENTS.find((known) => known.name === name);
+  if (client) return client;
+  const names = CLIENTS.map((known) => known.name);
+  throw new CommandFailure(`there is no client '${name}'${suggestion(name, names) || `; known: ${names.join(', ')}`}`, { exitCode: 2 });
+}
+
+function publicOrigin({ listen }: Config): string {
+  if (listen.port === 0) throw new CommandFailure('the listener takes a free port (listen.port: 0), so its address is not known');
+  return originOf(listen);
+}
+
+const clientTable = (): string =>
+  table(
+    ['NAME', 'CLIENT', 'API', 'WHERE', 'TRIED WITH'],
+    CLIENTS.map(({ name, title, api, where, tried }) => [name, title, api, where, tried]),
+  );

@@ -1,0 +1,52 @@
+// `doctor`: checks what an operator would check by hand, and prints what to do about each problem.
+import type { Command } from 'commander';
+import type { Config } from '../../config/config.ts';
+import { inspect, readConfig } from '../../config/loading/load.ts';
+import type { Diagnosis } from '../../doctor/diagnosis.ts';
+import type { GatewayAnswer } from '../../doctor/gateway-checks.ts';
+import { fetchStatus } from '../admin-client.ts';
+import { addCommand, CommandFailure, type CommonOptions, counted, type Io, json } from '../command.ts';
+
+interface Options extends CommonOptions {
+  readonly offline?: boolean;
+}
+
+export function addDoctor(program: Command, io: Io): void {
+  addCommand(program, {
+    usage: 'doctor',
+    description:
+      'check the file, Node, the gateway or its ports, memory, open files, modes of files, the database, and names, connections, certificates and clocks of the accounts; exit code 1 if there is a problem',
+    examples: ['poolgate doctor', 'poolgate doctor --json | jq \'.checks[] | select(.level != "ok")\''],
+  })
+    .option('--offline', 'ask no account')
+    .action(async ({ config: path, json: asJson, offline = false }: Options) => {
+      // An unset variable is a warning: the gateway may start from another environment.
+      const inspection = await inspect(await readConfig(path), { path, env: io.env, strictEnv: false });
+      const gateway = inspection.config ? await answerOf(inspection.config) : { unavailable: 'the file has errors' };
+      // The other commands start without loading the checks.
+      const { diagnose } = await import('../../doctor/doctor.ts');
+      const checks = await diagnose({ path, inspection, gateway, network: !offline });
+      const ok = checks.every(({ level }) => level !== 'problem');
+      io.out(asJson ? json({ ok, checks }) : linesOf(checks).join('\n').concat('\n'));
+      if (!ok) throw new CommandFailure('');
+    });
+}
+
+async function answerOf(config: Config): Promise<GatewayAnswer> {
+  try {
+    return { status: await fetchStatus(config) };
+  } catch (thrown) {
+    if (thrown instanceof CommandFailure) return { unavailable: thrown.message };
+    throw thrown;
+  }
+}
+
+function linesOf(checks: readonly Diagnosis[]): readonly string[] {
+  const width = Math.max(...checks.map(({ check }) => check.length));
+  const lines = checks.flatMap(({ level, check, message, advice }) => {
+    const head = `${level.padEnd('warning'.length)}  ${check.padEnd(width)}  `;
+    return [`${head}${message}`, ...(advice === undefined ? [] : [`${' '.repeat(head.length)}-> ${advice}`])];
+  });
+  const count = (wanted: Diagnosis['level']): number => checks.filter(({ level }) => level === wanted).length;
+  return [...lines, `${counted(count('problem'), 'problem')}, ${counted(count('warning'), 'warning')}`];
+}

@@ -1,0 +1,116 @@
+// `explain METHOD PATH [--key ID] [--model ID]`: what happens to a request, rule by rule; `explain --turn ID`: what happened to a turn.
+import type { Command } from 'commander';
+import type { Config } from '../../config/config.ts';
+import { versionOf } from '../../config/diff.ts';
+import { nearest } from '../../config/schema/suggestion.ts';
+import { type ExplainedTurn, explainTurns, type Question } from '../../explain/explanation.ts';
+import { dispatchedKind } from '../../turn/routes/kinds.ts';
+import { RouteTable, worded } from '../../turn/routes/route-table.ts';
+import { noteOf } from '../../turn/routes/served.ts';
+import type { Route } from '../../turn/turn.ts';
+import { adminIn, fetchExplained, fetchTurn } from '../admin-client.ts';
+import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, inspectValid, json } from '../command.ts';
+import { loggedLines, ruleLines, turnLines } from '../text/explanation-text.ts';
+import { loadChains, loadRules } from './routes-command.ts';
+
+interface Options extends CommonOptions, Omit<Question, 'session'> {
+  readonly session?: string | undefined;
+  readonly turn?: string;
+}
+
+export function addExplain(program: Command, io: Io): void {
+  addCommand(program, {
+    usage: 'explain [method] [path]',
+    description:
+      'show what happens to a request: its route, and its rules in order with their phases; for a key and a model also accounts and reasons',
+    examples: [
+      'poolgate explain POST /v1/responses',
+      'poolgate explain POST /v1/responses --key ci --model model-a',
+      'poolgate explain WS /v1/responses',
+      'poolgate explain GET /v1/files/file-123',
+      'poolgate explain --turn req_01a1f87151d8a5fdde4629dfddfcd1ff',
+    ],
+  })
+    .option('--key <id>', 'for this Pool API key: its Pool and policies')
+    .option('--model <id>', 'for this exposed model id: its serving mode and accounts')
+    .option('--session <id>', 'for this value of a continuity header: the account of the session; with --key')
+    .option(
+      '--turn <id>',
+      "a turn of the request log: the reason for its account, and the answer of each account; the id is the answer's x-request-id",
+    )
+    .action(
+      async (
+        method: string | undefined,
+        path: string | undefined,
+        { config: file, json: asJson, key, model, session, turn: id }: Options,
+      ) => {
+        if (id !== undefined) {
+          const logged = await fetchTurn(await adminIn(file), id);
+          return io.out(asJson ? json(logged) : `${loggedLines(logged).join('\n')}\n`);
+        }
+        const config = await inspectValid(file, io);
+        if (method === undefined || path === undefined)
+          throw new CommandFailure('explain takes METHOD and PATH, or --turn ID', { exitCode: 2 });
+        const route = routeOf(config, method.toUpperCase(), path);
+        const rules = (await loadChains())(route.kind);
+        const explained = key === undefined && model === undefined ? undefined : await explain(config, route, { key, model, session });
+        const admission = config.admission[route.class];
+        const note = noteOf(route);
+        if (asJson) return io.out(json({ ...route, served: note === null, note, admission, rules, ...explained }));
+        const lines = [
+          `${route.method} ${route.template}`,
+          `  status    ${route.status}`,
+          `  served    ${note ?? 'yes'}`,
+          `  family    ${route.family}`,
+          `  kind      ${kindText(route)}`,
+          `  class     ${route.class}: ${admission.running} running, ${admission.waiting} waiting up to ${admission.wait_ms} ms`,
+          `  upstream  ${route.upstream}`,
+          ...(explained ? [`  known     ${explained.known}`] : []),
+          ...(explained?.turns ?? [undefined]).flatMap((turn) => [...turnLines(turn), ...ruleLines(rules, turn)]),
+        ];
+        return io.out(`${lines.join('\n')}\n`);
+      },
+    );
+}
+
+/** The kind of the row, and the kind that its turns change to where their body asks for other work. */
+function kindText({ kind }: Route): string {
+  const compaction = dispatchedKind(kind)?.asCompaction;
+  return `${kind ?? '-'}${compaction === undefined ? '' : `; ${compaction} where the input has a compaction_trigger`}`;
+}
+
+interface Explanation {
+  /** The source: the running gateway, or only the file and the reason. */
+  readonly known: string;
+  readonly turns: readonly ExplainedTurn[];
+}
+
+async function explain(
+  config: Config,
+  route: Route,
+  { session, ...question }: Omit<Question, 'session'> & Pick<Options, 'session'>,
+): Promise<Explanation> {
+  if (question.key !== undefined) indexOfId(config.keys, question.key, 'key');
+  const turns = explainTurns(config, route, question, { rules: await loadRules(), now: Date.now() }) ?? [];
+  const reply = await fetchExplained(config, route, { ...question, session });
+  if ('unavailable' in reply) return { known: `from the file alone: ${reply.unavailable}`, turns };
+  const same = reply.version === versionOf(config);
+  const which = same ? 'which runs on this file' : 'whose configuration is not this file: see poolgate diff';
+  return { known: `by the running gateway, ${which}`, turns: reply.turns };
+}
+
+function routeOf(config: Config, method: string, written: string): Route {
+  const routes = new RouteTable(config.routes, config.wire);
+  const path = written.replace(/^https?:\/\/[^/]+/, '').replace(/[?#].*$/, '');
+  // Templates are compared literally, paths are matched; both in the words of `wire` or in the neutral ones.
+  const candidates = [path, worded(path, config.wire)];
+  const template = routes.all.find((route) => route.method === method && candidates.includes(route.template));
+  if (template) return template;
+  const found = candidates.map((candidate) => routes.find(method, candidate)).find((match) => match !== undefined);
+  if (found && 'route' in found) return found.route;
+  if (found) throw new CommandFailure(`${path} has no ${method}: 405 method_not_allowed, with Allow: ${found.allow.join(', ')}`);
+  const meant = nearest(path, [...new Set(routes.all.map((route) => route.template))]);
+  throw new CommandFailure(
+    `${path} is in no row of the route table: 404 unknown_endpoint${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+  );
+}

@@ -1,0 +1,40 @@
+// `diff` and `reload`: the configuration of the running gateway compared with the file.
+import type { Command } from 'commander';
+import { diffConfigs, formatChange, redact, versionOf } from '../../config/diff.ts';
+import { formatFinding } from '../../config/schema/finding.ts';
+import { adminIn, fetchRunning, requestReload } from '../admin-client.ts';
+import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from '../command.ts';
+
+interface DiffOptions extends CommonOptions {
+  readonly exitCode?: boolean;
+}
+
+export function addDiff(program: Command, io: Io): void {
+  addCommand(program, {
+    usage: 'diff',
+    description: 'compare the file with the running gateway; a secret is shown only as changed',
+    examples: ['poolgate diff', 'poolgate diff --exit-code --json'],
+  })
+    .option('--exit-code', 'exit with 1 when they differ')
+    .action(async ({ config: path, json: asJson, exitCode = false }: DiffOptions) => {
+      const config = await inspectValid(path, io);
+      const running = await fetchRunning(config);
+      const changes = diffConfigs(running.config, redact(config));
+      if (asJson) io.out(json({ running: running.version, file: versionOf(config), changes }));
+      else io.out(changes.length === 0 ? 'no difference\n' : changes.map(formatChange).join('\n').concat('\n'));
+      if (exitCode && changes.length > 0) throw new CommandFailure('');
+    });
+}
+
+export function addReload(program: Command, io: Io): void {
+  addCommand(program, {
+    usage: 'reload',
+    description: 'make the running gateway read its file again; running turns keep their configuration',
+    examples: ['poolgate reload', 'poolgate check --strict && poolgate reload'],
+  }).action(async ({ config: path, json: asJson }: CommonOptions) => {
+    const reply = await requestReload(await adminIn(path));
+    if (asJson) return io.out(json(reply));
+    const lines = [...reply.changes.map(formatChange), ...reply.warnings.map(formatFinding)];
+    return io.out([...lines, reply.changes.length === 0 ? 'nothing changed' : `now running on ${reply.version}`].join('\n').concat('\n'));
+  });
+}

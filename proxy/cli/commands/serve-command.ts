@@ -1,0 +1,111 @@
+// `serve`: runs the gateway until SIGTERM or SIGINT; SIGHUP reloads its configuration.
+
+import { constants } from 'node:os';
+import { Log, placeOf } from '../../base/process/log.ts';
+import { keepTickObject } from '../../base/process/node-internals.ts';
+import { stateOf } from '../../config/file/file-watch.ts';
+import { loadConfig } from '../../config/loading/load.ts';
+import { type Addresses, Gateway } from '../../gateway/gateway.ts';
+
+export interface ServeOptions {
+  readonly config: string;
+}
+
+/**
+ * A service manager that signals all processes of a service stops this one twice: directly, and through the launcher, which forwards its
+ * own signal.
+ */
+const SAME_STOP_MS = 500;
+
+/** Any interval keeps the process alive. */
+const ALIVE_MS = 60_000;
+
+/** Ends the process when the gateway has stopped: with exit code 1 where rows or settlements were lost. @throws ConfigError, StoreError, or the Error of an address that cannot be listened on */
+export async function serve({ config }: ServeOptions): Promise<void> {
+  let serving: Gateway | undefined;
+  let reloadWanted = false;
+  const reload = (gateway: Gateway): void => void gateway.follower.reload('signal').catch(() => undefined);
+  // Installed first. A signal during the start takes effect after it: the files may have been read before.
+  process.on('SIGHUP', () => {
+    if (serving) reload(serving);
+    else reloadWanted = true;
+  });
+  // Process 1 of a container has no default action for signals: a stop during the start would be lost.
+  const endStart = (signal: 'SIGINT' | 'SIGTERM'): never => process.exit(128 + constants.signals[signal]);
+  process.on('SIGTERM', endStart).on('SIGINT', endStart);
+  // When the process that reads the log ends, running turns continue, and nothing more is logged.
+  process.stderr.on('error', () => undefined);
+  keepTickObject();
+  const state = stateOf(config);
+  const { loaded, warnings } = await loadConfig(config);
+  const log = new Log(loaded.config.log.level);
+  logWarningsOfNode(log);
+  for (const { line, column, message } of warnings) log.warn('config_warning', { line, column, message });
+  const gateway = await Gateway.open({ loaded, log });
+  process.on('uncaughtException', (thrown) => crash(gateway, thrown)).on('unhandledRejection', (thrown) => crash(gateway, thrown));
+  const { main, admin, metrics } = await listening(gateway);
+  void gateway.follower.started();
+  const unwatch = gateway.follower.watch(state);
+  serving = gateway;
+  if (reloadWanted) reload(gateway);
+  const stopped = new Promise<boolean>((resolve, reject) => {
+    let stoppedAt: number | undefined;
+    const stop = (): void => {
+      const now = performance.now();
+      // The second signal stops at once, without the drain.
+      if (stoppedAt !== undefined && now - stoppedAt >= SAME_STOP_MS) process.exit(1);
+      if (stoppedAt !== undefined) return;
+      stoppedAt = now;
+      unwatch();
+      closed(gateway).then(resolve, reject);
+    };
+    process.on('SIGTERM', stop).on('SIGINT', stop);
+    process.off('SIGTERM', endStart).off('SIGINT', endStart);
+  });
+  const urlOf = ({ address, port, family }: typeof main): string => `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  // Printed last: a reader of this line may send a signal or a request at once.
+  const others = Object.entries({ admin, metrics }).map(([name, address]) => (address ? `, ${name} ${urlOf(address)}` : ''));
+  process.stdout.write(`poolgate serves ${urlOf(main)}${others.join('')}\n`);
+  const isWhole = await stopped;
+  process.exit(isWhole ? 0 : 1);
+}
+
+/** Warnings of Node and of libraries become lines of the log: Node would print them as text between the lines. */
+function logWarningsOfNode(log: Log): void {
+  process.removeAllListeners('warning');
+  process.on('warning', (warning) => {
+    const code = 'code' in warning && typeof warning.code === 'string' ? warning.code : undefined;
+    // The text of a deprecation may quote its object, such as an address (S4); its code identifies it.
+    const message = warning.name === 'DeprecationWarning' ? undefined : warning.message;
+    log.warn('process_warning', { name: warning.name, code, message });
+  });
+}
+
+/** Closes the gateway when an address cannot be listened on, so that nothing keeps the process alive. */
+async function listening(gateway: Gateway): Promise<Addresses> {
+  try {
+    return await gateway.listen();
+  } catch (thrown) {
+    await closed(gateway);
+    throw thrown;
+  }
+}
+
+/**
+ * Closes the gateway. The timers of its clock do not keep the process alive, and towards its end it waits for nothing else: without a timer
+ * of this command the process would end before its settlements are written.
+ */
+async function closed(gateway: Gateway): Promise<boolean> {
+  const alive = setInterval(() => undefined, ALIVE_MS);
+  try {
+    return await gateway.close();
+  } finally {
+    clearInterval(alive);
+  }
+}
+
+/** Logs the place of an unexpected error, without its message (S4), and ends the process. */
+function crash(gateway: Gateway, thrown: unknown): void {
+  gateway.services.log.error('crashed', placeOf(thrown));
+  process.exit(1);
+}

@@ -1,0 +1,250 @@
+// A multipart body that streams through: parsed, read part by part by rules, and written again for the account, with its file never held whole.
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Readable, Transform } from 'node:stream';
+import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import type { HeldUpload, UploadMeter } from '../../../base/bytes/upload-meter.ts';
+import type { Counters } from '../../../base/process/metrics.ts';
+import type { Upload } from '../../../dispatch/client.ts';
+import { Refusal } from '../../../turn/errors/refusal.ts';
+import type { FileHead, StreamedPart } from '../../../turn/json/form.ts';
+import type { PartReader } from '../../../turn/rules/rule.ts';
+import { END, FormEncoding, FormPieces, FormWriter } from './form-writer.ts';
+import { JoinedBody } from './joined-body.ts';
+import { MAX_PART_HEADER_BYTES, MAX_PART_HEADERS } from './multipart-form.ts';
+import { BODY_MALFORMED, RATIO_FREE_BYTES } from './request-body.ts';
+
+export interface FormUploadOptions {
+  /** The client's boundary. */
+  readonly boundary: string;
+  readonly reader: Required<PartReader>;
+  /** The decoder of a compressed body, and how much of it a byte may become. */
+  readonly decoder: Transform | undefined;
+  readonly expansionRatio: number;
+  /** Most bytes of a file. */
+  readonly bytes: number;
+  /** Longest silence of the client; the time in which the account reads nothing does not count. */
+  readonly idleMs: number;
+  readonly counters: Counters;
+  readonly meter: UploadMeter;
+}
+
+/** More than a prompt of hundreds of pages, or a thousand keywords. All fields together stay far below the 1 MiB that may be held. */
+const MAX_FIELD_BYTES = 65_536;
+const MAX_FIELDS_BYTES = 262_144;
+const MAX_PARTS = 1_024;
+
+/** Room in the body in addition to its file: for the fields, the headers of all parts and their delimiters. */
+export const FORM_ROOM_BYTES = 524_288;
+
+export class FormUpload implements HeldUpload {
+  readonly #request: IncomingMessage;
+  readonly #options: FormUploadOptions;
+  readonly #body: JoinedBody;
+  readonly #parser: BusboyInstance;
+  readonly #encoding = new FormEncoding(`poolgate-${randomBytes(24).toString('hex')}`);
+  readonly #pieces = new FormPieces();
+  readonly #ready = Promise.withResolvers<void>();
+  readonly #refused = Promise.withResolvers<never>();
+  readonly #idle: NodeJS.Timeout;
+  #writer: FormWriter | undefined;
+  #file: Readable | undefined;
+  #arrived = 0;
+  #passed = 0;
+  #fieldBytes = 0;
+  #isOver = false;
+  #refusal: unknown;
+
+  constructor(request: IncomingMessage, options: FormUploadOptions) {
+    this.#request = request;
+    this.#options = options;
+    this.#refused.promise.catch(() => undefined);
+    this.#ready.promise.catch(() => undefined);
+    this.#idle = setTimeout(() => this.#silent(), options.idleMs);
+    this.#body = new JoinedBody(request);
+    this.#parser = new Busboy({
+      headers: { 'content-type': `multipart/form-data; boundary="${options.boundary}"` },
+      limits: {
+        parts: MAX_PARTS,
+        fieldSize: MAX_FIELD_BYTES,
+        fileSize: options.bytes,
+        headerSize: MAX_PART_HEADER_BYTES,
+        headerPairs: MAX_PART_HEADERS,
+      },
+    });
+    options.meter.add(this);
+    this.#listen();
+  }
+
+  /** Resolves when every part before the file has passed the rules: these are checked before an account is asked. @throws Refusal */
+  async ready(): Promise<void> {
+    await this.#ready.promise;
+    // A small form may have arrived whole: then a part after its file may already have been refused.
+    if (this.#refusal !== undefined) throw this.#refusal;
+  }
+
+  /** The form for one attempt. Another attempt can have it until this one's stream is read. */
+  open(): Upload {
+    const writer = new FormWriter(this.#pieces);
+    this.#writer = writer;
+    // `refused` has the reason for its end; without a listener an error would end the process.
+    writer.on('error', () => undefined);
+    return {
+      stream: writer,
+      headers: { 'content-type': this.#encoding.contentType, 'transfer-encoding': 'chunked' },
+      refused: this.#refused.promise,
+      isTaken: () => writer.taken,
+      detach: () => {
+        writer.destroy();
+        if (writer.taken) this.close();
+        return writer.taken && this.#request.complete;
+      },
+    };
+  }
+
+  /** Stops reading. */
+  close(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    // Readers that wait for a part must not wait any longer.
+    this.#ready.reject(malformed());
+    const request = this.#request;
+    const { decoder, meter } = this.#options;
+    clearTimeout(this.#idle);
+    request.off('data', this.#onArrived).off('close', this.#onClosed).off(BODY_MALFORMED, this.#onMalformed);
+    this.#body.destroy();
+    decoder?.destroy();
+    this.#parser.destroy();
+    this.#file?.destroy();
+    this.#writer?.destroy();
+    meter.remove(this);
+  }
+
+  /** Bytes of the body that were read and not yet passed on. */
+  get heldBytes(): number {
+    const decoded = this.#options.decoder;
+    const streams = (this.#file?.readableLength ?? 0) + (this.#writer?.readableLength ?? 0) + this.#parser.writableLength;
+    const encoded = decoded ? decoded.writableLength + decoded.readableLength : 0;
+    return this.#request.readableLength + this.#body.heldBytes + encoded + streams + this.#pieces.bytes;
+  }
+
+  #listen(): void {
+    const request = this.#request;
+    const parser = this.#parser;
+    const { decoder } = this.#options;
+    parser.on('field', (name: string | undefined, value: string, _nameCut, valueCut) => {
+      this.#guarded(() => {
+        if (valueCut) throw this.#tooLarge();
+        this.#part({ kind: 'field', name: name ?? '', value });
+      });
+    });
+    parser.on('file', (name: string | undefined, stream: Readable, filename: string | undefined, _encoding, mediaType: string) => {
+      // A part that breaks off fails the parser as well.
+      stream.on('error', () => undefined).on('limit', () => this.#refuse(this.#tooLarge()));
+      this.#guarded(() => this.#part({ kind: 'file', name: name ?? '', filename, mediaType }, stream));
+    });
+    parser.on('partsLimit', () => this.#refuse(this.#tooLarge()));
+    parser.on('finish', () => this.#guarded(() => this.#finish()));
+    parser.on('error', this.#onMalformed);
+    request.on('data', this.#onArrived).once('close', this.#onClosed).once(BODY_MALFORMED, this.#onMalformed);
+    const source = decoder ?? this.#body;
+    source.on('data', (chunk: Buffer) => this.#guarded(() => this.#count(chunk)));
+    // Its end is reported by `close` and `refused`.
+    this.#body.on('error', () => undefined);
+    if (decoder) this.#body.pipe(decoder.on('error', this.#onMalformed));
+    source.pipe(parser);
+  }
+
+  #count({ length }: Buffer): void {
+    this.#passed += length;
+    this.#options.meter.sample(this.heldBytes);
+    const { bytes, decoder, expansionRatio } = this.#options;
+    const isBomb = decoder && this.#passed > RATIO_FREE_BYTES && this.#passed > this.#arrived * expansionRatio;
+    if (this.#passed > bytes + FORM_ROOM_BYTES || isBomb) throw this.#tooLarge();
+  }
+
+  /** @param stream the bytes of a file */
+  #part(part: StreamedPart, stream?: Readable): void {
+    const { name, kind } = part;
+    if (kind === 'field') {
+      this.#fieldBytes += Buffer.byteLength(name) + Buffer.byteLength(part.value);
+      if (this.#fieldBytes > MAX_FIELDS_BYTES) throw this.#tooLarge();
+    }
+    const parts = this.#options.reader.part(part);
+    this.#write(parts, stream);
+    if (!stream) return;
+    if (parts.some((one) => one.kind === 'file')) this.#ready.resolve();
+    else stream.resume();
+  }
+
+  #write(parts: readonly StreamedPart[], stream?: Readable): void {
+    for (const part of parts) {
+      if (part.kind === 'field') this.#pieces.add(this.#encoding.field(part));
+      else if (stream) this.#writeFile(part, stream);
+    }
+  }
+
+  #writeFile(head: FileHead, stream: Readable): void {
+    this.#file = stream;
+    this.#pieces.add(this.#encoding.fileHead(head));
+    this.#pieces.add(stream);
+    this.#pieces.add(LINE_BREAK);
+  }
+
+  #finish(): void {
+    this.#write(this.#options.reader.end());
+    this.#pieces.add(this.#encoding.end);
+    this.#pieces.add(END);
+    clearTimeout(this.#idle);
+  }
+
+  readonly #onArrived = ({ length }: Buffer): void => {
+    this.#arrived += length;
+    this.#idle.refresh();
+  };
+
+  /** The client left in the middle of its body. Its connection reports that to dispatch. */
+  readonly #onClosed = (): void => {
+    if (!this.#request.complete) this.close();
+  };
+
+  readonly #onMalformed = (): void => this.#refuse(malformed());
+
+  #silent(): void {
+    if (this.#request.complete) return;
+    // The client's silence does not count while its upload has no reader.
+    if (this.#body.isFull || this.#parser.writableNeedDrain) {
+      this.#idle.refresh();
+      return;
+    }
+    this.#options.counters.add('body_timeouts');
+    this.#refuse(new Refusal('request_timeout'));
+  }
+
+  #tooLarge(): Refusal {
+    this.#options.counters.add('bodies_too_large');
+    return new Refusal('request_too_large');
+  }
+
+  /** An error in a listener would end the process. */
+  #guarded(work: () => void): void {
+    if (this.#isOver) return;
+    try {
+      work();
+    } catch (thrown) {
+      this.#refuse(thrown);
+    }
+  }
+
+  #refuse(thrown: unknown): void {
+    if (this.#isOver) return;
+    this.#refusal = thrown;
+    this.#ready.reject(thrown);
+    this.#refused.reject(thrown);
+    this.close();
+  }
+}
+
+const LINE_BREAK = Buffer.from('\r\n');
+
+const malformed = (): Refusal => new Refusal('invalid_request', { message: 'The multipart body ended early, or is not a form.' });

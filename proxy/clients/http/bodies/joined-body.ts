@@ -1,0 +1,102 @@
+// A request's body as a stream of joined pieces. A client may send it byte by byte, and each stream on the way to the account would hold an
+// object for each.
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { GatheredBytes } from '../../../base/bytes/gathered-bytes.ts';
+import { stopReading } from '../../../base/process/node-internals.ts';
+
+/** A piece of this size is passed on at once. */
+const PIECE_BYTES = 16_384;
+/** How long a smaller piece waits for more bytes, unless the body has ended. */
+const JOIN_MS = 20;
+/** The client's connection is not read while so many bytes wait. */
+const FULL_BYTES = 65_536;
+
+export class JoinedBody extends Readable {
+  readonly #request: IncomingMessage;
+  readonly #gathered = new GatheredBytes();
+  #isWanted = false;
+  #hasEnded = false;
+  #timer: NodeJS.Timeout | undefined;
+  /** Reads the client's connection again. */
+  #readOn: (() => void) | undefined;
+
+  constructor(request: IncomingMessage) {
+    // One piece at a time waits behind the others.
+    super({ highWaterMark: 1 });
+    this.#request = request;
+    request.on('data', this.#add).once('end', this.#end);
+  }
+
+  /** Bytes that wait for the reader. */
+  get heldBytes(): number {
+    return this.#gathered.held + this.readableLength;
+  }
+
+  /** Whether the client cannot send more, because the reader reads nothing. */
+  get isFull(): boolean {
+    return this.#readOn !== undefined;
+  }
+
+  override _read(): void {
+    this.#isWanted = true;
+    this.#offer(this.#hasEnded ? 0 : PIECE_BYTES);
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    clearTimeout(this.#timer);
+    this.#gathered.take();
+    this.#request.off('data', this.#add).off('end', this.#end);
+    this.#open();
+    if (!this.#hasEnded) dropRest(this.#request);
+    done(error);
+  }
+
+  readonly #add = (chunk: Buffer): void => {
+    this.#gathered.add(chunk);
+    if (this.#gathered.length >= FULL_BYTES) this.#readOn ??= stopReading(this.#request);
+    this.#offer(PIECE_BYTES);
+  };
+
+  readonly #end = (): void => {
+    this.#hasEnded = true;
+    this.#open();
+    this.#offer(0);
+  };
+
+  /** @param least a smaller piece waits */
+  #offer(least: number): void {
+    if (!this.#isWanted) return;
+    const { length } = this.#gathered;
+    if (length > 0 && length < least) {
+      this.#timer ??= setTimeout(() => {
+        this.#timer = undefined;
+        this.#offer(0);
+      }, JOIN_MS);
+      return;
+    }
+    if (length > 0) {
+      this.#isWanted = false;
+      const piece = this.#gathered.take();
+      if (!this.#hasEnded) this.#open();
+      this.push(piece);
+    } else if (this.#hasEnded) this.push(null);
+  }
+
+  #open(): void {
+    this.#readOn?.();
+    this.#readOn = undefined;
+  }
+}
+
+/** Drops what arrives, so that the end of the connection is seen; a client that sends much more waits until another reader resumes it. */
+function dropRest(request: IncomingMessage): void {
+  let dropped = 0;
+  const drop = ({ length }: Buffer): void => {
+    dropped += length;
+    if (dropped < FULL_BYTES) return;
+    request.off('data', drop).pause();
+    request.once('resume', stopReading(request));
+  };
+  request.on('data', drop);
+}

@@ -1,0 +1,121 @@
+// Reads a multipart form that is held in memory: returns its parts in order, or refuses a body that is not a form.
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
+import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import type { Counters } from '../../../base/process/metrics.ts';
+import { Refusal } from '../../../turn/errors/refusal.ts';
+import type { FormPart } from '../../../turn/json/form.ts';
+import { mediaTypeOf } from '../../../turn/json/media-type.ts';
+import { type BodyOptions, readBody } from './request-body.ts';
+
+/** Far more than any form of the API has. */
+export const MAX_PARTS = 128;
+export const MAX_FIELD_BYTES = 1_048_576;
+const MAX_NAME_LENGTH = 256;
+export const MAX_PART_HEADER_BYTES = 16_384;
+export const MAX_PART_HEADERS = 32;
+
+/** Bytes that are parsed before other work of the event loop runs. */
+const SLICE_BYTES = 262_144;
+/** All bytes are in memory: a parser that has not ended by then never will. */
+const LONGEST_PARSE_MS = 10_000;
+
+/** The characters of RFC 2046, without the space, which no client uses. */
+const BOUNDARY = /^[0-9A-Za-z'()+_,./:=?-]{1,70}$/;
+
+const malformed = (what: string): Refusal => new Refusal('invalid_request', { message: `The multipart body ${what}.` });
+
+/**
+ * Reads and parses the body of a multipart row within the limits of all bodies: size, compression, silence, memory.
+ * @throws Refusal `unsupported_media_type`, those of `readBody`, those of `parseForm`
+ */
+export async function readForm(request: IncomingMessage, options: BodyOptions): Promise<readonly FormPart[]> {
+  const contentType = request.headers['content-type'];
+  // Before the body: a request that is not a form need not be sent at all.
+  const boundary = boundaryOf(contentType);
+  return parseForm(await readBody(request, options), boundary, options.counters);
+}
+
+/**
+ * The parts in their order. File bytes are copies: the body is not kept.
+ * @throws Refusal `invalid_request` for bytes that are not a form; `request_too_large` for too many parts, or a field that is too long
+ */
+export async function parseForm(bytes: Buffer, boundary: string, counters: Counters): Promise<readonly FormPart[]> {
+  const tooLarge = (what: string): Refusal => {
+    counters.add('bodies_too_large');
+    return new Refusal('request_too_large', { message: `The multipart body has ${what}.` });
+  };
+  const announced = countParts(bytes, boundary);
+  if (announced > MAX_PARTS) throw tooLarge(`more than ${MAX_PARTS} parts`);
+
+  const parts: (FormPart | undefined)[] = [];
+  let refusal: Refusal | undefined;
+  const parser = new Busboy({
+    headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
+    limits: { parts: MAX_PARTS, fieldSize: MAX_FIELD_BYTES, headerSize: MAX_PART_HEADER_BYTES, headerPairs: MAX_PART_HEADERS },
+  });
+  parser.on('field', (name: string | undefined, value: string, _nameCut, valueCut) => {
+    if (valueCut) refusal ??= tooLarge(`a field of more than ${MAX_FIELD_BYTES} bytes`);
+    parts.push({ kind: 'field', name: name ?? '', value });
+  });
+  parser.on('file', (name: string | undefined, stream, filename: string | undefined, _encoding, mediaType) => {
+    const index = parts.push(undefined) - 1;
+    const chunks: Buffer[] = [];
+    // A part that breaks off fails the parser as well.
+    stream.on('error', () => undefined);
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    stream.on('end', () => {
+      parts[index] = { kind: 'file', name: name ?? '', filename, mediaType, bytes: Buffer.concat(chunks) };
+    });
+  });
+  await parsed(parser, bytes, () => refusal !== undefined);
+  if (refusal) throw refusal;
+  // The parser silently skips a part with malformed headers. Without this check, the part would be lost without an error.
+  if (parts.length !== announced || parts.includes(undefined)) throw malformed('has a part that is malformed');
+  const whole = parts as readonly FormPart[];
+  if (whole.some(({ name }) => name === '' || name.length > MAX_NAME_LENGTH)) throw malformed('has a part without a proper name');
+  return whole;
+}
+
+/** @throws Refusal `unsupported_media_type` where it is not a form, `invalid_request` without a proper boundary */
+export function boundaryOf(contentType: string | undefined): string {
+  const type = mediaTypeOf(contentType);
+  if (type?.essence !== 'multipart/form-data') throw new Refusal('unsupported_media_type');
+  const boundary = type.params.get('boundary');
+  if (boundary === null || !BOUNDARY.test(boundary)) throw malformed('has no proper boundary');
+  return boundary;
+}
+
+/** Feeds the parser in slices. @param failed whether the rest need not be parsed */
+async function parsed(parser: BusboyInstance, bytes: Buffer, failed: () => boolean): Promise<void> {
+  const finished = once(parser, 'finish', { signal: AbortSignal.timeout(LONGEST_PARSE_MS) });
+  finished.catch(() => undefined);
+  // Errors after the first have no other listener.
+  parser.on('error', () => undefined);
+  try {
+    for (let at = 0; at < bytes.length && !failed(); at += SLICE_BYTES) {
+      if (at > 0) await setImmediate();
+      const slice = bytes.subarray(at, at + SLICE_BYTES);
+      await Promise.race([finished, new Promise<void>((written) => parser.write(slice, () => written()))]);
+    }
+    if (failed()) return;
+    parser.end();
+    await finished;
+  } catch {
+    throw malformed('ended early, or is not a form');
+  }
+}
+
+/** The delimiters before the closing one: each begins a part. */
+function countParts(bytes: Buffer, boundary: string): number {
+  const delimiter = Buffer.from(`\r\n--${boundary}`);
+  const atStart = bytes.subarray(0, delimiter.length - 2).equals(delimiter.subarray(2));
+  let count = 0;
+  for (let at = atStart ? -2 : bytes.indexOf(delimiter); at !== -1 && count <= MAX_PARTS; at = bytes.indexOf(delimiter, at)) {
+    at += delimiter.length;
+    if (bytes.toString('latin1', at, at + 2) === '--') break;
+    count++;
+  }
+  return count;
+}

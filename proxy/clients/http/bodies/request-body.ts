@@ -1,0 +1,181 @@
+// Reads one request body within its limits: size, expansion, idle time, and the memory of all bodies together.
+
+import type { IncomingMessage } from 'node:http';
+import type { Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { GatheredBytes } from '../../../base/bytes/gathered-bytes.ts';
+import type { MemoryGuard } from '../../../base/bytes/memory-guard.ts';
+import type { CounterName, Counters } from '../../../base/process/metrics.ts';
+import { Refusal } from '../../../turn/errors/refusal.ts';
+import type { Limits, Timeouts } from '../../../turn/settings.ts';
+import { ZstdFramesDecoder } from './zstd-frames.ts';
+
+/** `bytesWritten`: how much of the input the decoder has used. */
+type Decoder = Transform & { readonly bytesWritten: number };
+
+/** zlib's streams work on the thread pool, so a hostile body never blocks the event loop. */
+const DECODERS: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decoder>([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+  ['zstd', () => new ZstdFramesDecoder()],
+]);
+
+/** Bodies up to this size may expand at any ratio. */
+export const RATIO_FREE_BYTES = 65_536;
+
+const LATE = 'The request body took too long.';
+
+/** Emitted on a request with a body that is not HTTP: no further byte of its connection is a request. */
+export const BODY_MALFORMED = Symbol('malformed body');
+
+export interface BodyOptions {
+  readonly limits: Limits;
+  readonly timeouts: Timeouts;
+  readonly guard: MemoryGuard;
+  readonly counters: Counters;
+  /** Runs when the checks of the headers have passed. */
+  readonly begin: () => void;
+}
+
+/**
+ * The decoded body.
+ * @throws Refusal `request_too_large`, `request_timeout`, `unsupported_content_encoding`, `server_is_overloaded`, or
+ * `invalid_request` for bytes that do not decode and for a client that left.
+ */
+export async function readBody(request: IncomingMessage, options: BodyOptions): Promise<Buffer> {
+  const { limits, counters } = options;
+  const decoder = decoderOf(request);
+  const arriving = decoder ? limits.compressed_body_bytes : limits.request_body_bytes;
+  if (Number(request.headers['content-length'] ?? 0) > arriving) {
+    counters.add('bodies_too_large');
+    throw new Refusal('request_too_large');
+  }
+  options.begin();
+  if (!decoder && request.headers['content-length'] !== undefined) {
+    // The parser reads what it has of the body first: most bodies arrive with their head and need no listeners.
+    await undefined;
+    if (hasArrived(request)) return taken(request, options);
+  }
+  return collect(request, decoder?.(), options);
+}
+
+/** Makes the decoder of the body's coding; undefined for a plain body. @throws Refusal `unsupported_content_encoding` */
+export function decoderOf({ headers }: IncomingMessage): (() => Decoder) | undefined {
+  const coding = headers['content-encoding']?.trim().toLowerCase() || 'identity';
+  const decoder = DECODERS.get(coding);
+  if (!decoder && coding !== 'identity') throw new Refusal('unsupported_content_encoding');
+  return decoder;
+}
+
+/** Marks a request with a body that was read whole from what had arrived. */
+const TAKEN = Symbol('taken');
+
+interface Request extends IncomingMessage {
+  [TAKEN]?: true;
+}
+
+/** Whether a body of stated length has arrived and waits to be read. */
+const hasArrived = (request: IncomingMessage): boolean =>
+  request.headers['content-length'] !== undefined && request.readableLength === Number(request.headers['content-length']);
+
+/** Whether the whole request has arrived. Node's parser sets `complete` a moment after the last byte of the body. */
+export const isWhole = (request: Request): boolean => request.complete || request[TAKEN] === true;
+
+/** Reads and drops a body that has arrived whole. Returns whether it had. */
+export function discard(request: Request): boolean {
+  if (!hasArrived(request)) return false;
+  request[TAKEN] = true;
+  request.read();
+  return true;
+}
+
+function taken(request: Request, { limits, guard, counters }: BodyOptions): Buffer {
+  const { readableLength: size } = request;
+  if (!guard.take(size, limits.bodies_in_memory_bytes)) {
+    counters.add('bodies_guard_refused');
+    throw new Refusal('server_is_overloaded');
+  }
+  guard.give(size);
+  request[TAKEN] = true;
+  return (request.read() as Buffer | null) ?? Buffer.alloc(0);
+}
+
+function collect(request: IncomingMessage, decoder: Decoder | undefined, options: BodyOptions): Promise<Buffer> {
+  const { limits, timeouts, guard, counters } = options;
+  return new Promise((resolve, reject) => {
+    const chunks = new GatheredBytes();
+    let arrived = 0;
+    /** What the guard has counted. */
+    let held = 0;
+    let ended = false;
+    let done = false;
+    const idle = setTimeout(() => silent(), timeouts.client_body_idle_ms);
+    const late = setTimeout(() => fail(new Refusal('request_timeout', { message: LATE }), 'bodies_late'), timeouts.client_body_ms);
+
+    const settle = (): boolean => {
+      if (done) return false;
+      done = true;
+      clearTimeout(idle);
+      clearTimeout(late);
+      guard.give(held);
+      request.off('data', onArrived).off('data', onDecoded).off('end', onEnd).off('close', onClose).off(BODY_MALFORMED, cutShort);
+      if (decoder) {
+        request.unpipe(decoder);
+        decoder.destroy();
+      }
+      return true;
+    };
+    const fail = (refusal: Refusal, counter?: CounterName): void => {
+      if (!settle()) return;
+      if (counter) counters.add(counter);
+      reject(refusal);
+    };
+    const silent = (): void => {
+      // The client's silence does not count while the decoder works: on a busy machine it may have to wait for a thread.
+      if (decoder && (request.complete || decoder.writableLength > 0)) idle.refresh();
+      else fail(new Refusal('request_timeout'), 'body_timeouts');
+    };
+    const garbled = (): void => fail(new Refusal('invalid_request', { message: 'The request body could not be decoded.' }));
+    const cutShort = (): void => fail(new Refusal('invalid_request', { message: 'The request body ended early.' }));
+    // Not `complete`: it is true as soon as the bytes have reached this process, and a client may leave after that.
+    const onClose = (): void => {
+      if (!ended) cutShort();
+    };
+    const onArrived = (chunk: Buffer): void => {
+      arrived += chunk.length;
+      idle.refresh();
+      if (decoder && arrived > limits.compressed_body_bytes) fail(new Refusal('request_too_large'), 'bodies_too_large');
+    };
+    const onDecoded = (chunk: Buffer): void => {
+      if (done) return;
+      const size = chunks.length + chunk.length;
+      const bomb = decoder && size > RATIO_FREE_BYTES && size > arrived * limits.expansion_ratio;
+      if (size > limits.request_body_bytes || bomb) {
+        fail(new Refusal('request_too_large'), 'bodies_too_large');
+        return;
+      }
+      const grown = chunks.add(chunk);
+      if (guard.take(grown, limits.bodies_in_memory_bytes)) held += grown;
+      else fail(new Refusal('server_is_overloaded'), 'bodies_guard_refused');
+    };
+    const onEnd = (): void => {
+      // Bytes after the compressed data are not part of it, and another reader might treat them as the body.
+      if (decoder && decoder.bytesWritten < arrived) garbled();
+      else if (settle()) resolve(chunks.take());
+    };
+
+    request.on('data', onArrived).once('close', onClose).once(BODY_MALFORMED, cutShort);
+    request.once('end', () => {
+      ended = true;
+    });
+    if (!decoder) {
+      request.on('data', onDecoded).once('end', onEnd);
+      return;
+    }
+    decoder.on('data', onDecoded).once('end', onEnd).on('error', garbled);
+    // Not `pipeline`: it would destroy the request, and with it the socket that the refusal is written to.
+    request.pipe(decoder);
+  });
+}

@@ -1,0 +1,88 @@
+// A request body that is passed on unread: limited in size and in silence, and refused before it is read where its headers already exceed
+// a limit.
+import type { IncomingMessage } from 'node:http';
+import type { Counters } from '../../../base/process/metrics.ts';
+import type { Upload } from '../../../dispatch/client.ts';
+import { Refusal } from '../../../turn/errors/refusal.ts';
+import type { LiveTurn } from '../../../turn/live-turn.ts';
+import { JoinedBody } from './joined-body.ts';
+import { BODY_MALFORMED } from './request-body.ts';
+
+export interface UploadLimits {
+  readonly bytes: number;
+  /** Longest silence of the client; the time in which the account reads nothing does not count. */
+  readonly idleMs: number;
+}
+
+const SDP = 'application/sdp';
+
+/**
+ * Checks the headers of a body that is to be passed on (Q4).
+ * @throws Refusal `unsupported_media_type`, `request_too_large`
+ */
+export function checkUpload({ headers }: IncomingMessage, turn: LiveTurn, counters: Counters): UploadLimits {
+  const mediaType = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+  if (turn.route.sdpOnly && mediaType !== SDP) throw new Refusal('unsupported_media_type');
+  // The body is not decoded: for a compressed one the limit is on its compressed size.
+  const encoded = (headers['content-encoding'] ?? 'identity') !== 'identity';
+  const bytes = encoded ? turn.limits.compressed_body_bytes : turn.limits.request_body_bytes;
+  if (Number(headers['content-length'] ?? 0) > bytes) {
+    counters.add('bodies_too_large');
+    throw new Refusal('request_too_large');
+  }
+  return { bytes, idleMs: turn.timeouts.client_body_idle_ms };
+}
+
+/** Starts reading. `refused` rejects with Refusal `request_too_large`, `request_timeout` or `invalid_request`. */
+export function openUpload(request: IncomingMessage, { bytes, idleMs }: UploadLimits, counters: Counters): Upload {
+  const { promise: refused, reject } = Promise.withResolvers<never>();
+  refused.catch(() => undefined);
+  let passed = 0;
+  const detach = (): boolean => {
+    clearTimeout(idle);
+    request.off('data', arrived).off('end', ended).off('close', closed).off(BODY_MALFORMED, malformed);
+    stream.destroy();
+    return request.complete;
+  };
+  const refuse = (refusal: Refusal): void => {
+    reject(refusal);
+    detach();
+  };
+  const closed = (): void => {
+    if (!request.complete) detach();
+  };
+  const malformed = (): void => refuse(new Refusal('invalid_request', { message: 'The request body ended early.' }));
+  const silent = (): void => {
+    // The whole body has arrived: from now on only the account can be slow.
+    if (request.complete) return;
+    if (stream.isFull) {
+      idle.refresh();
+      return;
+    }
+    counters.add('body_timeouts');
+    refuse(new Refusal('request_timeout'));
+  };
+  const idle = setTimeout(silent, idleMs);
+  const arrived = ({ length }: Buffer): void => {
+    passed += length;
+    idle.refresh();
+    if (passed <= bytes) return;
+    counters.add('bodies_too_large');
+    refuse(new Refusal('request_too_large'));
+  };
+  const ended = (): void => clearTimeout(idle);
+  request.once('end', ended).once('close', closed).once(BODY_MALFORMED, malformed);
+  const stream = new JoinedBody(request.on('data', arrived));
+  // `refused` reports its end; without a listener an error would end the process.
+  stream.on('error', () => undefined);
+  return { stream, headers: framingOf(request), refused, isTaken: () => true, detach };
+}
+
+/** The framing headers of the client. */
+function framingOf({ headers }: IncomingMessage): Record<string, string> {
+  const { 'content-length': length, 'content-encoding': coding } = headers;
+  return {
+    ...(coding === undefined ? {} : { 'content-encoding': coding }),
+    ...(length === undefined ? { 'transfer-encoding': 'chunked' } : { 'content-length': length }),
+  };
+}

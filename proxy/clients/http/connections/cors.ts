@@ -1,0 +1,50 @@
+// Cross-origin requests of web pages (CORS) to /v1: answers preflights, and allows pages of listed origins to read the answers.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RouteTable } from '../../../turn/routes/route-table.ts';
+import { pathOf } from './framing.ts';
+
+/** How long a browser may reuse the answer to a preflight, in seconds. */
+const MAX_AGE_S = '600';
+
+/** Names of request headers, as browsers list them. */
+const HEADER_NAMES = /^[\w-]+(?:, ?[\w-]+)*$/;
+
+export class Cors {
+  readonly #origins: ReadonlySet<string>;
+
+  /** @param origins exact origins, such as `https://app.example`; without any, nothing is added or answered */
+  constructor(origins: readonly string[]) {
+    this.#origins = new Set(origins);
+  }
+
+  /**
+   * Adds the headers of CORS to an answer that is not yet written.
+   * @param id of a preflight's answer
+   * @returns whether the request was a preflight, which is answered now: it has no key and is not a turn
+   */
+  handle(request: IncomingMessage, response: ServerResponse, routes: RouteTable, id: string): boolean {
+    if (this.#origins.size === 0) return false;
+    const path = pathOf(request.url ?? '');
+    if (!path.startsWith('/v1/')) return false;
+    // Answers differ by origin, so a cache must not share them.
+    response.setHeader('vary', 'origin');
+    const { origin } = request.headers;
+    if (origin === undefined || !this.#origins.has(origin)) return false;
+    response.setHeader('access-control-allow-origin', origin);
+    response.setHeader('access-control-expose-headers', '*');
+    const method = request.headers['access-control-request-method'];
+    if (request.method !== 'OPTIONS' || method === undefined) return false;
+    const found = routes.find(method, path);
+    // Without such a row the request gets the refusal of any other OPTIONS.
+    if (!found || 'allow' in found) return false;
+    const names = request.headers['access-control-request-headers'];
+    response.writeHead(204, {
+      'access-control-allow-methods': method,
+      ...(names !== undefined && HEADER_NAMES.test(names) && { 'access-control-allow-headers': names }),
+      'access-control-max-age': MAX_AGE_S,
+      'x-request-id': id,
+    });
+    response.end();
+    return true;
+  }
+}

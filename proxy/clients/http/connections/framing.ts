@@ -1,0 +1,70 @@
+// Refuses requests that two HTTP parsers could read differently, before any other check.
+import type { IncomingMessage } from 'node:http';
+import { Refusal } from '../../../turn/errors/refusal.ts';
+import { connectionOf } from './client-connection.ts';
+
+/** Headers that must not be repeated: two parsers could use two different ones. */
+const SINGLE = new Set(['host', 'authorization', 'content-length']);
+
+/** Node's parser accepts two more. */
+const VERSIONS = new Set(['1.0', '1.1']);
+
+export const OTHER_VERSION = new Refusal('invalid_request', { status: 505, message: 'Only HTTP/1.1 and HTTP/1.0 are supported.' });
+
+/** Methods without a body: a forwarder that drops their length would send the body as a second request. */
+const BODYLESS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
+
+/** Methods that a proxy must not serve. */
+const REFUSED = new Set(['CONNECT', 'TRACE']);
+
+const refuse = (message: string): Refusal => new Refusal('invalid_request', { message });
+
+/** @throws Refusal `invalid_request`; the connection must be closed after it. */
+export function checkFraming(request: IncomingMessage): void {
+  const { method = '', url = '', rawHeaders, headers, httpVersion } = request;
+  if (!VERSIONS.has(httpVersion)) throw OTHER_VERSION;
+  const connection = connectionOf(request.socket);
+  connection.version ??= httpVersion;
+  // The first line of a connection was read before the parser: a later request of RTSP/1.0 looks like one of HTTP/1.0.
+  if (connection.version !== httpVersion) throw OTHER_VERSION;
+  if (REFUSED.has(method)) throw refuse('This method is not served.');
+  if (!url.startsWith('/')) throw refuse('The request target must be in origin form.');
+  let hosts = 0;
+  let seen: string | undefined;
+  let alsoSeen: string | undefined;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const raw = rawHeaders[i] as string;
+    // Only names of the length of one of the three are compared.
+    if (raw.length !== 4 && raw.length !== 13 && raw.length !== 14) continue;
+    const name = raw.toLowerCase();
+    if (!SINGLE.has(name)) continue;
+    if (name === 'host') hosts++;
+    else if (seen === undefined) seen = name;
+    else if (seen === name || alsoSeen === name) throw refuse(`The header ${name} must not be repeated.`);
+    else alsoSeen = name;
+  }
+  if (hosts !== 1) throw refuse('Exactly one Host header is required.');
+  const coding = headers['transfer-encoding'];
+  const length = headers['content-length'];
+  if (coding !== undefined) {
+    if (request.httpVersionMajor === 1 && request.httpVersionMinor === 0) throw refuse('HTTP/1.0 has no Transfer-Encoding.');
+    if (coding.toLowerCase() !== 'chunked' || length !== undefined) throw refuse('The framing of the body is ambiguous.');
+  }
+  const { expect } = headers;
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw refuse('This expectation is not supported.');
+  if (BODYLESS.has(method) && (coding !== undefined || (length !== undefined && length !== '0'))) {
+    throw refuse('This method does not accept a request body.');
+  }
+}
+
+/** The raw path of an origin-form target, not decoded. The query string is not part of it and is not logged. */
+export function pathOf(url: string): string {
+  const query = url.indexOf('?');
+  return query === -1 ? url : url.slice(0, query);
+}
+
+/** The query with its question mark, as it came; empty where there is none. */
+export function queryOf(url: string): string {
+  const query = url.indexOf('?');
+  return query === -1 ? '' : url.slice(query);
+}

@@ -1,0 +1,177 @@
+// The SSE stream of Chat Completions: Responses events become chunks, their deltas without being parsed (D4, F1.9, Q24).
+import type { ServerResponse } from 'node:http';
+import { LIFECYCLE } from '../../../dispatch/reply/hold.ts';
+import {
+  CALLS,
+  callId,
+  chatUsage,
+  completionName,
+  finishReason,
+  isCall,
+  type Said,
+  saidIn,
+  statedByProvider,
+} from '../../../surfaces/chat/chat-completion.ts';
+import { Refusal } from '../../../turn/errors/refusal.ts';
+import { asList, isAbsent, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import type { LiveTurn } from '../../../turn/live-turn.ts';
+import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
+import type { Event, Outcome } from '../../../turn/turn.ts';
+import { ChatChunks, type DeltaChunk } from './chat-chunks.ts';
+import { DeltaText } from './delta-text.ts';
+import { KeepaliveSseSink } from './keepalive-sse-sink.ts';
+
+/** The events that are parsed: items as they open and close, and the end. */
+const WANTS: ReadonlySet<string> = new Set([
+  'response.output_item.added',
+  'response.output_item.done',
+  'response.completed',
+  'response.incomplete',
+]);
+
+/** A tool call of the stream; its index is its place among the calls. */
+interface Call {
+  readonly chunk: DeltaChunk;
+  /** Whether a part of its arguments or input was written. */
+  written: boolean;
+}
+
+export class ChatSseSink extends KeepaliveSseSink {
+  override readonly wants = WANTS;
+  override readonly drops = LIFECYCLE;
+  readonly #chunks: ChatChunks;
+  readonly #includeUsage: boolean;
+  readonly #delta = new DeltaText();
+  /** Whether the chunk with the role was written: it comes before all others but an error. */
+  #begun = false;
+  /** Whether a text of the message in progress was written. */
+  #said = false;
+  /** By the place of the item in the output, or by its id. */
+  readonly #calls = new Map<Json | undefined, Call>();
+  #callCount = 0;
+  /** After the last chunk or an error, only the end mark may follow. */
+  #state: 'open' | 'finished' | 'failed' = 'open';
+
+  /** @param includeUsage the client asked for a chunk with the usage (`stream_options.include_usage`) */
+  constructor(response: ServerResponse, turn: LiveTurn, { includeUsage }: { readonly includeUsage: boolean }) {
+    super(response, turn);
+    this.#includeUsage = includeUsage;
+    this.#chunks = new ChatChunks(completionName(turn), { includeUsage });
+  }
+
+  override raw(event: ReplyEvent): void {
+    if (this.#state !== 'open') return;
+    switch (event.type) {
+      case 'response.output_text.delta':
+        this.#say('content', this.#delta.of(event));
+        break;
+      case 'response.refusal.delta':
+        this.#say('refusal', this.#delta.of(event));
+        break;
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta':
+        this.#write(this.#calls.get(this.#delta.placeOf(event)), this.#delta.of(event));
+    }
+  }
+
+  override event({ type, data }: Event): void {
+    if (this.#state !== 'open') return;
+    const { item, output_index: index, response, error } = data;
+    switch (type) {
+      case 'response.output_item.added':
+        if (isObject(item)) this.#open(item, index ?? item.id);
+        break;
+      case 'response.output_item.done':
+        if (isObject(item)) this.#complete(item, index ?? item.id);
+        break;
+      case 'response.completed':
+      case 'response.incomplete':
+        if (isObject(response)) this.#finish(response);
+        break;
+      case 'response.failed':
+      case 'error':
+        this.#fail(error ?? null);
+    }
+  }
+
+  override close(closing: readonly (Event | Refusal)[], outcome: Outcome): void {
+    for (const last of closing) if (last instanceof Refusal) this.#fail({ ...last.error });
+    // An end that could not be parsed does not count.
+    if (this.#state === 'open') this.#fail({ ...new Refusal('upstream_error').error });
+    if (this.#state === 'finished') this.write('data: [DONE]\n\n');
+    super.close([], outcome);
+  }
+
+  #say(type: Said['type'], text: Buffer | undefined): void {
+    if (!text) return;
+    // A message that begins with a refusal has no content, as in a collected answer.
+    this.#begin(type === 'content' ? '' : null);
+    this.#said = true;
+    this.#chunk(this.#chunks[type], text);
+  }
+
+  #write(call: Call | undefined, text: Buffer | undefined): void {
+    if (!call || !text) return;
+    call.written = true;
+    this.#chunk(call.chunk, text);
+  }
+
+  #chunk({ before, after }: DeltaChunk, text: Buffer): void {
+    this.append(before);
+    this.append(text);
+    this.append(after);
+  }
+
+  #begin(content: '' | null): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.write(this.#chunks.role(content));
+  }
+
+  #open(item: JsonObject, at: Json | undefined): Call | undefined {
+    const { type, name } = item;
+    if (!isCall(type)) return undefined;
+    this.#begin(null);
+    const place = this.#callCount++;
+    const chunk = this.#chunks.callDelta(place, type);
+    // A provider may begin any number of calls, with ids of any length.
+    this.turn.holdReply(chunk.before.length + chunk.after.length + (typeof at === 'string' ? at.length : 0));
+    const call = { chunk, written: false };
+    this.#calls.set(at, call);
+    this.write(this.#chunks.call(place, type, callId(item), name));
+    return call;
+  }
+
+  /** Writes the items that came without deltas: some providers send only finished items. */
+  #complete(item: JsonObject, at: Json | undefined): void {
+    if (item.type === 'message') {
+      if (!this.#said) for (const { type, text } of saidIn(item)) this.#say(type, encoded(text));
+      this.#said = false;
+    } else if (isCall(item.type)) {
+      const call = this.#calls.get(at) ?? this.#open(item, at);
+      const given = item[CALLS[item.type].member];
+      if (call && !call.written && typeof given === 'string') this.#write(call, encoded(given));
+      // Each item without index and id counts as a new one.
+      if (isAbsent(at)) this.#calls.delete(at);
+    }
+  }
+
+  #finish(response: JsonObject): void {
+    // Where no delta and no item came before, only the response has the output.
+    if (!this.#begun) for (const [index, item] of asList(response.output).entries()) if (isObject(item)) this.#complete(item, index);
+    this.#begin('');
+    const stated = statedByProvider(response);
+    this.write(this.#chunks.final(finishReason(response, this.#callCount > 0), stated));
+    if (this.#includeUsage) this.write(this.#chunks.usage(chatUsage(response.usage), stated));
+    this.#state = 'finished';
+  }
+
+  #fail(error: Json): void {
+    if (this.#state !== 'open') return;
+    this.write(this.#chunks.error(error));
+    this.#state = 'failed';
+  }
+}
+
+/** The text as JSON has it between its quotes. */
+const encoded = (text: string): Buffer => Buffer.from(JSON.stringify(text).slice(1, -1));

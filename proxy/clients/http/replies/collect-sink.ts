@@ -1,0 +1,70 @@
+// The sink of a client that did not ask for a stream: the reply is collected and sent as one JSON answer (Q15).
+import type { Client, Sink } from '../../../dispatch/client.ts';
+import { LIFECYCLE } from '../../../dispatch/reply/hold.ts';
+import { Refusal } from '../../../turn/errors/refusal.ts';
+import { isObject } from '../../../turn/json/json.ts';
+import type { LiveTurn } from '../../../turn/live-turn.ts';
+import { replyText } from '../../../turn/reply/reply-text.ts';
+import { TERMINAL_TYPES } from '../../../turn/reply/terminal-event.ts';
+import type { Event, Outcome } from '../../../turn/turn.ts';
+
+export class CollectSink implements Sink {
+  readonly wants = TERMINAL_TYPES;
+  readonly drops = LIFECYCLE;
+  readonly collects = true;
+  readonly objectCheck = 'braces';
+  readonly shown = false;
+  readonly #turn: LiveTurn;
+  readonly #client: Client;
+  #status = 200;
+  #headers: Readonly<Record<string, string>> = {};
+  #terminal: Event | undefined;
+  #answer = '';
+
+  constructor(turn: LiveTurn, client: Client) {
+    this.#turn = turn;
+    this.#client = client;
+  }
+
+  open(status: number, headers: Readonly<Record<string, string>>): void {
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  raw(): void {
+    // The answer is in the terminal event.
+  }
+
+  event(event: Event): void {
+    if (TERMINAL_TYPES.has(event.type)) this.#terminal ??= event;
+  }
+
+  renumber(): void {
+    // A collected answer has no sequence numbers.
+  }
+
+  flush(): boolean {
+    return true;
+  }
+
+  onDrain(): void {
+    // Nothing is written before the end.
+  }
+
+  conclude(outcome: Outcome, refusal: () => Refusal): void {
+    const terminal = this.#terminal;
+    if (!terminal || outcome.kind === 'cut') throw new Refusal('upstream_error');
+    if (outcome.kind === 'failed') throw refusal();
+    const { response } = terminal.data;
+    if (!isObject(response)) throw new Refusal('upstream_error');
+    this.#answer = replyText(this.#turn.answerOf(response));
+  }
+
+  close(_closing: readonly (Event | Refusal)[], _outcome: Outcome): void {
+    this.#client.answer(this.#status, { ...this.#headers, 'content-type': 'application/json' }, this.#answer);
+  }
+
+  cut(): void {
+    this.close([], { kind: 'cut', shown: false });
+  }
+}

@@ -1,0 +1,61 @@
+// The text of a delta event, taken out of its bytes as JSON has it between its quotes; parsed only where it is written in an unusual way.
+
+import type { Json } from '../../../turn/json/json.ts';
+import { DeltaLocator } from '../../../turn/reply/delta-locator.ts';
+import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const SPACE = 0x20;
+const ZERO = 0x30;
+const NINE = 0x39;
+
+/** What may follow a backslash. `u` is not among them: its digits would have to be checked, so such texts are parsed. */
+const ESCAPED: ReadonlySet<number | undefined> = new Set(Buffer.from('"\\/bfnrt'));
+
+const OUTPUT_INDEX = Buffer.from('"output_index":');
+
+/** For the events of one reply. */
+export class DeltaText {
+  readonly #deltas = new DeltaLocator();
+
+  /** A view of the event's bytes, or bytes of its own; undefined where the event has no text. */
+  of(event: ReplyEvent): Buffer | undefined {
+    const { bytes, dataStart, dataEnd } = event;
+    // Data on several lines has the prefixes of its lines in between.
+    const from = dataStart === -1 ? -1 : this.#deltas.locate(event);
+    const to = from === -1 ? -1 : closingQuote(bytes, from, dataEnd);
+    if (to !== -1) return from === to ? undefined : bytes.subarray(from, to);
+    const delta = event.json()?.delta;
+    return typeof delta === 'string' && delta !== '' ? Buffer.from(JSON.stringify(delta).slice(1, -1)) : undefined;
+  }
+
+  /** Which item the event belongs to: its `output_index`, or the item's id where a provider leaves the index out. */
+  placeOf(event: ReplyEvent): Json | undefined {
+    const { bytes, dataStart, dataEnd } = event;
+    const at = dataStart === -1 ? -1 : bytes.indexOf(OUTPUT_INDEX, dataStart);
+    const digits = at === -1 || at >= dataEnd ? undefined : digitsAt(bytes, at + OUTPUT_INDEX.length);
+    if (digits !== undefined) return digits;
+    const data = event.json();
+    return data?.output_index ?? data?.item_id;
+  }
+}
+
+/** The end of a JSON string; -1 where it is not plain. */
+function closingQuote(bytes: Buffer, from: number, end: number): number {
+  for (let at = from; at < end; at++) {
+    const byte = bytes[at] as number;
+    if (byte === QUOTE) return at;
+    if (byte < SPACE || (byte === BACKSLASH && !ESCAPED.has(bytes[++at]))) return -1;
+  }
+  return -1;
+}
+
+function digitsAt(bytes: Buffer, from: number): number | undefined {
+  let value = 0;
+  let at = from;
+  for (; isDigit(bytes[at]); at++) value = value * 10 + (bytes[at] as number) - ZERO;
+  return at === from ? undefined : value;
+}
+
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= NINE;

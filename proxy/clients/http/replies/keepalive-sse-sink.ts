@@ -1,0 +1,56 @@
+// The SSE stream of a client outside the native surface: while it is idle, a comment every 15 s keeps it open (Q17).
+import type { ServerResponse } from 'node:http';
+import type { Refusal } from '../../../turn/errors/refusal.ts';
+import type { LiveTurn } from '../../../turn/live-turn.ts';
+import type { Event, Outcome } from '../../../turn/turn.ts';
+import { SseSink } from './sse-sink.ts';
+
+const COMMENT_EVERY_MS = 15_000;
+const COMMENT = ': keepalive\n\n';
+
+export class KeepaliveSseSink extends SseSink {
+  /** SDKs end a stream with an error at data that is not JSON. */
+  override readonly objectCheck = 'braces';
+  protected readonly turn: LiveTurn;
+  #wroteAt = 0;
+  #cancelComment: () => void = () => undefined;
+
+  constructor(response: ServerResponse, turn: LiveTurn) {
+    super(response);
+    this.turn = turn;
+  }
+
+  override open(status: number, headers: Readonly<Record<string, string>>): void {
+    super.open(status, headers);
+    this.#wroteAt = this.turn.now();
+    this.#commentIn(COMMENT_EVERY_MS);
+    this.response.once('close', () => this.#cancelComment());
+  }
+
+  override flush(): boolean {
+    this.#wroteAt = this.turn.now();
+    return super.flush();
+  }
+
+  override close(closing: readonly (Event | Refusal)[], outcome: Outcome): void {
+    this.#cancelComment();
+    super.close(closing, outcome);
+  }
+
+  override cut(): void {
+    this.#cancelComment();
+    super.cut();
+  }
+
+  /** Armed again when it fires, not with every write: writes are many, silences few. */
+  #commentIn(ms: number): void {
+    this.#cancelComment = this.turn.after(ms, () => {
+      const due = this.#wroteAt + COMMENT_EVERY_MS - this.turn.now();
+      if (due <= 0) {
+        this.write(COMMENT);
+        this.flush();
+      }
+      this.#commentIn(due > 0 ? due : COMMENT_EVERY_MS);
+    });
+  }
+}

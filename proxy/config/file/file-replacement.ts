@@ -1,0 +1,96 @@
+// Replaces a file by its edited version: atomically, one edit at a time, with the file mode kept.
+import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Config } from '../config.ts';
+import { inspect, readConfig } from '../loading/load.ts';
+import { ConfigError, isError } from '../schema/finding.ts';
+import { type Edit, EditError, editText } from './edit.ts';
+import { parseYaml } from './yaml.ts';
+
+/** The longest wait for another edit of the same file. */
+const LOCK_TIMEOUT_MS = 3000;
+
+export interface EditInput {
+  readonly config: Config;
+  /** The content of the file as it is written, without defaults. */
+  readonly content: unknown;
+}
+
+/**
+ * Reads the file, applies edits, checks the result like `check` does (without secrets, which may not be readable here), and replaces
+ * the file. If the path is a link, the linked file is replaced.
+ * @param choose returns the edits for the current content; none leaves the file unchanged
+ * @returns whether the file was changed
+ * @throws {ConfigError} when the file is invalid
+ * @throws {EditRefused} when the edited file would be invalid
+ * @throws {EditError} when the file cannot be edited or replaced
+ */
+export async function rewriteConfig(path: string, choose: (input: EditInput) => readonly Edit[]): Promise<boolean> {
+  // For a missing file, readConfig throws the finding.
+  const target = await realpath(path).catch(async () => readConfig(path).then(() => path));
+  const draft = `${target}.edit`;
+  const lock = await createDraft(draft);
+  let replaced = false;
+  try {
+    const text = await readConfig(path);
+    const { config, findings } = await inspect(text, { path, secrets: false });
+    if (!config) throw new ConfigError(findings.filter(isError));
+    const edits = choose({ config, content: parseYaml(text, path).document.toJS() });
+    if (edits.length === 0) return false;
+    const result = edits.reduce(editText, text);
+    const after = await inspect(result, { path, secrets: false });
+    if (!after.config) throw new EditRefused(after.findings.filter(isError));
+    await lock.writeFile(result).catch(notReplaced);
+    await keepOwner(lock, target).catch(notReplaced);
+    await lock.sync().catch(notReplaced);
+    // Text editors do not use this lock: a file that one of them saved meanwhile is not overwritten.
+    if ((await readConfig(path)) !== text) throw new EditError('the file was changed during the edit; try again');
+    await rename(draft, target).catch(notReplaced);
+    replaced = true;
+    return true;
+  } finally {
+    await lock.close();
+    // After the rename, a draft of this name belongs to another edit.
+    if (!replaced) await rm(draft, { force: true });
+  }
+}
+
+/** Its findings are those of the file with the edit applied. */
+export class EditRefused extends ConfigError {}
+
+/** The draft file is the lock: creating it takes the lock, renaming or removing it releases the lock. */
+async function createDraft(draft: string): Promise<FileHandle> {
+  const deadline = performance.now() + LOCK_TIMEOUT_MS;
+  for (;;) {
+    try {
+      return await open(draft, 'wx', 0o600);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') notReplaced(error);
+      if (performance.now() > deadline) throw new EditError(`another edit is in progress; if none is, remove ${draft}`);
+      await pause(20);
+    }
+  }
+}
+
+/** The most frequent failures. `EBUSY`: the file itself is a mount, as in a container. */
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'its folder cannot be written by this user',
+  EBUSY: 'it is mounted by itself; mount its folder, or edit it outside the container',
+  EDQUOT: 'the disk quota is used up',
+  ENOSPC: 'the disk is full',
+  EPERM: 'its folder cannot be written by this user',
+  EROFS: 'its file system is read-only',
+};
+
+/** @throws {EditError} */
+function notReplaced(thrown: unknown): never {
+  const { code = 'unknown' } = thrown as NodeJS.ErrnoException;
+  throw new EditError(`the file is unchanged, since ${REASONS[code] ?? 'it cannot be replaced in its folder'} (${code})`);
+}
+
+async function keepOwner(draft: FileHandle, target: string): Promise<void> {
+  const { mode, uid, gid } = await stat(target);
+  // Only root may change the owner; for other users the new file belongs to them.
+  await draft.chown(uid, gid).catch(() => undefined);
+  await draft.chmod(mode & 0o7777);
+}

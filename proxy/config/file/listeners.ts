@@ -1,0 +1,33 @@
+// Where the gateway of a file listens, also where the file has errors elsewhere: one that runs keeps its listeners until a restart.
+import { isNode } from 'yaml';
+import type { Config } from '../config.ts';
+import { ConfigError } from '../schema/finding.ts';
+import { validate } from '../schema/validate.ts';
+import { locate } from './positions.ts';
+import { type Parsed, parseYaml } from './yaml.ts';
+
+const LISTENERS = ['listen', 'admin', 'metrics'] as const;
+
+type Listeners = Pick<Config, (typeof LISTENERS)[number]>;
+
+/**
+ * @param path names the file in findings
+ * @throws ConfigError with the errors of these settings
+ */
+export function listenersIn(text: string, path: string): Listeners {
+  const parsed = parseYaml(text, path);
+  const data = Object.fromEntries(LISTENERS.map((name) => [name, settingOf(parsed.document, name)]));
+  const problems = validate(data).filter((problem) => LISTENERS.some((name) => problem.path[0] === name));
+  if (problems.length > 0) throw new ConfigError(locate(problems, { parsed, data, file: path }));
+  return data as unknown as Listeners;
+}
+
+/** Undefined, which is the default, where the file has none, or where a syntax error is in the way. */
+function settingOf(document: Parsed['document'], name: string): unknown {
+  try {
+    const node = document.get(name, true);
+    return isNode(node) ? node.toJS(document) : undefined;
+  } catch {
+    return undefined;
+  }
+}

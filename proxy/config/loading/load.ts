@@ -1,0 +1,102 @@
+// Loads config.yaml: parses, validates, checks, fills in defaults and resolves secrets; reports all findings at once.
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { runChecks } from '../checks/checks.ts';
+import type { Config, LoadedConfig } from '../config.ts';
+import { locate } from '../file/positions.ts';
+import { parseYaml } from '../file/yaml.ts';
+import { ConfigError, type Finding, inFileOrder, isError, type Problem } from '../schema/finding.ts';
+import { validate } from '../schema/validate.ts';
+import { compile } from './compile.ts';
+import { faultOf, resolveSecrets, type Secrets } from './secrets.ts';
+
+export interface LoadOptions {
+  /** The environment for `{ env: NAME }`; default: the process's. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Whether an unset environment variable is an error (default, as in `serve`) or a warning (as in `check`). */
+  readonly strictEnv?: boolean;
+}
+
+/**
+ * Loads a file for serving.
+ * @param path relative to the working folder; findings repeat it
+ * @returns the deeply frozen configuration, and warnings
+ * @throws {ConfigError} with all findings of the file, in file order
+ */
+export async function loadConfig(path: string, options: LoadOptions = {}): Promise<{ loaded: LoadedConfig; warnings: Finding[] }> {
+  const { config, findings, ...resolved } = await inspect(await readConfig(path), { path, ...options });
+  if (!config) throw new ConfigError(findings);
+  return { loaded: { config, path: resolve(path), ...resolved }, warnings: [...findings] };
+}
+
+export interface InspectOptions extends LoadOptions {
+  readonly path: string;
+  /** False: secrets are not read, for commands that only inspect or edit the file. */
+  readonly secrets?: boolean;
+}
+
+export interface Inspection {
+  /** Undefined if the file has an error. */
+  readonly config: Config | undefined;
+  readonly bearers: ReadonlyMap<string, string>;
+  /** The argument of `openStore`; empty where the URL of the database was not read. */
+  readonly storeUrl: string;
+  readonly nodeSecret: string | undefined;
+  /** Errors and warnings, in file order. */
+  readonly findings: readonly Finding[];
+}
+
+/** Checks the text of a file. `path` names it in findings and is the base of relative paths. */
+export async function inspect(
+  text: string,
+  { path, env = process.env, strictEnv = true, secrets = true }: InspectOptions,
+): Promise<Inspection> {
+  const parsed = parseYaml(text, path);
+  if (!parsed.readable) return nothing(inFileOrder(parsed.findings));
+
+  const data: unknown = parsed.document.toJS();
+  const folder = dirname(resolve(path));
+  const problems = [...validate(data), ...runChecks(data, Date.now())];
+  const resolved = secrets ? await resolveSecrets(data, { folder, env, strictEnv }) : NO_SECRETS;
+  const reported = firstOfEachPlace([...problems, ...resolved.problems]);
+  const findings = inFileOrder([...parsed.findings, ...locate(reported, { parsed, data, file: path })]);
+  if (findings.some(isError)) return nothing(findings);
+  const config = compile(data, folder);
+  const storeUrl = typeof config.store === 'string' ? config.store : (resolved.database ?? '');
+  return { config, bearers: resolved.bearers, storeUrl, nodeSecret: resolved.nodeSecret, findings };
+}
+
+const NO_SECRETS: Secrets = { bearers: new Map(), database: undefined, nodeSecret: undefined, problems: [] };
+
+const nothing = (findings: readonly Finding[]): Inspection => ({
+  config: undefined,
+  bearers: NO_SECRETS.bearers,
+  storeUrl: '',
+  nodeSecret: undefined,
+  findings,
+});
+
+/**
+ * Reads the text of a file.
+ * @throws {ConfigError} when it cannot be read or is not UTF-8
+ */
+export async function readConfig(path: string): Promise<string> {
+  const fail = (message: string) => new ConfigError([{ file: path, line: 1, column: 1, message, severity: 'error' }]);
+  const bytes = await readFile(path).catch((error: unknown) => {
+    throw fail(faultOf(error));
+  });
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw fail('this file is not UTF-8 text');
+  }
+}
+
+/** Keeps the first problem of each place: later ones are consequences of it. A mapping may lack several keys. */
+function firstOfEachPlace(problems: readonly Problem[]): readonly Problem[] {
+  const seen = new Set<string>();
+  return problems.filter(({ path, at, message }) => {
+    const place = JSON.stringify(at === 'first-key' ? [path, message] : path);
+    return !seen.has(place) && seen.add(place);
+  });
+}

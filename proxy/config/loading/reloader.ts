@@ -1,0 +1,88 @@
+// Reloads the file of a running gateway: a valid file takes effect as a whole, an invalid one changes nothing.
+
+import type { Config, LoadedConfig } from '../config.ts';
+import { type Change, diffConfigs, RESTART_SETTINGS, versionOf } from '../diff.ts';
+import type { Finding } from '../schema/finding.ts';
+import { loadConfigInBackground } from './background-load.ts';
+import type { LoadOptions } from './load.ts';
+
+export interface Reloaded {
+  /** `versionOf` the running configuration. */
+  readonly version: string;
+  /** The changes of the file, and those of earlier reloads that still wait for a restart. */
+  readonly changes: readonly Change[];
+  readonly warnings: readonly Finding[];
+}
+
+export class Reloader {
+  #running: LoadedConfig;
+  #queue: Promise<unknown> = Promise.resolve();
+  readonly #apply: (next: LoadedConfig, changes: readonly Change[]) => void | Promise<void>;
+  readonly #options: LoadOptions;
+
+  /**
+   * @param running the configuration at the start
+   * @param apply puts the next configuration into use; called only for changes that take effect now. If it throws, `running` stays.
+   */
+  constructor(
+    running: LoadedConfig,
+    apply: (next: LoadedConfig, changes: readonly Change[]) => void | Promise<void>,
+    options: LoadOptions = {},
+  ) {
+    this.#running = running;
+    this.#apply = apply;
+    this.#options = options;
+  }
+
+  get running(): LoadedConfig {
+    return this.#running;
+  }
+
+  /**
+   * Reloads from file watch, signal and command run one after the other.
+   * @throws {ConfigError} when the file has errors; nothing changes then
+   */
+  reload(): Promise<Reloaded> {
+    const result = this.#queue.then(() => this.#reload());
+    this.#queue = result.catch(() => undefined);
+    return result;
+  }
+
+  async #reload(): Promise<Reloaded> {
+    const running = this.#running;
+    const { loaded, warnings } = await loadConfigInBackground(running.path, this.#options);
+    const changes = [...diffConfigs(running.config, loaded.config), ...rotatedSecrets(running, loaded)];
+    if (changes.some(({ restart }) => !restart)) {
+      const next = { ...loaded, config: withRunningSettings(running.config, loaded.config) };
+      await this.#apply(next, changes);
+      this.#running = next;
+    }
+    return { version: versionOf(this.#running.config), changes, warnings };
+  }
+}
+
+/** Settings that take a restart keep their running values. */
+const withRunningSettings = (running: Config, next: Config): Config =>
+  RESTART_SETTINGS.reduce(
+    (config, path) => withValueOf(running as unknown as Mapping, config, path.split('.')),
+    next as unknown as Mapping,
+  ) as unknown as Config;
+
+type Mapping = Readonly<Record<string, unknown>>;
+
+/** @returns `to` with what `from` has at this path, which may be nothing */
+function withValueOf(from: Mapping, to: Mapping, [name = '', ...inner]: readonly string[]): Mapping {
+  const { [name]: replaced, ...others } = to;
+  const value = inner.length === 0 ? from[name] : withValueOf(from[name] as Mapping, replaced as Mapping, inner);
+  return Object.freeze(value === undefined ? others : { ...to, [name]: value });
+}
+
+/** An unchanged reference may now resolve to another secret. */
+function* rotatedSecrets(running: LoadedConfig, next: LoadedConfig): Generator<Change> {
+  for (const [account, bearer] of next.bearers) {
+    const before = running.bearers.get(account);
+    if (before === undefined || before === bearer) continue;
+    const same = (config: Config) => JSON.stringify(config.accounts.find(({ id }) => id === account)?.credential);
+    if (same(running.config) === same(next.config)) yield { path: `accounts[${account}].credential`, kind: 'changed', restart: false };
+  }
+}

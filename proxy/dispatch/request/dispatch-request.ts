@@ -1,0 +1,36 @@
+// The request to dispatch, and its result.
+
+import type { Refusal } from '../../turn/errors/refusal.ts';
+import type { LiveTurn } from '../../turn/live-turn.ts';
+import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
+import type { Attempts, Ending, TokenCounts } from '../../turn/reply/turn-result.ts';
+import type { DispatchedKind } from '../../turn/routes/kinds.ts';
+import type { RelayedAnswer } from '../../turn/surface.ts';
+import type { Work } from '../../turn/turn.ts';
+import type { Client, Upload } from '../client.ts';
+import type { CloseReply } from '../reply/reply-context.ts';
+
+/** `json`: read, and edited by rules; sent once per attempt. `stream`: passed on unread, so that it can be sent once; null for no body. */
+export type Payload = { readonly kind: 'json'; readonly work: Work } | { readonly kind: 'stream'; readonly open: (() => Upload) | null };
+
+export type DispatchedTurn = LiveTurn & { readonly kind: DispatchedKind };
+
+export interface DispatchRequest {
+  readonly turn: DispatchedTurn;
+  readonly payload: Payload;
+  readonly client: Client;
+  readonly countOutput: (event: ReplyEvent) => void;
+  /** The usage of a reply that is ended without its account, so far (Q18). */
+  readonly estimateUsage: () => TokenCounts | undefined;
+}
+
+/** How the attempts ended: with a reply, with an account's refusal, or with a refusal of the gateway's own. */
+export type DispatchEnd =
+  | { readonly kind: 'ended'; readonly ending: Ending; readonly close?: CloseReply }
+  | { readonly kind: 'relayed'; readonly answer: RelayedAnswer }
+  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly outcome?: Ending['outcome']['kind'] };
+
+export interface Dispatched {
+  readonly attempts: Attempts;
+  readonly end: DispatchEnd;
+}

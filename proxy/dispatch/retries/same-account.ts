@@ -1,0 +1,72 @@
+// After a failed attempt: the same request at the same account again, once in another way (over another connection, or as a trigger turn) and once with a renewed credential (Q5, Q9, Q27, Q28).
+import type { CompactPaths } from '../../accounts/compact-paths.ts';
+import type { AttemptResult } from '../../accounts/health/account-health.ts';
+import type { Failure } from '../../turn/errors/failure.ts';
+import type { AccountConfig } from '../../turn/settings.ts';
+import type { AccountCredentials } from '../../upstream/account-credentials.ts';
+import type { Attempted } from '../attempt.ts';
+import { failureOf } from '../reply/reply-context.ts';
+import type { TurnSocket } from '../turn-socket.ts';
+
+/** The last attempt at an account, and its result for the account's health. */
+export interface Judged {
+  readonly attempted: Attempted;
+  readonly result: AttemptResult;
+}
+
+export interface SameAccount {
+  readonly account: AccountConfig;
+  readonly credentials: AccountCredentials;
+  /** Undefined for a turn that goes over HTTP. */
+  readonly socket: TurnSocket | undefined;
+  readonly compactPaths: CompactPaths;
+  /** Whether the request has a body that can be sent only once, and has been sent. */
+  readonly isSpent: () => boolean;
+  /** Sends the request again. */
+  readonly resend: () => Promise<Attempted>;
+}
+
+/** A client that left and a refusal of the gateway's own give no evidence of the account's health. */
+export function resultOf({ verdict }: Attempted): AttemptResult {
+  return failureOf(verdict) ?? (verdict.kind === 'done' ? 'completed' : 'neutral');
+}
+
+/** @param failed an attempt with a failure, before which the client may have seen a part of the reply */
+export async function repeatAt(
+  { account, credentials, socket, compactPaths, isSpent, resend }: SameAccount,
+  failed: Attempted,
+): Promise<Judged> {
+  const hasNoPath = account.compact === 'auto' && missesCompactPath(failed);
+  if (hasNoPath) compactPaths.missing(account);
+  const attempted = hasNoPath || socket?.sendsAgain(failed, account) ? await resend() : failed;
+  const refused = refusedCredential(attempted);
+  if (!refused) return { attempted, result: resultOf(attempted) };
+  const renewal = await credentials.refused(account, attempted.authorization);
+  const isShown = attempted.verdict.kind !== 'failed';
+  if (renewal === 'failed' || renewal === 'challenged') {
+    // The token endpoint did not answer, so it is unknown whether the account has to log in.
+    const failure: Failure = { ...refused, cause: renewal === 'failed' ? 'connect' : 'challenge_page' };
+    return { attempted: isShown ? attempted : { ...attempted, verdict: { kind: 'failed', failure } }, result: failure };
+  }
+  if (renewal !== 'renewed') return { attempted, result: refused };
+  // The credential was at fault, and has been replaced.
+  if (isShown || isSpent()) return { attempted, result: 'neutral' };
+  const again = await resend();
+  // Refused again: the account has to log in, unless its operator has done so meanwhile.
+  const imported = failureOf(again.verdict)?.status === 401 && (await credentials.reimported(account));
+  return { attempted: again, result: imported ? 'neutral' : resultOf(again) };
+}
+
+/** A 404 may also be about something that the request names: such an error has a param, or a code of its own. */
+function missesCompactPath({ verdict, over, path }: Attempted): boolean {
+  const failure = failureOf(verdict);
+  if (!failure || over === 'websocket' || !path.endsWith('/compact')) return false;
+  const { status, error } = failure;
+  return status === 405 || status === 501 || (status === 404 && error.param === null && (error.code ?? 'not_found') === 'not_found');
+}
+
+/** The failure of an attempt whose credential was refused and may be renewed. */
+function refusedCredential({ verdict, authorization }: Attempted): Failure | undefined {
+  const failure = failureOf(verdict);
+  return failure?.cause === 'credential' && failure.status === 401 && authorization !== undefined ? failure : undefined;
+}

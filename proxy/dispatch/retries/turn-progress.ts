@@ -1,0 +1,77 @@
+// The progress of one turn's attempts: the state that the decision about the next attempt reads, and that recovery changes.
+import type { Demand } from '../../accounts/selection/demand.ts';
+import type { Continuation } from '../../turn/continuation.ts';
+import type { Failure } from '../../turn/errors/failure.ts';
+import type { Body } from '../../turn/turn.ts';
+import type { AttemptSender } from '../attempt-sender.ts';
+import type { DispatchedTurn, DispatchRequest } from '../request/dispatch-request.ts';
+import type { TurnSocket } from '../turn-socket.ts';
+import type { RetryBudget } from './retry-budget.ts';
+
+export class TurnProgress {
+  readonly turn: DispatchedTurn;
+  /** Whether the body can be read and changed between attempts. */
+  readonly hasJson: boolean;
+  /** Undefined for a turn that goes over HTTP. */
+  readonly socket: TurnSocket | undefined;
+  /** The budget of the turn's Pool. */
+  readonly budget: RetryBudget;
+  /** The accounts that are closed to the turn. */
+  readonly tried = new Set<string>();
+  /** Accounts that made its ciphertext and could not take the turn. */
+  readonly exhaustedMakers = new Set<string>();
+  /** The failures that decided the next step, in order. */
+  readonly failures: Failure[] = [];
+  /** Both are set before the first attempt. */
+  continuation!: Continuation;
+  demand!: Demand;
+  /** The body that the following attempts start from. */
+  body: Body;
+  /** Whether its reasoning was removed already, which is done once. */
+  resent = false;
+  /** The accounts in `tried` where the turn has no meaning. */
+  readonly #skipped = new Set<string>();
+  readonly #sender: AttemptSender;
+
+  constructor({ turn, payload }: DispatchRequest, sender: AttemptSender, socket: TurnSocket | undefined, budget: RetryBudget) {
+    this.turn = turn;
+    this.hasJson = payload.kind === 'json';
+    this.socket = socket;
+    this.budget = budget;
+    this.body = sender.sentBody;
+    this.#sender = sender;
+  }
+
+  /** Whether the request has a body that can be sent only once, and has been sent (Q6). */
+  get isSpent(): boolean {
+    return this.#sender.isSpent;
+  }
+
+  /** What the last attempt sent of the body. */
+  get sentBody(): Body {
+    return this.#sender.sentBody;
+  }
+
+  /** How many accounts were asked. */
+  get attempts(): number {
+    return this.tried.size - this.#skipped.size;
+  }
+
+  /** Whether an account was closed because the turn has no meaning there. */
+  get hasSkipped(): boolean {
+    return this.#skipped.size > 0;
+  }
+
+  /** Closes the accounts where the turn has no meaning. */
+  skipAccounts(): void {
+    const { socket } = this;
+    if (!socket?.skipsAccounts) return;
+    const { pool, generation } = this.turn;
+    for (const { account: id } of pool.assignments) {
+      const account = generation.accounts.get(id);
+      if (!account || !socket.skips(account)) continue;
+      this.tried.add(id);
+      this.#skipped.add(id);
+    }
+  }
+}

@@ -1,0 +1,121 @@
+// The limits of a key, wherever they are counted: what a turn reserves, whether it fits, the refusal where it does not (Q19, S2).
+import type { LoggedRequest } from '../../../store/store.ts';
+import { Refusal } from '../../turn/errors/refusal.ts';
+import type { KeyConfig } from '../../turn/settings.ts';
+import { type Amounts, amountOf, dollars, type Totals, type Usage } from '../usage-totals.ts';
+import { currentUse, fallsTo, type KeyUse, resetOf } from './key-use.ts';
+import { type Limit, type LimitSet, type LimitType, type LimitWindow, limitsOf } from './limit-kinds.ts';
+import { limitReached, limitTooSmall } from './limit-refusal.ts';
+
+export type LimitedKey = Pick<KeyConfig, 'id' | 'limits'>;
+
+/** The usage of a turn, in the Pool that served it. */
+export interface Used {
+  readonly pool: string;
+  readonly totals: Totals;
+  /** Its rows of the log, which are written in the same transaction. */
+  readonly of?: LoggedRequest;
+}
+
+export interface Reserved {
+  readonly amounts: Amounts;
+  /** Ends the reservation and records the usage; a second call does nothing. @param used undefined for a turn that was never sent to an account */
+  readonly settle: (used: Used | undefined) => void;
+}
+
+/** The estimated usage of a turn (Q19). */
+export interface Estimate {
+  /** With at most 2,048 tokens of output. A turn can never run where this exceeds a limit. */
+  readonly least: Usage;
+  /** The usage with the forecast output. */
+  readonly expected: Usage;
+}
+
+/** A limit as `GET /v1/usage` shows it (Q20). */
+export interface LimitState {
+  readonly limit_type: LimitType;
+  readonly limit_window: LimitWindow;
+  readonly max_value: number;
+  readonly current_value: number;
+  readonly remaining_value: number;
+  /** Unix seconds. */
+  readonly reset_at: number | null;
+}
+
+/** Where the limits of keys are counted: in this process, or in the store for all nodes together (Q34). */
+export interface LimitCounts {
+  /**
+   * Reserves capacity for a turn of a key with limits, or returns the refusal `rate_limit_exceeded`. It returns refusals because a
+   * function that always throws is not optimised, and clients of an exhausted key ask often.
+   * @param estimate called only where a limit needs it
+   */
+  reserve(key: LimitedKey, estimate: () => Estimate): Reserved | Refusal | Promise<Reserved | Refusal>;
+  states(key: LimitedKey): readonly LimitState[] | Promise<readonly LimitState[]>;
+  /**
+   * Counts a running turn of a key without limits, because a reload may add limits; returns the function that ends the count. Absent where
+   * that would need a round trip.
+   */
+  begin?(key: string): () => void;
+}
+
+/** The wait that is stated where a running turn must end first. */
+const UNKNOWN_WAIT_MS = 1_000;
+const NANOS = 1e9;
+const NO_USAGE: Usage = { tokens: 0, costNanos: 0 };
+
+/** The reservation of a turn: its estimate, where a limit needs one; or the refusal of a turn that can never fit. */
+export function amountsWithin(set: LimitSet, estimate: () => Estimate): Amounts | Refusal {
+  const usage = set.needsEstimate ? usageWithin(set.limits, estimate()) : NO_USAGE;
+  return usage instanceof Refusal ? usage : { requests: 1, ...usage };
+}
+
+/**
+ * The expected usage, reduced to what an empty window of each limit has room for: a high forecast must not refuse a turn for ever.
+ * Returns a refusal where not even the least usage fits.
+ */
+function usageWithin(limits: readonly Limit[], { least, expected }: Estimate): Usage | Refusal {
+  let { tokens, costNanos } = expected;
+  for (const limit of limits) {
+    if (limit.type !== 'tokens' && limit.type !== 'usd') continue;
+    const max = maxOf(limit);
+    const needed = limit.type === 'tokens' ? least.tokens : least.costNanos;
+    if (needed > max) return limitTooSmall(limit, needed);
+    if (limit.type === 'tokens') tokens = Math.min(tokens, max);
+    else costNanos = Math.min(costNanos, max);
+  }
+  return { tokens, costNanos };
+}
+
+/** The refusal of the limit with the longest wait; undefined where all limits have room for the amounts. */
+export function refusalOf(limits: readonly Limit[], use: KeyUse, amounts: Amounts, now: number): Refusal | undefined {
+  let longest: { readonly limit: Limit; readonly end: number | undefined; readonly wait: number } | undefined;
+  for (const limit of limits) {
+    const max = maxOf(limit) - amountOf(limit.type, amounts);
+    if (currentUse(use, limit, now) <= max) continue;
+    const end = fallsTo(use, max, limit, now);
+    const wait = end === undefined ? UNKNOWN_WAIT_MS : end - now;
+    if (!longest || wait > longest.wait) longest = { limit, end, wait };
+  }
+  return longest && limitReached(longest.limit, longest);
+}
+
+export function statesOf({ limits }: LimitedKey, use: KeyUse, now: number): readonly LimitState[] {
+  return limitsOf(limits).limits.map((limit) => {
+    const current = currentUse(use, limit, now);
+    const reset = resetOf(use, limit, now);
+    return {
+      limit_type: limit.type,
+      limit_window: limit.window,
+      max_value: limit.max,
+      current_value: publicValue(limit, current),
+      remaining_value: publicValue(limit, Math.max(0, maxOf(limit) - current)),
+      reset_at: reset === undefined ? null : Math.ceil(reset / 1000),
+    };
+  });
+}
+
+/** In the unit of amounts: of a dollar limit in billionths. */
+export const maxOf = ({ type, max }: Limit): number => (type === 'usd' ? Math.round(max * NANOS) : max);
+
+/** In the unit of the configuration. */
+const publicValue = ({ type }: Limit, value: number): number => (type === 'usd' ? dollars(value) : value);

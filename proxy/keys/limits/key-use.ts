@@ -1,0 +1,78 @@
+// The amounts that count against the limits of one key at a time, and when they fall: settled days, the last minute, and running turns
+// (Q19).
+import { DAY_MS, dayOf } from '../ledger.ts';
+import { type Amounts, amountOf, type Usage } from '../usage-totals.ts';
+import type { Limit, LimitType } from './limit-kinds.ts';
+
+/** The settled use of one UTC day. */
+export interface SettledDay {
+  /** Unix milliseconds. */
+  readonly day: number;
+  readonly amounts: Amounts;
+}
+
+/** A sum over the last minute. All times are Unix milliseconds. */
+export interface MinuteSum {
+  sum(now: number): number;
+  /** When the oldest amount stops counting; undefined for an empty sum. */
+  firstExpiry(now: number): number | undefined;
+  /** When the sum falls to `max`; undefined where it never does. */
+  fallsTo(max: number, now: number): number | undefined;
+}
+
+/** The use of one key: counted in this process, or read from the store for all nodes. */
+export interface KeyUse {
+  /** The number of turns that have reserved and have not been settled. */
+  readonly running: number;
+  /** The sum of their reservations. */
+  readonly reserved: Usage;
+  /** Requests count from their reservation, tokens from their settlement. */
+  readonly minuteRequests: MinuteSum;
+  readonly minuteTokens: MinuteSum;
+  /** The sum of the last days, today included. Turns of unknown usage count with the amounts that they had reserved. */
+  settled(type: LimitType, days: number): number;
+  /** The days with use among them, oldest first. */
+  settledDays(days: number): readonly SettledDay[];
+}
+
+/** The amount that a limit counts, and its window. */
+type Counted = Pick<Limit, 'type' | 'window'>;
+
+const WEEK_DAYS = 7;
+
+/** The amount that counts against the limit; of a dollar limit in billionths of a dollar. */
+export function currentUse(use: KeyUse, { type, window }: Counted, now: number): number {
+  if (type === 'concurrent') return use.running;
+  if (window === 'minute') return type === 'requests' ? use.minuteRequests.sum(now) : use.minuteTokens.sum(now) + use.reserved.tokens;
+  const settled = use.settled(type, window === 'day' ? 1 : WEEK_DAYS);
+  if (type === 'requests') return settled + use.running;
+  return settled + (type === 'tokens' ? use.reserved.tokens : use.reserved.costNanos);
+}
+
+/** When the current amount next falls because time passes; Unix milliseconds. */
+export function resetOf(use: KeyUse, { type, window }: Counted, now: number): number | undefined {
+  if (window === 'now') return undefined;
+  if (window === 'minute') return (type === 'requests' ? use.minuteRequests : use.minuteTokens).firstExpiry(now);
+  if (window === 'day') return dayOf(now) + DAY_MS;
+  const oldest = use.settledDays(WEEK_DAYS).find(({ amounts }) => amountOf(type, amounts) > 0);
+  return oldest && oldest.day + WEEK_DAYS * DAY_MS;
+}
+
+/** When the current amount falls to `max` because time passes; undefined where running turns decide. Unix milliseconds. */
+export function fallsTo(use: KeyUse, max: number, { type, window }: Counted, now: number): number | undefined {
+  if (window === 'now') return undefined;
+  if (window === 'minute') {
+    if (type === 'requests') return use.minuteRequests.fallsTo(max, now);
+    return use.minuteTokens.fallsTo(max - use.reserved.tokens, now);
+  }
+  // A running request has its place in the day already; the tokens and the cost of a running turn may still turn out lower.
+  if (type === 'requests') return dayOf(now) + DAY_MS;
+  const days = window === 'day' ? 1 : WEEK_DAYS;
+  if (use.settled(type, days) <= max) return undefined;
+  let left = currentUse(use, { type, window }, now);
+  for (const { day, amounts } of use.settledDays(days)) {
+    left -= amountOf(type, amounts);
+    if (left <= max) return day + days * DAY_MS;
+  }
+  return undefined;
+}

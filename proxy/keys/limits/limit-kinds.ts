@@ -1,0 +1,63 @@
+// The kinds of limits that a key can have: what each counts, its window, and its name in the configuration (Q19, Q20).
+import type { KeyLimits } from '../../turn/settings.ts';
+
+export type LimitType = 'requests' | 'tokens' | 'usd' | 'concurrent';
+export type LimitWindow = 'minute' | 'day' | 'week' | 'now';
+
+export interface LimitKind {
+  readonly name: keyof KeyLimits;
+  readonly type: LimitType;
+  readonly window: LimitWindow;
+}
+
+/** In the order of `GET /v1/usage`. */
+const LIMIT_KINDS: readonly LimitKind[] = [
+  { name: 'requests_per_minute', type: 'requests', window: 'minute' },
+  { name: 'requests_per_day', type: 'requests', window: 'day' },
+  { name: 'tokens_per_minute', type: 'tokens', window: 'minute' },
+  { name: 'tokens_per_day', type: 'tokens', window: 'day' },
+  { name: 'tokens_per_week', type: 'tokens', window: 'week' },
+  { name: 'usd_per_day', type: 'usd', window: 'day' },
+  { name: 'usd_per_week', type: 'usd', window: 'week' },
+  { name: 'concurrent', type: 'concurrent', window: 'now' },
+];
+
+/** A configured limit. */
+export interface Limit extends LimitKind {
+  readonly max: number;
+}
+
+/** The limits of one key, and the data of its turns that they need. */
+export interface LimitSet {
+  readonly limits: readonly Limit[];
+  /** A limit of tokens or dollars needs an estimate of each turn. */
+  readonly needsEstimate: boolean;
+  readonly minuteRequests: boolean;
+  readonly minuteTokens: boolean;
+}
+
+/** Cached by the object of the configuration: every turn asks. */
+const sets = new WeakMap<KeyLimits, LimitSet>();
+
+export function limitsOf(limits: KeyLimits): LimitSet {
+  const known = sets.get(limits);
+  if (known) return known;
+  const configured = LIMIT_KINDS.flatMap((kind) => {
+    const max = limits[kind.name];
+    return max === undefined ? [] : [{ ...kind, max }];
+  });
+  const set: LimitSet = {
+    limits: configured,
+    needsEstimate: configured.some(({ type }) => type === 'tokens' || type === 'usd'),
+    minuteRequests: configured.some(({ name }) => name === 'requests_per_minute'),
+    minuteTokens: configured.some(({ name }) => name === 'tokens_per_minute'),
+  };
+  sets.set(limits, set);
+  return set;
+}
+
+/** Names a limit with its window: `100000 tokens per minute (tokens_per_minute)`. */
+export function limitText({ name, type, window, max }: Limit): string {
+  if (type === 'concurrent') return `${max} concurrent requests (${name})`;
+  return `${max} ${type === 'usd' ? 'US dollars' : type} per ${window} (${name})`;
+}

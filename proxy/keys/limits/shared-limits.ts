@@ -1,0 +1,156 @@
+// Counts the limits of keys in the store, for all nodes together: one round trip reserves, and settlements are written later (Q34).
+import { randomBytes } from 'node:crypto';
+import type { LimitBounds, LimitedTurn, LimitVerbs, Taken } from '../../../store/store.ts';
+import type { Counters } from '../../base/process/metrics.ts';
+import { type Clock, withDeadline } from '../../base/time/clock.ts';
+import { Refusal } from '../../turn/errors/refusal.ts';
+import type { Ledger } from '../ledger.ts';
+import type { Settlements } from '../settlements.ts';
+import type { Amounts } from '../usage-totals.ts';
+import {
+  amountsWithin,
+  type Estimate,
+  type LimitCounts,
+  type LimitedKey,
+  type LimitState,
+  maxOf,
+  type Reserved,
+  refusalOf,
+  statesOf,
+} from './key-limits.ts';
+import { type LimitSet, limitsOf } from './limit-kinds.ts';
+import { useOfLedger, useOfStore } from './shared-use.ts';
+
+/** The lease of this node: what turns reserve counts as long as it lasts. */
+export interface NodeLease {
+  /** Undefined while the node has none. */
+  readonly token: number | undefined;
+  /** Joins again, because the store no longer has a lease of this token. Resolves when this has succeeded or failed. */
+  lost(token: number): Promise<void>;
+}
+
+export interface SharedLimitsOptions {
+  readonly limits: Pick<LimitVerbs, 'take' | 'use'>;
+  readonly settlements: Settlements;
+  readonly node: NodeLease;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly counters: Counters;
+}
+
+/** Settlements that wait before turns of keys with limits are refused: running turns still add theirs, and admission limits their number. */
+const MOST_SETTLEMENTS = 50_000;
+
+/** A reservation is tried again where the node had lost its lease, and where a settlement was being written that may make room. */
+const TRIES = 3;
+
+/** A refusal waits no longer for settlements that may make room. */
+const SETTLING_MS = 1_000;
+
+interface Asked {
+  readonly key: string;
+  readonly set: LimitSet;
+  readonly amounts: Amounts;
+}
+
+const CANNOT_CHECK = new Refusal('server_is_overloaded', {
+  message: 'The limits of this API key cannot be checked at the moment. Try again shortly.',
+  retryAfterMs: 5_000,
+});
+
+export class SharedLimits implements LimitCounts {
+  readonly #options: SharedLimitsOptions;
+  /** Begins the ids of this process's reservations. */
+  readonly #process = randomBytes(9).toString('base64url');
+  #reservations = 0;
+
+  constructor(options: SharedLimitsOptions) {
+    this.#options = options;
+  }
+
+  async reserve(key: LimitedKey, estimate: () => Estimate): Promise<Reserved | Refusal> {
+    const set = limitsOf(key.limits);
+    const amounts = amountsWithin(set, estimate);
+    if (amounts instanceof Refusal) return amounts;
+    const reserved = await this.#ask({ key: key.id, set, amounts });
+    if (reserved) return reserved;
+    this.#options.counters.add('limits_unavailable');
+    return CANNOT_CHECK;
+  }
+
+  async states(key: LimitedKey): Promise<readonly LimitState[]> {
+    const { clock, ledger, limits } = this.#options;
+    // Without the store, the use that this node has counted.
+    const stored = await limits.use(key.id).catch(() => undefined);
+    const now = clock.now();
+    return statesOf(key, stored ? useOfStore(stored, now) : useOfLedger(key.id, ledger, now), now);
+  }
+
+  /** Undefined where the store could not decide. */
+  async #ask({ key, set, amounts }: Asked): Promise<Reserved | Refusal | undefined> {
+    const { settlements, clock, node } = this.#options;
+    for (let i = 0; i < TRIES; i++) {
+      const { token } = node;
+      if (token === undefined || settlements.waiting >= MOST_SETTLEMENTS) return undefined;
+      const turn = { grant: this.#nextGrant(), key, node: token, tokens: amounts.tokens, cost_nanos: amounts.costNanos };
+      const settling = settlements.isWaiting(key);
+      const taken = await this.#take(turn, boundsOf(set));
+      if (taken && taken.outcome !== 'unknown') settlements.hurry();
+      if (taken?.outcome === 'granted') return this.#reserved(turn, set, amounts);
+      if (taken?.outcome === 'lost') await node.lost(token);
+      else if (taken?.outcome === 'refused') {
+        const at = clock.now();
+        const refusal = refusalOf(set.limits, useOfStore(taken.use, at), amounts, at);
+        // A turn that has just ended here must not block the next one of its client.
+        if (refusal && !(settling && i === 0)) return refusal;
+        await withDeadline(settlements.written(), clock, SETTLING_MS);
+      } else return undefined;
+    }
+    return undefined;
+  }
+
+  /** Undefined where the store could not be reached. */
+  async #take(turn: LimitedTurn, bounds: LimitBounds): Promise<Taken | undefined> {
+    try {
+      const taken = await this.#options.limits.take(turn, bounds);
+      if (taken.outcome === 'unknown') this.#settle(turn, { used: undefined, minute: false, withdrawn: true });
+      return taken;
+    } catch {
+      return undefined;
+    }
+  }
+
+  #reserved(turn: LimitedTurn, set: LimitSet, amounts: Amounts): Reserved {
+    const minute = set.minuteRequests || set.minuteTokens;
+    let settled = false;
+    return {
+      amounts,
+      settle: (used) => {
+        if (settled) return;
+        settled = true;
+        this.#settle(turn, { used: used && this.#options.ledger.count(turn.key, used.pool, used.totals), of: used?.of, minute });
+      },
+    };
+  }
+
+  #settle({ grant, key }: LimitedTurn, end: Omit<Parameters<Settlements['add']>[0], 'grant' | 'key' | 'at'>): void {
+    const { settlements, clock } = this.#options;
+    settlements.add({ grant, key, at: clock.now(), ...end });
+  }
+
+  #nextGrant(): string {
+    this.#reservations += 1;
+    return `${this.#process}${this.#reservations}`;
+  }
+}
+
+/** Cached by the object of the configuration: every turn asks. */
+const bounds = new WeakMap<LimitSet, LimitBounds>();
+
+function boundsOf(set: LimitSet): LimitBounds {
+  const known = bounds.get(set);
+  if (known) return known;
+  const made = Object.fromEntries(set.limits.map((limit) => [limit.name.replace(/^usd/, 'nanos'), maxOf(limit)]));
+  bounds.set(set, made);
+  return made;
+}

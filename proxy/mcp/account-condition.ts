@@ -1,0 +1,62 @@
+// The condition of an account in one word: whether it gets turns now, and if not, why and until when.
+import type { AccountStatus } from '../accounts/capacity.ts';
+import { TURNS_PATH } from '../accounts/health/health-path.ts';
+import { isChallenged } from '../accounts/health/health-status.ts';
+import type { QuotaStatus } from '../accounts/quota/quota-status.ts';
+import type { AccountCatalogStatus } from '../models/catalog/account-catalog.ts';
+import type { AccountConfig } from '../turn/settings.ts';
+
+export const CONDITIONS = [
+  'available',
+  'at_max_concurrent',
+  'out_of_quota',
+  'reserved',
+  'cooldown',
+  'probing',
+  'challenge_page',
+  'no_models',
+  'reauth_required',
+  'paused',
+  'invisible',
+] as const;
+
+/** What each word means, for descriptions. */
+export const CONDITION_TEXT =
+  'available: takes turns. at_max_concurrent: as many turns run there as max_concurrent permits. out_of_quota: its provider refuses turns until ' +
+  'a quota window resets. reserved: what is left of its quota is kept for its owner. cooldown: a pause after failures or a rate limit. probing: ' +
+  'one turn decides whether it is healthy again. challenge_page: a guard of the network answers its turns with a page, so that they wait; its ' +
+  'credential is not refused. no_models: its model list could not be read (cause), so that it serves no model. reauth_required: its credential is refused, an operator must log it in again. paused: ' +
+  'an operator has paused it. invisible: switched off by visible: false.';
+
+export interface Condition {
+  readonly state: (typeof CONDITIONS)[number];
+  /** When it ends, Unix milliseconds; undefined where it has no known end. */
+  readonly until: number | undefined;
+  /** The cause of a cooldown, or of a failed read of its model list. */
+  readonly cause: string | undefined;
+}
+
+/** The condition of the whole account; single models may be in cooldown in addition. */
+export function conditionOf(
+  { visible, paused, max_concurrent }: AccountConfig,
+  health: AccountStatus | undefined,
+  quota: QuotaStatus | undefined,
+  catalog: Pick<AccountCatalogStatus, 'models' | 'failure'> | undefined,
+): Condition {
+  const cooldown = health?.cooldown;
+  const ends = [cooldown?.until, quota?.status === 'exhausted' ? quota.until : undefined].filter((end) => typeof end === 'number');
+  const quotaEnd = ends.length > 0 ? Math.max(...ends) : undefined;
+  if (!visible) return condition('invisible');
+  if (paused) return condition('paused');
+  if (health?.status === 'reauth_required') return condition('reauth_required');
+  if (quota?.status === 'exhausted' || (cooldown?.phase === 'cooling' && cooldown.cause === 'quota'))
+    return condition('out_of_quota', quotaEnd);
+  if (cooldown?.phase === 'cooling') return condition('cooldown', cooldown.until, cooldown.cause);
+  if (cooldown) return condition('probing', undefined, cooldown.cause);
+  if (health && isChallenged(health)) return condition('challenge_page', health.models[TURNS_PATH]?.until, 'challenge_page');
+  if (catalog?.failure !== undefined && catalog.models === 0) return condition('no_models', undefined, catalog.failure);
+  if (quota?.status === 'reserved') return condition('reserved', quota.until ?? undefined);
+  return condition((health?.inFlight ?? 0) >= max_concurrent ? 'at_max_concurrent' : 'available');
+}
+
+const condition = (state: Condition['state'], until?: number, cause?: string): Condition => ({ state, until, cause });

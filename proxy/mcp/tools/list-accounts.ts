@@ -1,0 +1,145 @@
+// `list_accounts`: the accounts of the operator's Pools with their state, load and quota.
+import type { QuotaStatus } from '../../accounts/quota/quota-status.ts';
+import type { AccountConfig } from '../../turn/settings.ts';
+import { CONDITION_TEXT, CONDITIONS, conditionOf } from '../account-condition.ts';
+import { args, flag, integer, list, name, nullable, number, object, oneOf, text, time, type ValueOf } from '../field-schemas.ts';
+import type { OperatorView } from '../operator-view.ts';
+import { NEXT_CURSOR, PAGE_ARGS, pageOf } from '../paging.ts';
+import { isoOrNull } from '../times.ts';
+import { tool } from '../tool.ts';
+
+const WINDOW = object({
+  class: oneOf(['primary', 'secondary'], 'primary: up to a day; secondary: longer.'),
+  length_seconds: number('Length of the window.'),
+  used_percent: number('Percent of the window that is used; 100 is exhausted.'),
+  resets_at: nullable(time('When it resets.')),
+  stated_at: nullable(time('When the provider stated this.')),
+});
+
+const ACCOUNT_ROW = object({
+  id: text('Id of the account.'),
+  label: text('Its label, under which requests are logged.'),
+  state: oneOf(CONDITIONS, `Whether it takes turns now. ${CONDITION_TEXT}`),
+  until: nullable(time('When the state ends; null if it does not end by itself, or that is not known.')),
+  cause: nullable(text('Of a cooldown or probe: what failed, such as rate, status, network, connect.')),
+  models_in_cooldown: list(
+    'Models that the account does not serve for now, while it serves others.',
+    object({
+      model: text('Exposed model id; in parentheses a path, which all its models share.'),
+      cause: nullable(text('What failed.')),
+      until: nullable(time('When the next turn may probe it.')),
+    }),
+  ),
+  in_flight: integer('Turns of your Pools that run there now.'),
+  max_concurrent: integer('Turns that may run there at the same time.'),
+  quota: object(
+    {
+      status: oneOf(
+        ['available', 'reserved', 'exhausted', 'unknown'],
+        'unknown: nothing was stated in the last 15 minutes; such an account is used.',
+      ),
+      until: nullable(time('When an exhausted or reserved account is usable again.')),
+      windows: list('What its provider stated.', WINDOW),
+    },
+    "The provider's limits of this account.",
+  ),
+  reserve_percent: number('Percent of its quota that is kept for its owner.'),
+  visible: flag('false: it is switched off.'),
+  pools: list(
+    'The Pools of yours that it is assigned to.',
+    object({
+      pool: text('Id of the Pool.'),
+      active: flag('false: treated as not assigned.'),
+      eligible: flag('false: never chosen.'),
+      weight: number('Share of turns relative to the others.'),
+    }),
+  ),
+  catalog: object(
+    {
+      models: integer('Number of models that it lists.'),
+      read_at: nullable(time('When its list was read last.')),
+      stale: flag('Whether the last read failed or did not happen yet.'),
+      failure: nullable(
+        text(
+          'Why the last read failed: challenge_page (a guard of the network), client_version (see wire.client_version), credential, status, ' +
+            'malformed, timeout, network.',
+        ),
+      ),
+    },
+    'Its model list.',
+  ),
+});
+
+export const listAccounts = tool({
+  name: 'list_accounts',
+  title: 'Provider accounts',
+  description:
+    'Lists the provider accounts of your Pools: whether each takes turns now, if not why and until when, its turns in flight, and its quota windows ' +
+    'with used percent and reset times. Use it for "which account is out of quota, and until when" (state: out_of_quota) and "which account needs ' +
+    'a new login" (state: reauth_required).',
+  input: args({
+    id: name('Only the account with this id.'),
+    pool: name('Only accounts of this Pool (id).'),
+    state: oneOf(CONDITIONS, 'Only accounts in this state.'),
+    ...PAGE_ARGS,
+  }),
+  output: object({ accounts: list('In configuration order.', ACCOUNT_ROW), ...NEXT_CURSOR }),
+  run({ id: named, pool, state, ...page }, view) {
+    const found = view.accounts
+      .filter((account) => (named === undefined || account.id === named) && (pool === undefined || isIn(pool, account.id, view)))
+      .map((account) => shownAccount(account, view))
+      .filter((account) => state === undefined || account.state === state);
+    const { rows, next_cursor } = pageOf(found, page);
+    return { accounts: rows, next_cursor };
+  },
+});
+
+const isIn = (pool: string, account: string, view: OperatorView): boolean =>
+  view.assignmentsOf(account).some((assigned) => assigned.pool === pool);
+
+function shownAccount(account: AccountConfig, view: OperatorView): ValueOf<typeof ACCOUNT_ROW> {
+  const { gateway } = view;
+  const health = gateway.capacity().accounts.find((status) => status.account === account.id);
+  const quota = gateway.quota().find((status) => status.account === account.id);
+  const catalog = gateway.catalogs().find((status) => status.account === account.id);
+  const { state, until, cause } = conditionOf(account, health, quota, catalog);
+  return {
+    id: account.id,
+    label: account.label,
+    state,
+    until: isoOrNull(until),
+    cause: cause ?? null,
+    models_in_cooldown: Object.entries(health?.models ?? {}).map(([model, own]) => ({
+      model,
+      cause: own.cause ?? null,
+      until: isoOrNull(own.until),
+    })),
+    in_flight: gateway.inFlight(account.id, view.poolIds),
+    max_concurrent: account.max_concurrent,
+    quota: shownQuota(quota),
+    reserve_percent: account.reserve_percent,
+    visible: account.visible,
+    pools: view.assignmentsOf(account.id).map(({ pool, active, eligible, weight }) => ({ pool, active, eligible, weight })),
+    catalog: {
+      models: catalog?.models ?? 0,
+      read_at: isoOrNull(catalog?.readAt),
+      stale: catalog?.stale ?? true,
+      failure: catalog?.failure ?? null,
+    },
+  };
+}
+
+function shownQuota(quota: QuotaStatus | undefined): ValueOf<typeof ACCOUNT_ROW>['quota'] {
+  if (!quota) return { status: 'unknown', until: null, windows: [] };
+  return {
+    status: quota.status,
+    until: isoOrNull(quota.until),
+    windows: quota.windows.map((window) => ({
+      class: window.class,
+      length_seconds: window.seconds,
+      used_percent: window.used_percent,
+      resets_at: window.resets_at === null ? null : isoOrNull(window.resets_at * 1000),
+      stated_at: isoOrNull(window.stated_at),
+    })),
+  };
+}

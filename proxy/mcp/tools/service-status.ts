@@ -1,0 +1,166 @@
+// `service_status`: whether the gateway and the operator's Pools are in order, and what needs an operator.
+import type { RequestRow } from '../../../store/store.ts';
+import { versionOf } from '../../config/diff.ts';
+import { CONDITION_TEXT, CONDITIONS, conditionOf } from '../account-condition.ts';
+import { args, counts, flag, integer, list, nullable, object, text, time, type ValueOf } from '../field-schemas.ts';
+import type { OperatorView } from '../operator-view.ts';
+import { iso, isoOrNull } from '../times.ts';
+import { tool } from '../tool.ts';
+
+/** A bounded sample: counting a busy hour would read millions of rows. */
+const RECENT_MS = 3_600_000;
+const MOST_RECENT = 1_000;
+
+const RECENT = object(
+  {
+    count: integer(`Number of requests, at most ${MOST_RECENT}: the newest of the last hour.`),
+    since: nullable(time('Arrival of the first of them.')),
+    by_status_class: counts('2xx to 5xx to the number of requests.'),
+    by_code: counts('Error code to the number of requests.'),
+    retried: integer('Requests that went to more than one account.'),
+    duration_ms: nullable(
+      object({
+        p50: integer('Half took at most this long.'),
+        p95: integer('95 of 100 took at most this long.'),
+        max: integer('The slowest.'),
+      }),
+    ),
+  },
+  'The newest requests through your Pools.',
+);
+
+export const serviceStatus = tool({
+  name: 'service_status',
+  title: 'Status',
+  description:
+    'Shows the current time, whether the gateway takes traffic, the state of your Pools and accounts, what needs an operator (attention), and how the ' +
+    'newest requests ended. Use it first for "is everything all right", and to learn what time it is.',
+  input: args({}),
+  output: object({
+    now: time('The time of the gateway.'),
+    operator: text('Your operator id.'),
+    ready: flag('Whether the gateway takes traffic.'),
+    started_at: time('When it started.'),
+    uptime_seconds: integer('Seconds since then.'),
+    config_version: text('Digest of the running configuration: equal for equal settings.'),
+    attention: list('What needs an operator, one sentence each; empty if nothing does.', text('A sentence.')),
+    pools: list(
+      'Your Pools.',
+      object({
+        id: text('Id of the Pool.'),
+        label: text('Its label.'),
+        accounts: integer('Accounts that are assigned to it.'),
+        available_accounts: integer('Those that take turns now.'),
+        routable_models: integer('Models that turns can get.'),
+      }),
+    ),
+    accounts: counts(`State to the number of your accounts. ${CONDITION_TEXT}`),
+    in_flight: integer('Turns of your Pools that run at accounts now.'),
+    admission: list(
+      'Turns of your Pools, by route class; the maximum is that of the whole gateway. Waiting turns are slow before they reach an account.',
+      object({
+        class: text('Route class.'),
+        running: integer('Turns that run.'),
+        max_running: integer('Turns that may run at the same time.'),
+        waiting: integer('Turns that wait.'),
+        max_waiting: integer('Turns that may wait; more get 503 server_is_overloaded.'),
+      }),
+    ),
+    recent_requests: RECENT,
+  }),
+  async run(_input, view) {
+    const { gateway } = view;
+    const at = gateway.now();
+    const conditions = new Map(accountConditions(view));
+    const count = (state: string): number => [...conditions.values()].filter((condition) => condition.state === state).length;
+    const states = CONDITIONS.map((state) => [state, count(state)] as const).filter(([, number]) => number > 0);
+    const { admission } = view.settings;
+    return {
+      now: iso(at),
+      operator: view.operator,
+      ready: gateway.ready(),
+      started_at: iso(gateway.startedAt),
+      uptime_seconds: Math.max(0, Math.floor((at - gateway.startedAt) / 1000)),
+      config_version: versionOf(gateway.config()),
+      attention: attentionOf(view, conditions),
+      pools: view.pools.map(({ id, label, assignments }, index) => ({
+        id,
+        label,
+        accounts: assignments.length,
+        available_accounts: assignments.filter(
+          ({ account, active, eligible }) => active && eligible && conditions.get(account)?.state === 'available',
+        ).length,
+        routable_models: routableModels(view, index),
+      })),
+      accounts: Object.fromEntries(states),
+      in_flight: view.accountIds.reduce((sum, account) => sum + gateway.inFlight(account, view.poolIds), 0),
+      admission: Object.entries(gateway.admission(view.poolIds)).map(([name, { running, waiting }]) => ({
+        class: name,
+        running,
+        max_running: admission[name as keyof typeof admission].running,
+        waiting,
+        max_waiting: admission[name as keyof typeof admission].waiting,
+      })),
+      recent_requests: await recentRequests(view, at),
+    };
+  },
+});
+
+type Conditions = ReadonlyMap<string, ReturnType<typeof conditionOf>>;
+
+function accountConditions({ accounts, gateway }: OperatorView): [string, ReturnType<typeof conditionOf>][] {
+  const health = new Map(gateway.capacity().accounts.map((status) => [status.account, status]));
+  const quota = new Map(gateway.quota().map((status) => [status.account, status]));
+  const catalogs = new Map(gateway.catalogs().map((status) => [status.account, status]));
+  return accounts.map((account) => {
+    const { id } = account;
+    return [id, conditionOf(account, health.get(id), quota.get(id), catalogs.get(id))];
+  });
+}
+
+const routableModels = ({ pools, gateway }: OperatorView, index: number): number => {
+  const pool = pools[index];
+  return pool ? gateway.models.models(pool).listed().models.length : 0;
+};
+
+function attentionOf(view: OperatorView, conditions: Conditions): readonly string[] {
+  const accounts = [...conditions].flatMap(([account, { state, until, cause }]) => {
+    const end = isoOrNull(until);
+    if (state === 'reauth_required') return [`account ${account} must be logged in again: its provider refuses its credential`];
+    if (state === 'out_of_quota') return [`account ${account} is out of quota${end === null ? '' : ` until ${end}`}`];
+    if (state === 'challenge_page')
+      return [`account ${account} gets a challenge page of the network instead of answers: check its headers`];
+    if (state === 'no_models') return [`account ${account} serves no model: its model list could not be read (${cause})`];
+    if (state === 'cooldown') return [`account ${account} is in cooldown${end === null ? '' : ` until ${end}`}`];
+    return [];
+  });
+  const pools = view.pools.flatMap(({ id }, index) => (routableModels(view, index) === 0 ? [`Pool ${id} can serve no model now`] : []));
+  const keys = view.keys.flatMap(({ id, status, expires_at }) =>
+    status === 'active' && expires_at !== undefined && view.gateway.now() >= expires_at ? [`key ${id} has expired`] : [],
+  );
+  return [...accounts, ...pools, ...keys];
+}
+
+async function recentRequests({ gateway, poolIds }: OperatorView, now: number): Promise<ValueOf<typeof RECENT>> {
+  await gateway.store.flush();
+  const rows = await gateway.store.requests.list({ pools: poolIds, since: now - RECENT_MS, limit: MOST_RECENT });
+  const durations = rows.map(({ duration_ms }) => duration_ms).sort((a, b) => a - b);
+  const at = (share: number): number => durations[Math.max(0, Math.ceil(durations.length * share) - 1)] ?? 0;
+  return {
+    count: rows.length,
+    since: isoOrNull(rows.at(-1)?.at),
+    by_status_class: countBy(rows, ({ status_class }) => status_class),
+    by_code: countBy(rows, ({ code }) => code),
+    retried: rows.filter(({ retries }) => retries > 0).length,
+    duration_ms: rows.length === 0 ? null : { p50: at(0.5), p95: at(0.95), max: at(1) },
+  };
+}
+
+function countBy(rows: readonly RequestRow[], of: (row: RequestRow) => string | null): Readonly<Record<string, number>> {
+  const names = new Map<string, number>();
+  for (const row of rows) {
+    const name = of(row);
+    if (name !== null) names.set(name, (names.get(name) ?? 0) + 1);
+  }
+  return Object.fromEntries(names);
+}

@@ -1,0 +1,184 @@
+// The models of one account: its last good entries, their age, and why the last read failed.
+import { isDeepStrictEqual } from 'node:util';
+import type { ReadRefusal } from '../../turn/errors/read-refusal.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
+import type { AccountConfig } from '../../turn/settings.ts';
+import type { CatalogEntry, ParsedCatalog } from './catalog-parser.ts';
+import { exposedEntries } from './model-names.ts';
+
+/** `timeout`: no answer in time. `network`: the read threw. `malformed`: the answer had no list of models. The others: it was not 2xx. */
+export type ReadFailure = 'timeout' | 'network' | 'malformed' | ReadRefusal;
+
+/** The size and the duration of a good read. */
+export interface ReadCost {
+  readonly bytes: number;
+  readonly ms: number;
+}
+
+export interface AccountCatalogStatus {
+  readonly account: string;
+  /** Number of exposed models. */
+  readonly models: number;
+  /** The last read failed, no read has ended since the start, or the account is invisible. */
+  readonly stale: boolean;
+  /** Why the last read failed; undefined after a good one. */
+  readonly failure: ReadFailure | undefined;
+  /** The status of that answer, where there was one. */
+  readonly failureStatus: number | undefined;
+  /** When the entries were read, in Unix milliseconds. */
+  readonly readAt: number | undefined;
+  /** The size of the last good answer that this process read, in bytes. */
+  readonly bytes: number | undefined;
+  /** How long it took, in milliseconds. */
+  readonly ms: number | undefined;
+  /** Invalid entries of the last good answer. */
+  readonly leftOut: number;
+  /** Repeated ids of the last good answer. */
+  readonly duplicates: number;
+  /** Since the start. */
+  readonly reads: number;
+  readonly failures: number;
+}
+
+/** A read of another node that began this much earlier saw the same catalog. */
+const SAME_MOMENT_MS = 1_000;
+
+const NO_ENTRIES: ParsedCatalog = { entries: [], leftOut: 0, duplicates: 0 };
+
+export class AccountCatalog {
+  #config: AccountConfig;
+  /** Under the provider's names: exposed names come from the configuration, which can change without a read. */
+  #parsed = NO_ENTRIES;
+  #models: ReadonlyMap<string, CatalogEntry> = new Map();
+  #fresh = false;
+  /** Whether the last good read was another node's. */
+  #isAdopted = false;
+  #failure: ReadFailure | undefined;
+  #failureStatus: number | undefined;
+  #etag: string | undefined;
+  #readAt: number | undefined;
+  #cost: ReadCost | undefined;
+  #reads = 0;
+  #failures = 0;
+
+  constructor(config: AccountConfig) {
+    this.#config = config;
+  }
+
+  get id(): string {
+    return this.#config.id;
+  }
+
+  get visible(): boolean {
+    return this.#config.visible;
+  }
+
+  /** Whether the catalog has been read, by this process or an earlier one. */
+  get isKnown(): boolean {
+    return this.#readAt !== undefined;
+  }
+
+  /** Whether the last read failed. */
+  get hasFailed(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  /** By exposed id, in the provider's order. */
+  get models(): ReadonlyMap<string, CatalogEntry> {
+    return this.#models;
+  }
+
+  /** Takes the account's row of a new configuration. @returns whether its exposed models or its visibility changed */
+  configure(config: AccountConfig): boolean {
+    const { visible, models } = this.#config;
+    this.#config = config;
+    const renamed = !isDeepStrictEqual(models, config.models);
+    if (renamed) this.#expose();
+    return renamed || visible !== config.visible;
+  }
+
+  /** Takes entries from before a restart: stale until the account is read, ignored after that. */
+  restore(parsed: ParsedCatalog, etag: string | undefined, at: number): void {
+    if (this.#fresh) return;
+    this.#parsed = parsed;
+    this.#etag = etag;
+    this.#readAt = at;
+    this.#expose();
+  }
+
+  /** Takes over what another node read. @returns whether the entries or the ETag changed */
+  adopt(parsed: ParsedCatalog, etag: string | undefined, at: number): boolean {
+    if (this.#readAt !== undefined && at < this.#readAt) return false;
+    this.#isAdopted ||= at !== this.#readAt;
+    return this.#take(parsed, etag, at);
+  }
+
+  /** Whether the entries were read at or after this time, here or at another node. */
+  isReadSince(at: number): boolean {
+    const since = this.#isAdopted ? at - SAME_MOMENT_MS : at;
+    return this.#fresh && this.#readAt !== undefined && this.#readAt >= since;
+  }
+
+  /** Takes a good answer. @returns whether its entries or its ETag differ from the last answer */
+  accept(parsed: ParsedCatalog, etag: string | undefined, at: number, cost: ReadCost): boolean {
+    this.#cost = cost;
+    this.#reads += 1;
+    this.#isAdopted = false;
+    return this.#take(parsed, etag, at);
+  }
+
+  /** Records a failed read; the last good entries stay, as stale. */
+  fail(failure: ReadFailure, status: number | undefined): void {
+    this.#reads += 1;
+    this.#failures += 1;
+    this.#fresh = false;
+    this.#failure = failure;
+    this.#failureStatus = status;
+  }
+
+  /** The last good entries under the provider's names. */
+  pristine(): readonly JsonObject[] {
+    return this.#parsed.entries.map(({ fields }) => fields);
+  }
+
+  status(): AccountCatalogStatus {
+    return {
+      account: this.id,
+      models: this.#models.size,
+      stale: !this.#fresh || !this.visible,
+      failure: this.#failure,
+      failureStatus: this.#failureStatus,
+      readAt: this.#readAt,
+      bytes: this.#cost?.bytes,
+      ms: this.#cost?.ms,
+      leftOut: this.#parsed.leftOut,
+      duplicates: this.#parsed.duplicates,
+      reads: this.#reads,
+      failures: this.#failures,
+    };
+  }
+
+  #take(parsed: ParsedCatalog, etag: string | undefined, at: number): boolean {
+    const unchanged = this.#readAt !== undefined && sameEntries(parsed, this.#parsed) && etag === this.#etag;
+    this.#fresh = true;
+    this.#failure = undefined;
+    this.#failureStatus = undefined;
+    this.#readAt = at;
+    if (unchanged) {
+      // Keeps the old objects: caches compare entries by identity.
+      this.#parsed = { ...parsed, entries: this.#parsed.entries };
+      return false;
+    }
+    this.#parsed = parsed;
+    this.#etag = etag;
+    this.#expose();
+    return true;
+  }
+
+  #expose(): void {
+    this.#models = exposedEntries(this.#parsed.entries, this.#config.models);
+  }
+}
+
+const sameEntries = (a: ParsedCatalog, b: ParsedCatalog): boolean =>
+  a.entries.length === b.entries.length && a.entries.every(({ fields }, index) => isDeepStrictEqual(fields, b.entries[index]?.fields));

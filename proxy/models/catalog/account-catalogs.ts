@@ -1,0 +1,90 @@
+// The catalogs of all configured accounts, with a version that changes when derived data must be rebuilt.
+import type { CatalogRow } from '../../../store/schema/rows.ts';
+import type { AccountConfig } from '../../turn/settings.ts';
+import { AccountCatalog, type AccountCatalogStatus } from './account-catalog.ts';
+import { parseCatalog } from './catalog-parser.ts';
+import type { ReadResult } from './catalog-refresh.ts';
+
+export class AccountCatalogs {
+  #accounts: ReadonlyMap<string, AccountCatalog> = new Map();
+  #version = 0;
+
+  /** Changes with every change of an account, entry, exposed name or visibility; not when a read returns the same entries. */
+  get version(): number {
+    return this.#version;
+  }
+
+  get(id: string): AccountCatalog | undefined {
+    return this.#accounts.get(id);
+  }
+
+  /** The accounts to read (Q12). */
+  visible(): readonly AccountCatalog[] {
+    return [...this.#accounts.values()].filter((account) => account.visible);
+  }
+
+  /** The visible accounts whose last catalog read failed. */
+  failed(): readonly AccountCatalog[] {
+    return this.visible().filter((account) => account.hasFailed);
+  }
+
+  status(): readonly AccountCatalogStatus[] {
+    return [...this.#accounts.values()].map((account) => account.status());
+  }
+
+  /** Takes the accounts of a configuration. An account that stays keeps its entries. */
+  configure(accounts: readonly AccountConfig[]): void {
+    const next = new Map<string, AccountCatalog>();
+    let changed = accounts.length !== this.#accounts.size;
+    for (const config of accounts) {
+      const account = this.#accounts.get(config.id);
+      if (account) changed = account.configure(config) || changed;
+      else changed = true;
+      next.set(config.id, account ?? new AccountCatalog(config));
+    }
+    this.#accounts = next;
+    if (changed) this.#version += 1;
+  }
+
+  /** Restores what an earlier process stored; ignores a malformed row. */
+  restore({ account, entries, etag, read_at }: CatalogRow): void {
+    const parsed = parseCatalog(jsonOf(entries));
+    if (!parsed) return;
+    this.#accounts.get(account)?.restore(parsed, etag ?? undefined, read_at);
+    this.#version += 1;
+  }
+
+  /** Takes over what another node read; ignores a malformed row, and one of an unknown account. */
+  adopt({ account, entries, etag, read_at }: CatalogRow): void {
+    const parsed = parseCatalog(jsonOf(entries));
+    if (parsed && this.#accounts.get(account)?.adopt(parsed, etag ?? undefined, read_at)) this.#version += 1;
+  }
+
+  /**
+   * Applies the result of a read.
+   * @param at Unix milliseconds
+   * @returns whether the account's entries changed
+   */
+  apply(account: AccountCatalog, result: ReadResult, at: number): boolean {
+    if ('failure' in result) {
+      account.fail(result.failure, result.status);
+      return false;
+    }
+    if (!account.accept(result.parsed, result.etag, at, result.cost)) return false;
+    this.#version += 1;
+    return true;
+  }
+
+  /** The row of an account's last good read. */
+  rowOf(account: AccountCatalog, { etag }: { readonly etag: string | undefined }, at: number): CatalogRow {
+    return { account: account.id, entries: JSON.stringify(account.pristine()), etag: etag ?? null, read_at: at };
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

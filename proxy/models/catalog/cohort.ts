@@ -1,0 +1,57 @@
+// The canonical cohort of a model: the sources with equal ceilings whose entry represents the model in this Pool (MC3, Q12).
+import type { ModelConfig } from '../../turn/settings.ts';
+import { bucketWindow } from '../context-window.ts';
+import type { CatalogEntry } from './catalog-parser.ts';
+import { ceilingsKey } from './ceilings.ts';
+
+/** An account that lists the model and is assigned to the Pool. */
+export interface Source {
+  readonly account: string;
+  readonly visible: boolean;
+  /** The configured part of UA1: the assignment is active and eligible, and the account visible. */
+  readonly assigned: boolean;
+  readonly entry: CatalogEntry;
+}
+
+/** Sources with equal ceilings, in configuration order; never empty. */
+export type Cohort = readonly [Source, ...Source[]];
+
+/**
+ * Groups the sources by their pristine entries; serving mode and health have no influence (MC6). Sources of invisible accounts count
+ * only where there are no others: the model then stays known, but has no routable source (Q5).
+ * @param sources in configuration order
+ */
+export function cohortsOf(sources: readonly Source[]): readonly Cohort[] {
+  const visible = sources.filter((source) => source.visible);
+  const cohorts = new Map<string, [Source, ...Source[]]>();
+  for (const source of visible.length > 0 ? visible : sources) {
+    const key = ceilingsKey(source.entry.ceilings);
+    const cohort = cohorts.get(key);
+    if (cohort) cohort.push(source);
+    else cohorts.set(key, [source]);
+  }
+  return [...cohorts.values()];
+}
+
+/**
+ * The cohort with most routable members, then most members, then first in configuration order. Undefined for an empty list.
+ * @param routable how many members of each cohort are routable
+ */
+export function canonicalCohort(cohorts: readonly Cohort[], routable: readonly number[]): Cohort | undefined {
+  const rank = ([a, left]: readonly [Cohort, number], [b, right]: readonly [Cohort, number]): number => right - left || b.length - a.length;
+  // The sort is stable: ties stay in configuration order.
+  return cohorts.map((cohort, index) => [cohort, routable[index] ?? 0] as const).sort(rank)[0]?.[0];
+}
+
+/**
+ * The sources that may take a turn when the cohort cannot: those with a window no smaller than the advertised one, so that a prompt
+ * that fits the advertised window fits there too. Where the operator's override is larger than the cohort's window, the cohort's
+ * window counts. A source without a window qualifies only where the cohort has none.
+ */
+export function overflowOf(cohort: Cohort, sources: readonly Source[], config: ModelConfig | undefined): readonly Source[] {
+  const windowOf = (source: Source): number | undefined => bucketWindow(source.entry.ceilings, config);
+  const window = windowOf(cohort[0]);
+  const needed = window === undefined ? 0 : Math.min(window, config?.context_window ?? window);
+  const members = new Set<Source>(cohort);
+  return sources.filter((source) => !members.has(source) && (windowOf(source) ?? 0) >= needed);
+}

@@ -1,0 +1,73 @@
+// The body of `GET …/models` on the backend surface: pristine entries with the fields that the Pool and the key set (MC1, F4.6).
+import type { Json, JsonObject } from '../../turn/json/json.ts';
+import { isAbsent, isObject } from '../../turn/json/json.ts';
+import { advertisedWindow } from '../context-window.ts';
+import type { ListedModel } from '../pool-models.ts';
+
+/** @param permitted the entry with the reasoning levels that the key may use */
+export function backendBody(models: readonly ListedModel[], permitted: (entry: JsonObject) => JsonObject): JsonObject {
+  return { models: models.filter(({ view }) => isReadable(view.entry)).map((listed) => backendEntry(listed, permitted)) };
+}
+
+/** Fields that are not set here pass unchanged, `comp_hash` among them. An unknown window leaves its fields out (MC4). */
+function backendEntry({ view, cohort, model }: ListedModel, permitted: (entry: JsonObject) => JsonObject): JsonObject {
+  const { window, maximum, percent, compactAt } = advertisedWindow(cohort[0].entry.ceilings, model.config);
+  const entry = permitted(view.entry);
+  return {
+    ...entry,
+    slug: view.id,
+    context_window: window,
+    max_context_window: maximum,
+    effective_context_window_percent: percent,
+    auto_compact_token_limit: compactAt,
+    supported_reasoning_levels: entry.supported_reasoning_levels ?? [],
+    use_responses_lite: view.mode?.effective === 'lite',
+  };
+}
+
+/**
+ * Whether native clients can read the entry: they drop the whole list where one entry lacks a field or has one of another type (Q13).
+ * An entry that they cannot read, such as a bare id, appears in `/v1/models` only.
+ */
+const isReadable = (entry: JsonObject): boolean =>
+  Object.entries(FIELD_CHECKS).every(([name, check]) => check(entry[name])) && hasInstructions(entry);
+
+type Check = (value: Json | undefined) => boolean;
+
+const text: Check = (value) => typeof value === 'string';
+const flag: Check = (value) => typeof value === 'boolean';
+const integer: Check = (value) => Number.isInteger(value);
+const texts: Check = (value) => Array.isArray(value) && value.every(text);
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    isAbsent(value) || check(value);
+
+/** Enumerations are not compared: future clients may accept more values. */
+const FIELD_CHECKS: Readonly<Record<string, Check>> = {
+  display_name: text,
+  shell_type: text,
+  visibility: text,
+  supported_in_api: flag,
+  priority: integer,
+  support_verbosity: flag,
+  truncation_policy: (value) => isObject(value) && text(value.mode) && integer(value.limit),
+  experimental_supported_tools: texts,
+  supported_reasoning_levels: optional(
+    (value) => Array.isArray(value) && value.every((level) => isObject(level) && text(level.effort) && text(level.description)),
+  ),
+  default_reasoning_level: optional(text),
+  description: optional(text),
+  comp_hash: optional(text),
+  effective_context_window_percent: optional(integer),
+  supports_reasoning_summaries: optional(flag),
+  supports_parallel_tool_calls: optional(flag),
+  default_verbosity: optional(text),
+  apply_patch_tool_type: optional(text),
+  input_modalities: optional(texts),
+};
+
+const hasInstructions = (entry: JsonObject): boolean =>
+  isAbsent(entry.base_instructions)
+    ? isObject(entry.model_messages) && text(entry.model_messages.instructions_template)
+    : text(entry.base_instructions);

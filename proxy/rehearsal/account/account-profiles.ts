@@ -1,0 +1,90 @@
+// The profiles of simulated accounts: how an account behaves on its own, chosen by `base_url: rehearsal:NAME`.
+import { REHEARSAL_PROFILES, type RehearsalProfile } from '../../turn/settings.ts';
+import type { Fault } from '../faults/fault.ts';
+import { type Manners, POLITE } from './manners.ts';
+
+/** One quota window as the account's provider counts it. */
+export interface QuotaWindow {
+  readonly used_percent: number;
+  readonly window_minutes: number;
+  /** Unix seconds; absent: the end of the current window, counted from the epoch. */
+  readonly reset_at?: number;
+}
+
+export interface Quota {
+  readonly primary: QuotaWindow | null;
+  readonly secondary: QuotaWindow | null;
+}
+
+export interface AccountProfile {
+  /** One line for operators. */
+  readonly description: string;
+  /** The faults of the account's nth turn, counted from 1. */
+  readonly faults?: (turn: number) => readonly Fault[];
+  /** The usage read is refused with 401 too. */
+  readonly refusesUsage?: boolean;
+  readonly quota?: Quota;
+  /** Top-level body members that are refused as unknown, as some providers do. */
+  readonly refusedFields?: readonly string[];
+  /** Sends comments, quota and metadata events before each turn; default: only the events, and only on websockets. */
+  readonly sendsPreamble?: boolean;
+  /** Headers without which a network's guard answers with a page (RB3). */
+  readonly requiredHeaders?: readonly string[];
+  /** Refuses connections. */
+  readonly unreachable?: boolean;
+  /** What differs from the manners of the real backend. */
+  readonly manners?: Partial<Manners>;
+}
+
+/** The faults of the flaky account, one after the other. */
+const FLAKY_FAULTS: readonly Fault[] = [
+  { kind: 'refuse', status: 503 },
+  { kind: 'refuse', status: 429, retryAfter: 2 },
+  { kind: 'refuse-inside' },
+];
+
+const PROFILES: Readonly<Record<RehearsalProfile, AccountProfile>> = {
+  steady: { description: 'answers every turn' },
+  flaky: {
+    description: 'refuses every third turn: first with 503, then with 429 and Retry-After, then inside a 200, and so on',
+    faults: (turn) => {
+      const fault = turn % 3 === 0 ? FLAKY_FAULTS[(turn / 3 - 1) % FLAKY_FAULTS.length] : undefined;
+      return fault === undefined ? [] : [fault];
+    },
+  },
+  slow: {
+    description: 'waits 400 ms before it answers, and 40 ms before each event',
+    faults: () => [
+      { kind: 'stall', at: 'before-headers', ms: 400 },
+      { kind: 'pace', ms: 40 },
+    ],
+  },
+  exhausted: {
+    description: 'is out of quota for an hour: 429 usage_limit_reached',
+    faults: () => [{ kind: 'refuse', status: 429, code: 'usage_limit_reached', resetsIn: 3600 }],
+    quota: { primary: { used_percent: 100, window_minutes: 300 }, secondary: { used_percent: 60, window_minutes: 10_080 } },
+  },
+  broken: { description: 'fails every turn with 500', faults: () => [{ kind: 'refuse', status: 500 }] },
+  expired: { description: 'refuses its credential: 401', faults: () => [{ kind: 'refuse', status: 401 }], refusesUsage: true },
+  fragile: {
+    description: 'loses the connection in the middle of every third turn, after visible text',
+    faults: (turn) => (turn % 3 === 0 ? [{ kind: 'cut', at: { events: 8 } }] : []),
+  },
+  picky: {
+    description: 'refuses max_output_tokens, temperature, top_p, safety_identifier and prompt_cache_retention',
+    refusedFields: ['max_output_tokens', 'temperature', 'top_p', 'safety_identifier', 'prompt_cache_retention'],
+  },
+  polite: { description: 'accepts what the real backend refuses, and answers in the documented form', manners: POLITE },
+  guarded: {
+    description: 'gets the challenge page of a network in place of its answers, without the headers originator and a versioned user-agent',
+    requiredHeaders: ['originator', 'user-agent'],
+  },
+  chatty: { description: 'sends comments, quota and metadata events before each turn', sendsPreamble: true },
+  unreachable: { description: 'refuses connections', unreachable: true },
+};
+
+/** The profile of `rehearsal:NAME`; the empty name is `steady`. Undefined for an unknown name. */
+export function profileNamed(name: string): AccountProfile | undefined {
+  const known = REHEARSAL_PROFILES.find((profile) => profile === (name || 'steady'));
+  return known && PROFILES[known];
+}

@@ -1,0 +1,201 @@
+// The websockets of one simulated account: answers upgrades, and gives each `response.create` frame its turn.
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { asList, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
+import type { Answer } from '../delivery/answer.ts';
+import { deliver, wait } from '../delivery/delivery.ts';
+import { frameSteps, limitFrame, refusalFrame } from '../delivery/frame-steps.ts';
+import type { Exchanges, Recipient } from '../exchanges.ts';
+import { faultOf } from '../faults/fault.ts';
+import { RunningTurn } from '../model/running-turn.ts';
+import { toolsItems } from '../model/turn-request.ts';
+import { parseJson, type ReceivedRequest, type RequestEnd } from '../received-request.ts';
+import { AccountSocket } from './account-socket.ts';
+import { answerControl, isControl, steeredInput, unusedSteers } from './control-frames.ts';
+
+/** A real provider ends a connection after this time (RB28). */
+const LONGEST_MS = 3_600_000;
+
+/** The largest frame that a real provider accepts. */
+const MAX_FRAME_BYTES = 15 * 1024 * 1024;
+
+export class AccountSockets {
+  readonly #recipient: Recipient;
+  readonly #exchanges: Exchanges;
+  readonly #server = new WebSocketServer({ noServer: true, clientTracking: false, autoPong: false, maxPayload: MAX_FRAME_BYTES });
+  /** The headers of the answers to upgrades. */
+  readonly #headers = new WeakMap<IncomingMessage, Answer['headers']>();
+  readonly #open = new Set<AccountSocket>();
+  /** Each ends a connection whose upgrade is not over. */
+  readonly #upgrading = new Set<(how: 'close') => void>();
+  #accepted = 0;
+
+  constructor(recipient: Recipient, exchanges: Exchanges) {
+    this.#recipient = recipient;
+    this.#exchanges = exchanges;
+    this.#server.on('headers', (lines: string[], message: IncomingMessage) => {
+      for (const [name, value] of Object.entries(this.#headers.get(message) ?? {})) lines.push(`${name}: ${value}`);
+    });
+  }
+
+  get count(): number {
+    return this.#open.size;
+  }
+
+  /** Closes the websockets without a running turn. @returns how many */
+  closeIdle(code: number): number {
+    const idle = [...this.#open].filter(({ isBusy }) => !isBusy);
+    for (const socket of idle) socket.leave({ code });
+    return idle.length;
+  }
+
+  /** Ends every connection. */
+  terminate(): void {
+    for (const socket of this.#open) socket.terminate();
+    for (const cut of this.#upgrading) cut('close');
+  }
+
+  async upgrade(message: IncomingMessage, connection: Socket, head: Buffer): Promise<void> {
+    const gone = new AbortController();
+    const { promise: closed, resolve: end } = Promise.withResolvers<RequestEnd>();
+    const cut = (how: 'close' | 'reset'): void => {
+      end('cut');
+      if (how === 'reset') connection.resetAndDestroy();
+      else connection.destroy();
+    };
+    this.#upgrading.add(cut);
+    connection.once('close', () => {
+      this.#upgrading.delete(cut);
+      gone.abort();
+      end('left');
+    });
+    // An error of a connection that the client closed adds nothing to its `close` event.
+    connection.on('error', () => undefined);
+    const { method = '', url = '', headers, rawHeaders } = message;
+    const arrived = { method, url, headers, rawHeaders, body: Buffer.alloc(0), isComplete: true, connection: 0, isUpgrade: true, closed };
+    const { answer, faults } = await this.#exchanges.answer(this.#recipient, this.#exchanges.receive(this.#recipient, arrived));
+    const stall = faultOf(faults, 'stall-upgrade');
+    const early =
+      stall === undefined
+        ? Buffer.alloc(0)
+        : await readDuring(connection, wait(stall.ms, this.#exchanges.delivery(this.#recipient, gone.signal)));
+    if (gone.signal.aborted) return;
+    if (faultOf(faults, 'reset-upgrade') !== undefined) return cut('reset');
+    end('answered');
+    if (answer.status !== 101) return refuse(connection, answer);
+    this.#upgrading.delete(cut);
+    this.#accept(message, connection, Buffer.concat([head, early]), answer);
+  }
+
+  #accept(message: IncomingMessage, connection: Socket, head: Buffer, { headers }: Answer): void {
+    this.#headers.set(message, headers);
+    this.#server.handleUpgrade(message, connection, head, (websocket) => this.#attach(message, connection, websocket));
+    // A stall has paused it.
+    connection.resume();
+  }
+
+  #attach(message: IncomingMessage, connection: Socket, websocket: WebSocket): void {
+    this.#accepted += 1;
+    const socket = new AccountSocket(this.#accepted, { websocket, connection, openedAt: this.#exchanges.clock.now() });
+    this.#open.add(socket);
+    websocket.on('close', () => this.#open.delete(socket));
+    websocket.on('message', (data: Buffer, isBinary: boolean) => void this.#serve(socket, message, data, isBinary));
+  }
+
+  async #serve(socket: AccountSocket, message: IncomingMessage, body: Buffer, isBinary: boolean): Promise<void> {
+    const { url = '', headers, rawHeaders } = message;
+    const json = isBinary ? undefined : parseJson(body);
+    const control = this.#recipient.account.manners.controlFrames && isControl(json) ? json : undefined;
+    const isTurn = isObject(json) && json.type === 'response.create';
+    const wrong =
+      control !== undefined
+        ? undefined
+        : socket.isBusy
+          ? refusalFrame('response_in_progress', 'A response is in progress on this websocket.')
+          : isTurn
+            ? undefined
+            : refusalFrame('invalid_event', "A frame must be a JSON object of type 'response.create'.");
+    const begins = isTurn && wrong === undefined;
+    const closed = begins ? socket.begin() : Promise.resolve<RequestEnd>('answered');
+    const arrived = { method: 'WS', url, headers, rawHeaders, body, isComplete: true, connection: socket.number, isUpgrade: false, closed };
+    const request = this.#exchanges.receive(this.#recipient, { ...arrived, isTurn: begins });
+    if (control) {
+      const answer = answerControl(control, socket.controlled, this.#exchanges.ids);
+      return answer && socket.insert(answer);
+    }
+    if (wrong !== undefined) return socket.insert(wrong);
+    if (this.#isExpired(socket)) {
+      socket.end();
+      return expire(socket);
+    }
+    await this.#turn(socket, request);
+  }
+
+  #isExpired({ openedAt }: AccountSocket): boolean {
+    return this.#recipient.account.manners.connectionLimit && this.#exchanges.clock.now() - openedAt >= LONGEST_MS;
+  }
+
+  /** Answers a turn, and then the further response that its steers ask for. */
+  async #turn(socket: AccountSocket, request: ReceivedRequest): Promise<void> {
+    const { answer, faults } = await this.#exchanges.answer(this.#recipient, request, socket.anchors);
+    const id = responseIdOf(answer);
+    const running = new RunningTurn(answer.body, frameSteps(answer, faults, this.#recipient.account.manners));
+    const controlled = { running, faults };
+    socket.controlled = controlled;
+    const delivery = { ...this.#exchanges.delivery(this.#recipient, socket.closed), hurried: running.hurried };
+    const ended = request.closed.then((how) => how === 'answered');
+    await deliver(running, socket, delivery);
+    if (socket.isBusy || !(await ended)) return;
+    if (id !== undefined) socket.anchors.set(id, isObject(request.json) ? toolsItems(request.json, socket.anchors) : []);
+    for (const frame of id === undefined ? [] : unusedSteers(controlled, id, outputOf(answer))) socket.insert(frame);
+    const input = steeredInput(running);
+    if (input.length > 0 && isObject(request.json)) {
+      const json = { ...request.json, previous_response_id: id ?? null, input };
+      return await this.#turn(socket, { ...request, json, body: Buffer.from(JSON.stringify(json)), closed: socket.begin() });
+    }
+    if (this.#isExpired(socket)) expire(socket);
+    else if (faultOf(faults, 'limit-between-turns') !== undefined) socket.insert(limitFrame());
+  }
+}
+
+/** Reads while it waits, because the end of a connection is noticed only then. @returns the bytes that arrived meanwhile */
+async function readDuring(connection: Socket, waiting: Promise<unknown>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  const onData = (chunk: Buffer): void => void chunks.push(chunk);
+  const onEnd = (): void => void connection.destroy();
+  connection.on('data', onData).once('end', onEnd);
+  await waiting;
+  connection.off('data', onData).off('end', onEnd).pause();
+  return Buffer.concat(chunks);
+}
+
+/** The id of a finished response. */
+function responseIdOf(answer: Answer): string | undefined {
+  const id = finalResponse(answer)?.id;
+  return typeof id === 'string' ? id : undefined;
+}
+
+const outputOf = (answer: Answer): readonly Json[] => asList(finalResponse(answer)?.output);
+
+function finalResponse({ body }: Answer): JsonObject | undefined {
+  const last = body.kind === 'events' ? body.events.at(-1) : undefined;
+  return isObject(last) && isObject(last.response) && last.type !== 'response.failed' ? last.response : undefined;
+}
+
+/** The provider's time limit has passed: the frame of the limit, then the end (RB28). */
+function expire(socket: AccountSocket): void {
+  socket.insert(limitFrame());
+  socket.leave({ code: 1000 });
+}
+
+/** Sends a refusal as HTTP; the connection ends with it. */
+function refuse(connection: Socket, { status, headers, body }: Answer): void {
+  const bytes = body.kind === 'bytes' ? body.bytes : Buffer.alloc(0);
+  const fields = { ...headers, 'content-length': bytes.length, connection: 'close' };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  connection.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`);
+  connection.end(bytes);
+  // Further bytes of the client are discarded, so that its end is noticed.
+  connection.resume();
+}

@@ -1,0 +1,81 @@
+// One simulated account: its settings, and its state while the provider runs.
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { JsonObject } from '../../turn/json/json.ts';
+import type { AccountProfile, Quota } from './account-profiles.ts';
+import { Login, type RehearsalLogin } from './login.ts';
+import { type Manners, POLITE, STRICT } from './manners.ts';
+import { SimulatedCache } from './simulated-cache.ts';
+import { SimulatedFiles } from './simulated-files.ts';
+
+export interface RehearsalAccount {
+  readonly id: string;
+  /** Default: steady. */
+  readonly profile?: AccountProfile;
+  /** The bearer that it requires; without one every Authorization is accepted, and none is needed. */
+  readonly credential?: string;
+  /** In place of one bearer: those that its token endpoint, `POST /oauth/token`, issues. */
+  readonly oauth?: RehearsalLogin;
+  /** Its catalog entries; default: the sample models. */
+  readonly models?: readonly JsonObject[];
+  /** Default: a primary window that fills as turns are answered, and a secondary window at 3 %. */
+  readonly quota?: Quota;
+  /** Default true: refuses what a strict provider refuses. False checks the credential only, and has polite manners. */
+  readonly strict?: boolean;
+  /** What differs from the manners of its profile. */
+  readonly manners?: Partial<Manners>;
+  /** Headers without which a network's guard answers with a page (RB3); default: those of its profile. */
+  readonly requiredHeaders?: readonly string[];
+  /** `refused`: answers every upgrade with 426. Default: speaks the Responses websocket. */
+  readonly websocket?: 'refused';
+}
+
+export class SimulatedAccount {
+  readonly settings: RehearsalAccount;
+  /** Marks what belongs to this account (ciphertext, turn state) without its id: only the demo text shows the id. */
+  readonly tag: string;
+  readonly login: Login | undefined;
+  readonly manners: Manners;
+  readonly files = new SimulatedFiles();
+  readonly cache = new SimulatedCache();
+  /** Turns received so far. */
+  turns = 0;
+
+  constructor(settings: RehearsalAccount) {
+    this.settings = settings;
+    this.tag = createHash('sha256').update(`rehearsal account ${settings.id}`).digest('hex').slice(0, 12);
+    this.manners = { ...((settings.strict ?? true) ? STRICT : POLITE), ...settings.profile?.manners, ...settings.manners };
+    this.login = settings.oauth && new Login(settings.oauth, this.tag);
+  }
+
+  get id(): string {
+    return this.settings.id;
+  }
+
+  /** Whether it accepts this Authorization header. `now`: Unix milliseconds. */
+  accepts(authorization: string | undefined, now: number): boolean {
+    if (this.login) return this.login.accepts(authorization, now);
+    const { credential } = this.settings;
+    return credential === undefined || authorization === `Bearer ${credential}`;
+  }
+
+  /** Whether a network's guard lets a request with these headers pass: each required one is there, and a user agent has a version. */
+  passesGuard(headers: IncomingHttpHeaders): boolean {
+    const required = this.settings.requiredHeaders ?? this.settings.profile?.requiredHeaders ?? [];
+    return required.every((name) => {
+      const value = headers[name];
+      return name === 'user-agent' ? /\/\d+\.\d+\.\d+/.test(String(value)) : value !== undefined && value !== '';
+    });
+  }
+
+  /** An opaque value that belongs to this account, such as ciphertext or a turn state. */
+  bind(prefix: string, id: string): string {
+    return `${prefix}_${this.tag}_${id}`;
+  }
+
+  /** Whether another rehearsal account issued the value. Values of unknown origin belong to every account, so that recordings can be replayed. */
+  isForeign(value: string): boolean {
+    const tag = /^[a-z]+_([0-9a-f]{12})_/.exec(value)?.[1];
+    return tag !== undefined && tag !== this.tag;
+  }
+}

@@ -1,0 +1,62 @@
+// The prompt cache of a simulated account: it follows the header `session-id` (RB14).
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '../../turn/json/json.ts';
+import { asList, asString } from '../../turn/json/json.ts';
+
+/** Shorter prompts are not cached. */
+const SHORTEST_TOKENS = 1_024;
+/** The part of a known prompt that a cache answers. */
+const SHARE = 0.99;
+/** A turn without the header goes to any of so many machines, each with a cache of its own. */
+const MACHINES = 2;
+const MAX_CACHES = 1_000;
+const MAX_PREFIXES = 1_000;
+
+export class SimulatedCache {
+  /** Digests of known prompts, by the session or machine that had them. */
+  readonly #caches = new Map<string, Set<string>>();
+  #turns = 0;
+
+  /**
+   * The input tokens that the cache has already. The prompt is known from now on.
+   * @param session the header `session-id`
+   */
+  cachedTokens(body: JsonObject, session: string | undefined, inputTokens: number): number {
+    this.#turns += 1;
+    if (inputTokens < SHORTEST_TOKENS) return 0;
+    const known = this.#cacheOf(session === undefined ? `machine ${this.#machine()}` : `session ${session}`);
+    const prefixes = prefixesOf(body);
+    const whole = prefixes.at(-1)?.end ?? 0;
+    const longest = prefixes.findLast(({ digest }) => known.has(digest))?.end ?? 0;
+    for (const { digest } of prefixes) known.add(digest);
+    if (known.size > MAX_PREFIXES) known.clear();
+    return whole === 0 ? 0 : Math.floor((longest / whole) * SHARE * inputTokens);
+  }
+
+  /** Any machine, and the same ones in every run. */
+  #machine(): number {
+    return createHash('sha256').update(`turn ${this.#turns}`).digest().readUInt8() % MACHINES;
+  }
+
+  #cacheOf(name: string): Set<string> {
+    const known = this.#caches.get(name);
+    if (known) return known;
+    if (this.#caches.size >= MAX_CACHES) this.#caches.clear();
+    const made = new Set<string>();
+    this.#caches.set(name, made);
+    return made;
+  }
+}
+
+/** The beginnings of a prompt, item by item, with their lengths in characters. */
+function prefixesOf({ model, instructions, tools, input }: JsonObject): readonly { readonly digest: string; readonly end: number }[] {
+  const parts = [`${asString(model) ?? ''}\n${asString(instructions) ?? ''}\n${JSON.stringify(tools ?? [])}`, ...asList(input).map(textOf)];
+  const hash = createHash('sha256');
+  let end = 0;
+  return parts.map((part) => {
+    end += part.length;
+    return { digest: hash.update(`${part.length}\n${part}`).copy().digest('base64url'), end };
+  });
+}
+
+const textOf = (item: unknown): string => JSON.stringify(item);

@@ -1,0 +1,96 @@
+// The quota of a simulated account in the provider's three forms: response headers, the usage read, and the rate_limits event.
+import type { JsonObject } from '../../turn/json/json.ts';
+import type { Quota, QuotaWindow } from './account-profiles.ts';
+import type { SimulatedAccount } from './simulated-account.ts';
+
+const PLAN_TYPE = 'plus';
+
+/** A window with its reset time. */
+interface TimedWindow {
+  readonly used_percent: number;
+  readonly window_minutes: number;
+  readonly reset_at: number;
+}
+
+interface TimedQuota {
+  readonly primary: TimedWindow | null;
+  readonly secondary: TimedWindow | null;
+}
+
+/** Rises by one percent every second turn, so that a demonstration shows how selection follows quota; stops at 60 %. */
+function fillingQuota(turns: number): Quota {
+  return {
+    primary: { used_percent: Math.min(60, 10 + turns / 2), window_minutes: 300 },
+    secondary: { used_percent: 3, window_minutes: 10_080 },
+  };
+}
+
+function quotaOf(account: SimulatedAccount, now: number): TimedQuota {
+  const quota = account.settings.quota ?? account.settings.profile?.quota ?? fillingQuota(account.turns);
+  return { primary: timed(quota.primary, now), secondary: timed(quota.secondary, now) };
+}
+
+function timed(window: QuotaWindow | null, now: number): TimedWindow | null {
+  if (window === null) return null;
+  const seconds = window.window_minutes * 60;
+  // Windows count from the epoch, so that the reset stays the same for the whole window without stored state.
+  return { reset_at: (Math.floor(now / 1000 / seconds) + 1) * seconds, ...window };
+}
+
+const isSpent = (window: TimedWindow | null): boolean => window !== null && window.used_percent >= 100;
+
+/** The `x-<agent>-primary-…` and `-secondary-…` response headers. */
+export function quotaHeaders(account: SimulatedAccount, agent: string, now: number): Readonly<Record<string, string>> {
+  const quota = quotaOf(account, now);
+  const headers: Record<string, string> = {};
+  for (const slot of ['primary', 'secondary'] as const) {
+    const window = quota[slot];
+    if (window === null) continue;
+    headers[`x-${agent}-${slot}-used-percent`] = String(window.used_percent);
+    headers[`x-${agent}-${slot}-window-minutes`] = String(window.window_minutes);
+    headers[`x-${agent}-${slot}-reset-at`] = String(window.reset_at);
+  }
+  return headers;
+}
+
+/** The `<agent>.rate_limits` event. */
+export function quotaEvent(account: SimulatedAccount, agent: string, now: number): JsonObject {
+  const { primary, secondary } = quotaOf(account, now);
+  const reached = isSpent(primary) || isSpent(secondary);
+  return {
+    type: `${agent}.rate_limits`,
+    plan_type: PLAN_TYPE,
+    rate_limits: {
+      allowed: !reached,
+      limit_reached: reached,
+      primary: primary && { ...primary },
+      secondary: secondary && { ...secondary },
+    },
+    credits: { has_credits: false, unlimited: false, balance: null },
+  };
+}
+
+/** The body of the usage read; integers only. */
+export function usageRead(account: SimulatedAccount, now: number): JsonObject {
+  const { primary, secondary } = quotaOf(account, now);
+  const reached = isSpent(primary) || isSpent(secondary);
+  return {
+    plan_type: PLAN_TYPE,
+    rate_limit: {
+      allowed: !reached,
+      limit_reached: reached,
+      primary_window: primary && usageWindow(primary, now),
+      secondary_window: secondary && usageWindow(secondary, now),
+    },
+    credits: { has_credits: false, unlimited: false, balance: null },
+  };
+}
+
+function usageWindow(window: TimedWindow, now: number): JsonObject {
+  return {
+    used_percent: Math.round(window.used_percent),
+    limit_window_seconds: window.window_minutes * 60,
+    reset_after_seconds: Math.max(0, Math.ceil(window.reset_at - now / 1000)),
+    reset_at: window.reset_at,
+  };
+}

@@ -1,0 +1,82 @@
+// The checks of members, roles and tool outputs that an account makes by its manners: what the real backend refuses in a turn.
+import { asList, asString, isAbsent, isObject, type JsonObject } from '../../turn/json/json.ts';
+import { ProviderDetail, ProviderError } from '../provider-error.ts';
+import { type CheckedTurn, isFrame } from './checked-turn.ts';
+
+/** What the backend's own clients send (RB8). */
+const KNOWN_MEMBERS: ReadonlySet<string> = new Set([
+  'model',
+  'instructions',
+  'input',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'reasoning',
+  'store',
+  'stream',
+  'include',
+  'service_tier',
+  'prompt_cache_key',
+  'text',
+  'client_metadata',
+  'stream_options',
+  'prompt_cache_options',
+  'access_programs',
+]);
+
+/** Members of a frame besides those of a body. */
+const FRAME_MEMBERS: ReadonlySet<string> = new Set(['type', 'generate']);
+
+/** The anchor has a check of its own. */
+export function refuseUnknownMembers(turn: CheckedTurn): void {
+  const { body, account, isCompact } = turn;
+  if (!account.manners.knownMembers || isCompact) return;
+  for (const name of Object.keys(body)) {
+    const isKnown = KNOWN_MEMBERS.has(name) || name === 'previous_response_id' || (isFrame(turn) && FRAME_MEMBERS.has(name));
+    if (isKnown || isRehearsal(name, body)) continue;
+    throw new ProviderDetail(400, `Unsupported parameter: ${name}`);
+  }
+}
+
+/** `metadata.rehearse` is addressed to the simulated provider itself. */
+const isRehearsal = (name: string, { metadata }: JsonObject): boolean =>
+  name === 'metadata' && isObject(metadata) && metadata.rehearse !== undefined;
+
+/** The roles of a conversation: no `system`, and an assistant's text is `output_text` (RB9). */
+export function refuseWrongRoles({ body, account }: CheckedTurn): void {
+  if (!account.manners.ownRoles) return;
+  for (const [i, item] of asList(body.input).entries()) {
+    if (!isObject(item) || (item.type ?? 'message') !== 'message') continue;
+    if (item.role === 'system') throw new ProviderDetail(400, 'System messages are not allowed');
+    if (item.role === 'assistant') refuseWrongParts(item, i);
+  }
+}
+
+function refuseWrongParts({ content }: JsonObject, i: number): void {
+  for (const [k, part] of asList(content).entries()) {
+    const type = isObject(part) ? asString(part.type) : undefined;
+    if (type === 'output_text' || type === 'refusal') continue;
+    const message = `Invalid value: '${type ?? ''}'. Supported values are: 'output_text' and 'refusal'.`;
+    throw new ProviderError(400, 'invalid_value', message, `input[${i}].content[${k}]`);
+  }
+}
+
+const OUTPUTS: Readonly<Record<string, string>> = {
+  function_call_output: 'function call output',
+  custom_tool_call_output: 'custom tool call output',
+};
+
+/** Every output follows its call; of an anchored turn the call may be in an earlier response. */
+export function refuseUnpairedOutputs({ body, account }: CheckedTurn): void {
+  if (!account.manners.pairedToolOutputs || !isAbsent(body.previous_response_id)) return;
+  const calls = new Set<string>();
+  for (const item of asList(body.input)) {
+    if (!isObject(item)) continue;
+    const type = asString(item.type) ?? '';
+    const id = asString(item.call_id) ?? '';
+    if (type.endsWith('_call')) calls.add(id).add(asString(item.id) ?? id);
+    const what = OUTPUTS[type];
+    if (what !== undefined && !calls.has(id))
+      throw new ProviderError(400, null, `No tool call found for ${what} with call_id ${id}.`, 'input');
+  }
+}

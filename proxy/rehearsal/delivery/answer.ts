@@ -1,0 +1,148 @@
+// An answer of a simulated account before its delivery, and the faults that change its content.
+import type { Json, JsonObject } from '../../turn/json/json.ts';
+import { isObject } from '../../turn/json/json.ts';
+import { withBrokenItems, withBrokenOutput } from '../faults/compaction-fault.ts';
+import {
+  type CompactionFault,
+  type Fault,
+  faultOf,
+  type MalformedFault,
+  type RefuseFault,
+  type RefuseInsideFault,
+  type ReplyFault,
+} from '../faults/fault.ts';
+import { defaultErrorOf, errorOf, messageOf } from '../provider-error.ts';
+
+export type AnswerBody =
+  | {
+      readonly kind: 'events';
+      /** Events before `response.created`: quota, metadata. */
+      readonly preamble: readonly Json[];
+      readonly events: readonly Json[];
+      /** SSE comment lines before the first event; a websocket has none. */
+      readonly comments: readonly string[];
+    }
+  | { readonly kind: 'bytes'; readonly bytes: Buffer };
+
+export interface Answer {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AnswerBody;
+  /** The connection does not end at once after the last event. */
+  readonly staysOpen?: boolean;
+}
+
+/** The text that a `malformed` fault sends in place of an event or a body. */
+export function malformedText({ as }: MalformedFault): string {
+  return as === 'array' ? '[]' : '{"type":"response.output_text.delta","delta":';
+}
+
+export function jsonAnswer(status: number, json: Json, headers: Readonly<Record<string, string>> = {}): Answer {
+  const bytes = Buffer.from(JSON.stringify(json));
+  return { status, headers: { 'content-type': 'application/json', ...headers }, body: { kind: 'bytes', bytes } };
+}
+
+/** `response.created` and `response.in_progress`: a refusal inside a 200 follows them unless its fault states otherwise. */
+const LIFECYCLE_EVENTS = 2;
+
+export function eventsAnswer(
+  events: readonly Json[],
+  headers: Readonly<Record<string, string>>,
+  { preamble = [], comments = [] }: { readonly preamble?: readonly Json[]; readonly comments?: readonly string[] } = {},
+): Answer {
+  const fixed = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
+  return { status: 200, headers: { ...fixed, ...headers }, body: { kind: 'events', preamble, events, comments } };
+}
+
+/** Applies the faults that change the content; faults of framing and delivery come later. `now`: Unix milliseconds. */
+export function withContentFaults(answer: Answer, faults: readonly Fault[], now: number): Answer {
+  const reply = faultOf(faults, 'reply');
+  if (reply !== undefined) return scriptedAnswer(reply);
+  const refusal = faultOf(faults, 'refuse');
+  if (refusal !== undefined) return refusedAnswer(refusal, answer, now);
+  let changed = faultOf(faults, 'no-preamble') === undefined ? answer : withoutPreamble(answer);
+  const inside = faultOf(faults, 'refuse-inside');
+  if (inside !== undefined) changed = refusedInside(inside, changed);
+  if (faultOf(faults, 'empty-output') !== undefined) changed = mapResponse(changed, (response) => ({ ...response, output: [] }));
+  const compaction = faultOf(faults, 'compaction');
+  if (compaction !== undefined) changed = withBrokenCompaction(compaction, changed);
+  if (faultOf(faults, 'no-terminal') !== undefined) changed = withoutTerminal(changed);
+  const malformed = faultOf(faults, 'malformed');
+  if (malformed !== undefined && changed.body.kind === 'bytes') {
+    changed = { ...changed, body: { kind: 'bytes', bytes: Buffer.from(malformedText(malformed)) } };
+  }
+  return changed;
+}
+
+/** Replaces the ordinary answer. */
+function scriptedAnswer({ status, headers, body }: ReplyFault): Answer {
+  if ('events' in body) return { ...eventsAnswer(body.events, { ...headers }), status };
+  if ('json' in body) return jsonAnswer(status, body.json, headers);
+  const bytes = 'text' in body ? Buffer.from(body.text) : Buffer.from(body.base64, 'base64');
+  return { status, headers: { ...headers }, body: { kind: 'bytes', bytes } };
+}
+
+/** The headers that do not describe the body: request id, quota and the like. */
+function metadataHeaders({ headers }: Answer): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'content-type' && name !== 'cache-control'));
+}
+
+/** An error answer in the provider's shape. `now`: Unix milliseconds. */
+export function refusedAnswer(fault: Omit<RefuseFault, 'kind'>, ordinary: Answer, now: number): Answer {
+  const code = fault.code ?? defaultErrorOf(fault.status).code;
+  const quota =
+    fault.resetsIn === undefined
+      ? {}
+      : { plan_type: 'plus', resets_at: Math.floor(now / 1000) + fault.resetsIn, resets_in_seconds: fault.resetsIn };
+  const headers = { ...metadataHeaders(ordinary), ...(fault.retryAfter === undefined ? {} : { 'retry-after': String(fault.retryAfter) }) };
+  return jsonAnswer(fault.status, { error: errorOf(fault.status, code, messageOf(fault.status, fault.code), null, quota) }, headers);
+}
+
+function refusedInside(fault: RefuseInsideFault, answer: Answer): Answer {
+  const code = fault.code ?? 'server_is_overloaded';
+  const message = messageOf(500, code);
+  const failure = (response: JsonObject): JsonObject => ({
+    ...response,
+    status: 'failed',
+    output: [],
+    usage: null,
+    error: { code, message },
+  });
+  if (answer.body.kind === 'bytes') return mapResponse(answer, failure);
+  const { events } = answer.body;
+  const before = events.slice(0, fault.after ?? LIFECYCLE_EVENTS);
+  const last = events.at(-1);
+  const response = isObject(last) && isObject(last.response) ? failure(last.response) : {};
+  const event =
+    fault.as === 'error'
+      ? { type: 'error', sequence_number: before.length, code, message, param: null, error: errorOf(500, code, message) }
+      : { type: 'response.failed', sequence_number: before.length, response };
+  return { ...answer, body: { ...answer.body, events: [...before, event] } };
+}
+
+function withBrokenCompaction(fault: CompactionFault, answer: Answer): Answer {
+  if (answer.body.kind === 'bytes') return mapResponse(answer, (response) => withBrokenOutput(response, fault));
+  return { ...answer, body: { ...answer.body, events: withBrokenItems(answer.body.events, fault) } };
+}
+
+function withoutPreamble(answer: Answer): Answer {
+  return answer.body.kind === 'events' ? { ...answer, body: { ...answer.body, preamble: [] } } : answer;
+}
+
+function withoutTerminal(answer: Answer): Answer {
+  if (answer.body.kind === 'events') return { ...answer, body: { ...answer.body, events: answer.body.events.slice(0, -1) } };
+  return mapResponse(answer, (response) => ({ ...response, status: 'in_progress', usage: null }));
+}
+
+/** Changes the response object in the terminal event or the JSON body. */
+function mapResponse(answer: Answer, change: (response: JsonObject) => JsonObject): Answer {
+  if (answer.body.kind === 'bytes') {
+    const json = JSON.parse(answer.body.bytes.toString()) as Json;
+    return isObject(json) ? { ...answer, body: { kind: 'bytes', bytes: Buffer.from(JSON.stringify(change(json))) } } : answer;
+  }
+  const { events } = answer.body;
+  const last = events.at(-1);
+  if (!isObject(last) || !isObject(last.response)) return answer;
+  return { ...answer, body: { ...answer.body, events: [...events.slice(0, -1), { ...last, response: change(last.response) }] } };
+}

@@ -1,0 +1,109 @@
+// Turns an answer into the steps of its delivery, with the faults of framing and delivery applied.
+
+import { isObject } from '../../turn/json/json.ts';
+import { type Fault, faultOf, type ReplyPosition, type StallFault } from '../faults/fault.ts';
+import { type Answer, malformedText } from './answer.ts';
+
+export type Step =
+  | { readonly do: 'head' }
+  /** `isPart`: more of the same event follows. */
+  | { readonly do: 'write'; readonly bytes: Buffer; readonly isPart?: boolean }
+  /** Without `ms`: until released. */
+  | { readonly do: 'wait'; readonly ms?: number }
+  /** The answer is whole. */
+  | { readonly do: 'end' }
+  | { readonly do: 'leave'; readonly how: Leaving };
+
+/** A FIN, a TCP RST; on a websocket also a close frame with a code, or open without another byte. */
+export type Leaving = 'close' | 'reset' | 'half-open' | { readonly code: number };
+
+/** A connection stays open for some iterations of the event loop after the last event: its end comes in a read of its own. */
+const OPEN: readonly Step[] = [
+  { do: 'wait', ms: 0 },
+  { do: 'wait', ms: 0 },
+];
+
+const NEWLINES = { lf: '\n', cr: '\r', crlf: '\r\n' } as const;
+
+/** The steps of an answer over HTTP, one write for each event. */
+export function stepsOf(answer: Answer, faults: readonly Fault[]): readonly Step[] {
+  const writes = bodyOf(answer, faults).map((bytes): Step => ({ do: 'write', bytes }));
+  const open: readonly Step[] = answer.staysOpen === true && answer.body.kind === 'events' ? OPEN : [];
+  let steps: readonly Step[] = [{ do: 'head' }, ...writes, ...open, { do: 'end' }];
+  for (const fault of faults) {
+    if (fault.kind === 'cut') steps = [...splitAt(steps, fault.at)[0], { do: 'leave', how: fault.how ?? 'close' }];
+    if (fault.kind === 'stall') steps = stalled(steps, fault);
+  }
+  return slowed(steps, faults);
+}
+
+export function stalled(steps: readonly Step[], { at, ms }: StallFault): readonly Step[] {
+  const [before, after] = splitAt(steps, at);
+  return [...before, { do: 'wait', ...(ms === undefined ? {} : { ms }) }, ...after];
+}
+
+/** Applies pace and drip. */
+export function slowed(faultless: readonly Step[], faults: readonly Fault[]): readonly Step[] {
+  let steps = faultless;
+  const pace = faultOf(faults, 'pace');
+  if (pace !== undefined) steps = steps.flatMap((step): Step[] => (step.do === 'write' ? [{ do: 'wait', ms: pace.ms }, step] : [step]));
+  const drip = faultOf(faults, 'drip');
+  return drip === undefined ? steps : withDrip(steps, drip.bytes ?? 1, drip.ms ?? 0);
+}
+
+/** One buffer for each event, comments before the first; one buffer for any other body. */
+function bodyOf(answer: Answer, faults: readonly Fault[]): readonly Buffer[] {
+  if (answer.body.kind === 'bytes') return [answer.body.bytes];
+  const malformed = faultOf(faults, 'malformed');
+  const newline = NEWLINES[faultOf(faults, 'framing')?.newline ?? 'lf'];
+  const broken = malformed === undefined ? -1 : (malformed.event ?? 3) - 1;
+  const comments = answer.body.comments.map((comment) => `: ${comment}${newline}${newline}`).join('');
+  return [...answer.body.preamble, ...answer.body.events].map((event, i) => {
+    const type = isObject(event) && typeof event.type === 'string' ? `event: ${event.type}${newline}` : '';
+    const data = malformed !== undefined && i === broken ? malformedText(malformed) : JSON.stringify(event);
+    return Buffer.from(`${i === 0 ? comments : ''}${type}data: ${data}${newline}${newline}`);
+  });
+}
+
+/** Splits the steps at a position; a write that spans the position is split too. */
+export function splitAt(steps: readonly Step[], position: ReplyPosition): readonly [readonly Step[], readonly Step[]] {
+  const head = steps.findIndex((step) => step.do === 'head');
+  if (position === 'before-headers') return [steps.slice(0, Math.max(head, 0)), steps.slice(Math.max(head, 0))];
+  if (position === 'after-headers') return [steps.slice(0, head + 1), steps.slice(head + 1)];
+  return 'events' in position ? afterEvents(steps, position.events) : afterBytes(steps, position.bytes);
+}
+
+function afterEvents(steps: readonly Step[], events: number): readonly [readonly Step[], readonly Step[]] {
+  let seen = 0;
+  const at = steps.findIndex((step) => step.do !== 'head' && step.do !== 'wait' && (step.do !== 'write' || seen++ === events));
+  return [steps.slice(0, at), steps.slice(at)];
+}
+
+function afterBytes(steps: readonly Step[], bytes: number): readonly [readonly Step[], readonly Step[]] {
+  let room = bytes;
+  for (const [i, step] of steps.entries()) {
+    if (step.do === 'head' || step.do === 'wait') continue;
+    if (step.do !== 'write' || room === 0) return [steps.slice(0, i), steps.slice(i)];
+    if (step.bytes.length > room) {
+      const [left, right] = [step.bytes.subarray(0, room), step.bytes.subarray(room)];
+      return [
+        [...steps.slice(0, i), { ...step, bytes: left, isPart: true }],
+        [{ ...step, bytes: right }, ...steps.slice(i + 1)],
+      ];
+    }
+    room -= step.bytes.length;
+  }
+  return [steps, []];
+}
+
+function withDrip(steps: readonly Step[], size: number, ms: number): readonly Step[] {
+  return steps.flatMap((step) => {
+    if (step.do !== 'write') return [step];
+    const drops: Step[] = [];
+    for (let at = 0; at < step.bytes.length; at += size) {
+      const isPart = at + size < step.bytes.length || step.isPart === true;
+      drops.push({ do: 'write', bytes: step.bytes.subarray(at, at + size), isPart }, { do: 'wait', ms });
+    }
+    return drops;
+  });
+}

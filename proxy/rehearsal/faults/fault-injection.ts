@@ -1,0 +1,91 @@
+// Answers a request: the ordinary answer of its endpoint, with the faults that apply to it.
+import { isAbsent, isObject, type JsonObject } from '../../turn/json/json.ts';
+import { challengePage } from '../account/simulated-catalog.ts';
+import { anchorNotFound } from '../checks/request-checks.ts';
+import { type Answer, jsonAnswer, withContentFaults } from '../delivery/answer.ts';
+import { type Endpoints, endpointKey, type RequestContext } from '../endpoints.ts';
+import { errorOf, ProviderDetail, ProviderError } from '../provider-error.ts';
+import type { ReceivedRequest } from '../received-request.ts';
+import { type Fault, faultOf } from './fault.ts';
+import { readScript } from './fault-script.ts';
+import { ScriptError } from './script-words.ts';
+import { withUpgradeRefusal } from './upgrade-refusals.ts';
+
+type Faults = Fault | readonly Fault[] | undefined;
+
+/** The faults of a request; undefined leaves the choice to the request's own script, and then to the account's profile. */
+export type FaultSource = (request: ReceivedRequest) => Faults | Promise<Faults>;
+
+export interface FaultyAnswer {
+  /** The answer with the faults of its content applied. */
+  readonly answer: Answer;
+  /** The faults of framing and delivery are still to be applied. */
+  readonly faults: readonly Fault[];
+}
+
+/** A request that a provider would refuse anyway is refused without faults. */
+export async function answerWithFaults(
+  context: RequestContext,
+  endpoints: Endpoints,
+  faultSource: FaultSource | undefined,
+): Promise<FaultyAnswer> {
+  const id = { 'x-request-id': context.ids.next('req') };
+  try {
+    const faults = await faultsOf(context, faultSource);
+    const answer = await ordinaryAnswer(context, endpoints, faults);
+    const identified = { ...answer, headers: { ...id, ...answer.headers } };
+    const withFaults = context.request.isUpgrade ? withUpgradeRefusal : withContentFaults;
+    return { answer: withFaults(identified, faults, context.now), faults };
+  } catch (error) {
+    return { answer: jsonAnswer(...refusalOf(error), id), faults: [] };
+  }
+}
+
+/** The code of an unexpected error is one that no provider has, so that a defect of the rehearsal does not look like a fault. */
+function refusalOf(error: unknown): [status: number, body: JsonObject] {
+  if (error instanceof ProviderDetail) return [error.status, { detail: error.detail }];
+  if (error instanceof ProviderError) return [error.status, { error: errorOf(error.status, error.code, error.message, error.param) }];
+  return [500, { error: errorOf(500, 'rehearsal_defect', error instanceof Error ? error.message : String(error)) }];
+}
+
+function ordinaryAnswer(context: RequestContext, endpoints: Endpoints, faults: readonly Fault[]): Answer | Promise<Answer> {
+  const { request, account, now } = context;
+  const endpoint = endpoints.get(endpointKey(request));
+  if (endpoint?.isLogin === true) return faults.some(preventsAnswer) ? jsonAnswer(200, {}) : endpoint.answer(context);
+  if (endpoint?.isFrame === true) {
+    if (faultOf(faults, 'anchor-lost') !== undefined && isAnchored(request)) throw anchorNotFound();
+    return endpoint.answer(context);
+  }
+  if (endpoint?.isOpen === true) return endpoint.answer(context);
+  if (!account.passesGuard(request.headers)) return challengePage();
+  if (!account.accepts(request.headers.authorization, now)) {
+    throw new ProviderError(401, 'invalid_api_key', 'The credential is not valid.');
+  }
+  if (endpoint === undefined) throw new ProviderError(404, 'not_found', 'The rehearsal provider has no such path.');
+  return endpoint.answer(context);
+}
+
+const isAnchored = ({ json }: ReceivedRequest): boolean => isObject(json) && !isAbsent(json.previous_response_id);
+
+const preventsAnswer = (fault: Fault): boolean =>
+  fault.kind === 'refuse' || fault.kind === 'reply' || (fault.kind === 'stall' && fault.at === 'before-headers');
+
+async function faultsOf({ request, account }: RequestContext, faultSource: FaultSource | undefined): Promise<readonly Fault[]> {
+  const given = await faultSource?.(request);
+  if (given !== undefined) return 'kind' in given ? [given] : given;
+  const scripted = scriptedFaults(request);
+  if (scripted !== undefined) return scripted;
+  return request.turn > 0 ? (account.settings.profile?.faults?.(request.turn) ?? []) : [];
+}
+
+/** The faults of the script in `metadata.rehearse`. */
+function scriptedFaults({ json, account }: ReceivedRequest): readonly Fault[] | undefined {
+  const script = isObject(json) && isObject(json.metadata) ? json.metadata.rehearse : undefined;
+  if (typeof script !== 'string') return undefined;
+  try {
+    return readScript(script, account);
+  } catch (error) {
+    if (error instanceof ScriptError) throw new ProviderError(400, 'invalid_rehearsal', error.message, 'metadata.rehearse');
+    throw error;
+  }
+}

@@ -1,0 +1,225 @@
+// The faults that the rehearsal provider can simulate, as plain data.
+import type { Json } from '../../turn/json/json.ts';
+
+/**
+ * A position in a reply. Bytes count the body only; events count from 1; a position past the end is the end. On a websocket every frame
+ * counts as an event, those of the preamble too, bytes include the frames' heads, and both positions at the headers are before the first frame.
+ */
+export type ReplyPosition = 'before-headers' | 'after-headers' | { readonly events: number } | { readonly bytes: number };
+
+/** The body of a scripted reply. */
+export type ReplyBody =
+  /** Sent as SSE, each with an `event:` line when its `type` is a string. */
+  | { readonly events: readonly Json[] }
+  | { readonly json: Json }
+  | { readonly text: string }
+  /** Arbitrary bytes. */
+  | { readonly base64: string };
+
+/** Answers exactly this; on a websocket a JSON error becomes an `error` frame, and every other body the frames that it has. Header names are lower case; `events` and `json` set `content-type` where `headers` has none. */
+export interface ReplyFault {
+  readonly kind: 'reply';
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: ReplyBody;
+}
+
+/** Answers with an error in the provider's shape. */
+export interface RefuseFault {
+  readonly kind: 'refuse';
+  readonly status: number;
+  /** Default: the usual code of the status. */
+  readonly code?: string;
+  /** `Retry-After`, in seconds. */
+  readonly retryAfter?: number;
+  /** Seconds until the reset: adds `resets_at` (Unix seconds) and `resets_in_seconds` to the error. */
+  readonly resetsIn?: number;
+}
+
+/** Answers 200 and refuses inside the reply: with an event in SSE, with a response of status `failed` in JSON. */
+export interface RefuseInsideFault {
+  readonly kind: 'refuse-inside';
+  /** Default `server_is_overloaded`. */
+  readonly code?: string;
+  /** The event that refuses. Default `response.failed`. */
+  readonly as?: 'error' | 'response.failed';
+  /** How many ordinary events of the turn come first. Default 2: the lifecycle events. */
+  readonly after?: number;
+}
+
+/** Ends the connection too early: `close` sends a FIN without the final chunk, `reset` a TCP RST. */
+export interface CutFault {
+  readonly kind: 'cut';
+  readonly at: ReplyPosition;
+  readonly how?: 'close' | 'reset';
+}
+
+/** Pauses the reply for `ms`, or without it until it is released or the client closes the connection. */
+export interface StallFault {
+  readonly kind: 'stall';
+  readonly at: ReplyPosition;
+  readonly ms?: number;
+}
+
+/** Makes one event (default the third), or the body of a JSON answer, invalid JSON, or JSON that is not an object. */
+export interface MalformedFault {
+  readonly kind: 'malformed';
+  readonly event?: number;
+  /** `array`: the data is `[]`. Default: no JSON. */
+  readonly as?: 'array';
+}
+
+/** Empties `output` in the terminal event's response, although items were streamed. */
+export interface EmptyOutputFault {
+  readonly kind: 'empty-output';
+}
+
+/** Breaks a compaction: no item, two, one with a blank ciphertext, one without any. */
+export interface CompactionFault {
+  readonly kind: 'compaction';
+  readonly is: 'missing' | 'twice' | 'blank' | 'unsealed';
+}
+
+/** Ends the stream cleanly without its terminal event; a JSON answer stays `in_progress`; a websocket is closed with 1000. */
+export interface NoTerminalFault {
+  readonly kind: 'no-terminal';
+}
+
+/** Replaces LF as the line end of SSE. */
+export interface FramingFault {
+  readonly kind: 'framing';
+  readonly newline: 'cr' | 'crlf';
+}
+
+/** Sends the body in pieces of `bytes` (default 1) with `ms` between them (default: one iteration of the event loop). */
+export interface DripFault {
+  readonly kind: 'drip';
+  readonly bytes?: number;
+  readonly ms?: number;
+}
+
+/** Waits `ms` before each event. */
+export interface PaceFault {
+  readonly kind: 'pace';
+  readonly ms: number;
+}
+
+/** Leaves out the events before `response.created`. */
+export interface NoPreambleFault {
+  readonly kind: 'no-preamble';
+}
+
+/** Closes the websocket with a code, after `after` frames of the turn (default 0). */
+export interface CloseFault {
+  readonly kind: 'close';
+  readonly code: number;
+  readonly after?: number;
+}
+
+/** The websocket stays open, but sends nothing more after `after` frames of the turn (default 0): no pong and no close either. */
+export interface HalfOpenFault {
+  readonly kind: 'half-open';
+  readonly after?: number;
+}
+
+/** Refuses the turn with `websocket_connection_limit_reached`, and closes the websocket. */
+export interface ConnectionLimitFault {
+  readonly kind: 'connection-limit';
+}
+
+/** Sends the frame of the connection limit after the turn, without closing the websocket. */
+export interface LimitBetweenTurnsFault {
+  readonly kind: 'limit-between-turns';
+}
+
+/** Answers the interrupts of the turn with `response.interrupt.failed`, or not at all; the turn goes on. */
+export interface InterruptFault {
+  readonly kind: 'interrupt';
+  readonly is: 'failed' | 'ignored';
+  /** Default `interrupt_not_supported`. */
+  readonly code?: string;
+}
+
+/**
+ * What becomes of a steer of the turn: `failed` at once; `returned` after it was accepted; `pending`, because the response ends with open
+ * tool calls; `waits` for the end of the response, in place of ending it.
+ */
+export interface SteerFault {
+  readonly kind: 'steer';
+  readonly is: 'failed' | 'returned' | 'pending' | 'waits';
+  /** Of a steer that fails. Default `steering_not_supported`, and for one that is returned `successor_creation_failed`. */
+  readonly code?: string;
+}
+
+/** Error frames state their status as `status_code`. */
+export interface StatusCodeFault {
+  readonly kind: 'status-code';
+}
+
+/** Refuses an anchored turn as if the anchor were unknown. */
+export interface AnchorLostFault {
+  readonly kind: 'anchor-lost';
+}
+
+/** Closes the websocket with 1009 in place of an answer. */
+export interface FrameTooLargeFault {
+  readonly kind: 'frame-too-large';
+}
+
+/** Sends one frame (default the third) as a binary frame. */
+export interface BinaryFrameFault {
+  readonly kind: 'binary-frame';
+  readonly event?: number;
+}
+
+/** Refuses the upgrade to a websocket as a provider does that has no websockets, or none for this account. */
+export interface RefuseUpgradeFault extends Omit<RefuseFault, 'kind'> {
+  readonly kind: 'refuse-upgrade';
+}
+
+/** Pauses before the upgrade is answered, for `ms` or until it is released. */
+export interface StallUpgradeFault {
+  readonly kind: 'stall-upgrade';
+  readonly ms?: number;
+}
+
+/** Resets the connection in place of an answer to the upgrade. */
+export interface ResetUpgradeFault {
+  readonly kind: 'reset-upgrade';
+}
+
+/**
+ * Faults of one reply combine: content first, then framing, then delivery in the order given. Only the faults of upgrades apply to an
+ * upgrade; over HTTP the faults of websockets have no effect.
+ */
+export type Fault =
+  | ReplyFault
+  | RefuseFault
+  | RefuseInsideFault
+  | CutFault
+  | StallFault
+  | MalformedFault
+  | EmptyOutputFault
+  | CompactionFault
+  | NoTerminalFault
+  | FramingFault
+  | DripFault
+  | PaceFault
+  | NoPreambleFault
+  | CloseFault
+  | HalfOpenFault
+  | ConnectionLimitFault
+  | LimitBetweenTurnsFault
+  | InterruptFault
+  | SteerFault
+  | StatusCodeFault
+  | AnchorLostFault
+  | FrameTooLargeFault
+  | BinaryFrameFault
+  | RefuseUpgradeFault
+  | StallUpgradeFault
+  | ResetUpgradeFault;
+
+export function faultOf<K extends Fault['kind']>(faults: readonly Fault[], kind: K): Extract<Fault, { kind: K }> | undefined {
+  return faults.find((fault): fault is Extract<Fault, { kind: K }> => fault.kind === kind);
+}

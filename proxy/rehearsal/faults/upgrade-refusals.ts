@@ -1,0 +1,24 @@
+// The refusals of an upgrade, as providers send them: those of a server without websockets have no error code.
+import type { Json } from '../../turn/json/json.ts';
+import { type Answer, jsonAnswer, refusedAnswer, withContentFaults } from '../delivery/answer.ts';
+import { type Fault, faultOf } from './fault.ts';
+
+/** The bodies of servers and proxies that do not know the account. */
+const PLAIN_BODIES: Readonly<Record<number, Json>> = {
+  404: { detail: 'Not Found' },
+  405: { detail: 'Method Not Allowed' },
+  426: { detail: 'Upgrade Required' },
+  501: { detail: 'Not Implemented' },
+};
+
+/** Applies `refuse upgrade`, and a scripted answer. `now`: Unix milliseconds. */
+export function withUpgradeRefusal(answer: Answer, faults: readonly Fault[], now: number): Answer {
+  if (faultOf(faults, 'reply') !== undefined) return withContentFaults(answer, faults, now);
+  const fault = faultOf(faults, 'refuse-upgrade');
+  if (fault === undefined) return answer;
+  return fault.code === undefined && fault.status in PLAIN_BODIES ? plainRefusal(fault.status) : refusedAnswer(fault, answer, now);
+}
+
+export function plainRefusal(status: number): Answer {
+  return jsonAnswer(status, PLAIN_BODIES[status] ?? {});
+}

@@ -1,0 +1,123 @@
+// Plans the output of a turn: the demonstration text, or what the last user message asks for in the prompt language.
+//
+// A line of the last user message may be one of these; the rest of the message is then ignored:
+//   call the tool [NAMESPACE.]NAME [without namespace] [with INPUT]   a call of a declared function or custom tool; INPUT is the
+//                                  arguments' JSON or the free text; default: the smallest arguments that the schema allows
+//   say: TEXT                      a message of exactly this text
+//   write N words                  a message of that many words
+//   decline                        a message that is a refusal
+//   draw: PICTURE                  a call of the declared image_generation tool; also without this line where `tool_choice` is
+//                                  required and no other tool is declared
+//   draw nothing                   a call of the image tool that fails
+//   stop short                     ends the turn as incomplete (max_output_tokens)
+//   stop filtered                  ends the turn as incomplete (content_filter)
+// `tool_choice`, `text.format`, `max_output_tokens` and a trailing compaction_trigger are followed too.
+import type { Json, JsonObject } from '../../turn/json/json.ts';
+import { isObject } from '../../turn/json/json.ts';
+import { exampleOf } from './schema-example.ts';
+import { drawsNothing } from './simulated-image.ts';
+import type { DeclaredTool, TurnRequest } from './turn-request.ts';
+
+export type OutputPart =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'refusal'; readonly text: string }
+  /** `namespace`: as the call states it. */
+  | { readonly kind: 'call'; readonly tool: DeclaredTool; readonly input: string; readonly namespace: string | undefined }
+  /** A call of the image tool. `prompt` is undefined for a call without an image. */
+  | { readonly kind: 'image'; readonly tool: JsonObject; readonly prompt: string | undefined }
+  | { readonly kind: 'compaction' };
+
+export interface OutputPlan {
+  readonly parts: readonly OutputPart[];
+  /** Why the turn ends as `incomplete`; undefined for one that completes. */
+  readonly incomplete: 'max_output_tokens' | 'content_filter' | undefined;
+}
+
+export const CHARACTERS_PER_TOKEN = 4;
+
+const MAX_ECHO_CHARACTERS = 400;
+const MAX_WORDS = 100_000;
+const VOCABULARY = ['north', 'south', 'wind', 'rain', 'stage', 'curtain', 'light', 'voice', 'again', 'slowly'];
+
+/** @param account the name that the demonstration text gives */
+export function planOf(request: TurnRequest, account: string): OutputPlan {
+  if (request.wantsCompaction) return { parts: [{ kind: 'compaction' }], incomplete: undefined };
+  const stops = /^\s*stop (short|filtered)\s*$/im.exec(request.userText)?.[1]?.toLowerCase();
+  const asked = request.toolOutput === undefined ? request.userText.split('\n').flatMap((line) => partsOf(line, request)) : [];
+  const parts = asked.length > 0 ? asked : demandedCall(request);
+  return truncated(parts.length > 0 ? allowedCalls(parts, request) : [text(answerText(request, account))], request, stops);
+}
+
+const text = (words: string): OutputPart => ({ kind: 'text', text: words });
+
+function partsOf(line: string, request: TurnRequest): readonly OutputPart[] {
+  const call = /^\s*call the tool (\S+)( without namespace)?(?: with (.+))?\s*$/i.exec(line);
+  if (call?.[1] !== undefined) return [callOf(call[1], call[3], call[2] === undefined, request)];
+  const exactly = /^\s*say: (.+)$/i.exec(line)?.[1];
+  if (exactly !== undefined) return [text(exactly)];
+  const count = /^\s*write (\d{1,6}) words\s*$/i.exec(line)?.[1];
+  if (count !== undefined) return [text(wordsOf(Math.min(Number(count), MAX_WORDS)))];
+  const picture = /^\s*draw: (.+)$/i.exec(line)?.[1];
+  if (picture !== undefined && request.imageTool) return [{ kind: 'image', tool: request.imageTool, prompt: picture }];
+  return /^\s*decline\s*$/i.test(line) ? [{ kind: 'refusal', text: 'The rehearsal provider declines, as it was asked to.' }] : [];
+}
+
+function callOf(named: string, input: string | undefined, namespaced: boolean, request: TurnRequest): OutputPart {
+  const tool = request.tools.find(({ name, namespace }) => named === name || named === `${namespace}.${name}`);
+  if (tool === undefined) return text(`No tool of the name ${named} was declared.`);
+  return { kind: 'call', tool, input: input ?? defaultInput(tool), namespace: namespaced ? tool.namespace : undefined };
+}
+
+function defaultInput(tool: DeclaredTool): string {
+  return tool.kind === 'custom' ? 'rehearsal input' : JSON.stringify(exampleOf(tool.parameters ?? { type: 'object' }));
+}
+
+/** The call that `tool_choice` demands; none after a tool's output, where a model would answer in text. */
+function demandedCall({ body, tools, imageTool, toolOutput, userText }: TurnRequest): readonly OutputPart[] {
+  if (toolOutput !== undefined) return [];
+  const choice = body.tool_choice;
+  if (choice === 'required' && tools.length === 0 && imageTool) {
+    return [{ kind: 'image', tool: imageTool, prompt: drawsNothing(userText) ? undefined : userText }];
+  }
+  const tool = choice === 'required' ? tools[0] : isObject(choice) ? tools.find(({ name }) => name === choice.name) : undefined;
+  return tool === undefined ? [] : [{ kind: 'call', tool, input: defaultInput(tool), namespace: tool.namespace }];
+}
+
+/** Applies `tool_choice: "none"` and `parallel_tool_calls: false`. */
+function allowedCalls(parts: readonly OutputPart[], { body }: TurnRequest): readonly OutputPart[] {
+  if (body.tool_choice === 'none') {
+    return parts.map((part) => (part.kind === 'call' ? text(`The tool ${part.tool.name} may not be called.`) : part));
+  }
+  if (body.parallel_tool_calls !== false) return parts;
+  const first = parts.findIndex(({ kind }) => kind === 'call');
+  return parts.filter((part, i) => part.kind !== 'call' || i === first);
+}
+
+function answerText({ body, userText, toolOutput }: TurnRequest, account: string): string {
+  const format: Json | undefined = isObject(body.text) ? body.text.format : undefined;
+  if (isObject(format) && format.type === 'json_schema') return JSON.stringify(exampleOf(format.schema));
+  if (isObject(format) && format.type === 'json_object') return '{"rehearsal":true}';
+  const echo = (words: string): string => (words.length > MAX_ECHO_CHARACTERS ? `${words.slice(0, MAX_ECHO_CHARACTERS)}…` : words);
+  const intro = `This is the rehearsal provider answering as ${account}.`;
+  if (toolOutput !== undefined) return `${intro} The tool answered: ${echo(toolOutput)}`;
+  return userText === '' ? `${intro} You said nothing.` : `${intro} You said: ${echo(userText)}`;
+}
+
+function wordsOf(count: number): string {
+  return Array.from({ length: count }, (_, i) => VOCABULARY[i % VOCABULARY.length]).join(' ');
+}
+
+/** Applies `max_output_tokens` to the text: a turn with truncated text is incomplete. */
+function truncated(parts: readonly OutputPart[], { body }: TurnRequest, stops: string | undefined): OutputPlan {
+  const tokens = body.max_output_tokens;
+  let room = typeof tokens === 'number' ? tokens * CHARACTERS_PER_TOKEN : Number.POSITIVE_INFINITY;
+  let cut = stops === 'short';
+  const fitting = parts.map((part) => {
+    if (part.kind !== 'text') return part;
+    const kept = part.text.slice(0, room);
+    cut ||= kept.length < part.text.length;
+    room -= kept.length;
+    return text(kept);
+  });
+  return { parts: fitting, incomplete: stops === 'filtered' ? 'content_filter' : cut ? 'max_output_tokens' : undefined };
+}

@@ -1,8 +1,0 @@
-// The form of a stream over HTTP as the account's provider sends it (RB16).
-import type { Answer } from './answer.ts';
-import type { Manners } from './manners.ts';
-
-export function inManner(answer: Answer, { untypedStreams, openStreams }: Manners): Answer {
-  const { 'content-type': _, ...untyped } = answer.headers;
-  return { ...answer, ...(untypedStreams ? { headers: untyped } : {}), ...(openStreams ? { staysOpen: true } : {}) };
-}

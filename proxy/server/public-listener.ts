@@ -1,0 +1,132 @@
+// The public listener: its server and connections, the handlers of their requests and upgrades, and an orderly end.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { Batches } from '../base/process/batch.ts';
+import { listenOn } from '../base/process/listen-on.ts';
+import { endConnectionAfter, takeOverConnections } from '../base/process/node-internals.ts';
+import { Cors } from '../clients/http/connections/cors.ts';
+import { IdleConnections, KEEP_ALIVE_MS } from '../clients/http/connections/idle-connections.ts';
+import { UnparsedConnections } from '../clients/http/connections/unparsed-connections.ts';
+import { HttpRequests, type HttpRequestsOptions } from './http-requests.ts';
+import { RunningTurns } from './running-turns.ts';
+import { Websockets, type WebsocketsOptions } from './websockets.ts';
+
+/** The options that the listener provides itself, for requests and websockets. */
+type OwnOptions = 'running' | 'batches' | 'cors' | 'guard';
+
+export interface PublicListenerOptions extends Omit<HttpRequestsOptions, OwnOptions>, Omit<WebsocketsOptions, OwnOptions> {}
+
+const TIMEOUT_CHECK_MS = 1_000;
+
+/** While stopping: the interval at which idle connections are closed, and the time in which turns that were cut leave their rows. */
+const SWEEP_MS = 50;
+const LAST_ROWS_MS = 250;
+
+export class PublicListener {
+  readonly #options: PublicListenerOptions;
+  readonly #server: Server;
+  readonly #connections: IdleConnections;
+  readonly #requests: HttpRequests;
+  readonly #running = new RunningTurns();
+  readonly #batches = new Batches();
+  readonly websockets: Websockets;
+  readonly #unparsed: UnparsedConnections;
+
+  constructor(options: PublicListenerOptions) {
+    this.#options = options;
+    const { limits, listen, timeouts } = options.generation().config;
+    const shared = { running: this.#running, batches: this.#batches };
+    this.#requests = new HttpRequests({ ...options, ...shared, cors: new Cors(listen.cors.origins) });
+    this.#connections = new IdleConnections({
+      stalledMs: () => options.generation().config.timeouts.client_read_idle_ms,
+      counters: options.counters,
+    });
+    this.#server = createServer({
+      maxHeaderSize: limits.header_bytes,
+      headersTimeout: timeouts.client_header_ms,
+      // Bodies have an idle limit of their own; a long upload that makes progress is not a fault.
+      requestTimeout: 0,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      // `checkFraming` refuses a missing Host in the shape of the error table.
+      requireHostHeader: false,
+      noDelay: true,
+      // All other upgrades are ignored, as if the request had not asked for one.
+      shouldUpgradeCallback: (request) => this.#requests.upgrades(request),
+    });
+    // Node drops further headers silently, and one of those might frame the body: a request with one too many is refused.
+    this.#server.maxHeadersCount = limits.header_count + 1;
+    this.#server.maxConnections = limits.connections;
+    this.#server.on('drop', () => options.counters.add('connections_refused'));
+    const serve = (request: IncomingMessage, response: ServerResponse): void => this.#requests.serve(request, response);
+    this.#server.on('request', serve).on('checkContinue', serve).on('checkExpectation', serve);
+    this.websockets = new Websockets({ ...options, ...shared, guard: options.bodies });
+    this.#server.on('upgrade', (request, socket, head) => this.websockets.accept(request, socket as Socket, head));
+    this.#server.on('connect', (request: IncomingMessage, socket: Socket) => this.#requests.refuseTunnel(request, socket));
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#requests.refuseUnparsed(error, socket));
+    const parse = takeOverConnections(this.#server, (socket) => {
+      this.#connections.watch(socket);
+      // The turns of its requests begin before its end is reported to them.
+      socket.once('close', () => this.#batches.arrivals.flush());
+      this.#unparsed.open(socket);
+    });
+    this.#unparsed = new UnparsedConnections({
+      limits: () => {
+        const { config } = options.generation();
+        return { maxBytes: config.limits.header_bytes, waitMs: config.timeouts.client_header_ms };
+      },
+      parse,
+      refuse: (socket, counter, refusal) => {
+        options.counters.add(counter);
+        this.#requests.refuseBytes(socket, refusal);
+      },
+    });
+  }
+
+  /** Applies a new configuration to open connections. */
+  configure(): void {
+    const { limits, timeouts } = this.#options.generation().config;
+    this.#server.headersTimeout = timeouts.client_header_ms;
+    this.#server.maxConnections = limits.connections;
+    this.websockets.configure();
+  }
+
+  /** Resolves with the address once connections are accepted. */
+  listen(host: string, port: number): Promise<AddressInfo> {
+    return listenOn(this.#server, host, port);
+  }
+
+  /**
+   * Refuses new turns, waits for the running ones to end, and cuts the rest after `ms`.
+   * @param others whether other nodes take new connections: then this one accepts none from now on. If not, each new turn gets a 503.
+   */
+  async drain(ms: number, others: boolean): Promise<void> {
+    this.#requests.drain();
+    const refusing = others ? this.#close() : undefined;
+    this.websockets.drain();
+    for (const { latest } of this.#connections) if (latest) endConnectionAfter(latest);
+    const stopped = Promise.withResolvers<void>();
+    const hardStop = setTimeout(() => {
+      this.#server.closeAllConnections();
+      this.websockets.destroy();
+      setTimeout(stopped.resolve, LAST_ROWS_MS);
+    }, ms);
+    await Promise.race([this.#running.idle(), stopped.promise]);
+    const closed = refusing ?? this.#close();
+    const sweep = setInterval(() => this.#sweep(), SWEEP_MS);
+    await Promise.race([closed, stopped.promise]);
+    clearInterval(sweep);
+    clearTimeout(hardStop);
+    this.#connections.stop();
+  }
+
+  /** Accepts no connections; resolves when the open ones have ended. */
+  #close(): Promise<void> {
+    return new Promise((resolve) => this.#server.close(() => resolve()));
+  }
+
+  #sweep(): void {
+    this.#server.closeIdleConnections();
+    this.#unparsed.destroy();
+  }
+}

@@ -1,0 +1,129 @@
+// Client websockets that come back at another node than the one that has their turn: this node finds the owner and forwards them (Q34).
+
+import type { Counters } from '../base/process/metrics.ts';
+import type { WebsocketConnection } from '../clients/websocket/connection.ts';
+import type { Frame } from '../clients/websocket/frame.ts';
+import type { ForwardedClient } from '../nodes/forwarded-client.ts';
+import type { ForwardedMessage } from '../nodes/forwarded-frame.ts';
+import { Forwarding } from '../nodes/forwarding.ts';
+import type { OwnerConnections } from '../nodes/owner-connection.ts';
+import { continuityHeaders } from '../sessions/session.ts';
+import { SessionOwners, type SessionOwnersOptions, type SessionTurns } from '../sessions/session-owners.ts';
+import { Refusal, refusalOf } from '../turn/errors/refusal.ts';
+import { isObject } from '../turn/json/json.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
+import type { Body, ModeDecision } from '../turn/turn.ts';
+import type { RunningTurns } from './running-turns.ts';
+
+/** The services that nodes of a shared store use to find each other's turns. */
+export interface NodeSessions {
+  readonly owners: Omit<SessionOwnersOptions, 'turns'>;
+  readonly connections: OwnerConnections;
+}
+
+/** An owner may lose the session to another one while it is asked. */
+const MOST_OWNERS = 3;
+
+export class SessionForwarding {
+  readonly owners: SessionOwners;
+  readonly #connections: OwnerConnections;
+  readonly #counters: Counters;
+  readonly #running: RunningTurns;
+  /** Connections whose first frame of a session came: their turns run here, or at its owner. */
+  readonly #decided = new WeakSet<WebsocketConnection>();
+  readonly #forwarded = new Map<WebsocketConnection, Forwarding>();
+
+  constructor(
+    nodes: NodeSessions,
+    turns: SessionTurns,
+    { counters, running }: { readonly counters: Counters; readonly running: RunningTurns },
+  ) {
+    this.owners = new SessionOwners({ ...nodes.owners, turns });
+    this.#connections = nodes.connections;
+    this.#counters = counters;
+    this.#running = running;
+  }
+
+  get heldBytes(): number {
+    let bytes = 0;
+    for (const forwarding of this.#forwarded.values()) bytes += forwarding.heldBytes;
+    return bytes;
+  }
+
+  has(connection: WebsocketConnection): boolean {
+    return this.#forwarded.has(connection);
+  }
+
+  /** Whether its next frame of a session decides which node serves it. */
+  isUndecided(connection: WebsocketConnection): boolean {
+    return !connection.isFromNode && !this.#decided.has(connection);
+  }
+
+  /** Forwards the connection to the owner of the session. Resolves with false where its turns run here, else when it has ended. */
+  async forward(turn: LiveTurn, frame: Frame, connection: WebsocketConnection, session: string): Promise<boolean> {
+    this.#decided.add(connection);
+    if (frame instanceof Refusal) return false;
+    let other = await this.owners.claim(session);
+    for (let i = 0; other && i < MOST_OWNERS; i++) {
+      const owner = await this.#connections.open(other, clientOf(turn, frame.json));
+      if (owner) {
+        this.owners.giveUp(session);
+        await this.#run(new Forwarding(connection, owner), turn, frame, connection);
+        return true;
+      }
+      other = await this.owners.claim(session, other);
+    }
+    return false;
+  }
+
+  /** Forwards a frame, with its serving mode captured at this node. */
+  pass(turn: LiveTurn, frame: Frame, connection: WebsocketConnection): void {
+    this.#forwarded.get(connection)?.send(messageOf(turn, frame));
+  }
+
+  async #run(forwarding: Forwarding, turn: LiveTurn, frame: Frame, connection: WebsocketConnection): Promise<void> {
+    this.#counters.add('websockets_forwarded');
+    // A gateway that stops waits for its clients' turns, wherever they run.
+    this.#running.begin();
+    this.#forwarded.set(connection, forwarding);
+    this.pass(turn, frame, connection);
+    connection.forward((ending) => forwarding.send({ kind: 'end', ...ending }));
+    await forwarding.over;
+    this.#forwarded.delete(connection);
+    this.#running.end();
+  }
+}
+
+function clientOf(turn: LiveTurn, { client_metadata }: Body): ForwardedClient {
+  const { headers, key, pool, query, route, surface, wire } = turn;
+  const turnId = isObject(client_metadata) ? client_metadata.turn_id : undefined;
+  return {
+    key: key.id,
+    pool: pool.id,
+    path: route.template,
+    query,
+    headers: { ...surface.requestHeaders(headers, wire), ...continuityHeaders(headers, wire) },
+    turn_id: typeof turnId === 'string' ? turnId : '',
+  };
+}
+
+/** The checks of this node hold here too: its configuration may be newer than the owner's. */
+function messageOf(turn: LiveTurn, frame: Frame): ForwardedMessage {
+  try {
+    // First: every frame checks whether the connection's key can still be used.
+    turn.rules.admit();
+    if (frame instanceof Refusal) throw frame;
+    const mode = modeOf(turn, frame.json);
+    return { kind: 'frame', json: frame.json, bytes: frame.bytes, ...(mode && { mode }) };
+  } catch (thrown) {
+    if (!(thrown instanceof Refusal)) turn.fault(thrown);
+    return { kind: 'refusal', refusal: refusalOf(thrown) };
+  }
+}
+
+/** Undefined for a model without one, and for a model that is unknown at this node: then the owner decides. */
+function modeOf(turn: LiveTurn, { model }: Body): ModeDecision | undefined {
+  if (typeof model !== 'string' || turn.presenceOf(model) !== 'routable') return undefined;
+  const view = turn.findModel(model);
+  return view instanceof Promise ? undefined : view?.mode;
+}

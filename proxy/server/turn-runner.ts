@@ -1,0 +1,207 @@
+// THE RUN OF A TURN: admission, rules, reservation, dispatch, and its one end. Every handler returns how its turn ended; only this
+// file settles the usage, writes the row, and ends the client's answer.
+
+import type { TurnMetrics } from '../admin/metrics/turn-metrics.ts';
+import type { Admission } from '../admission/admission.ts';
+import type { OverloadGuard } from '../admission/overload-guard.ts';
+import type { AnswerHandler } from '../answers/answer-handler.ts';
+import type { Log } from '../base/process/log.ts';
+import type { TurnClient } from '../dispatch/client.ts';
+import type { Dispatch } from '../dispatch/dispatch.ts';
+import type { CloseReply } from '../dispatch/reply/reply-context.ts';
+import type { DispatchEnd, DispatchRequest, Payload } from '../dispatch/request/dispatch-request.ts';
+import type { Accounting } from '../keys/accounting.ts';
+import type { Reservation } from '../keys/reservation.ts';
+import { asksForCompaction } from '../turn/compaction-trigger.ts';
+import { Refusal, refusalOf, upgradeRequired } from '../turn/errors/refusal.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
+import {
+  type Answer,
+  type Attempts,
+  clientGone,
+  type Ending,
+  NO_ATTEMPTS,
+  requestRow,
+  type TokenCounts,
+} from '../turn/reply/turn-result.ts';
+import type { RouteKind } from '../turn/routes/kinds.ts';
+import type { Body, Work } from '../turn/turn.ts';
+
+export interface TurnRunnerOptions {
+  readonly admission: Admission;
+  readonly guard: OverloadGuard;
+  readonly accounting: Accounting;
+  readonly dispatch: Dispatch;
+  /** The handlers of the kinds that need no account. */
+  readonly answers: Readonly<Partial<Record<RouteKind, AnswerHandler>>>;
+  readonly metrics: TurnMetrics;
+  readonly log: Log;
+}
+
+/** How a turn was served. */
+type Served = DispatchEnd | { readonly kind: 'answered'; readonly answer: Answer };
+
+export class TurnRunner {
+  readonly #options: TurnRunnerOptions;
+
+  constructor(options: TurnRunnerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Never rejects. Each phase is awaited, also where it does not have to wait: the turns of a batch then pass it together.
+   * @param ended called once, when the turn has left its row
+   */
+  async run(turn: LiveTurn, client: TurnClient, ended: () => void): Promise<void> {
+    let served: Served;
+    let attempts = NO_ATTEMPTS;
+    let reservation: Reservation | undefined;
+    try {
+      turn.rules.admit();
+      const { kind, method } = turn.route;
+      if (method === 'WS' && turn.client === 'http') throw upgradeRequired();
+      if (!kind) throw new Refusal('unsupported_endpoint');
+      if (isDispatched(turn)) {
+        const overloaded = this.#options.guard.refusal(turn.at);
+        if (overloaded) throw overloaded;
+        let payload: Payload;
+        let request: Body | undefined;
+        const { payload: how, asCompaction, metered } = turn.kind;
+        if (how === 'stream') payload = { kind: 'stream', open: client.upload() };
+        else if (how === 'multipart') payload = { kind: 'stream', open: await client.parts(turn.rules.parts()) };
+        else {
+          const work: Work = how === 'file' ? { body: {}, form: await client.form() } : { body: await client.json() };
+          turn.bodyBytes = client.bodyBytes;
+          if (metered) request = { ...work.body };
+          if (asCompaction && asksForCompaction(work.body)) turn.become(asCompaction);
+          turn.liveSocket = client.upstreamSocket;
+          await turn.rules.request(work);
+          payload = { kind: 'json', work };
+        }
+        const reserved = await this.#options.accounting.reserve(turn, request);
+        if (reserved instanceof Refusal) throw reserved;
+        reservation = reserved;
+        if (payload.kind === 'json') await turn.rules.edit(payload.work);
+        const countOutput: DispatchRequest['countOutput'] = (event) => reserved.countOutput(event);
+        const estimateUsage = (): TokenCounts | undefined => reserved.estimatedUsage();
+        const dispatched = await this.#options.dispatch.run({ turn, payload, client, countOutput, estimateUsage });
+        attempts = dispatched.attempts;
+        served = dispatched.end;
+      } else served = await this.#answer(turn, client);
+    } catch (thrown) {
+      if (!(thrown instanceof Refusal)) turn.fault(thrown);
+      served = { kind: 'refused', refusal: refusalOf(thrown) };
+    }
+    this.#end(turn, client, served, attempts, reservation);
+    ended();
+  }
+
+  /** Ends a turn that no row of the route table serves; it leaves a row like any other (S5). */
+  refuse(turn: LiveTurn, client: TurnClient, refusal: Refusal): void {
+    this.#end(turn, client, { kind: 'refused', refusal }, NO_ATTEMPTS, undefined);
+  }
+
+  /** Leaves the row of a request after its refusal was written to the socket itself. */
+  recordRefused(turn: LiveTurn, { status, loggedCode }: Refusal): void {
+    this.#record(turn, { outcome: { kind: 'refused', shown: false }, status, code: loggedCode }, NO_ATTEMPTS, undefined);
+  }
+
+  /** Leaves the row of a preflight, which is answered without a turn. */
+  recordPreflight(turn: LiveTurn): void {
+    this.#record(turn, { outcome: { kind: 'completed', shown: true }, status: 204, code: null }, NO_ATTEMPTS, undefined);
+  }
+
+  /** Leaves the row of a frame that is answered by the turn that it is an exact retry of: nothing is sent to an account. */
+  recordRetry(turn: LiveTurn, { gone }: Pick<TurnClient, 'gone'>): void {
+    this.#record(
+      turn,
+      gone ? clientGone(false) : { outcome: { kind: 'completed', shown: true }, status: 200, code: null },
+      NO_ATTEMPTS,
+      undefined,
+    );
+  }
+
+  async #answer(turn: LiveTurn, client: TurnClient): Promise<Served> {
+    const { admission, answers } = this.#options;
+    const handler = turn.route.kind && answers[turn.route.kind];
+    if (!handler) throw new Error(`no handler for ${turn.route.kind}`);
+    const entering = admission.acquire({ class: turn.route.class, key: turn.identity?.key, onGone: (left) => client.onGone(left) });
+    const slot = entering instanceof Promise ? await entering : entering;
+    if (!slot) return { kind: 'ended', ending: clientGone(false) };
+    try {
+      return { kind: 'answered', answer: await handler(turn, client) };
+    } finally {
+      slot.release();
+    }
+  }
+
+  /** The one end of a turn: the rules' end phases, the client's answer, the reservation, the row. */
+  #end(turn: LiveTurn, client: TurnClient, served: Served, attempts: Attempts, reservation: Reservation | undefined): void {
+    const { detachedMs } = client;
+    if (detachedMs !== undefined) turn.note('detached_ms', detachedMs);
+    const { ending, write } = closing(turn, client, served, attempts);
+    const last = turn.rules.end(ending.outcome, (thrown) => turn.fault(thrown));
+    try {
+      write(last);
+    } catch (thrown) {
+      turn.fault(thrown);
+      // Without this the client would wait for the rest.
+      client.breakOff();
+    }
+    turn.held.releaseAll();
+    this.#record(turn, ending, attempts, reservation);
+  }
+
+  #record(turn: LiveTurn, ending: Ending, attempts: Attempts, reservation: Reservation | undefined): void {
+    const { accounting, metrics, log } = this.#options;
+    try {
+      const row = requestRow(turn, ending, attempts, () => (attempts.rows.length > 0 ? reservation?.estimatedUsage() : undefined));
+      const costNanos = accounting.settle(turn, reservation, { row, attempts: attempts.rows, wasSent: attempts.wasSent });
+      const firstEventMs = turn.committedAt === undefined ? undefined : turn.committedAt - turn.at;
+      metrics.record(row, attempts.rows, { modelKnown: turn.model !== undefined, firstEventMs, costNanos });
+      if (!log.debugs) return;
+      const { id, endpoint, method, status, code, account, retries, duration_ms, detached_ms } = row;
+      log.debug('request', { id, endpoint, method, status, code, account, retries, duration_ms, ...(detached_ms && { detached_ms }) });
+    } catch (thrown) {
+      turn.fault(thrown);
+    }
+  }
+}
+
+const isDispatched = (turn: LiveTurn): turn is DispatchRequest['turn'] => turn.kind?.served === 'dispatch';
+
+/** How the turn ends for its client, and what has still to be written. */
+function closing(
+  turn: LiveTurn,
+  client: TurnClient,
+  served: Served,
+  attempts: Attempts,
+): { readonly ending: Ending; readonly write: CloseReply } {
+  switch (served.kind) {
+    case 'ended':
+      return { ending: served.ending, write: served.close ?? (() => undefined) };
+    case 'answered':
+      return answering(turn, client, served.answer, served.answer.code ?? null);
+    case 'relayed':
+      return answering(turn, client, served.answer, served.answer.code);
+    case 'refused': {
+      const { refusal, outcome } = served;
+      const { shown } = client;
+      const kind = outcome ?? (attempts.rows.length > 0 ? 'failed' : 'refused');
+      const ending = client.gone ? clientGone(shown) : { outcome: { kind, shown }, status: refusal.status, code: refusal.loggedCode };
+      return { ending, write: () => client.refuse(refusal) };
+    }
+  }
+}
+
+function answering(
+  turn: LiveTurn,
+  client: TurnClient,
+  { status, headers, body }: Answer,
+  code: string | null,
+): { readonly ending: Ending; readonly write: CloseReply } {
+  return {
+    ending: { outcome: { kind: status >= 400 ? 'failed' : 'completed', shown: true }, status, code },
+    write: () => client.answer(status, { ...headers, 'x-request-id': turn.id }, body),
+  };
+}

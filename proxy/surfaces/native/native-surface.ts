@@ -1,0 +1,74 @@
+// The native surface: agent clients, which get an account's headers, events and errors as sent, without what identifies its owner.
+import { loggedCode } from '../../turn/errors/error-codes.ts';
+import { blamesAccount } from '../../turn/errors/failure.ts';
+import { frameDataOf, Refusal } from '../../turn/errors/refusal.ts';
+import { type Confidential, endWithoutOwner, jsonWithoutOwner, withoutOwner } from '../../turn/errors/sanitise.ts';
+import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
+import type { FailureEventOptions, Surface } from '../../turn/surface.ts';
+import { type AnswerHeaderOptions, nativeAnswerHeaders, nativeEventHeaders, nativeRequestHeaders } from '../../turn/wire/headers.ts';
+import { withoutMarker } from '../../turn/wire/lite-marker.ts';
+import { publicSurface } from '../public/public-surface.ts';
+
+export const nativeSurface: Surface = {
+  name: 'native',
+  requestHeaders: nativeRequestHeaders,
+  answerHeaders: nativeAnswerHeaders,
+  agentProtocol: true,
+  collects: false,
+  numbersEvents: false,
+  relaysWholeAnswers: true,
+  refusalEvent: undefined,
+  brokenReply: 'cut',
+  brokenReplyCode: 'upstream_error',
+
+  endOf: cleanEnd,
+
+  failureEvent(data, failure, known, options) {
+    const event = blamesAccount(failure) ? frameDataOf(new Refusal('upstream_error')) : cleanEnd(data, known, options);
+    return event.type === 'error' && options.as === 'turn stream' ? failedResponse(event, options) : event;
+  },
+
+  refusalOf(failure, options, known) {
+    const { answer, status } = failure;
+    if (answer === undefined || status === undefined) return publicSurface.refusalOf(failure, options, known);
+    // A 402 blames the account, and a redirect names another host: neither is an answer for a client.
+    if (status === 402 || status < 400) return new Refusal('upstream_error');
+    const text = answer.body.toString('utf8');
+    let body: string;
+    try {
+      const json = jsonWithoutOwner(JSON.parse(text) as Json, known.secrets());
+      body = JSON.stringify(isObject(json) ? withoutMarker(json, options.wire) : json);
+    } catch {
+      body = withoutOwner(text, known.secrets());
+    }
+    const headers = nativeAnswerHeaders(answer.headers, options);
+    // Some clients sleep for any Retry-After (Q1): an impossible wait is not passed on.
+    if (failure.retryAfterMs === undefined) delete headers['retry-after'];
+    return { status, headers, body, code: loggedCode(failure.error.code) };
+  },
+};
+
+function cleanEnd(data: JsonObject, known: Confidential, options: AnswerHeaderOptions): JsonObject {
+  const clean = withoutMarker(endWithoutOwner(data, known.secrets()), options.wire);
+  if (!isObject(clean.headers)) return clean;
+  const headers = nativeEventHeaders(clean.headers, options);
+  return headers === clean.headers ? clean : { ...clean, headers };
+}
+
+/** Over SSE native clients ignore `error` events, and wait for the end of the response (RB21). */
+function failedResponse(event: JsonObject, { responseId }: FailureEventOptions): JsonObject {
+  const { code = null, message = '', param = null, sequence_number } = event;
+  const error = isObject(event.error) ? event.error : { code, message, param };
+  return {
+    type: 'response.failed',
+    ...(sequence_number === undefined ? {} : { sequence_number }),
+    response: {
+      ...(responseId === undefined ? {} : { id: responseId }),
+      object: 'response',
+      status: 'failed',
+      // Clients decide by the code: an error that states only its type has the type there.
+      error: { ...error, code: error.code ?? error.type ?? null },
+      output: [],
+    },
+  };
+}

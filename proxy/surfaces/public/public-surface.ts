@@ -1,0 +1,77 @@
+// The compatible surface of Responses: SDK clients, which get errors only in the shape of the error table (Q1, Q3).
+import { loggedCode } from '../../turn/errors/error-codes.ts';
+import type { ProviderError } from '../../turn/errors/error-statement.ts';
+import { blamesAccount, type Failure } from '../../turn/errors/failure.ts';
+import { errorEvent, Refusal, RelayedRefusal } from '../../turn/errors/refusal.ts';
+import { type Confidential, publicEnd, publicError, publicFailure } from '../../turn/errors/sanitise.ts';
+import { asList } from '../../turn/json/json.ts';
+import type { Surface } from '../../turn/surface.ts';
+import type { Event } from '../../turn/turn.ts';
+import { publicAnswerHeaders, publicRequestHeaders } from '../../turn/wire/headers.ts';
+import { withoutMarker } from '../../turn/wire/lite-marker.ts';
+
+/** Statuses of a provider that mean the same to an SDK. */
+const SHARED_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 409, 413, 422]);
+
+/** In place of an error that blames the account. */
+const UPSTREAM_ERROR: ProviderError = new Refusal('upstream_error').error;
+
+/** The error that a client of the compatible surface gets for a failure inside a stream (Q3). */
+export const shownError = (failure: Failure): ProviderError => (blamesAccount(failure) ? UPSTREAM_ERROR : failure.error);
+
+/** The type that the same refusal has in an answer that is not streamed (Q3, Q17). */
+export function errorType({ cause }: Failure): string {
+  if (cause === 'quota') return 'usage_limit_reached';
+  if (cause === 'rate') return 'rate_limit_error';
+  return cause === 'request' ? 'invalid_request_error' : 'server_error';
+}
+
+/** The first and only event of a stream that is refused, with the type that the same refusal has in a collected answer. */
+export function publicRefusalEvent({ error }: Failure, { error: { type, resets_at } }: Refusal, known: Confidential): Event {
+  const shown = { ...publicError(error, known), type, ...(resets_at === undefined ? {} : { resets_at }) };
+  return { type: 'error', data: errorEvent(shown, 0) };
+}
+
+export const publicSurface: Surface = {
+  name: 'public',
+  requestHeaders: publicRequestHeaders,
+  answerHeaders: publicAnswerHeaders,
+  agentProtocol: false,
+  collects: true,
+  numbersEvents: true,
+  relaysWholeAnswers: false,
+  brokenReply: 'close',
+  brokenReplyCode: 'server_error',
+
+  endOf: (data, known, { wire }) => withoutMarker(publicEnd(data, known.secrets()), wire),
+
+  failureEvent(data, failure, known, { wire }) {
+    const error = shownError(failure);
+    return withoutMarker(publicFailure(data, { ...error, type: error.type ?? errorType(failure) }, known), wire);
+  },
+
+  refusalEvent: publicRefusalEvent,
+
+  wholeAnswerEvents(response) {
+    const finished = asList(response.output).map((item, output_index) => ({ type: 'response.output_item.done', output_index, item }));
+    return [...finished, { type: 'response.completed', response }].map(({ type, ...members }, sequence_number) => ({
+      type,
+      data: { type, sequence_number, ...members },
+    }));
+  },
+
+  refusalOf({ status, error, cause, retryAfterMs }, _options, known) {
+    if (cause === 'rate' || cause === 'quota') {
+      return new Refusal('rate_limit_exceeded', {
+        message: 'The provider limits the rate of this request.',
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      });
+    }
+    // Any other refusal inside a 200 either blames the request, or counts as a failed reply (Q3).
+    const shown = status === 200 ? (cause === 'request' ? 400 : undefined) : status;
+    if (shown === undefined || !SHARED_STATUSES.has(shown) || (error.message === null && error.code === null)) {
+      return new Refusal('upstream_error');
+    }
+    return new RelayedRefusal(shown, { ...publicError(error, known), type: 'invalid_request_error' }, loggedCode(error.code));
+  },
+};

@@ -1,0 +1,86 @@
+// What a provider states with a refusal: the error in its own words, a status inside a reply, the quota's reset, and how long to wait.
+
+import { isObject, type Json, type JsonObject } from '../json/json.ts';
+import { endOf } from '../reply/terminal-event.ts';
+import type { Headers } from '../turn.ts';
+import { firstOfDetails, statedInText } from './error-text.ts';
+import { resetTime } from './quota-reset.ts';
+
+/** A provider's error as it was sent; every member is provider text until it is sanitised. */
+export interface ProviderError {
+  readonly code: string | null;
+  readonly type: string | null;
+  readonly param: string | null;
+  readonly message: string | null;
+}
+
+export const NO_ERROR: ProviderError = { code: null, type: null, param: null, message: null };
+
+/**
+ * Reads every shape in which providers state an error: `{error: {…}}`, `{response: {error: {…}}}`, an event that is itself the error, and
+ * `{detail}` with a text, an object or a list of `{type, loc, msg}` (RB19). Code and param are looked up in the text where no member states
+ * them.
+ */
+export function errorIn(json: JsonObject | undefined): ProviderError {
+  if (!json) return NO_ERROR;
+  const error = errorObjectOf(json);
+  const type = text(error.type);
+  const message = text(error.message) ?? text(json.detail);
+  const inText = statedInText(message);
+  return {
+    code: text(error.code) ?? inText.code,
+    // An event that is itself the error has its own type there.
+    type: error === json && endOf(type ?? '') !== undefined ? null : type,
+    param: text(error.param) ?? inText.param,
+    message,
+  };
+}
+
+function errorObjectOf(json: JsonObject): JsonObject {
+  const { error, response, detail } = json;
+  if (isObject(error)) return error;
+  if (isObject(response) && isObject(response.error)) return response.error;
+  return (isObject(detail) ? detail : firstOfDetails(detail)) ?? json;
+}
+
+/** The status that an error inside a reply states; a provider's own value that is not a status of an error is none. */
+export function statusIn({ status, status_code }: JsonObject): number | undefined {
+  return [status, status_code].find((value): value is number => Number.isInteger(value) && Number(value) >= 400 && Number(value) < 600);
+}
+
+/** The headers that an error frame repeats, with lower-case names: an answer over HTTP would have them in its head (RB27). */
+export function headersIn({ headers }: JsonObject): Headers {
+  if (!isObject(headers)) return {};
+  const stated = Object.entries(headers).filter(([, value]) => value !== null && typeof value !== 'object');
+  return Object.fromEntries(stated.map(([name, value]) => [name.toLowerCase(), String(value)]));
+}
+
+/** Whether the error states a reset time, valid or not. */
+export function hasReset(json: JsonObject | undefined): boolean {
+  const fields = json && errorObjectOf(json);
+  return fields?.resets_at !== undefined || fields?.resets_in_seconds !== undefined;
+}
+
+/** Unix seconds; undefined where no possible time is stated. @param now Unix milliseconds */
+export function resetsAt(json: JsonObject | undefined, now: number): number | undefined {
+  const fields = json && errorObjectOf(json);
+  return resetTime({ at: number(fields?.resets_at), after: number(fields?.resets_in_seconds) }, now);
+}
+
+/** Whole seconds or an HTTP date, as RFC 9110 defines them; any other text is ignored, even where a date library would accept it. */
+const WHOLE_SECONDS = /^\d{1,10}$/;
+const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}, .{1,30} GMT$/;
+
+/** No limit of a provider lasts longer: a longer wait is a mistake, and is ignored like one that cannot be read. */
+const LONGEST_WAIT_MS = 31 * 86_400_000;
+
+/** @param value of Retry-After. @param now Unix milliseconds */
+export function retryAfterMs(value: string | undefined, now: number): number | undefined {
+  if (value === undefined) return undefined;
+  const wait = WHOLE_SECONDS.test(value) ? Number(value) * 1000 : HTTP_DATE.test(value) ? Date.parse(value) - now : Number.NaN;
+  return wait <= LONGEST_WAIT_MS ? Math.max(0, wait) : undefined;
+}
+
+const text = (value: Json | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+const number = (value: Json | undefined): number | undefined => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);

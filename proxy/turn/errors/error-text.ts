@@ -1,0 +1,68 @@
+// Finds the code and the param of a refusal that states them in its text alone (RB2, RB7 to RB9, RB19, RB20).
+import { isList, isObject, type Json, type JsonObject } from '../json/json.ts';
+
+/** What a text states of an error. */
+export interface StatedInText {
+  readonly code: string | null;
+  readonly param: string | null;
+}
+
+interface Sentence {
+  /** The first group is the param, where the sentence has no fixed one. */
+  readonly words: RegExp;
+  readonly code: string | null;
+  readonly param?: string;
+}
+
+/** Each is the beginning of a whole message: a text that quotes one of them further on does not count. */
+const SENTENCES: readonly Sentence[] = [
+  { words: /^Unsupported parameter: ['"`]?([\w.[\]-]+)/i, code: 'unsupported_parameter' },
+  { words: /^['"`]?([\w.[\]-]+)['"`]? is not supported on this model\b/i, code: 'unsupported_parameter' },
+  { words: /^Model not found\b/i, code: 'model_not_found', param: 'model' },
+  // The second form blames the version that the account's headers state: another account may state a newer one.
+  {
+    words: /^The ['"`][^'"`]{1,200}['"`] model (?:is not supported|requires a newer version)\b/i,
+    code: 'model_not_supported',
+    param: 'model',
+  },
+  { words: /^(Stream|Store|Input|Instructions) (?:must be|is required|are required)\b/i, code: null },
+  { words: /^System messages are not allowed\b/i, code: null, param: 'input' },
+];
+
+const NOTHING: StatedInText = { code: null, param: null };
+
+export function statedInText(message: string | null): StatedInText {
+  if (message === null) return NOTHING;
+  for (const { words, code, param } of SENTENCES) {
+    const found = words.exec(message);
+    if (found) return { code, param: param ?? (code === null ? found[1]?.toLowerCase() : found[1]) ?? null };
+  }
+  return statedInPythonList(message);
+}
+
+/** A list of validation errors as the text of Python's `repr`: `[{'type': 'missing', 'loc': ('query', 'client_version'), …}]`. */
+function statedInPythonList(message: string): StatedInText {
+  const [, type, path] = /^\[\{'type': '(\w{1,64})', 'loc': \(([^()]{1,200})\)/.exec(message) ?? [];
+  if (type === undefined || path === undefined) return NOTHING;
+  return { code: codeOf(type), param: pathOf(path.split(',').map((part) => part.trim().replaceAll("'", ''))) };
+}
+
+/** The first entry of a list of validation errors, `[{type, loc, msg}]`, as an error object. */
+export function firstOfDetails(details: Json | undefined): JsonObject | undefined {
+  const first = isList(details) ? details[0] : undefined;
+  if (!isObject(first)) return undefined;
+  const { type, loc, msg } = first;
+  const parts = isList(loc) ? loc.map(String) : [];
+  return { message: msg, code: typeof type === 'string' ? codeOf(type) : null, param: pathOf(parts) };
+}
+
+const codeOf = (type: string): string => (type === 'missing' ? 'missing_required_parameter' : 'invalid_value');
+
+/** Where in the request the path begins. */
+const PLACES = new Set(['body', 'query', 'header', 'path', 'cookie']);
+
+function pathOf(parts: readonly string[]): string | null {
+  const named = parts.filter((part) => part !== '');
+  const path = PLACES.has(named[0] ?? '') ? named.slice(1) : named;
+  return path.length > 0 ? path.join('.') : null;
+}

@@ -1,0 +1,201 @@
+// One failed attempt, classified: its cause decides whether another account is tried and what the client gets (Q5, Q6).
+
+import { isObject, type JsonObject } from '../json/json.ts';
+import type { Headers } from '../turn.ts';
+import { isChallengePage } from './challenge-page.ts';
+import { CREDENTIAL_CODES, LASTING_LIMITS, MODEL_CODES, QUOTA_CODES, RATE_CODES, REQUEST_CODES } from './error-codes.ts';
+import { errorIn, hasReset, headersIn, NO_ERROR, type ProviderError, resetsAt, retryAfterMs, statusIn } from './error-statement.ts';
+
+/**
+ * Why a carrier returned no whole answer: `connect` (no connection), `connect_timeout` (none in time), `network` (the connection
+ * died), `first_byte` (sent, no answer in time), `idle` (no next byte in time), `malformed` (not HTTP), `interim` (too many
+ * interim answers before the answer), `too_large` (the reply needs more memory than it may have), `frame_too_large` (the account
+ * closed a websocket for the size of the turn's frame).
+ */
+export type CarrierFailure =
+  | 'connect'
+  | 'connect_timeout'
+  | 'network'
+  | 'first_byte'
+  | 'idle'
+  | 'malformed'
+  | 'interim'
+  | 'too_large'
+  | 'frame_too_large';
+
+/**
+ * `connect`, `network`: no whole answer; `timeout`: sent, no answer in time; `credential`, `quota`, `rate`, `server`,
+ * `model`: the account's fault; `challenge_page`: a network's guard answered; `request`: the request's fault, so no other account is
+ * asked; `malformed`: not an answer.
+ */
+export type FailureCause =
+  | 'connect'
+  | 'network'
+  | 'timeout'
+  | 'credential'
+  | 'quota'
+  | 'rate'
+  | 'server'
+  | 'model'
+  | 'challenge_page'
+  | 'request'
+  | 'malformed';
+
+export interface Failure {
+  readonly cause: FailureCause;
+  /** The provider's status; 200 where it refused inside a reply, undefined where no answer came. */
+  readonly status: number | undefined;
+  readonly error: ProviderError;
+  /** Milliseconds, from Retry-After. */
+  readonly retryAfterMs: number | undefined;
+  /** Unix seconds of the quota's reset; undefined where the provider stated none, or an impossible one. */
+  readonly resetsAt: number | undefined;
+  /** The quota that is exhausted has no window: a workspace's limit or credits, or a plan without usage (RB22, RB23). */
+  readonly lastingLimit?: boolean;
+  /** The headers that an error frame repeats (RB27). Those of an answer are in `answer`. */
+  readonly frameHeaders?: Headers;
+  /** No connection, or no next byte, within its time limit. */
+  readonly timedOut?: boolean;
+  /** The account refused the size of a websocket frame. */
+  readonly frameTooLarge?: boolean;
+  /** The provider's answer, which a native client gets sanitised. */
+  readonly answer: { readonly headers: Headers; readonly body: Buffer } | undefined;
+}
+
+const RETRYABLE: ReadonlySet<FailureCause> = new Set([
+  'connect',
+  'network',
+  'credential',
+  'quota',
+  'rate',
+  'server',
+  'model',
+  'challenge_page',
+]);
+
+/** Whether the failure permits an attempt at another account (Q6). */
+export const isRetryable = (failure: Failure): boolean => RETRYABLE.has(failure.cause);
+
+const CREDENTIAL_STATUSES = new Set([401, 403, 407]);
+
+/** 402 means that the account is unpaid. */
+const ACCOUNT_STATUSES: ReadonlySet<number | undefined> = new Set([...CREDENTIAL_STATUSES, 402]);
+
+/** Whether the provider's status blames the account. No client gets such a status (Q3). */
+export const blamesAccount = ({ status }: Failure): boolean => ACCOUNT_STATUSES.has(status);
+
+const CARRIER_CAUSES: Readonly<Record<CarrierFailure, FailureCause>> = {
+  connect: 'connect',
+  connect_timeout: 'connect',
+  network: 'network',
+  first_byte: 'timeout',
+  idle: 'network',
+  malformed: 'malformed',
+  interim: 'malformed',
+  too_large: 'malformed',
+  frame_too_large: 'request',
+};
+
+const NOTHING_STATED = { error: NO_ERROR, retryAfterMs: undefined, resetsAt: undefined, answer: undefined } as const;
+
+/** An attempt without a whole answer. */
+export function carrierFailure(failure: CarrierFailure): Failure {
+  const timedOut = failure === 'connect_timeout' || failure === 'idle' ? { timedOut: true } : {};
+  const frameTooLarge = failure === 'frame_too_large' ? { frameTooLarge: true } : {};
+  return { cause: CARRIER_CAUSES[failure], status: undefined, ...NOTHING_STATED, ...timedOut, ...frameTooLarge };
+}
+
+/**
+ * An attempt that was not sent because it had no credential: the provider refused to issue one, did not answer, or a network's guard
+ * answered in its place.
+ */
+export function unsentFailure(why: 'refused' | 'failed' | 'challenged'): Failure {
+  if (why === 'refused') return { cause: 'credential', status: 401, ...NOTHING_STATED };
+  return { cause: why === 'challenged' ? 'challenge_page' : 'connect', status: undefined, ...NOTHING_STATED };
+}
+
+/** An answer with any status but 200. */
+export function statusFailure(status: number, headers: Headers, body: Buffer, now: number): Failure {
+  const json = jsonOf(body);
+  const error = errorIn(json);
+  const lastingLimit = statesLastingLimit(error, headers);
+  return {
+    cause: isChallengePage(status, headers, body) ? 'challenge_page' : causeOf(status, error, { lastingLimit, reset: hasReset(json) }),
+    status,
+    error,
+    retryAfterMs: retryAfterMs(headers['retry-after'], now),
+    resetsAt: resetsAt(json, now),
+    ...(lastingLimit ? { lastingLimit } : {}),
+    answer: { headers, body },
+  };
+}
+
+/** An `error` or `response.failed` event, or a whole answer of status 200 with an error in it. An error frame states a status of its own. */
+export function inBandFailure(data: JsonObject, now: number): Failure {
+  const error = errorIn(data);
+  const frameHeaders = headersIn(data);
+  const lastingLimit = statesLastingLimit(error, frameHeaders);
+  // A login that is refused inside a reply is renewed like one that is refused with its status (RB5).
+  const stated = statusIn(data) ?? (CREDENTIAL_CODES.has(error.code ?? '') ? 401 : undefined);
+  return {
+    cause: stated === undefined ? inBandCause(error, lastingLimit) : causeOf(stated, error, { lastingLimit, reset: hasReset(data) }),
+    status: stated ?? 200,
+    error,
+    retryAfterMs: retryAfterMs(frameHeaders['retry-after'], now),
+    resetsAt: resetsAt(data, now),
+    ...(lastingLimit ? { lastingLimit } : {}),
+    ...(data.headers === undefined ? {} : { frameHeaders }),
+    answer: undefined,
+  };
+}
+
+interface StatedQuota {
+  readonly lastingLimit: boolean;
+  /** A reset is stated, valid or not. */
+  readonly reset: boolean;
+}
+
+function causeOf(status: number, error: ProviderError, { lastingLimit, reset }: StatedQuota): FailureCause {
+  // No answer to a turn has these statuses, and HTTP ends at 599 (Q3).
+  if (status < 400 || status > 599) return 'malformed';
+  if (lastingLimit && status !== 401 && status < 500) return 'quota';
+  if (CREDENTIAL_STATUSES.has(status)) return 'credential';
+  // An unpaid account is as unusable as one with a refused credential, unless the error states an exhausted quota.
+  if (status === 402) return isQuota(error) || reset ? 'quota' : 'credential';
+  if (status === 429) return isQuota(error) || reset ? 'quota' : 'rate';
+  if (status >= 500) return 'server';
+  if ((status === 400 || status === 404) && isModel(error)) return 'model';
+  return 'request';
+}
+
+/** By code, and by type where the code says nothing (RB21). */
+function inBandCause(error: ProviderError, lastingLimit: boolean): FailureCause {
+  const [code, type] = [error.code ?? '', error.type ?? ''];
+  if (lastingLimit || isQuota(error)) return 'quota';
+  if (RATE_CODES.has(code)) return 'rate';
+  if (isModel(error)) return 'model';
+  if (REQUEST_CODES.has(code) || code.startsWith('invalid_') || code.startsWith('unsupported_')) return 'request';
+  if (RATE_CODES.has(type)) return 'rate';
+  return type === 'invalid_request_error' ? 'request' : 'server';
+}
+
+const isQuota = ({ code, type }: ProviderError): boolean => QUOTA_CODES.has(code ?? '') || QUOTA_CODES.has(type ?? '');
+
+const isModel = ({ code, param }: ProviderError): boolean => MODEL_CODES.has(code ?? '') || param === 'model';
+
+/** `x-<agent>-rate-limit-reached-type`; the word of the wire is of no importance here. */
+const REACHED_TYPE = '-rate-limit-reached-type';
+
+function statesLastingLimit({ code, type }: ProviderError, headers: Headers): boolean {
+  const header = Object.keys(headers).find((name) => name.endsWith(REACHED_TYPE));
+  return [code, type, header && headers[header]].some((word) => LASTING_LIMITS.has(word ?? ''));
+}
+
+function jsonOf(body: Buffer): JsonObject | undefined {
+  try {
+    const json: unknown = JSON.parse(body.toString('utf8'));
+    return isObject(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,45 @@
+// The output of a response from the finished items of its stream: a terminal event may have an empty output, or a part of it (RB17).
+import { asList, isObject, type Json, type JsonObject } from '../json/json.ts';
+
+/** Finished items by their output index; an item without an index takes the next place. */
+export class FinishedItems {
+  readonly #items = new Map<number, JsonObject>();
+
+  /** @param event `response.output_item.done`. @returns whether it has an item */
+  add({ item, output_index: index }: JsonObject): boolean {
+    if (!isObject(item)) return false;
+    this.#items.set(typeof index === 'number' ? index : this.#items.size, item);
+    return true;
+  }
+
+  clear(): void {
+    this.#items.clear();
+  }
+
+  /**
+   * The response with every finished item, in order and once. An item that the response has too is the response's. The same object where
+   * nothing is missing.
+   */
+  fill(response: JsonObject): JsonObject {
+    const stated = asList(response.output);
+    if (this.#items.size <= stated.length) return response;
+    const rest = new Map(stated.map((item) => [identityOf(item), item]));
+    const output = [...this.#items]
+      .sort(([a], [b]) => a - b)
+      .map(([, item]) => {
+        const identity = identityOf(item);
+        const own = rest.get(identity);
+        rest.delete(identity);
+        return own ?? item;
+      });
+    return { ...response, output: [...output, ...rest.values()] };
+  }
+}
+
+/** Items without an id are the same where their content is. */
+function identityOf(item: Json): string {
+  if (!isObject(item)) return JSON.stringify(item);
+  const { type, id, call_id } = item;
+  const name = typeof id === 'string' ? id : call_id;
+  return typeof name === 'string' ? `${String(type)} ${name}` : JSON.stringify(item);
+}

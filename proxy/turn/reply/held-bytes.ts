@@ -1,0 +1,72 @@
+// Counts the bytes that one turn holds of its reply, against a limit of its own and one over all turns.
+import type { MemoryGuard } from '../../base/bytes/memory-guard.ts';
+import type { Counters } from '../../base/process/metrics.ts';
+import type { JsonObject } from '../json/json.ts';
+import { excessOf } from '../json/json-bounds.ts';
+import type { Limits } from '../settings.ts';
+import type { ReplyEvent } from './reply-event.ts';
+
+/** Besides its bytes, a parsed event or answer is in memory as text, as an object, and as the text that is written. */
+export const PARSED_COPIES = 3;
+
+/** The reply would take more memory than it may: it ends as one that broke off. */
+export class TooMuchHeld extends Error {}
+
+export interface ReplyMemory {
+  readonly guard: MemoryGuard;
+  readonly counters: Counters;
+}
+
+export class HeldBytes {
+  readonly #memory: ReplyMemory;
+  readonly #limits: Limits;
+  #bytes = 0;
+
+  constructor(memory: ReplyMemory, limits: Limits) {
+    this.#memory = memory;
+    this.#limits = limits;
+  }
+
+  /** Counts bytes that stay in memory until they are released. @throws TooMuchHeld */
+  hold(bytes: number): void {
+    this.allow(bytes);
+    const { guard, counters } = this.#memory;
+    if (!guard.take(bytes, this.#limits.replies_in_memory_bytes)) {
+      counters.add('replies_guard_refused');
+      throw new TooMuchHeld();
+    }
+    this.#bytes += bytes;
+  }
+
+  /** Checks the limit of the turn for bytes that are needed for a moment: only one turn at a time works. @throws TooMuchHeld */
+  allow(bytes: number): void {
+    if (this.#bytes + bytes > this.#limits.upstream_event_bytes) throw new TooMuchHeld();
+  }
+
+  /** Checks the limit of the turn for parsing this event. @throws TooMuchHeld */
+  allowParsing({ bytes, start, end, length }: ReplyEvent): void {
+    this.allow(PARSED_COPIES * length);
+    this.allowJson(bytes, start, end);
+  }
+
+  /** Checks what JSON becomes when it is parsed: its depth and the number of its values. @throws TooMuchHeld */
+  allowJson(bytes: Buffer, start = 0, end = bytes.length): void {
+    if (excessOf(bytes, this.#limits.json_values, start, end)) throw new TooMuchHeld();
+  }
+
+  /** The data of an event as a JSON object; undefined where it is none. @throws TooMuchHeld */
+  json(event: ReplyEvent): JsonObject | undefined {
+    this.allowParsing(event);
+    return event.json();
+  }
+
+  release(bytes: number): void {
+    this.#bytes -= bytes;
+    this.#memory.guard.give(bytes);
+  }
+
+  /** The reply, or an attempt at it, is over. */
+  releaseAll(): void {
+    this.release(this.#bytes);
+  }
+}

@@ -1,0 +1,96 @@
+// The result of a turn: how it ended for its client, its attempts, and its one row in the request log (S5).
+import type { AttemptRow, RequestRow, Why } from '../../../store/schema/rows.ts';
+import type { LiveTurn } from '../live-turn.ts';
+import type { Outcome } from '../turn.ts';
+
+/** How a turn ended for its client. */
+export interface Ending {
+  readonly outcome: Outcome;
+  /** The status that the client got; 499 when it left before one. */
+  readonly status: number;
+  /** The error code for the row. */
+  readonly code: string | null;
+}
+
+/** A whole answer that the gateway gives without an account. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** The error code for the row. */
+  readonly code?: string;
+}
+
+/** The part of a turn that accounts served. */
+export interface Attempts {
+  readonly rows: readonly AttemptRow[];
+  /** Whether any of them was sent: a turn that was not has used nothing. */
+  readonly wasSent: boolean;
+  /** Label of the account that answered or was tried last. */
+  readonly account: string | null;
+  /** Why that account, and why not the others. */
+  readonly why: Why | null;
+}
+
+export const NO_ATTEMPTS: Attempts = Object.freeze({ rows: [], wasSent: false, account: null, why: null });
+
+export const clientGone = (shown: boolean): Ending => ({ outcome: { kind: 'client_gone', shown }, status: 499, code: null });
+
+/** Token counts of a turn; null is unknown, which is not zero. */
+export interface TokenCounts {
+  readonly input_tokens: number | null;
+  readonly cached_input_tokens: number | null;
+  readonly output_tokens: number | null;
+}
+
+/** The tokens of a turn as the provider stated them; of one that broke off before, the estimate (Q18). */
+function tokensOf(
+  { noted }: LiveTurn,
+  { outcome: { kind } }: Ending,
+  estimate: () => TokenCounts | undefined,
+): TokenCounts & { readonly tokens_estimated: boolean } {
+  const { input_tokens = null, cached_input_tokens = null, output_tokens = null, tokens_estimated = false } = noted;
+  if ((kind === 'cut' || kind === 'client_gone') && input_tokens === null && output_tokens === null) {
+    const estimated = estimate();
+    if (estimated) return { ...estimated, tokens_estimated: true };
+  }
+  return { input_tokens, cached_input_tokens, output_tokens, tokens_estimated };
+}
+
+/** @param estimate the usage of a turn that was dispatched and broke off; undefined where nothing is known of its body */
+export function requestRow(turn: LiveTurn, ending: Ending, attempts: Attempts, estimate: () => TokenCounts | undefined): RequestRow {
+  const { noted, identity } = turn;
+  const { status } = ending;
+  const tokens = tokensOf(turn, ending, estimate);
+  return {
+    id: turn.id,
+    at: turn.arrivedAt,
+    family: turn.route.family,
+    endpoint: turn.route.template,
+    method: turn.method,
+    status,
+    status_class: `${Math.floor(status / 100)}xx`,
+    pool: identity?.pool.id ?? null,
+    pool_label: identity?.pool.label ?? null,
+    account: attempts.account,
+    key_id: identity?.key.id ?? null,
+    model: noted.model ?? null,
+    code: ending.code,
+    retries: Math.max(0, attempts.rows.length - 1),
+    duration_ms: turn.now() - turn.at,
+    detached_ms: noted.detached_ms ?? null,
+    input_tokens: tokens.input_tokens,
+    cached_input_tokens: tokens.cached_input_tokens,
+    output_tokens: tokens.output_tokens,
+    tokens_estimated: tokens.tokens_estimated,
+    configured_mode: noted.configured_mode ?? null,
+    effective_mode: noted.effective_mode ?? null,
+    mode_source: noted.mode_source ?? null,
+    reason_class: noted.reason_class ?? null,
+    error_class: noted.error_class ?? null,
+    payload_compression: noted.payload_compression ?? null,
+    upstream_error_param: noted.upstream_error_param ?? null,
+    why: attempts.why,
+    outcome: ending.outcome.kind,
+  };
+}

@@ -1,0 +1,175 @@
+// THE TABLE of route kinds: whether the gateway or an account answers, what is sent, how the reply is read, and what may be retried.
+
+import type { ErrorCode } from '../errors/refusal.ts';
+
+/** How the client is addressed: which headers pass, how errors look, how a broken reply ends. */
+export type SurfaceName = 'native' | 'public' | 'chat' | 'images';
+
+/** A kind that the gateway answers without an account. */
+export interface AnsweredKind {
+  readonly served: 'answer';
+  readonly surface: SurfaceName;
+  readonly methods: readonly string[];
+}
+
+/** A kind that dispatches its turns to an account. */
+export interface DispatchedKind {
+  readonly served: 'dispatch';
+  readonly surface: SurfaceName;
+  readonly methods: readonly string[];
+  /**
+   * `json`: read, run through the rules, sent once per attempt. `form`: the same with a multipart form, which rules see as JSON and replace
+   * with JSON. `json or form`: either, sent as it came. `file`: a form whose file is kept next to the JSON that rules make of it. `stream`:
+   * passed on unread, so that it can be sent once. `multipart`: the same, of a form whose parts rules read while it passes.
+   */
+  readonly payload: 'json' | 'form' | 'json or form' | 'file' | 'stream' | 'multipart';
+  /**
+   * `events`: a stream, or one body for clients that request one. `whole`: one body, checked before it is shown. `piped`: passed on unread.
+   */
+  readonly reply: 'events' | 'whole' | 'piped';
+  /** The refusal of a `whole` reply where the account's answer is invalid: not a JSON object, or a stream without its end. */
+  readonly invalidReply: ErrorCode;
+  /** Until when another account may be asked: the reply's commit, or its first sign (a compaction that began may be billed). */
+  readonly retry: 'before commit' | 'before head';
+  /** The turns of a websocket client that go to an account as frames: all, or those that continue a response (F3.5, F3.6). */
+  readonly frames: 'all' | 'anchored';
+  /** The statuses of an account's answer: only 200, or any success status, as for a request that creates something. */
+  readonly answeredBy: '200' | '2xx';
+  /** Whether an account's answer may be other than JSON, such as a transcript in a text format. */
+  readonly textAnswers: boolean;
+  /** Whether a request without a body counts as an empty object. */
+  readonly emptyBody: boolean;
+  /** Whether the request names a model of the catalog. */
+  readonly model: boolean;
+  /** Whether its turns use tokens, so that a limit of the key reserves an estimate of them. */
+  readonly metered: boolean;
+  /** Whether prompt-cache locality steers it (F8.3). */
+  readonly locality: boolean;
+  /** Whether its clients may come back with response ids and ciphertext of the reply (Q10). */
+  readonly continues: boolean;
+  /**
+   * The kind that a turn of this kind changes to where its input asks for a compaction (F3.1); absent where such a turn is an ordinary one.
+   */
+  readonly asCompaction?: 'public-compact';
+}
+
+export type Kind = AnsweredKind | DispatchedKind;
+
+const answered = { served: 'answer' } as const;
+
+const turn = {
+  served: 'dispatch',
+  payload: 'json',
+  reply: 'events',
+  invalidReply: 'upstream_error',
+  retry: 'before commit',
+  frames: 'all',
+  answeredBy: '200',
+  textAnswers: false,
+  emptyBody: false,
+  model: true,
+  metered: true,
+  locality: true,
+  continues: true,
+} as const;
+
+/** A compaction that began may be billed: it is not tried at another account. */
+const compaction = {
+  ...turn,
+  reply: 'whole',
+  invalidReply: 'invalid_compaction_response',
+  retry: 'before head',
+  frames: 'anchored',
+  locality: false,
+} as const;
+
+const passed = {
+  served: 'dispatch',
+  payload: 'stream',
+  reply: 'piped',
+  invalidReply: 'upstream_error',
+  retry: 'before commit',
+  frames: 'all',
+  answeredBy: '2xx',
+  textAnswers: false,
+  emptyBody: false,
+  model: false,
+  metered: false,
+  locality: false,
+  continues: false,
+} as const;
+
+/** Names a model that need not be in the catalog: a model of the catalog hosts it. */
+const hosted = { ...turn, model: false, locality: false, continues: false } as const;
+
+const transcription = { ...passed, methods: ['POST'], payload: 'multipart', reply: 'whole', textAnswers: true } as const;
+
+export const KINDS = {
+  /** `GET …/models` of the backend surface. */
+  catalog: { ...answered, surface: 'native', methods: ['GET'] },
+  /** Native Responses, over HTTP and websocket. */
+  responses: { ...turn, surface: 'native', methods: ['POST', 'WS'] },
+  /** Native compaction. */
+  compact: { ...compaction, surface: 'native', methods: ['POST'] },
+  /** Native image proxy; its body is read for the model that it names (A10, AU5). */
+  image: { ...hosted, surface: 'native', methods: ['POST'], payload: 'json or form' },
+  /** Chat Completions, on /v1 and as a backend alias. */
+  chat: { ...turn, surface: 'chat', methods: ['POST'], continues: false },
+  /** Exact pass-through rows: control plane and key sets. */
+  forward: { ...passed, surface: 'native', methods: ['GET', 'POST', 'DELETE'] },
+  /** `POST /backend-api/files`. */
+  'file-create': { ...passed, surface: 'native', methods: ['POST'], payload: 'json', reply: 'whole' },
+  /** `POST /backend-api/files/{file_id}/uploaded`. */
+  'file-finish': { ...passed, surface: 'native', methods: ['POST'], payload: 'json', emptyBody: true, reply: 'whole' },
+  /** `POST /backend-api/transcribe`. */
+  transcribe: { ...transcription, surface: 'native' },
+  /** The three usage paths of section C. */
+  'pool-usage': { ...answered, surface: 'native', methods: ['GET'] },
+  /** `GET /v1/models`. */
+  models: { ...answered, surface: 'public', methods: ['GET'] },
+  /** `/v1/responses`, over HTTP and websocket. */
+  'public-responses': { ...turn, surface: 'public', methods: ['POST', 'WS'], asCompaction: 'public-compact' },
+  /** A turn of `/v1/responses` that asks for a compaction. No row of the route table serves it. */
+  'public-compact': { ...compaction, surface: 'public', methods: [] },
+  /** `GET /v1/usage`. */
+  'key-usage': { ...answered, surface: 'public', methods: ['GET'] },
+  /** `POST /v1/files`. */
+  'public-file-create': { ...passed, surface: 'public', methods: ['POST'], payload: 'file', reply: 'whole' },
+  /** `GET /v1/files`. */
+  'file-list': { ...answered, surface: 'public', methods: ['GET'] },
+  /** `GET /v1/files/{file_id}`. */
+  'file-read': { ...answered, surface: 'public', methods: ['GET'] },
+  /** File content and delete: the ownership check, then `unsupported_endpoint`. */
+  'file-denied': { ...answered, surface: 'public', methods: ['GET', 'DELETE'] },
+  /** `POST /v1/audio/transcriptions`. */
+  'public-transcription': { ...transcription, surface: 'public' },
+  /** `POST /v1/images/generations`. */
+  'public-image': { ...hosted, surface: 'images', methods: ['POST'] },
+  /** `POST /v1/images/edits`. */
+  'public-image-edit': { ...hosted, surface: 'images', methods: ['POST'], payload: 'form' },
+  /** The operators' metadata endpoint. */
+  mcp: { ...answered, surface: 'native', methods: ['GET', 'POST', 'OPTIONS'] },
+} as const satisfies Record<string, Kind>;
+
+/** The kind of a route: the `serve` word of its row. Rules name the kinds that they take part in. */
+export type RouteKind = keyof typeof KINDS;
+
+/** The row of a kind that dispatches its turns; undefined for all others. */
+export function dispatchedKind(name: RouteKind | undefined): DispatchedKind | undefined {
+  const kind: Kind | undefined = name && KINDS[name];
+  return kind?.served === 'dispatch' ? kind : undefined;
+}
+
+/** The surface of a kind; undefined for a request outside the route table. */
+export const surfaceOf = (name: RouteKind | undefined): SurfaceName | undefined => name && KINDS[name].surface;
+
+/** Whether the kind is a compaction: its reply is checked as a whole before it is shown. */
+export function isCompaction(name: RouteKind | undefined): boolean {
+  const kind = dispatchedKind(name);
+  return kind?.model === true && kind.reply === 'whole';
+}
+
+/** The kinds of the table for which `matches` holds, in the order of the table. */
+export function kindsWhere(matches: (kind: Kind) => boolean): readonly RouteKind[] {
+  return (Object.keys(KINDS) as RouteKind[]).filter((name) => matches(KINDS[name]));
+}

@@ -1,0 +1,154 @@
+// The compiled route table: method and exact path to a Route; nothing else exists (S3).
+
+import type { AdmissionClass, RouteStatus, WireWords } from '../settings.ts';
+import type { Route, RouteFamily } from '../turn.ts';
+import { dispatchedKind, type RouteKind } from './kinds.ts';
+
+/** One row of the route table as the configuration has it, in neutral words. */
+export interface RouteRow {
+  /** `WS` is a websocket upgrade on GET. */
+  readonly method: string;
+  /** The path, with `{name}` for a path parameter. */
+  readonly path: string;
+  readonly status: RouteStatus;
+  /** Absent on unsupported rows that no kind serves. */
+  readonly serve?: RouteKind;
+  /** The account-side path, where it differs from `path`. */
+  readonly to?: string;
+  readonly class: AdmissionClass;
+}
+
+/** A row of a path, with the parameter names of its own template. */
+interface Row {
+  readonly route: Route;
+  readonly names: readonly string[];
+}
+
+/** The rows of one path, by method; `WS` is an upgrade on GET. */
+type Rows = Map<string, Row>;
+
+interface Pattern {
+  readonly expression: RegExp;
+  readonly rows: Rows;
+}
+
+export interface Match {
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** A path that exists, requested with another method. */
+export interface NoMethod {
+  readonly allow: readonly string[];
+  /** One of the path's rows, for the request's log row. */
+  readonly like: Route;
+}
+
+const NO_PARAMS: Readonly<Record<string, string>> = {};
+
+/** The route of a request outside the table, for its log row: the path itself is a client's text (S4). */
+export const NO_ROUTE: Route = Object.freeze({
+  kind: undefined,
+  method: '*',
+  template: '(none)',
+  family: 'none',
+  status: 'unsupported',
+  class: 'http',
+  upstream: '',
+  sdpOnly: false,
+});
+
+/** A path parameter: one segment as it came. Dot segments are refused, because other programs would resolve them. */
+const PARAMETER = '((?!(?:\\.|%2[eE]){1,2}(?:/|$))[^/]+)';
+
+/** Characters that can be sent to an account unchanged: no encodings, no separators. */
+const SENDABLE = /^[A-Za-z0-9._-]{1,256}$/;
+
+export class RouteTable {
+  readonly all: readonly Route[];
+  readonly #exact = new Map<string, Rows>();
+  readonly #patterns: Pattern[] = [];
+
+  constructor(rows: readonly RouteRow[], wire: WireWords) {
+    this.all = rows.map((row) => this.#add(row, wire));
+  }
+
+  /** The row of this method and raw path; the allowed methods of a known path; undefined for an unknown path. */
+  find(method: string, path: string): Match | NoMethod | undefined {
+    const exact = this.#exact.get(path);
+    if (exact) return match(exact, method, []);
+    for (const { expression, rows } of this.#patterns) {
+      const found = expression.exec(path);
+      if (found) return match(rows, method, found.slice(1));
+    }
+    return undefined;
+  }
+
+  #add(row: RouteRow, wire: WireWords): Route {
+    const template = worded(row.path, wire);
+    const route: Route = Object.freeze({
+      kind: row.serve,
+      method: row.method,
+      template,
+      family: familyOf(row.path),
+      status: row.status,
+      class: row.class,
+      upstream: worded(row.to ?? row.path, wire),
+      sdpOnly: row.path.endsWith('/realtime/calls'),
+    });
+    const names = [...template.matchAll(/\{([^}]+)\}/g)].map((found) => found[1] ?? '');
+    this.#rowsOf(template).set(row.method, { route, names });
+    return route;
+  }
+
+  #rowsOf(template: string): Rows {
+    if (!template.includes('{')) {
+      const rows: Rows = this.#exact.get(template) ?? new Map();
+      this.#exact.set(template, rows);
+      return rows;
+    }
+    const expression = new RegExp(
+      `^${template
+        .split(/\{[^}]+\}/)
+        .map(literal)
+        .join(PARAMETER)}$`,
+    );
+    const known = this.#patterns.find((pattern) => pattern.expression.source === expression.source);
+    if (known) return known.rows;
+    const rows: Rows = new Map();
+    this.#patterns.push({ expression, rows });
+    return rows;
+  }
+}
+
+function match(rows: Rows, method: string, values: readonly string[]): Match | NoMethod | undefined {
+  // A plain GET on a websocket row belongs to that row: it gets 426, not 405.
+  const row = rows.get(method) ?? (method === 'GET' ? rows.get('WS') : undefined);
+  if (!row) return noMethod(rows);
+  const { route, names } = row;
+  if (!values.every((value) => SENDABLE.test(value)) && dispatchedKind(route.kind)) return undefined;
+  return { route, params: names.length === 0 ? NO_PARAMS : Object.fromEntries(names.map((name, i) => [name, values[i] ?? ''])) };
+}
+
+function noMethod(rows: Rows): NoMethod {
+  const allow = [...new Set([...rows.keys()].map((method) => (method === 'WS' ? 'GET' : method)))];
+  return { allow, like: rows.values().next().value?.route ?? NO_ROUTE };
+}
+
+const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+/** A path in this deployment's words: only whole segments `agent` and `meter` are words. */
+export function worded(path: string, wire: WireWords): string {
+  return path
+    .split('/')
+    .map((segment) => (segment === 'agent' ? wire.agent : segment === 'meter' ? wire.meter : segment))
+    .join('/');
+}
+
+/** The route family of a neutral path, as in the contract's credential table. */
+function familyOf(path: string): RouteFamily {
+  if (path.startsWith('/backend-api/agent/')) return 'backend-agent';
+  if (path === '/mcp') return 'mcp';
+  if (path.startsWith('/v1/')) return 'v1';
+  return path.endsWith('/usage') ? 'usage' : 'backend';
+}

@@ -1,0 +1,108 @@
+// Compiles the ordered rules of a route kind for one configuration.
+
+import { AGENT_FAMILY, EVENT_TYPES, type EventType, familyPrefix, wireType } from '../reply/event-types.ts';
+import type { RouteKind } from '../routes/kinds.ts';
+import type { WireWords } from '../settings.ts';
+import { type Rule, SKIP } from './rule.ts';
+
+const PHASES = ['admit', 'request', 'edit', 'parts', 'attempt', 'head', 'refused', 'event', 'answer', 'end'] as const;
+
+export type Phase = (typeof PHASES)[number];
+
+/** A rule of a chain, and the index of its memory in a turn. */
+export interface Link {
+  readonly rule: Rule;
+  readonly index: number;
+}
+
+/** One chain for each route kind, compiled when it is first asked for. */
+export class Chains {
+  readonly #byKind = new Map<RouteKind | undefined, Chain>();
+  readonly #rules: readonly Rule[];
+  readonly #wire: WireWords;
+
+  /** @throws Error where a rule subscribes to an event that can never occur */
+  constructor(rules: readonly Rule[], wire: WireWords) {
+    for (const rule of rules) checkSubscription(rule);
+    this.#rules = rules;
+    this.#wire = wire;
+  }
+
+  of(kind: RouteKind | undefined): Chain {
+    let chain = this.#byKind.get(kind);
+    if (!chain) {
+      chain = new Chain(onRoute(this.#rules, kind), this.#wire);
+      this.#byKind.set(kind, chain);
+    }
+    return chain;
+  }
+}
+
+/** The types check the same at compile time. A rule that circumvents them would never be called, and nothing else would show it. */
+function checkSubscription({ name, events, event }: Rule): void {
+  if ((events === undefined) !== (event === undefined)) throw new Error(`rule ${name}: events and event need each other`);
+  if (events === undefined || events === '*') return;
+  const unknown = events.find((type) => type !== AGENT_FAMILY && !EVENT_TYPES.includes(type));
+  if (unknown !== undefined) throw new Error(`rule ${name}: no reply event has the type ${unknown}`);
+}
+
+const onRoute = (rules: readonly Rule[], kind: RouteKind | undefined): readonly Rule[] =>
+  rules.filter(({ routes }) => routes === '*' || (kind !== undefined && routes.includes(kind)));
+
+/** The rules of one route kind, in order; a rule that is not on the route, or not in a phase, costs nothing there. */
+export class Chain {
+  readonly rules: readonly Rule[];
+  /** The rules that have a phase, in the order in which it runs. */
+  readonly edit: readonly Link[];
+  readonly attempt: readonly Link[];
+  readonly head: readonly Link[];
+  readonly refused: readonly Link[];
+  readonly answer: readonly Link[];
+  readonly end: readonly Link[];
+  /** The memories of a turn whose request phases have not run. */
+  readonly memories: readonly unknown[];
+  /** By wire type, for each type that a rule names. */
+  readonly #named: ReadonlyMap<string, readonly Link[]>;
+  readonly #familyPrefix: string;
+  readonly #family: readonly Link[];
+  readonly #unnamed: readonly Link[];
+
+  constructor(rules: readonly Rule[], wire: WireWords) {
+    this.rules = rules;
+    this.memories = rules.map((rule) => (rule.request ? SKIP : undefined));
+    const down = rules.map((rule, index) => ({ rule, index }));
+    const up = down.toReversed();
+    this.edit = down.filter(({ rule }) => rule.edit);
+    this.attempt = down.filter(({ rule }) => rule.attempt);
+    this.head = up.filter(({ rule }) => rule.head);
+    this.refused = up.filter(({ rule }) => rule.refused);
+    this.answer = up.filter(({ rule }) => rule.answer);
+    this.end = up.filter(({ rule }) => rule.end);
+    const prefix = familyPrefix(wire);
+    const listening = (...types: readonly EventType[]): readonly Link[] =>
+      up.filter(({ rule: { events } }) => events === '*' || types.some((type) => events?.includes(type)));
+    const named = new Set(rules.flatMap(({ events = [] }) => (events === '*' ? [] : events)));
+    this.#named = new Map(
+      [...named].map((type) => {
+        const onWire = wireType(type, wire);
+        return [onWire, onWire.startsWith(prefix) ? listening(type, AGENT_FAMILY) : listening(type)];
+      }),
+    );
+    this.#familyPrefix = prefix;
+    this.#family = listening(AGENT_FAMILY);
+    this.#unnamed = listening();
+  }
+
+  /** The rules that subscribe to a type as it came, last rule first. It is a provider's text: an unknown one is not cached. */
+  listeners(type: string): readonly Link[] {
+    return this.#named.get(type) ?? (type.startsWith(this.#familyPrefix) ? this.#family : this.#unnamed);
+  }
+}
+
+/** The rules of a kind with their phases, as `routes` and `explain` print them. */
+export function describeChain(rules: readonly Rule[], kind: RouteKind | undefined): { rule: string; phases: Phase[] }[] {
+  return onRoute(rules, kind).map((rule) => ({
+    rule: rule.name,
+    phases: PHASES.filter((phase) => rule[phase] !== undefined),
+  }));
+}

@@ -1,0 +1,148 @@
+// Runs one turn through the phases of its rules, and keeps the memory of each rule.
+
+import type { Refusal } from '../errors/refusal.ts';
+import type { StreamedPart } from '../json/form.ts';
+import type { JsonObject } from '../json/json.ts';
+import type { Event, Head, Outcome, Outgoing, Turn, Work } from '../turn.ts';
+import { type PartReader, type Rule, SKIP, type UpstreamRefusal } from './rule.ts';
+import type { Chain, Link } from './rule-chain.ts';
+
+export class RuleRun {
+  readonly #turn: Turn;
+  readonly #chain: Chain;
+  /** One for each rule; `SKIP` where the rule's later phases do not run. Set when the request phases have run. */
+  #memories: readonly unknown[];
+
+  constructor(chain: Chain, turn: Turn) {
+    this.#chain = chain;
+    this.#turn = turn;
+    this.#memories = chain.memories;
+  }
+
+  admit(): void {
+    for (const rule of this.#chain.rules) rule.admit?.(this.#turn);
+  }
+
+  /** Returns a promise only where a rule has to wait. */
+  request(work: Work): Promise<void> | undefined {
+    return this.#request(work, []);
+  }
+
+  /** Continues after the rules that have a memory already. */
+  #request(work: Work, memories: unknown[]): Promise<void> | undefined {
+    const { rules } = this.#chain;
+    while (memories.length < rules.length) {
+      const rule = rules[memories.length] as Rule;
+      const memory = rule.request?.(work, this.#turn);
+      if (memory instanceof Promise) {
+        return memory.then((settled) => {
+          memories.push(settled);
+          return this.#request(work, memories);
+        });
+      }
+      memories.push(memory);
+    }
+    this.#memories = memories;
+    return undefined;
+  }
+
+  /** Returns a promise only where a rule has to wait. */
+  edit(work: Work): Promise<void> | undefined {
+    return this.#edit(work, 0);
+  }
+
+  /** Continues with the edit of this number. */
+  #edit(work: Work, from: number): Promise<void> | undefined {
+    const { edit } = this.#chain;
+    for (let i = from; i < edit.length; i++) {
+      const { rule, index } = edit[i] as Link;
+      const editing = this.#skips(index) ? undefined : rule.edit?.(work, this.#memories[index], this.#turn);
+      if (editing) return editing.then(() => this.#edit(work, i + 1));
+    }
+    return undefined;
+  }
+
+  /** The rules' readers of one form, as one. */
+  parts(): Required<PartReader> {
+    const readers = this.#chain.rules.flatMap((rule) => rule.parts?.(this.#turn) ?? []);
+    const through = (parts: readonly StreamedPart[], from: number): readonly StreamedPart[] =>
+      readers.slice(from).reduce<readonly StreamedPart[]>((list, reader) => list.flatMap((part) => reader.part(part)), parts);
+    return {
+      part: (part) => through([part], 0),
+      end: () => readers.flatMap((reader, i) => through(reader.end?.() ?? [], i + 1)),
+    };
+  }
+
+  attempt(out: Outgoing): void {
+    for (const { rule, index } of this.#chain.attempt) {
+      if (!this.#skips(index)) rule.attempt?.(out, this.#memories[index], this.#turn);
+    }
+  }
+
+  head(head: Head): Event[] {
+    const first: Event[] = [];
+    for (const { rule, index } of this.#chain.head) {
+      const events = this.#skips(index) ? undefined : rule.head?.(head, this.#memories[index], this.#turn);
+      if (events) first.push(...events);
+    }
+    return first;
+  }
+
+  refused(refusal: UpstreamRefusal): Refusal | undefined {
+    for (const { rule, index } of this.#chain.refused) {
+      const replacement = this.#skips(index) ? undefined : rule.refused?.(refusal, this.#memories[index], this.#turn);
+      if (replacement) return replacement;
+    }
+    return undefined;
+  }
+
+  /** Whether a rule listens to events of this type; where none does, they are never parsed. */
+  wants(type: string): boolean {
+    for (const { index } of this.#chain.listeners(type)) if (!this.#skips(index)) return true;
+    return false;
+  }
+
+  /** Maps one event, last rule first. The same object returned means: forward its bytes. */
+  event(event: Event): Event | readonly Event[] {
+    return this.#map(event, this.#chain.listeners(event.type), 0);
+  }
+
+  answer(response: JsonObject): JsonObject {
+    let answer = response;
+    for (const { rule, index } of this.#chain.answer) {
+      if (!this.#skips(index) && rule.answer) answer = rule.answer(answer, this.#memories[index], this.#turn);
+    }
+    return answer;
+  }
+
+  /** Every rule's end runs, even if another one threw: each may have something to settle. */
+  end(outcome: Outcome, fault: (thrown: unknown) => void): (Event | Refusal)[] {
+    const closing: (Event | Refusal)[] = [];
+    for (const { rule, index } of this.#chain.end) {
+      try {
+        const last = this.#skips(index) ? undefined : rule.end?.(outcome, this.#memories[index], this.#turn);
+        if (last) closing.push(...last);
+      } catch (thrown) {
+        fault(thrown);
+      }
+    }
+    return closing;
+  }
+
+  #skips(index: number): boolean {
+    return this.#memories[index] === SKIP;
+  }
+
+  #map(event: Event, listeners: readonly Link[], from: number): Event | readonly Event[] {
+    let current = event;
+    for (let i = from; i < listeners.length; i++) {
+      const { rule, index } = listeners[i] as Link;
+      if (this.#skips(index)) continue;
+      const mapped = rule.event?.(current, this.#memories[index], this.#turn);
+      if (mapped === null || mapped === undefined) return [];
+      if (Array.isArray(mapped)) return mapped.flatMap((one: Event) => this.#map(one, listeners, i + 1));
+      current = mapped as Event;
+    }
+    return current;
+  }
+}

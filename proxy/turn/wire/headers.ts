@@ -1,0 +1,98 @@
+// The request headers that may be sent to an account, and the answer headers that may be sent to a client (Q3, Q15).
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Json, JsonObject } from '../json/json.ts';
+import type { WireWords } from '../settings.ts';
+import type { Headers } from '../turn.ts';
+import { isQuotaHeader } from './quota-headers.ts';
+
+/** Native request headers. `accept-encoding` and content lengths are set by dispatch, since it encodes bodies again. */
+const NATIVE_REQUEST = new Set([
+  'x-oai-attestation',
+  'x-client-request-id',
+  'thread-id',
+  'session_id',
+  'originator',
+  'user-agent',
+  'openai-beta',
+  'version',
+  'traceparent',
+  'tracestate',
+  'accept',
+  'content-type',
+]);
+
+/** Request headers of the compatible surface: headers for tracing a call, and none that describes the client's own account. */
+const PUBLIC_REQUEST = new Set(['user-agent', 'traceparent', 'tracestate']);
+
+const NATIVE_ANSWER = new Set(['content-type', 'retry-after', 'openai-model', 'openai-processing-ms', 'x-reasoning-included']);
+
+const PUBLIC_ANSWER = new Set(['openai-model', 'openai-processing-ms', 'x-reasoning-included']);
+
+const isNativeRequest = (name: string, agentPrefix: string): boolean =>
+  NATIVE_REQUEST.has(name) || name.startsWith(agentPrefix) || name.startsWith('x-openai-') || name.startsWith('x-responsesapi-');
+
+/** A fresh object, so that an attempt may edit it. */
+export function nativeRequestHeaders(headers: Headers, wire: WireWords): Record<string, string> {
+  const prefix = `x-${wire.agent}-`;
+  return pick(headers, (name) => isNativeRequest(name, prefix));
+}
+
+export function publicRequestHeaders(headers: Headers): Record<string, string> {
+  return pick(headers, (name) => PUBLIC_REQUEST.has(name));
+}
+
+/** The settings that decide about an answer's headers. */
+export interface AnswerHeaderOptions {
+  readonly wire: WireWords;
+  /** The Pool keeps its accounts' quota private (Q8). */
+  readonly hideQuota: boolean;
+}
+
+/** The account's quota headers pass on native routes, unless the Pool hides them (Q8). */
+export function nativeAnswerHeaders(headers: Headers, { wire, hideQuota }: AnswerHeaderOptions): Record<string, string> {
+  const prefix = `x-${wire.agent}-`;
+  return pick(headers, (name) => {
+    if (NATIVE_ANSWER.has(name)) return true;
+    return name.startsWith(prefix) && !(hideQuota && isQuotaHeader(name, wire.agent));
+  });
+}
+
+/** The same of headers inside an event, in any spelling; the same object where all of them pass. */
+export function nativeEventHeaders(headers: JsonObject, options: AnswerHeaderOptions): JsonObject {
+  const passes = (name: string, value: Json | undefined): boolean =>
+    typeof value !== 'object' && Object.keys(nativeAnswerHeaders({ [name.toLowerCase()]: String(value) }, options)).length > 0;
+  const members = Object.entries(headers);
+  const passed = members.filter(([name, value]) => passes(name, value));
+  return passed.length === members.length ? headers : Object.fromEntries(passed);
+}
+
+/** @param name in lower case */
+export const isPublicAnswerHeader = (name: string): boolean => PUBLIC_ANSWER.has(name);
+
+export const publicAnswerHeaders = (headers: Headers): Record<string, string> => pick(headers, isPublicAnswerHeader);
+
+/** The characters that Node accepts in a header value; others would throw when the header is written. */
+const WRITABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+function pick(headers: Headers, keep: (name: string) => boolean): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined && keep(name) && WRITABLE.test(value)) kept[name] = value;
+  }
+  return kept;
+}
+
+/** Values of Connection that are not header names. */
+const CONNECTION_WORDS = new Set(['keep-alive', 'close', 'upgrade']);
+
+/**
+ * The client's headers without those that its Connection header names: they are meant for this hop only. Every value is a string,
+ * because Node makes a list only of set-cookie, which no rule and no account gets.
+ */
+export function clientHeaders(headers: IncomingHttpHeaders): Headers {
+  const connection = headers.connection?.toLowerCase();
+  if (connection === undefined || CONNECTION_WORDS.has(connection)) return headers as Headers;
+  const named = new Set(connection.split(',').map((token) => token.trim()));
+  return pick(headers as Headers, (name) => CONNECTION_WORDS.has(name) || !named.has(name));
+}

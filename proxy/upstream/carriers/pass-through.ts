@@ -1,0 +1,197 @@
+// Carries pass-through rows with http-proxy-3: bodies unread in both directions, under framing and headers of the gateway's own.
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { createProxyServer, type ProxyServer } from 'http-proxy-3';
+import { detachedRequest, detachedResponse, disableFetchPath } from '../../base/process/node-internals.ts';
+import type { CarrierFailure } from '../../turn/errors/failure.ts';
+import type { Headers } from '../../turn/turn.ts';
+import {
+  type ByteReader,
+  type CarrierRequest,
+  MAX_INTERIM_ANSWERS,
+  type ReplyHandler,
+  type Sending,
+  type StreamCarrier,
+  type StreamReader,
+} from './carrier.ts';
+import { connectionFailure } from './connection-failure.ts';
+import { limitHandshake, PassThroughConnections } from './pass-through-connections.ts';
+import { readBytes } from './stream-body.ts';
+import { UntilConnected } from './until-connected.ts';
+
+export interface PassThroughTimeouts {
+  readonly connectMs: number;
+  /** Without progress: neither a byte of the request sent, nor the head of the reply. */
+  readonly firstByteMs: number;
+  /** Longest silence inside a reply that is read here. */
+  readonly idleMs: number;
+}
+
+type PipeHandler = ReplyHandler<StreamReader | ByteReader>;
+
+/** Receives the library's events, which identify an exchange by its request. */
+interface Listener {
+  sent(upstream: ClientRequest): void;
+  replied(reply: IncomingMessage): void;
+}
+
+/** One per account origin: the library's default agent would close every connection. */
+export class PassThrough implements StreamCarrier {
+  readonly #proxy: ProxyServer;
+  readonly #connections: PassThroughConnections;
+  readonly #listeners = new WeakMap<IncomingMessage, Listener>();
+  readonly #timeouts: PassThroughTimeouts;
+  readonly #underWay = new Set<Promise<void>>();
+
+  constructor(baseUrl: string, timeouts: PassThroughTimeouts) {
+    this.#timeouts = timeouts;
+    this.#connections = new PassThroughConnections(baseUrl);
+    disableFetchPath();
+    this.#proxy = createProxyServer({
+      target: baseUrl,
+      agent: this.#connections.agent,
+      connectTimeout: timeouts.connectMs,
+      changeOrigin: true,
+      selfHandleResponse: true,
+      // The path is sent as it came: parsed as a URL it would get other escapes.
+      toProxy: true,
+    });
+    this.#proxy.on('proxyReq', (upstream, request, _response, _options, socket) => {
+      limitHandshake(socket, timeouts.connectMs);
+      this.#listeners.get(request)?.sent(upstream);
+    });
+    this.#proxy.on('proxyRes', (reply, request) => this.#listeners.get(request)?.replied(reply));
+  }
+
+  send(request: CarrierRequest, handler: PipeHandler): Sending {
+    const exchange = new Exchange(handler, request, this.#timeouts, {
+      send: (listener, failed) => this.#web(request, listener, failed),
+      dropIdle: () => this.#connections.dropIdle(),
+    });
+    this.#underWay.add(exchange.over);
+    void exchange.over.then(() => this.#underWay.delete(exchange.over));
+    exchange.start();
+    return exchange;
+  }
+
+  /** Idle connections end now, one in use with its exchange; resolves when all are over. */
+  async close(): Promise<void> {
+    this.#connections.retire();
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
+  destroy(): Promise<void> {
+    this.#connections.agent.destroy();
+    return Promise.resolve();
+  }
+
+  #web({ method, path, headers, body }: CarrierRequest, listener: Listener, failed: (error: NodeJS.ErrnoException) => void): void {
+    const request = detachedRequest(method, path, headers);
+    this.#listeners.set(request, listener);
+    this.#proxy.web(request, detachedResponse(request), body instanceof Readable ? { buffer: new UntilConnected(body) } : {}, failed);
+  }
+}
+
+interface Wire {
+  send(listener: Listener, failed: (error: NodeJS.ErrnoException) => void): void;
+  dropIdle(): void;
+}
+
+/** One request and its reply. */
+class Exchange implements Sending, Listener {
+  readonly #handler: PipeHandler;
+  readonly #body: Readable | undefined;
+  readonly #timeouts: PassThroughTimeouts;
+  readonly #wire: Wire;
+  readonly #deadline: NodeJS.Timeout;
+  readonly #ended = Promise.withResolvers<void>();
+  #upstream: ClientRequest | undefined;
+  #reply: IncomingMessage | undefined;
+  /** The head has come, or never will. */
+  #settled = false;
+  readonly #progress = (): void => {
+    if (!this.#settled) this.#deadline.refresh();
+  };
+
+  constructor(handler: PipeHandler, { body }: CarrierRequest, timeouts: PassThroughTimeouts, wire: Wire) {
+    this.#handler = handler;
+    this.#body = body instanceof Readable ? body : undefined;
+    this.#timeouts = timeouts;
+    this.#wire = wire;
+    this.#deadline = setTimeout(() => this.#fail('first_byte'), timeouts.firstByteMs);
+  }
+
+  /** Resolves when neither the request nor the reply uses a connection any more. */
+  get over(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  start(): void {
+    // Not before it is piped: the listener sets it flowing.
+    this.#body?.once('resume', () => this.#body?.on('data', this.#progress));
+    this.#send({ resend: true });
+  }
+
+  sent(upstream: ClientRequest): void {
+    this.#upstream = upstream;
+    // The request asked for no upgrade. Without a listener the exchange would wait for an answer that has already come.
+    upstream.once('upgrade', () => this.#fail('malformed'));
+    let interim = 0;
+    upstream.on('information', () => {
+      interim += 1;
+      if (interim > MAX_INTERIM_ANSWERS) this.#fail('interim');
+    });
+    if (this.#settled) upstream.destroy();
+  }
+
+  replied(reply: IncomingMessage): void {
+    if (this.#settled) {
+      reply.destroy();
+      return;
+    }
+    this.#settle();
+    this.#reply = reply;
+    reply.once('close', () => this.#ended.resolve());
+    const reader = this.#handler.head(reply.statusCode ?? 0, reply.headers as Headers);
+    if (reader.reads === 'stream') reader.stream(reply);
+    else readBytes(reply, reader, this.#timeouts.idleMs);
+  }
+
+  pause(): void {
+    this.#reply?.pause();
+  }
+
+  resume(): void {
+    this.#reply?.resume();
+  }
+
+  abort(): void {
+    this.#settle();
+    this.#upstream?.destroy();
+    if (!this.#reply) this.#ended.resolve();
+  }
+
+  #send({ resend }: { readonly resend: boolean }): void {
+    this.#wire.send(this, (error) => {
+      if (this.#settled) return;
+      const failure = connectionFailure(error);
+      // The account closed an idle connection while it was taken for this request: the account never saw the request.
+      if (resend && !this.#body && this.#upstream?.reusedSocket && failure === 'network') {
+        this.#wire.dropIdle();
+        this.#send({ resend: false });
+      } else this.#fail(failure);
+    });
+  }
+
+  #fail(failure: CarrierFailure): void {
+    if (this.#settled) return;
+    this.abort();
+    this.#handler.fail(failure);
+  }
+
+  #settle(): void {
+    this.#settled = true;
+    clearTimeout(this.#deadline);
+    this.#body?.off('data', this.#progress);
+  }
+}

@@ -1,0 +1,56 @@
+// The upstream websocket of one client connection: reused by its turns while they stay at its account (Q28).
+import type { LivePin } from '../../turn/continuation.ts';
+import type { EffectiveMode, KeptResponse, UpstreamSocket } from './upstream-socket.ts';
+
+/** Each connection to an account is a separate generation: a response can be continued only on the connection that it came over. */
+export class SocketSlot {
+  #socket: UpstreamSocket | undefined;
+  #account: string | undefined;
+
+  /** The account of the live socket; undefined where none is open. */
+  get account(): string | undefined {
+    return this.#socket?.isOpen ? this.#account : undefined;
+  }
+
+  /** The credential of the live socket's upgrade. */
+  get authorization(): string | undefined {
+    return this.#socket?.authorization;
+  }
+
+  /** The session id of the live socket's upgrade. */
+  get session(): string | undefined {
+    return this.#socket?.session;
+  }
+
+  /** The live socket at this account. */
+  at(account: string): UpstreamSocket | undefined {
+    return this.account === account ? this.#socket : undefined;
+  }
+
+  /** Whether a turn can continue this response: it came over the live socket. @param mode undefined for a response of any mode */
+  continues(responseId: string, mode?: EffectiveMode): boolean {
+    return this.#socket?.isOpen === true && this.#socket.hasResponse(responseId, mode);
+  }
+
+  keepResponse(response: KeptResponse & { readonly pin?: LivePin | undefined }): void {
+    if (this.#socket) this.#socket.keepResponse(response);
+    else response.pin?.ended();
+  }
+
+  /** The instructions that the account does not keep with this response of the live socket. */
+  liftedOf(responseId: string): string | undefined {
+    return this.#socket?.isOpen ? this.#socket.response(responseId)?.lifted : undefined;
+  }
+
+  /** Takes a new socket; the former one is closed. */
+  replace(account: string, socket: UpstreamSocket): void {
+    this.close();
+    this.#account = account;
+    this.#socket = socket;
+  }
+
+  close(): void {
+    this.#socket?.close();
+    this.#socket = undefined;
+  }
+}

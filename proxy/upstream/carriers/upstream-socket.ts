@@ -1,0 +1,263 @@
+// One websocket to an account: its upgrade, its frames, and the exchange that runs on it.
+import type { IncomingMessage } from 'node:http';
+import { WebSocket } from 'ws';
+import type { Batch, Batches } from '../../base/process/batch.ts';
+import type { Heartbeat } from '../../base/process/heartbeat.ts';
+import { connectionUnder, joinParts } from '../../base/process/node-internals.ts';
+import type { LivePin } from '../../turn/continuation.ts';
+import type { CarrierFailure } from '../../turn/errors/failure.ts';
+import { TooMuchHeld } from '../../turn/reply/held-bytes.ts';
+import type { Headers, ModeDecision } from '../../turn/turn.ts';
+import { connectionFailure } from './connection-failure.ts';
+import type { SocketUser } from './socket-user.ts';
+
+export interface UpstreamSocketOptions {
+  /** Absolute, http or https. */
+  readonly url: string;
+  /** The headers of the upgrade. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Longest time until the account has accepted or refused the upgrade. */
+  readonly connectMs: number;
+  /** A larger frame ends the connection with `too_large`. */
+  readonly maxFrameBytes: number;
+  readonly heartbeat: Heartbeat;
+  readonly batches: Batches;
+}
+
+export type EffectiveMode = ModeDecision['effective'] | undefined;
+
+/** The code of a provider that ends a connection after some time, as the answer to a turn or between two turns (RB28). */
+export const CONNECTION_LIMIT = 'websocket_connection_limit_reached';
+
+/** A frame was larger than the account accepts. */
+const FRAME_TOO_LARGE = 1009;
+/** Of a message of an account: a reply of more is malformed. */
+const MAX_FRAGMENTS = 4_096;
+/** Responses that are remembered. Clients continue the last one, or one shortly before it. */
+const MAX_RESPONSES = 128;
+
+/** Characters of instructions that are kept with them; older responses are forgotten first. */
+const MAX_LIFTED = 4_194_304;
+
+/** A response that came over the websocket. */
+export interface KeptResponse {
+  readonly id: string;
+  /** The effective mode in which it was made. */
+  readonly mode: EffectiveMode;
+  /** The texts of system messages up to here that went out as instructions: the account does not keep those. */
+  readonly lifted: string | undefined;
+}
+
+export class UpstreamSocket {
+  /** The credential that the account accepted. */
+  readonly authorization: string | undefined;
+  /** The session id of the upgrade, where it has one. */
+  readonly session: string | undefined;
+  readonly #ws: WebSocket;
+  readonly #departures: Batch;
+  /** The last ones, in order, with the effective mode in which each was made. */
+  readonly #responses: KeptResponse[] = [];
+  /** The pin of the last response. */
+  #pin: LivePin | undefined;
+  #user: SocketUser | undefined;
+  /** Bytes since the last frame, and how many of them its user holds. */
+  #arriving = 0;
+  #held = 0;
+  /** The headers of the answer to the upgrade, until the first reply takes them. */
+  #headers: Headers = {};
+  #failure: CarrierFailure | undefined;
+  #isRetired = false;
+
+  constructor({ url, headers, connectMs, maxFrameBytes, heartbeat, batches: { arrivals, departures } }: UpstreamSocketOptions) {
+    this.authorization = headers.authorization;
+    this.session = headers['session-id'];
+    const ws = new WebSocket(url.replace(/^http/, 'ws'), {
+      headers,
+      handshakeTimeout: connectMs,
+      maxPayload: maxFrameBytes,
+      maxFragments: MAX_FRAGMENTS,
+      perMessageDeflate: false,
+    });
+    this.#ws = ws;
+    this.#departures = departures;
+    ws.on('upgrade', ({ headers: answered }) => {
+      this.#headers = joined(answered);
+    });
+    ws.on('open', () => {
+      heartbeat.watch(ws);
+      joinParts(ws);
+      // Before the listener of ws, which delivers the frames that a chunk completes.
+      connectionUnder(ws)?.prependListener('data', (chunk: Buffer) => this.#arrived(chunk.length));
+      this.#user?.opened();
+    });
+    ws.on('unexpected-response', (_request, response) => {
+      if (this.#user) this.#user.refused(response);
+      else response.destroy();
+    });
+    ws.on('message', (data: Buffer, isBinary) => {
+      this.#release();
+      // Frames that came in the same read as a broken frame still arrive: without the broken one the reply would look whole.
+      if (this.#failure) return;
+      if (isBinary) {
+        this.#end('malformed');
+        return;
+      }
+      const user = this.#user;
+      // Frames that wait after the end of a reply do not belong to the next turn.
+      arrivals.add(() => {
+        if (this.#isReadFor(user)) this.#user?.frame(data);
+        else if (!this.#user && data.includes(CONNECTION_LIMIT)) this.close();
+      }, data.length);
+    });
+    // 'close' follows every error.
+    ws.on('error', (error) => {
+      this.#failure ??= failureOf(error);
+    });
+    ws.on('close', (code) => {
+      arrivals.flush();
+      this.#over();
+      this.#release();
+      const user = this.#user;
+      this.#user = undefined;
+      user?.ended(this.#failure ?? (code === FRAME_TOO_LARGE ? 'frame_too_large' : 'network'));
+    });
+  }
+
+  get isOpen(): boolean {
+    return this.#ws.readyState === WebSocket.OPEN;
+  }
+
+  /** The headers of the upgrade's answer, once: they belong to the first reply. */
+  takeHeaders(): Headers {
+    const headers = this.#headers;
+    this.#headers = {};
+    return headers;
+  }
+
+  /** Remembers a response that a later turn may continue on this connection. */
+  keepResponse({ pin, ...response }: KeptResponse & { readonly pin?: LivePin | undefined }): void {
+    this.#pin?.followed();
+    this.#pin = pin;
+    if (!this.isOpen) this.#over();
+    this.#responses.push(response);
+    let lifted = 0;
+    for (const one of this.#responses) lifted += one.lifted?.length ?? 0;
+    while (this.#responses.length > MAX_RESPONSES || lifted > MAX_LIFTED) lifted -= this.#responses.shift()?.lifted?.length ?? 0;
+  }
+
+  response(id: string): KeptResponse | undefined {
+    return this.#responses.findLast((one) => one.id === id);
+  }
+
+  /** @param mode undefined for a response of any mode */
+  hasResponse(id: string, mode?: EffectiveMode): boolean {
+    const response = this.response(id);
+    return response !== undefined && (mode === undefined || response.mode === mode);
+  }
+
+  get user(): SocketUser | undefined {
+    return this.#user;
+  }
+
+  use(user: SocketUser): void {
+    this.#user = user;
+  }
+
+  /** The user's exchange is over; the connection stays open for the next one, unless it is retired. */
+  leave(): void {
+    this.#release();
+    this.#user = undefined;
+    if (this.#isRetired) this.close();
+  }
+
+  /** Ends the connection in order, after an exchange that runs on it. */
+  retire(): void {
+    this.#isRetired = true;
+    if (!this.#user) this.close();
+  }
+
+  send(frame: Buffer): void {
+    this.#departures.add(() => this.#ws.send(frame, { binary: false }), frame.length);
+  }
+
+  pause(): void {
+    this.#ws.pause();
+  }
+
+  resume(): void {
+    this.#ws.resume();
+  }
+
+  /** Ends the connection in order; it has no user, or loses it. */
+  close(): void {
+    this.#release();
+    this.#user = undefined;
+    this.#over();
+    this.#ws.close();
+  }
+
+  /** Ends the connection at once. Nothing is called afterwards. */
+  destroy(): void {
+    this.#release();
+    this.#user = undefined;
+    this.#over();
+    this.#ws.terminate();
+  }
+
+  onClose(closed: () => void): void {
+    this.#ws.once('close', closed);
+  }
+
+  /** A frame that comes in one read does not count, because it is passed on at once. Bytes between two turns do not count either. */
+  #arrived(bytes: number): void {
+    if (!this.#user || this.#failure) return;
+    const isFirst = this.#arriving === 0;
+    this.#arriving += bytes;
+    if (isFirst) return;
+    try {
+      this.#user.memory.hold(this.#arriving - this.#held);
+      this.#held = this.#arriving;
+    } catch (thrown) {
+      if (!(thrown instanceof TooMuchHeld)) throw thrown;
+      this.#end('too_large');
+    }
+  }
+
+  /** Whether the user of now reads the frames that came for this one. */
+  #isReadFor(user: SocketUser | undefined): boolean {
+    return user !== undefined && (this.#user === user || this.#user?.follows === user);
+  }
+
+  /** A frame has arrived, or its user leaves. */
+  #release(): void {
+    this.#arriving = 0;
+    if (this.#held === 0) return;
+    this.#user?.memory.release(this.#held);
+    this.#held = 0;
+  }
+
+  /** No turn can continue its responses from now on. */
+  #over(): void {
+    this.#pin?.ended();
+    this.#pin = undefined;
+  }
+
+  #end(failure: CarrierFailure): void {
+    this.#failure = failure;
+    this.#ws.terminate();
+  }
+}
+
+function failureOf(error: NodeJS.ErrnoException): CarrierFailure {
+  const { code = '', message } = error;
+  if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return 'too_large';
+  if (code.startsWith('WS_ERR_')) return 'malformed';
+  // ws has no code for it.
+  if (message.includes('handshake has timed out')) return 'connect_timeout';
+  return connectionFailure(error);
+}
+
+/** A repeated header as one value. */
+export function joined(headers: IncomingMessage['headers']): Headers {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]));
+}

@@ -1,0 +1,270 @@
+// Carries turns to an account as frames: over the live socket of the client's connection, or over a new one.
+import type { IncomingMessage } from 'node:http';
+import type { Batches } from '../../base/process/batch.ts';
+import type { Heartbeat } from '../../base/process/heartbeat.ts';
+import type { CarrierFailure } from '../../turn/errors/failure.ts';
+import { ReplyEvent } from '../../turn/reply/reply-event.ts';
+import { TypePeek } from '../events/type-peek.ts';
+import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, ReplyLine, Sending } from './carrier.ts';
+import { FollowingFrames } from './following-frames.ts';
+import { Timed, type Waits, waitsOf } from './idle-timeouts.ts';
+import type { SocketSlot } from './socket-slot.ts';
+import type { SocketUser } from './socket-user.ts';
+import { joined, UpstreamSocket } from './upstream-socket.ts';
+
+export interface WebsocketCarrierOptions {
+  readonly account: string;
+  readonly baseUrl: string;
+  readonly connectMs: number;
+  readonly firstByteMs: number;
+  readonly idleMs: number;
+  readonly heartbeat: Heartbeat;
+  readonly batches: Batches;
+}
+
+/** The limits for the frames of a reply. */
+export interface FrameLimits {
+  /** A larger frame ends the connection. */
+  readonly maxFrameBytes: number;
+  /** The bytes of a frame that has not arrived whole count here. */
+  readonly memory: EventReader['memory'];
+}
+
+/** The status of an accepted upgrade: the head of every reply of frames. */
+export const SWITCHING_PROTOCOLS = 101;
+
+export class WebsocketCarrier {
+  readonly #options: WebsocketCarrierOptions;
+  readonly #waits: Waits;
+  readonly #sockets = new Set<UpstreamSocket>();
+  #retired: (() => void) | undefined;
+
+  constructor(options: WebsocketCarrierOptions) {
+    this.#options = options;
+    this.#waits = waitsOf(options);
+  }
+
+  /** Whether the client's connection has an open socket of this account. */
+  isOpen(slot: SocketSlot): boolean {
+    const live = slot.at(this.#options.account);
+    return live !== undefined && this.#sockets.has(live);
+  }
+
+  /**
+   * The frame of a further response that a steer has begun is not sent: the account has it.
+   * @param request its body is the frame; its headers are those of the upgrade, should a connection have to be opened
+   */
+  send(request: CarrierRequest, limits: FrameLimits, slot: SocketSlot, handler: ReplyHandler<EventReader | ByteReader>): Sending {
+    const live = slot.at(this.#options.account);
+    const socket = live && this.#sockets.has(live) ? live : this.#open(request, limits.maxFrameBytes, slot);
+    return new Exchange(socket, request.body as Buffer, handler, { waits: this.#waits, memory: limits.memory });
+  }
+
+  /** Ends idle connections at once, and the others when their exchange is over. */
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.retire();
+    if (this.#sockets.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#retired = resolve;
+    });
+  }
+
+  destroy(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #open({ path, headers }: CarrierRequest, maxFrameBytes: number, slot: SocketSlot): UpstreamSocket {
+    const { account, baseUrl, connectMs, heartbeat, batches } = this.#options;
+    const socket = new UpstreamSocket({ url: baseUrl + path, headers, connectMs, maxFrameBytes, heartbeat, batches });
+    this.#sockets.add(socket);
+    socket.onClose(() => {
+      this.#sockets.delete(socket);
+      if (this.#sockets.size === 0) this.#retired?.();
+    });
+    slot.replace(account, socket);
+    return socket;
+  }
+}
+
+/** One turn on a socket: its frame, then the reply's frames up to the terminal one. */
+class Exchange extends Timed implements Sending, ReplyLine, SocketUser {
+  readonly memory: EventReader['memory'];
+  readonly #socket: UpstreamSocket;
+  readonly #frame: Buffer;
+  readonly #handler: ReplyHandler<EventReader | ByteReader>;
+  readonly #waits: Waits;
+  readonly #types = new TypePeek();
+  /** Reused for every frame. */
+  readonly #event = new ReplyEvent();
+  /** Set with the first frame of the reply. */
+  #reader: EventReader | ByteReader | undefined;
+  #paused = false;
+  #over = false;
+  #following: FollowingFrames | undefined;
+  #follows: FollowingFrames | undefined;
+
+  constructor(
+    socket: UpstreamSocket,
+    frame: Buffer,
+    handler: ReplyHandler<EventReader | ByteReader>,
+    { waits, memory }: { readonly waits: Waits; readonly memory: EventReader['memory'] },
+  ) {
+    super();
+    this.memory = memory;
+    this.#socket = socket;
+    this.#frame = frame;
+    this.#handler = handler;
+    this.#waits = waits;
+    const { user } = socket;
+    socket.use(this);
+    if (user instanceof FollowingFrames) this.#continue(user);
+    else if (socket.isOpen) this.opened();
+  }
+
+  get follows(): SocketUser | undefined {
+    return this.#follows;
+  }
+
+  get line(): ReplyLine {
+    return this;
+  }
+
+  send(frame: Buffer): void {
+    if (!this.#over) this.#socket.send(frame);
+  }
+
+  followedBy(reader: FollowingFrames): void {
+    this.#following = reader;
+  }
+
+  opened(): void {
+    this.#waits.head.watch(this);
+    this.#socket.send(this.#frame);
+  }
+
+  refused(response: IncomingMessage): void {
+    const { statusCode = 0, headers } = response;
+    // The account ignored the upgrade and answered with a page of its own.
+    if (statusCode < 300) {
+      this.#fail('malformed');
+      return;
+    }
+    const reader = this.#handler.head(statusCode, joined(headers));
+    this.#reader = reader;
+    if (reader.reads !== 'bytes') this.abort();
+    if (this.#over || reader.reads !== 'bytes') return;
+    this.#waits.data.watch(this);
+    response.on('data', (chunk: Buffer) => reader.data(chunk));
+    response.once('error', () => this.#fail('network'));
+    response.once('end', () => {
+      if (!this.#finish()) return;
+      this.#socket.destroy();
+      reader.end();
+    });
+  }
+
+  frame(bytes: Buffer): void {
+    this.quietTicks = 0;
+    const reader = this.#readerOf();
+    if (this.#over) return;
+    const event = this.#event;
+    event.bytes = bytes;
+    event.end = bytes.length;
+    event.dataStart = 0;
+    event.dataEnd = bytes.length;
+    event.hasData = true;
+    event.type = this.#types.typeIn(bytes, 0, bytes.length) ?? '';
+    event.completeType();
+    // The reader decides: a frame of a terminal type that is not JSON does not end the reply.
+    const end = reader.event(event);
+    event.clear();
+    if (this.#over) return;
+    if (end === undefined) {
+      reader.delivered();
+      return;
+    }
+    this.#finish();
+    // A `response.failed` may follow an error, and the next turn on the socket would take it as its own.
+    if (end === 'failed') this.#socket.destroy();
+    reader.delivered();
+    reader.end();
+  }
+
+  ended(failure: CarrierFailure): void {
+    this.#fail(failure);
+  }
+
+  pause(): void {
+    if (this.#over) return;
+    this.#paused = true;
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    if (this.#over) return;
+    this.#paused = false;
+    this.quietTicks = 0;
+    this.#socket.resume();
+  }
+
+  /** The protocol has no frame that cancels a turn. */
+  abort(): void {
+    if (this.#finish()) this.#socket.destroy();
+  }
+
+  timedOut(): void {
+    if (this.#paused) this.quietTicks = 0;
+    else this.#fail(this.#reader ? 'idle' : 'first_byte');
+  }
+
+  /** The response has begun: its first frames came before this turn. */
+  #continue(before: FollowingFrames): void {
+    this.#waits.head.watch(this);
+    this.#follows = before;
+    const frames = before.take();
+    // The attempt first gets the hold on its reply.
+    queueMicrotask(() => {
+      for (const bytes of frames) this.#socket.user?.frame(bytes);
+      if (!this.#paused) this.#socket.resume();
+    });
+  }
+
+  #readerOf(): EventReader {
+    if (!this.#reader) {
+      this.endWait();
+      this.#waits.data.watch(this);
+      this.#reader = this.#handler.head(SWITCHING_PROTOCOLS, this.#socket.takeHeaders());
+    }
+    // The reader of an attempt that failed inside `head`.
+    return this.#reader.reads === 'events' ? this.#reader : DISCARD;
+  }
+
+  #fail(failure: CarrierFailure): void {
+    if (!this.#finish()) return;
+    this.#socket.destroy();
+    (this.#reader ?? this.#handler).fail(failure);
+  }
+
+  #finish(): boolean {
+    if (this.#over) return false;
+    this.#over = true;
+    this.endWait();
+    // A paused socket would not see its end.
+    if (this.#paused) this.#socket.resume();
+    if (this.#following) {
+      this.#following.begin(this.#socket, this);
+      this.#socket.use(this.#following);
+    } else this.#socket.leave();
+    return true;
+  }
+}
+
+const nothing = (): void => undefined;
+const DISCARD: EventReader = {
+  reads: 'events',
+  memory: { hold: nothing, release: nothing },
+  event: () => undefined,
+  delivered: nothing,
+  end: nothing,
+  fail: nothing,
+};

@@ -1,0 +1,70 @@
+// Compresses the text of one tool output (F7.3). The result depends only on that text, so that every turn of a conversation sends
+// the same bytes again, and compressed once more it stays as it is.
+import type { Json } from '../../proxy/turn/json/json.ts';
+import { isObject } from '../../proxy/turn/json/json.ts';
+import { compressDiff } from './diff.ts';
+import { stringMembers } from './json-members.ts';
+import { compressLog } from './log.ts';
+import { compressSearch } from './search-results.ts';
+import type { Steps } from './steps.ts';
+
+/** A text with more lines is left as it is: the time that one text may take is bounded. */
+const MOST_LINES = 30_000;
+/** The largest share of its length that a result may have to be worth a change. */
+const WORTHWHILE = 0.95;
+/** The first line of every result. */
+const COMPRESSED = /^\[compressed (?:search results|diff|log): /;
+/** What native clients write above the output of a command: its exit code, its duration. */
+const COMMAND_HEADER =
+  /^(?:(?:Chunk ID|Wall time|Exit code|Process exited with code|Process running with session ID|Original token count|Total output lines)[^\n]*\n){1,8}(?:Output:\n)?\n?/;
+/** Members of a JSON text that hold the output of a command. */
+const OUTPUT_MEMBERS: ReadonlySet<string> = new Set(['output', 'stdout', 'stderr', 'aggregated_output']);
+
+/** The text itself where nothing can be left out. */
+export function* compressText(text: string): Steps<string> {
+  if (text.startsWith('{')) return yield* compressJson(text);
+  const header = COMMAND_HEADER.exec(text)?.[0] ?? '';
+  const output = text.slice(header.length);
+  const compressed = yield* compressOutput(output);
+  return compressed === undefined ? text : header + compressed;
+}
+
+/** `{"output": …, "metadata": …}`: the form in which some clients send what a command printed. */
+function* compressJson(text: string): Steps<string> {
+  if (!isJsonObject(text)) return text;
+  let result = '';
+  let copied = 0;
+  for (const [name, { start, end }] of yield* stringMembers(text)) {
+    const compressed = OUTPUT_MEMBERS.has(name) ? yield* compressOutput(JSON.parse(text.slice(start, end)) as string) : undefined;
+    if (compressed === undefined) continue;
+    result += text.slice(copied, start) + JSON.stringify(compressed);
+    copied = end;
+  }
+  return result + text.slice(copied);
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    return isObject(JSON.parse(text) as Json);
+  } catch {
+    return false;
+  }
+}
+
+function* compressOutput(text: string): Steps<string | undefined> {
+  if (COMPRESSED.test(text) || hasMoreLines(text, MOST_LINES)) return undefined;
+  const hasHunk = text.startsWith('@@') || text.includes('\n@@');
+  const lines = text.split('\n');
+  const shorter =
+    (hasHunk ? yield* compressDiff(lines) : undefined) ??
+    (yield* compressSearch(lines, text.includes('\0'))) ??
+    (yield* compressLog(lines, text.includes('\x1b') || text.includes('\r')));
+  const compressed = shorter?.join('\n');
+  return compressed !== undefined && compressed.length <= text.length * WORTHWHILE ? compressed : undefined;
+}
+
+function hasMoreLines(text: string, most: number): boolean {
+  let lines = 1;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) if (++lines > most) return true;
+  return false;
+}

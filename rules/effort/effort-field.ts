@@ -1,0 +1,71 @@
+// The places of a request that hold its effort: `reasoning.effort`, or `reasoning_effort` on Chat (F4.3), and updates among the items (RB15).
+
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import { isList, isObject, mapList } from '../../proxy/turn/json/json.ts';
+import { type RouteKind, surfaceOf } from '../../proxy/turn/routes/kinds.ts';
+import type { Body } from '../../proxy/turn/turn.ts';
+
+export interface EffortField {
+  /** The path in a refusal. */
+  readonly param: string;
+  /** Undefined where it is omitted or null. */
+  read(body: Body): Json | undefined;
+  write(body: Body, effort: string): void;
+}
+
+const RESPONSES: EffortField = {
+  param: 'reasoning.effort',
+  read: ({ reasoning }) => effortIn(reasoning),
+  write: (body, effort) => {
+    body.reasoning = isObject(body.reasoning) ? { ...body.reasoning, effort } : { effort };
+  },
+};
+
+const CHAT: EffortField = {
+  param: 'reasoning_effort',
+  read: ({ reasoning_effort }) => reasoning_effort ?? undefined,
+  write: (body, effort) => {
+    body.reasoning_effort = effort;
+  },
+};
+
+/** On Chat it is the field of the client's own body: the policy runs before the translation. */
+export const effortFieldOf = (kind: RouteKind | undefined): EffortField => (surfaceOf(kind) === 'chat' ? CHAT : RESPONSES);
+
+/** An effort that an item of `input` sets. */
+export interface EffortUpdate {
+  /** The path in a refusal. */
+  readonly param: string;
+  readonly effort: Json;
+}
+
+/** In their order. The last one takes precedence over the field, which clients leave as it is to keep the prompt cache (RB15). */
+export function effortUpdatesOf({ input }: Body): readonly EffortUpdate[] {
+  if (!isList(input)) return NONE;
+  return input.flatMap((item, i) => {
+    const effort = isUpdate(item) ? effortIn(item.reasoning) : undefined;
+    return effort === undefined ? NONE : [{ param: `input.${i}.reasoning.effort`, effort }];
+  });
+}
+
+/** Replaces the efforts of all updates; the same input where nothing changes. */
+export function mapEffortUpdates(body: Body, change: (effort: Json) => Json): void {
+  if (!isList(body.input) || !body.input.some(isUpdate)) return;
+  body.input = mapList(body.input, (item) => {
+    const effort = isUpdate(item) ? effortIn(item.reasoning) : undefined;
+    const changed = effort === undefined ? undefined : change(effort);
+    if (changed === undefined || changed === effort) return item;
+    const update = item as JsonObject;
+    return { ...update, reasoning: { ...(update.reasoning as JsonObject), effort: changed } };
+  });
+}
+
+/** The effort of the turn as it is sent: that of the last update, otherwise of the field. Undefined where the model decides. */
+export const effortOf = (body: Body, kind: RouteKind | undefined): Json | undefined =>
+  effortUpdatesOf(body).at(-1)?.effort ?? effortFieldOf(kind).read(body);
+
+const NONE: readonly EffortUpdate[] = [];
+
+const isUpdate = (item: Json): item is JsonObject => isObject(item) && item.type === 'configuration_update';
+
+const effortIn = (reasoning: Json | undefined): Json | undefined => (isObject(reasoning) ? (reasoning.effort ?? undefined) : undefined);

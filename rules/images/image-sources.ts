@@ -1,0 +1,14 @@
+// The images and the mask of an edit, as the parts of its form name them (Q22).
+import type { Json } from '../../proxy/turn/json/json.ts';
+import type { Body } from '../../proxy/turn/turn.ts';
+
+/** SDKs send one image as `image`, and several as `image[]`. */
+const IMAGE_MEMBERS = ['image', 'image[]'] as const;
+
+export const SOURCE_MEMBERS: ReadonlySet<string> = new Set([...IMAGE_MEMBERS, 'mask']);
+
+/** Every part with an image, with its path. */
+export function imagesIn(body: Body): readonly { readonly value: Json; readonly path: string }[] {
+  const values = IMAGE_MEMBERS.flatMap((name) => [body[name] ?? []].flat());
+  return values.map((value: Json, i) => ({ value, path: values.length === 1 ? 'image' : `image.${i}` }));
+}

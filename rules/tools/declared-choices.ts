@@ -1,0 +1,44 @@
+// Which tools a `tool_choice` may name: all that the request declares (F5.3, Q16).
+
+import type { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import { isList, isObject } from '../../proxy/turn/json/json.ts';
+import type { Body } from '../../proxy/turn/turn.ts';
+import { invalidRequest } from '../helpers/invalid-request.ts';
+import { declaredTools } from './declared-tools.ts';
+import { wrappedFunction } from './executable-tools.ts';
+
+const SCALARS: ReadonlySet<Json> = new Set(['auto', 'none', 'required']);
+
+export const isScalarChoice = (choice: Json): boolean => SCALARS.has(choice);
+
+export const undeclaredChoice = (): Refusal => invalidRequest('tool_choice', 'names no tool that this request declares');
+
+/** Whether a map-shaped choice names a tool that the request declares; both are in their flat form. */
+export function resolvesChoice(choice: JsonObject, body: Body): boolean {
+  const declared = declaredChoices(body);
+  const known = (one: Json): boolean => isObject(one) && declared.has(choiceKey(one));
+  if (choice.type !== 'allowed_tools') return known(choice);
+  const allowed = choice.tools;
+  return isList(allowed) && allowed.length > 0 && allowed.every(known);
+}
+
+/** All declared tools as choices would name them, collected in one pass: a long list of allowed tools then costs linear time. */
+function declaredChoices(body: Body): ReadonlySet<string | undefined> {
+  const choices = new Set<string | undefined>();
+  for (const { tool } of declaredTools(body)) {
+    if (isObject(tool)) choices.add(choiceKey(tool));
+  }
+  choices.delete(undefined);
+  return choices;
+}
+
+/** Functions, custom tools and namespaces are chosen by type and exact name, hosted tools by their type. */
+function choiceKey(tool: JsonObject): string | undefined {
+  const { type } = tool;
+  if (typeof type !== 'string' || !NAMED.has(type)) return typeof type === 'string' ? `hosted ${type}` : undefined;
+  const name = tool.name ?? (type === 'function' ? wrappedFunction(tool)?.name : undefined);
+  return typeof name === 'string' ? `${type} ${name}` : undefined;
+}
+
+const NAMED: ReadonlySet<string> = new Set(['function', 'custom', 'namespace']);

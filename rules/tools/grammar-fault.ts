@@ -1,0 +1,10 @@
+// The grammar of a custom tool, in the flat form and in Chat's (F5.2, F5.5).
+
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
+import { isText } from '../../proxy/turn/json/json.ts';
+
+/** The path below the grammar at which it is wrong; undefined where it is right. */
+export function grammarFault({ syntax, definition }: JsonObject): '.syntax' | '.definition' | undefined {
+  if (syntax !== 'lark' && syntax !== 'regex') return '.syntax';
+  return isText(definition) ? undefined : '.definition';
+}

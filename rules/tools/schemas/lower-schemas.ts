@@ -1,0 +1,57 @@
+// Lowers the schemas of non-strict functions to what the backend accepts (F5.1, F1.5).
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
+import { isAbsent, isList, isObject, mapList } from '../../../proxy/turn/json/json.ts';
+import { surfaceOf } from '../../../proxy/turn/routes/kinds.ts';
+import { rule } from '../../../proxy/turn/rules/rule.ts';
+import { NORMALISED_TURNS } from '../../route-groups.ts';
+import { isNamespace } from '../declared-tools.ts';
+import { isStrict, wrappedFunction } from '../executable-tools.ts';
+import { lowerParameters } from './schema-lowering.ts';
+
+/**
+ * Top-level `tools`, and the functions in their namespaces. Tools in `input` are left as sent: the contract names `additional_tools`
+ * where it means them (F1.3), an item with an id is ordinary input (F2.10), and a Lite-shaped native body is sent in Full as it came
+ * (F2.11). The item that the Lite rewrite makes holds tools that were lowered here, so this rule runs before that one, and after every
+ * rule that checks schemas as the client wrote them.
+ */
+export const lowerSchemas = rule({
+  name: 'lower-schemas',
+  routes: NORMALISED_TURNS,
+  request({ body }, { route }) {
+    if (!isList(body.tools)) return;
+    // A refusal names the parameters where the client wrote them: those of Chat were in a wrapper.
+    const member = surfaceOf(route.kind) === 'chat' ? 'function.parameters' : 'parameters';
+    const lowered = lowerTools(body.tools, 'tools', member);
+    if (lowered !== body.tools) body.tools = lowered;
+  },
+});
+
+function lowerTools(tools: readonly Json[], path: string, member: string): readonly Json[] {
+  return mapList(tools, (tool, i) => {
+    if (isNamespace(tool) && isList(tool.tools)) return lowerNamespace(tool, tool.tools, `${path}.${i}`);
+    return lowerTool(tool, `${path}.${i}`, member);
+  });
+}
+
+function lowerNamespace(namespace: JsonObject, children: readonly Json[], path: string): JsonObject {
+  const lowered = mapList(children, (child, i) => lowerTool(child, `${path}.tools.${i}`, 'parameters'));
+  return lowered === children ? namespace : { ...namespace, tools: lowered };
+}
+
+/** A strict function stays the same object, in either form. */
+function lowerTool(tool: Json, path: string, member: string): Json {
+  if (!isObject(tool) || tool.type !== 'function' || isStrict(tool)) return tool;
+  const flat = lowerHolder(tool, `${path}.${member}`);
+  const inside = wrappedFunction(flat);
+  if (inside === undefined) return flat;
+  const lowered = lowerHolder(inside, `${path}.function.parameters`);
+  return lowered === inside ? flat : { ...flat, function: lowered };
+}
+
+/** A function without parameters has no schema to lower. */
+function lowerHolder(holder: JsonObject, param: string): JsonObject {
+  const { parameters } = holder;
+  if (isAbsent(parameters)) return holder;
+  const lowered = lowerParameters(parameters, param);
+  return lowered === parameters ? holder : { ...holder, parameters: lowered };
+}

@@ -1,0 +1,79 @@
+// Fills in a missing nested `type` of a strict flat function where its structure is unambiguous (F5.6, Q33).
+import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
+import { isList, isObject, mapList, mapMembers } from '../../../proxy/turn/json/json.ts';
+import { rule } from '../../../proxy/turn/rules/rule.ts';
+import { PUBLIC_RESPONSES } from '../../route-groups.ts';
+import { declaredTools } from '../declared-tools.ts';
+import { isStrict, parametersOf } from '../executable-tools.ts';
+import { hasObjectRoot, INDIRECTIONS, namesType } from './tool-schema.ts';
+import { refuseTypeValues } from './type-values.ts';
+
+/** Its refusals and those of `strict-schemas` have the same code and path, so the order of the two does not show. */
+export const strictRepair = rule({
+  name: 'strict-repair',
+  routes: PUBLIC_RESPONSES,
+  request({ body }) {
+    for (const declared of declaredTools(body)) {
+      const { tool } = declared;
+      if (!isObject(tool) || !isStrict(tool)) continue;
+      for (const { parameters, path: param } of parametersOf(tool, declared.path)) refuseTypeValues(parameters, param);
+    }
+    if (isList(body.tools)) {
+      const repaired = mapList(body.tools, repairTool);
+      if (repaired !== body.tools) body.tools = repaired;
+    }
+  },
+});
+
+/** Only flat top-level functions: no wrapper, no child of a namespace, nothing in `input`. */
+function repairTool(tool: Json): Json {
+  if (!isObject(tool) || tool.type !== 'function' || tool.strict !== true || tool.function !== undefined) return tool;
+  const { parameters } = tool;
+  if (!hasObjectRoot(parameters)) return tool;
+  const repaired = repairWithin(parameters, parameters.type);
+  return repaired === parameters ? tool : { ...tool, parameters: repaired };
+}
+
+/** The check of `type` values ran before, and has bounded the depth. */
+function repairNode(node: Json): Json {
+  if (!isObject(node) || INDIRECTIONS.some((keyword) => node[keyword] !== undefined)) return node;
+  if (node.type !== undefined) return repairWithin(node, node.type);
+  const type = evidentType(node);
+  return type === undefined ? node : { type, ...repairWithin(node, type) };
+}
+
+/** Follows `properties` of objects and `items` of arrays only, not definitions or alternatives. */
+function repairWithin(node: JsonObject, type: Json | undefined): JsonObject {
+  const { properties, items } = node;
+  let repaired = node;
+  if (isObject(properties) && namesType(type, 'object')) {
+    const after = mapMembers(properties, repairNode);
+    if (after !== properties) repaired = { ...repaired, properties: after };
+  }
+  if (isObject(items) && namesType(type, 'array')) {
+    const after = repairNode(items);
+    if (after !== items) repaired = { ...repaired, items: after };
+  }
+  return repaired;
+}
+
+const OBJECT_EVIDENCE: ReadonlySet<string> = new Set(['properties', 'required', 'additionalProperties']);
+
+/**
+ * An object has `properties`, all of them `required`, and `additionalProperties: false`, as strict mode requires. An array has `items`
+ * that are not empty. Any other keyword (a description, an enum, a bound, an unknown one) makes the schema ambiguous.
+ */
+function evidentType(node: JsonObject): 'object' | 'array' | undefined {
+  const members = Object.keys(node);
+  if (isClosedObject(node)) return members.every((member) => OBJECT_EVIDENCE.has(member)) ? 'object' : undefined;
+  const { items } = node;
+  return members.length === 1 && isObject(items) && Object.keys(items).length > 0 ? 'array' : undefined;
+}
+
+function isClosedObject({ properties, required, additionalProperties }: JsonObject): boolean {
+  if (additionalProperties !== false || !isObject(properties) || !isList(required)) return false;
+  const names = Object.keys(properties);
+  const wanted = new Set(required);
+  if (required.length !== names.length || wanted.size !== names.length) return false;
+  return names.every((name) => wanted.has(name) && isObject(properties[name]));
+}

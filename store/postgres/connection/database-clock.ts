@@ -1,0 +1,51 @@
+// An estimate of the database's clock: the clock of this process, corrected by the difference that was measured last.
+import type { Notice } from '../../writing/notice.ts';
+
+/** Less than this is within the error of a measurement. */
+const EXACT_MS = 100;
+/** A slower answer measures nothing. */
+const LONGEST_TRIP_MS = 500;
+const WARN_MS = 1_000;
+
+export const READ_CLOCK = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now';
+
+/**
+ * Leases compare the times of several nodes. By this clock they are right on nodes whose own clocks differ. The difference is that of the
+ * machines: a test that injects a clock moves the leases with it.
+ */
+export class DatabaseClock {
+  readonly #clock: () => number;
+  readonly #machine: () => number;
+  readonly #notice: Notice;
+  #differenceMs = 0;
+  #warned = false;
+
+  /** @param machine the machine's own time, Unix milliseconds: it must not jump, as a wall clock does that is set */
+  constructor(clock: () => number, machine: () => number, notice: Notice) {
+    this.#clock = clock;
+    this.#machine = machine;
+    this.#notice = notice;
+  }
+
+  now(): number {
+    return this.#clock() + this.#differenceMs;
+  }
+
+  /** How far the database's clock is ahead of the machine's. */
+  get differenceMs(): number {
+    return this.#differenceMs;
+  }
+
+  /** Reads the clock by `read`, which resolves with Unix milliseconds. */
+  async measure(read: () => Promise<number>): Promise<void> {
+    const before = this.#machine();
+    const theirs = await read();
+    const after = this.#machine();
+    if (after - before > LONGEST_TRIP_MS) return;
+    const difference = Math.round(theirs - (before + after) / 2);
+    this.#differenceMs = Math.abs(difference) < EXACT_MS ? 0 : difference;
+    const far = Math.abs(difference) >= WARN_MS;
+    if (far && !this.#warned) this.#notice('store_clock_differs', { difference_ms: difference });
+    this.#warned = far;
+  }
+}

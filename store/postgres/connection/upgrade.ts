@@ -1,0 +1,81 @@
+// Brings a PostgreSQL database to the current schema when it is opened; nodes that start together do it one after the other.
+import type { Session } from '../../driver.ts';
+import { StoreError } from '../../errors.ts';
+import { migrate, type Step } from '../../schema/migrations.ts';
+import type { Notice } from '../../writing/notice.ts';
+import { Connections } from './connections.ts';
+import { inTransaction } from './transactions.ts';
+
+/** A node waits this long for another one that migrates the database. */
+const MIGRATION = { most: 1, waitMs: 5_000, deadlineMs: 120_000 } as const;
+const PAUSE_MS = 250;
+
+/** Any number that other programs on the database do not lock. */
+const MIGRATION_LOCK = 4_000_110_011;
+
+/** PostgreSQL 15 (Q34). */
+const OLDEST_SERVER = 150_000;
+
+export interface UpgradeOptions {
+  readonly clock: () => number;
+  /** How long to wait for a database that cannot be reached yet, such as one that starts at the same time. */
+  readonly patienceMs: number;
+  /** Called when the start waits for the database. */
+  readonly notice: Notice;
+}
+
+/** @throws StoreError with a message for the operator, in which the URL has no password */
+export async function upgrade(url: string, { clock, patienceMs, notice }: UpgradeOptions): Promise<void> {
+  const connections = new Connections({ url, ...MIGRATION });
+  try {
+    await whenReachable({ patienceMs, notice }, () =>
+      connections.use((connection) =>
+        inTransaction(connection, 'BEGIN', async () => {
+          await checkServer(connection);
+          await connection.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+          await migrate(connection, { clock, apply: (step) => applyTo(connection, step) });
+        }),
+      ),
+    );
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    throw new StoreError(error.code, `store ${placeOf(url)}: ${error.message}`, { cause: error.cause });
+  } finally {
+    await connections.close();
+  }
+}
+
+async function whenReachable({ patienceMs, notice }: Omit<UpgradeOptions, 'clock'>, act: () => Promise<void>): Promise<void> {
+  const end = performance.now() + patienceMs;
+  for (let waits = false; ; waits = true) {
+    try {
+      await act();
+      if (waits) notice('store_reachable');
+      return;
+    } catch (error) {
+      if (!(error instanceof StoreError && error.code === 'unreachable') || performance.now() > end) throw error;
+      if (!waits) notice('store_unreachable', { message: `${error.message}: the start waits ${patienceMs / 1_000} s for it` });
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+  }
+}
+
+/** @throws StoreError where the server is too old */
+export async function checkServer(session: Pick<Session, 'query'>): Promise<void> {
+  const [record] = await session.query('SELECT current_setting($1)::int AS version', ['server_version_num']);
+  const version = Number(record?.version);
+  if (version >= OLDEST_SERVER) return;
+  throw new StoreError('refused', `the server is PostgreSQL ${Math.floor(version / 10_000)}; poolgate needs 15 or newer`);
+}
+
+/** Texts sort by their bytes, as in SQLite, whatever the locale of the database: no order and no index depends on the system's collations. */
+export async function applyTo(session: Session, { sql, postgres }: Step): Promise<void> {
+  if (sql !== undefined) await session.script(sql.replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"'));
+  if (postgres !== undefined) await session.script(postgres);
+}
+
+/** Host and database of a URL, without user, password and parameters. */
+export function placeOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `postgres://${host}${pathname}`;
+}

@@ -1,0 +1,92 @@
+// Turns that wait to reserve against the limits of their keys. Waiting turns share a statement; a key is in one running statement at a time.
+import { StoreError } from '../../errors.ts';
+import type { LimitBounds, LimitedTurn, Taken } from '../../schema/limit-rows.ts';
+
+export interface Reservation {
+  readonly turn: LimitedTurn;
+  readonly bounds: LimitBounds;
+}
+
+interface Waiting extends Reservation {
+  readonly resolve: (taken: Taken) => void;
+  readonly reject: (error: unknown) => void;
+  /** Undefined for one that was sent at once: it has the deadline of its statement. */
+  readonly deadline: NodeJS.Timeout | undefined;
+}
+
+/** Statements that run at a time. More would each have fewer turns; with one, a key that another node has locked would delay all others. */
+const SENDS = 2;
+/** Most turns of one key in a statement: a busy key leaves room for others. */
+const TURNS_OF_A_KEY = 64;
+/** Most turns in a statement. */
+const TURNS = 256;
+const WAIT_MS = 2_000;
+
+export class ReservationQueue {
+  readonly #send: (reservations: readonly Reservation[]) => Promise<readonly Taken[]>;
+  /** By key, in the order in which the turns came. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #sentKeys = new Set<string>();
+  #sends = 0;
+
+  /** @param send results in the order of the turns; rejects where none was sent */
+  constructor(send: (reservations: readonly Reservation[]) => Promise<readonly Taken[]>) {
+    this.#send = send;
+  }
+
+  /** @throws StoreError where the turn was not sent; `busy` after two seconds of waiting */
+  take(reservation: Reservation): Promise<Taken> {
+    const { promise, resolve, reject } = Promise.withResolvers<Taken>();
+    const { key } = reservation.turn;
+    const waits = this.#sends === SENDS || this.#sentKeys.has(key);
+    const deadline = waits ? setTimeout(() => this.#expire(key, waiting), WAIT_MS) : undefined;
+    const waiting: Waiting = { ...reservation, resolve, reject, deadline };
+    const others = this.#waiting.get(key);
+    if (others) others.push(waiting);
+    else this.#waiting.set(key, [waiting]);
+    this.#sendNext();
+    return promise;
+  }
+
+  #sendNext(): void {
+    while (this.#sends < SENDS) {
+      const turns = this.#removeNext();
+      if (turns.length === 0) return;
+      void this.#run(turns);
+    }
+  }
+
+  #removeNext(): readonly Waiting[] {
+    const turns: Waiting[] = [];
+    for (const [key, waiting] of this.#waiting) {
+      if (this.#sentKeys.has(key)) continue;
+      turns.push(...waiting.splice(0, Math.min(TURNS_OF_A_KEY, TURNS - turns.length)));
+      this.#sentKeys.add(key);
+      if (waiting.length === 0) this.#waiting.delete(key);
+      if (turns.length === TURNS) break;
+    }
+    return turns;
+  }
+
+  async #run(turns: readonly Waiting[]): Promise<void> {
+    this.#sends += 1;
+    for (const { deadline } of turns) clearTimeout(deadline);
+    try {
+      const taken = await this.#send(turns);
+      for (const [i, { resolve }] of turns.entries()) resolve(taken[i] ?? { outcome: 'unknown' });
+    } catch (error) {
+      for (const { reject } of turns) reject(error);
+    } finally {
+      this.#sends -= 1;
+      for (const { turn } of turns) this.#sentKeys.delete(turn.key);
+      this.#sendNext();
+    }
+  }
+
+  #expire(key: string, late: Waiting): void {
+    const left = this.#waiting.get(key)?.filter((one) => one !== late) ?? [];
+    if (left.length > 0) this.#waiting.set(key, left);
+    else this.#waiting.delete(key);
+    late.reject(new StoreError('busy', 'PostgreSQL: the reservation waited too long'));
+  }
+}

@@ -1,0 +1,364 @@
+// The tables: the columns of each row type in order, its key, what a second row of one key does, and how a record is decoded.
+
+import { addUsage } from '../verbs/usage-sums.ts';
+import { type ColumnType, decode } from './decoders.ts';
+import type {
+  AccountStateRow,
+  AttemptRow,
+  AuditRow,
+  CatalogRow,
+  ChangeRow,
+  CredentialImportRow,
+  CredentialRow,
+  FileRow,
+  KeySlotRow,
+  NewCredentialRow,
+  NodeRow,
+  PinRow,
+  RequestRow,
+  RunningConfigRow,
+  SlotLockRow,
+  SlotRow,
+  StampedAccountState,
+  UsageRow,
+} from './rows.ts';
+
+/** What a second row of the same key does: it is ignored, replaces the first, is added to it, or replaces the fields that it has. */
+type ConflictRule = 'keep' | 'replace' | 'add' | 'patch';
+
+/**
+ * One accessor per column: a property that is read under one name in one place costs a third of `row[name]` in a loop over names, and
+ * a batch reads every column of every row.
+ */
+export interface Field<Input extends object = object> {
+  readonly column: string;
+  readonly type: ColumnType;
+  /** Undefined where a patch does not have the field. */
+  of(row: Input): unknown;
+  /** The value where the first patch of a row does not have the field. */
+  readonly initial: string | number | null;
+}
+
+/** @typeParam Input what is written; for a table of patches that is a part of the row */
+export interface Table<Row extends object = object, Input extends object = Row> {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly key: readonly string[];
+  readonly onConflict: ConflictRule;
+  /** How many ordinary rows one of these counts for when a batch is filled. */
+  readonly weight: number;
+  /** Whether other processes have copies of its rows in memory: then every write of a row is recorded in `changes`. */
+  readonly tracked: boolean;
+  /** Maps a column to the column with the time at which its value was decided: an earlier decision does not replace a later one. */
+  readonly decidedAt: ReadonlyMap<string, string>;
+  /** In the order of `columns`. */
+  readonly fields: readonly Field<Input>[];
+  /** Equal for rows of equal keys only. */
+  identity(row: Input): string;
+  /** Adds a row to another one of its key, as the database does; for tables that add. */
+  add(sum: Input, row: Input): void;
+  /** The row of a database record. @throws StoreError `corrupt` */
+  decode(record: Readonly<Record<string, unknown>>): Row;
+}
+
+/** The properties of a table that an INSERT uses. */
+export type TableColumns = Pick<Table, 'name' | 'columns' | 'key' | 'onConflict' | 'fields'> & Partial<Pick<Table, 'decidedAt'>>;
+
+interface Column<Input> {
+  readonly type: ColumnType;
+  of(row: Input): unknown;
+}
+
+const text = <Input>(of: (row: Input) => string | null | undefined): Column<Input> => ({ type: 'text', of });
+const integer = <Input>(of: (row: Input) => number | null | undefined): Column<Input> => ({ type: 'integer', of });
+const boolean = <Input>(of: (row: Input) => boolean): Column<Input> => ({ type: 'boolean', of });
+const json = <Input>(of: (row: Input) => object | null | undefined): Column<Input> => ({ type: 'json', of });
+
+interface Shape<Row, Input> {
+  readonly key: readonly (keyof Row & keyof Input & string)[];
+  readonly onConflict: ConflictRule;
+  readonly weight?: number;
+  readonly tracked?: boolean;
+  /** Every field of the row and nothing else: the compiler checks it. */
+  readonly columns: { readonly [Field in keyof Row]-?: Column<Input> };
+  readonly decidedAt?: { readonly [Field in keyof Row]?: keyof Row & string };
+  /** For tables of patches. */
+  readonly initial?: { readonly [Field in keyof Row]?: Row[Field] & (string | number) };
+  /** For tables that add. */
+  readonly add?: (sum: { -readonly [Field in keyof Input]: Input[Field] }, row: Input) => void;
+}
+
+const noSums = (): never => {
+  throw new TypeError('rows of this table are not added up');
+};
+
+const table = <Row extends object, Input extends object = Row>(name: string, shape: Shape<Row, Input>): Table<Row, Input> => {
+  const { key, onConflict, weight = 1, tracked = false, decidedAt = {}, initial, add = noSums } = shape;
+  const columns = Object.keys(shape.columns) as (keyof Row & string)[];
+  const decoded = columns.map((column) => ({ column, type: shape.columns[column].type, place: `${name}.${column}` }));
+  const keyFields = key.map((column) => shape.columns[column]);
+  return {
+    name,
+    columns,
+    fields: columns.map((column) => ({ column, ...shape.columns[column], initial: initial?.[column] ?? null })),
+    key,
+    onConflict,
+    weight,
+    tracked,
+    decidedAt: new Map(Object.entries<string>(decidedAt)),
+    identity(row) {
+      // No field of a key contains a NUL.
+      let identity = '';
+      for (const field of keyFields) identity += `${String(field.of(row))}\0`;
+      return identity;
+    },
+    add,
+    decode: (record) => Object.fromEntries(decoded.map(({ column, type, place }) => [column, decode(type, record[column], place)])) as Row,
+  };
+};
+
+export const requests = table<RequestRow>('requests', {
+  key: ['id'],
+  onConflict: 'keep',
+  columns: {
+    id: text((row) => row.id),
+    at: integer((row) => row.at),
+    family: text((row) => row.family),
+    endpoint: text((row) => row.endpoint),
+    method: text((row) => row.method),
+    status: integer((row) => row.status),
+    status_class: text((row) => row.status_class),
+    pool: text((row) => row.pool),
+    pool_label: text((row) => row.pool_label),
+    account: text((row) => row.account),
+    key_id: text((row) => row.key_id),
+    model: text((row) => row.model),
+    code: text((row) => row.code),
+    retries: integer((row) => row.retries),
+    duration_ms: integer((row) => row.duration_ms),
+    input_tokens: integer((row) => row.input_tokens),
+    cached_input_tokens: integer((row) => row.cached_input_tokens),
+    output_tokens: integer((row) => row.output_tokens),
+    tokens_estimated: boolean((row) => row.tokens_estimated),
+    configured_mode: text((row) => row.configured_mode),
+    effective_mode: text((row) => row.effective_mode),
+    mode_source: text((row) => row.mode_source),
+    reason_class: text((row) => row.reason_class),
+    error_class: text((row) => row.error_class),
+    payload_compression: json((row) => row.payload_compression),
+    upstream_error_param: text((row) => row.upstream_error_param),
+    why: json((row) => row.why),
+    outcome: text((row) => row.outcome),
+    detached_ms: integer((row) => row.detached_ms),
+  },
+});
+
+export const attempts = table<AttemptRow>('attempts', {
+  key: ['request_id', 'ordinal'],
+  onConflict: 'keep',
+  columns: {
+    request_id: text((row) => row.request_id),
+    ordinal: integer((row) => row.ordinal),
+    at: integer((row) => row.at),
+    account: text((row) => row.account),
+    cause: text((row) => row.cause),
+    status: integer((row) => row.status),
+    error_class: text((row) => row.error_class),
+    duration_ms: integer((row) => row.duration_ms),
+    upstream_error_param: text((row) => row.upstream_error_param),
+  },
+});
+
+export const catalog = table<CatalogRow>('catalog', {
+  key: ['account'],
+  onConflict: 'replace',
+  tracked: true,
+  weight: 500, // texts of some 100 KB: encoding more than one at a time would block the main thread
+  columns: {
+    account: text((row) => row.account),
+    entries: text((row) => row.entries),
+    etag: text((row) => row.etag),
+    read_at: integer((row) => row.read_at),
+  },
+});
+
+export const accountState = table<AccountStateRow, StampedAccountState>('account_state', {
+  key: ['account', 'model'],
+  onConflict: 'patch',
+  tracked: true,
+  initial: { health: 'active', streak: 0, health_at: 0 },
+  decidedAt: {
+    health: 'health_at',
+    cooldown_until: 'health_at',
+    streak: 'health_at',
+    cause: 'health_at',
+    health_at: 'health_at',
+  },
+  columns: {
+    account: text((row) => row.account),
+    model: text((row) => row.model),
+    health: text((row) => row.health),
+    cooldown_until: integer((row) => row.cooldown_until),
+    streak: integer((row) => row.streak),
+    cause: text((row) => row.cause),
+    windows: json((row) => row.windows),
+    updated_at: integer((row) => row.updated_at),
+    health_at: integer((row) => row.health_at),
+    missing_compact_path: text((row) => row.missing_compact_path),
+  },
+});
+
+export const credentials = table<CredentialRow, NewCredentialRow>('credentials', {
+  key: ['account'],
+  onConflict: 'replace',
+  tracked: true,
+  columns: {
+    account: text((row) => row.account),
+    imported: text((row) => row.imported),
+    sealed: text((row) => row.sealed),
+    updated_at: integer((row) => row.updated_at),
+    exchange_token: integer(() => null),
+    exchange_at: integer(() => null),
+  },
+});
+
+export const credentialImports = table<CredentialImportRow>('credential_imports', {
+  key: ['account', 'imported'],
+  onConflict: 'keep',
+  columns: { account: text((row) => row.account), imported: text((row) => row.imported), at: integer((row) => row.at) },
+});
+
+const pinShape: Shape<PinRow, PinRow> = {
+  key: ['hash'],
+  onConflict: 'replace',
+  columns: { hash: text((row) => row.hash), account: text((row) => row.account), expires_at: integer((row) => row.expires_at) },
+};
+
+export const pins = table<PinRow>('pins', pinShape);
+
+/** The same table, for values that other processes may have at another account. */
+export const movedPins = table<PinRow>('pins', { ...pinShape, tracked: true });
+
+export const files = table<FileRow>('files', {
+  key: ['pool', 'id'],
+  onConflict: 'replace',
+  columns: {
+    pool: text((row) => row.pool),
+    id: text((row) => row.id),
+    account: text((row) => row.account),
+    filename: text((row) => row.filename),
+    bytes: integer((row) => row.bytes),
+    purpose: text((row) => row.purpose),
+    status: text((row) => row.status),
+    created_at: integer((row) => row.created_at),
+    expires_at: integer((row) => row.expires_at),
+  },
+});
+
+export const usage = table<UsageRow>('usage', {
+  key: ['key_id', 'pool', 'day'],
+  onConflict: 'add',
+  tracked: true,
+  add: addUsage,
+  columns: {
+    key_id: text((row) => row.key_id),
+    pool: text((row) => row.pool),
+    day: integer((row) => row.day),
+    requests: integer((row) => row.requests),
+    unknown: integer((row) => row.unknown),
+    input_tokens: integer((row) => row.input_tokens),
+    cached_input_tokens: integer((row) => row.cached_input_tokens),
+    output_tokens: integer((row) => row.output_tokens),
+    cost_nanos: integer((row) => row.cost_nanos),
+    held_tokens: integer((row) => row.held_tokens),
+    held_nanos: integer((row) => row.held_nanos),
+  },
+});
+
+export const nodes = table<NodeRow>('nodes', {
+  key: ['id'],
+  onConflict: 'replace',
+  tracked: true,
+  columns: {
+    id: text((row) => row.id),
+    token: integer((row) => row.token),
+    address: text((row) => row.address),
+    version: text((row) => row.version),
+    config_digest: text((row) => row.config_digest),
+    started_at: integer((row) => row.started_at),
+    expires_at: integer((row) => row.expires_at),
+  },
+});
+
+export const slots = table<SlotRow>('slots', {
+  key: ['account', 'node'],
+  onConflict: 'replace',
+  columns: {
+    account: text((row) => row.account),
+    node: integer((row) => row.node),
+    held: integer((row) => row.held),
+    wanted: integer((row) => row.wanted),
+    since: integer((row) => row.since),
+  },
+});
+
+/** The same table, for writes that other nodes have to be notified of. */
+export const announcedSlots: typeof slots = { ...slots, tracked: true };
+
+export const slotLocks = table<SlotLockRow>('slot_locks', {
+  key: ['account'],
+  onConflict: 'replace',
+  columns: { account: text((row) => row.account) },
+});
+
+export const keySlots = table<KeySlotRow>('key_slots', {
+  key: ['key_id', 'slot'],
+  onConflict: 'add',
+  add(sum, { requests, tokens }) {
+    sum.requests += requests;
+    sum.tokens += tokens;
+  },
+  columns: {
+    key_id: text((row) => row.key_id),
+    slot: integer((row) => row.slot),
+    requests: integer((row) => row.requests),
+    tokens: integer((row) => row.tokens),
+  },
+});
+
+export const audit = table<AuditRow>('audit', {
+  key: ['id'],
+  onConflict: 'keep',
+  columns: {
+    id: text((row) => row.id),
+    at: integer((row) => row.at),
+    actor: text((row) => row.actor),
+    action: text((row) => row.action),
+    target: text((row) => row.target),
+    pool: text((row) => row.pool),
+    fields: json((row) => row.fields),
+  },
+});
+
+export const runningConfig = table<RunningConfigRow>('running_config', {
+  key: ['name'],
+  onConflict: 'replace',
+  columns: {
+    name: text((row) => row.name),
+    config: json((row) => row.config),
+    at: integer((row) => row.at),
+    version: text((row) => row.version),
+  },
+});
+
+export const changes = table<ChangeRow>('changes', {
+  key: ['table_name', 'row_key', 'writer'],
+  onConflict: 'replace',
+  columns: {
+    table_name: text((row) => row.table_name),
+    row_key: text((row) => row.row_key),
+    version: integer((row) => row.version),
+    writer: text((row) => row.writer),
+    at: integer((row) => row.at),
+  },
+});

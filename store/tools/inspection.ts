@@ -1,0 +1,26 @@
+// Inspects a database for operators, without changing it: each engine has checks of its own.
+
+import { isPostgres, sqlitePath } from '../engine.ts';
+import { StoreError } from '../errors.ts';
+import type { StoreCondition } from '../schema/condition.ts';
+
+const MEMORY = ':memory:';
+
+/**
+ * @param url in the form of `openStore`
+ * @param deadlineMs for all checks together; a check that is cut off by it becomes a warning
+ * @throws StoreError `bad_url`
+ */
+export async function inspectStore(url: string, deadlineMs: number): Promise<readonly StoreCondition[]> {
+  if (isPostgres(url)) return (await import('../postgres/inspection.ts')).inspectPostgres(url, deadlineMs);
+  const path = sqlitePath(url);
+  if (path === undefined) throw new StoreError('bad_url', 'store: must be sqlite:PATH or the URL of a PostgreSQL database');
+  if (path === MEMORY) return [{ level: 'ok', message: 'The store is in memory: nothing is kept after a stop.' }];
+  return (await import('../sqlite/inspection.ts')).inspectSqlite(path, deadlineMs);
+}
+
+/** Files of a database, which may be missing; none where it is not in files of this machine. */
+export function storeFiles(url: string): readonly string[] {
+  const path = sqlitePath(url);
+  return path === undefined || path === MEMORY ? [] : [path, `${path}-wal`, `${path}-shm`];
+}

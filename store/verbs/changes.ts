@@ -1,0 +1,74 @@
+// Changes: which rows other processes on the same database wrote since a cursor, so that a process can refresh its copies in memory.
+// One record per changed row and writer, replaced when that row changes again: bounded by the tables, written once per batch of writes.
+// Each writer has a record of its own because writers patch different fields: a later write of one does not replace that of another.
+import type { Batch, Driver } from '../driver.ts';
+import type { ChangeRow } from '../schema/rows.ts';
+import { type Table, changes as table } from '../schema/tables.ts';
+
+/** Tables that processes have copies of. Of pins, only moves are recorded; a process looks up other pins when it needs them. */
+export type TrackedTable = 'account_state' | 'catalog' | 'credentials' | 'nodes' | 'pins' | 'slots' | 'usage';
+
+export interface Change {
+  readonly table: TrackedTable;
+  /** The fields of the row's key, in the order of the table's key: account and model of an account state. */
+  readonly key: readonly (string | number)[];
+  readonly writer: string;
+}
+
+export interface Changes {
+  /** Start of the next read. */
+  readonly cursor: number;
+  /** Each row once per writer, however often it changed; in the order of the last writes. */
+  readonly changes: readonly Change[];
+}
+
+/** Older changes are purged: a process that reads more rarely has to load the tables again. */
+export const CHANGES_KEPT_MS = 86_400_000;
+
+export interface ChangesVerbs {
+  /** The cursor after all writes so far. Take it before loading the tables. */
+  cursor(): Promise<number>;
+  /** What other processes wrote after the cursor; costs one read of one row where nothing changed. */
+  since(cursor: number): Promise<Changes>;
+  /** Calls `wake` soon after other processes wrote, on an engine that notifies. Once for a store. */
+  listen?(wake: () => void): void;
+}
+
+export function changesVerbs(driver: Driver, writer: string): ChangesVerbs {
+  const cursorNow = async (): Promise<number> => {
+    const [record] = await driver.query("SELECT value FROM counters WHERE name = 'version'", []);
+    return Number(record?.value ?? 0);
+  };
+  const { listen } = driver;
+  return {
+    ...(listen && { listen }),
+    cursor: cursorNow,
+    async since(cursor) {
+      const next = await cursorNow();
+      if (next === cursor) return { cursor, changes: [] };
+      // Rows that changed between the two reads have a version above `next`: they are returned now and again by the next read.
+      const sql = `SELECT ${table.columns.join(', ')} FROM ${table.name} WHERE version > $1 AND writer <> $2 ORDER BY version`;
+      const rows = (await driver.query(sql, [cursor, writer])).map(table.decode);
+      return { cursor: next, changes: rows.map(changeOf) };
+    },
+  };
+}
+
+const changeOf = ({ table_name, row_key, writer }: ChangeRow): Change => ({
+  table: table_name as TrackedTable,
+  key: JSON.parse(row_key) as Change['key'],
+  writer,
+});
+
+/** Whether a write of these rows has to be recorded. */
+export const isTracked = (batch: Batch): boolean => [...batch.keys()].some(({ tracked }) => tracked);
+
+/** The rows of `changes` that record a batch. */
+export const changeRows = (batch: Batch, stamp: Pick<ChangeRow, 'version' | 'writer' | 'at'>): readonly ChangeRow[] =>
+  [...batch].flatMap(([written, rows]) =>
+    written.tracked ? rows.map((row) => ({ table_name: written.name, row_key: keyText(written, row), ...stamp })) : [],
+  );
+
+function keyText({ key, fields }: Table, row: object): string {
+  return JSON.stringify(key.map((column) => fields.find((field) => field.column === column)?.of(row)));
+}

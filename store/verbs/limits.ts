@@ -1,0 +1,178 @@
+// The limits of keys over all nodes: a turn reserves against the usage of all nodes, and its own usage is settled once (Q34).
+
+import type { Batch, DatabaseRecord, Driver, Session, Transaction, Update } from '../driver.ts';
+import { logRowsOf } from '../schema/derived-attempt.ts';
+import {
+  DAY_MS,
+  type LimitBounds,
+  type LimitedTurn,
+  type Settlement,
+  SLOTS_KEPT_MS,
+  type StoredUse,
+  slotOf,
+  slotsAfter,
+  type Taken,
+  type UsedAmounts,
+  weekStart,
+} from '../schema/limit-rows.ts';
+import { conditionsOf, filled, numbered, oneOf } from '../schema/query.ts';
+import type { KeySlotRow } from '../schema/rows.ts';
+import { keySlots, usage } from '../schema/tables.ts';
+import { batchOf, Queue, type TableRow } from '../writing/write-queue.ts';
+
+export interface LimitVerbs {
+  /** Reserves where all bounds have room. Reservations that are requested at the same time share one round trip. */
+  take(turn: LimitedTurn, bounds: LimitBounds): Promise<Taken>;
+  /** Writes settlements and their usage in one transaction. A settlement that was written before changes nothing. */
+  settle(settlements: readonly Settlement[]): Promise<void>;
+  use(key: string): Promise<StoredUse>;
+  /** Deletes what is too old to count. */
+  tidy(): Promise<void>;
+}
+
+/**
+ * Slots are those of the clock that all nodes share; what callers give and get are times of their own clock.
+ * @param clock Unix milliseconds of this process
+ */
+export function limitVerbs(driver: Driver, clock: () => number): LimitVerbs {
+  const ahead = (): number => driver.now() - clock();
+  return {
+    async take(turn, bounds) {
+      const taken = await driver.takeLimits(turn, bounds);
+      return taken.outcome === 'refused' ? { ...taken, use: earlier(taken.use, ahead()) } : taken;
+    },
+    settle: (settlements) => driver.update((transaction) => settled(transaction, settlements, ahead())),
+    async use(key) {
+      return earlier(await readUse(driver, key, driver.now()), ahead());
+    },
+    async tidy() {
+      await driver.maintain('DELETE FROM key_slots WHERE slot < $1', [driver.now() - SLOTS_KEPT_MS]);
+    },
+  };
+}
+
+const earlier = ({ minute, ...use }: StoredUse, ms: number): StoredUse => ({
+  ...use,
+  minute: ms === 0 ? minute : minute.map(({ slot, ...amounts }) => ({ ...amounts, slot: slot - ms })),
+});
+
+/** What runs, the slots of the minute, the days: records of one shape. One statement, so that no settlement is seen in part. */
+const USE = `
+  SELECT 'running' AS part, 0 AS at, count(*) AS requests, coalesce(sum(key_grants.tokens), 0) AS tokens,
+    coalesce(sum(cost_nanos), 0) AS cost_nanos
+  FROM key_grants JOIN nodes ON nodes.token = key_grants.node WHERE key_id = $1 AND expires_at > $2
+  UNION ALL
+  SELECT 'minute', slot, sum(requests), sum(tokens), 0 FROM (
+    SELECT slot, requests, tokens FROM key_slots WHERE key_id = $3 AND slot > $4
+    UNION ALL SELECT slot, 1, 0 FROM key_grants WHERE key_id = $5 AND slot > $6
+  ) AS counted GROUP BY slot
+  UNION ALL
+  SELECT 'day', day, sum(requests), sum(input_tokens + output_tokens + held_tokens), sum(cost_nanos + held_nanos)
+  FROM usage WHERE key_id = $7 AND day >= $8 GROUP BY day
+  ORDER BY 2`;
+
+async function readUse(session: Pick<Session, 'query'>, key: string, at: number): Promise<StoredUse> {
+  const after = slotsAfter(at);
+  return useOf(await session.query(USE, [key, at, key, after, key, after, key, weekStart(at)]));
+}
+
+/** @param records `part`, `at` and the sums: of the running turns, of a slot, or of a day */
+export function useOf(records: readonly DatabaseRecord[]): StoredUse {
+  const of = (name: string) =>
+    records.flatMap(({ part, at, requests, tokens, cost_nanos }) =>
+      part === name ? { at: Number(at), requests: Number(requests), tokens: Number(tokens), cost_nanos: Number(cost_nanos) } : [],
+    );
+  const [running = NOTHING] = of('running').map(({ at: _, ...amounts }) => amounts);
+  return {
+    running,
+    minute: of('minute').map(({ at: slot, requests, tokens }) => ({ slot, requests, tokens })),
+    days: of('day').map(({ at: day, ...amounts }) => ({ day, ...amounts })),
+  };
+}
+
+const NOTHING: UsedAmounts = { requests: 0, tokens: 0, cost_nanos: 0 };
+
+/** `take` in portable SQL, for an engine whose transactions do not overlap. */
+export async function takeIn(session: Session, at: number, turn: LimitedTurn, bounds: LimitBounds): Promise<Taken> {
+  const { grant, key, node, tokens, cost_nanos } = turn;
+  const alive = await session.query('SELECT token FROM nodes WHERE token = $1 AND expires_at > $2', [node, at]);
+  if (alive.length === 0) return { outcome: 'lost' };
+  const use = await readUse(session, key, at);
+  if (!hasRoom(use, at, turn, bounds)) return { outcome: 'refused', use };
+  await session.run(
+    'INSERT INTO key_grants (grant_id, key_id, node, at, slot, tokens, cost_nanos) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING',
+    [grant, key, node, at, slotOf(at), tokens, cost_nanos],
+  );
+  return { outcome: 'granted' };
+}
+
+function hasRoom({ running, minute, days }: StoredUse, at: number, { tokens, cost_nanos }: LimitedTurn, bounds: LimitBounds): boolean {
+  const today = days.filter(({ day }) => day > at - DAY_MS);
+  const sum = (rows: readonly Partial<UsedAmounts>[], what: keyof UsedAmounts): number =>
+    rows.reduce((all, row) => all + (row[what] ?? 0), 0);
+  const fits = (used: number, amount: number, most = Number.POSITIVE_INFINITY): boolean => used + amount <= most;
+  return (
+    fits(running.requests, 1, bounds.concurrent) &&
+    fits(sum(minute, 'requests'), 1, bounds.requests_per_minute) &&
+    fits(sum(today, 'requests') + running.requests, 1, bounds.requests_per_day) &&
+    fits(sum(minute, 'tokens') + running.tokens, tokens, bounds.tokens_per_minute) &&
+    fits(sum(today, 'tokens') + running.tokens, tokens, bounds.tokens_per_day) &&
+    fits(sum(days, 'tokens') + running.tokens, tokens, bounds.tokens_per_week) &&
+    fits(sum(today, 'cost_nanos') + running.cost_nanos, cost_nanos, bounds.nanos_per_day) &&
+    fits(sum(days, 'cost_nanos') + running.cost_nanos, cost_nanos, bounds.nanos_per_week)
+  );
+}
+
+/** @param ahead how far the shared clock is ahead of this process's */
+async function settled(transaction: Transaction, settlements: readonly Settlement[], ahead: number): Promise<Update<void>> {
+  for (const settlement of settlements) if (settlement.withdrawn) await withdraw(transaction, settlement);
+  const slots = await endGrants(
+    transaction,
+    settlements.flatMap(({ grant, withdrawn }) => (withdrawn ? [] : grant)),
+  );
+  const rows = settlements.flatMap((settlement) => {
+    const slot = slots.get(settlement.grant);
+    const used = slot === undefined ? [] : rowsOf(settlement, { reserved: slot, settled: slotOf(settlement.at + ahead) });
+    return settlement.of ? [...used, ...logRowsOf(settlement.of)] : used;
+  });
+  return { result: undefined, batch: summed(rows) };
+}
+
+/** The slots of the reservations that were open. */
+async function endGrants(transaction: Transaction, grants: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  if (grants.length === 0) return new Map();
+  const { sql, values } = conditionsOf([oneOf('grant_id', filled(grants))]);
+  const ended = await transaction.query(numbered(`DELETE FROM key_grants${sql} RETURNING grant_id, slot`), values);
+  return new Map(ended.map(({ grant_id, slot }) => [String(grant_id), Number(slot)]));
+}
+
+/** Marks a reservation that may not have been made yet as ended: it counts nowhere, and a later attempt to make it reserves nothing. */
+async function withdraw(transaction: Transaction, { grant, key, at }: Settlement): Promise<void> {
+  await transaction.run(
+    'INSERT INTO key_grants (grant_id, key_id, node, at, slot, tokens, cost_nanos) VALUES ($1, $2, 0, $3, 0, 0, 0) ' +
+      'ON CONFLICT (grant_id) DO UPDATE SET node = 0, slot = 0',
+    [grant, key, at],
+  );
+}
+
+function rowsOf(
+  { key, used, minute }: Settlement,
+  { reserved, settled }: { readonly reserved: number; readonly settled: number },
+): readonly TableRow[] {
+  if (!used) return [];
+  const rows: TableRow[] = [[usage, used]];
+  if (!minute) return rows;
+  const tokens = used.input_tokens + used.output_tokens + used.held_tokens;
+  const slots: readonly KeySlotRow[] = [
+    { key_id: key, slot: reserved, requests: 1, tokens: 0 },
+    { key_id: key, slot: settled, requests: 0, tokens },
+  ];
+  return [...rows, ...slots.map((row): TableRow => [keySlots, row])];
+}
+
+/** Rows of equal keys are added up. */
+function summed(rows: readonly TableRow[]): Batch {
+  const queue = new Queue();
+  for (const [table, row] of rows) queue.place(table, row);
+  return batchOf(queue.take(Number.POSITIVE_INFINITY));
+}

@@ -1,0 +1,63 @@
+// Retention: deletes old rows in small chunks, each a transaction of its own, so that other writers never wait long for the database.
+
+import type { Driver } from '../driver.ts';
+import { GRANTS_KEPT_MS, SLOTS_KEPT_MS } from '../schema/limit-rows.ts';
+import { attempts, audit, files, pins, requests, type Table, usage } from '../schema/tables.ts';
+import { CHANGES_KEPT_MS } from './changes.ts';
+import { DEAD_NODES_KEPT_MS } from './nodes.ts';
+import { OWNERS_KEPT_MS } from './session-owners.ts';
+
+/** Rows strictly older than these are deleted; a table without a limit keeps all rows. */
+export interface PurgeLimits {
+  readonly requestsBefore?: number;
+  readonly auditBefore?: number;
+  /** By expiry. */
+  readonly pinsBefore?: number;
+  readonly usageBefore?: number;
+  /** By expiry; a file without one stays. */
+  readonly filesBefore?: number;
+}
+
+/** How many rows were deleted. */
+export interface Purged {
+  readonly requests: number;
+  readonly attempts: number;
+  readonly audit: number;
+  readonly pins: number;
+  readonly usage: number;
+  readonly files: number;
+}
+
+const CHUNK_ROWS = 500;
+
+/** Also deletes the leases, changes, nodes and reservations that no process can still need. */
+export async function purge(driver: Driver, limits: PurgeLimits, now: number): Promise<Purged> {
+  const { requestsBefore, auditBefore, pinsBefore, usageBefore, filesBefore } = limits;
+  await driver.maintain('DELETE FROM leases WHERE expires_at < $1', [now]);
+  await driver.maintain('DELETE FROM changes WHERE at < $1', [now - CHANGES_KEPT_MS]);
+  await driver.maintain('DELETE FROM nodes WHERE expires_at < $1', [now - DEAD_NODES_KEPT_MS]);
+  await driver.maintain('DELETE FROM slots WHERE node NOT IN (SELECT token FROM nodes)', []);
+  await driver.maintain('DELETE FROM key_slots WHERE slot < $1', [now - SLOTS_KEPT_MS]);
+  await driver.maintain('DELETE FROM key_grants WHERE at < $1', [now - GRANTS_KEPT_MS]);
+  await driver.maintain('DELETE FROM session_owners WHERE expires_at < $1', [now - OWNERS_KEPT_MS]);
+  return {
+    attempts: await remove(driver, attempts, 'at', requestsBefore),
+    requests: await remove(driver, requests, 'at', requestsBefore),
+    audit: await remove(driver, audit, 'at', auditBefore),
+    pins: await remove(driver, pins, 'expires_at', pinsBefore),
+    usage: await remove(driver, usage, 'day', usageBefore),
+    files: await remove(driver, files, 'expires_at', filesBefore),
+  };
+}
+
+async function remove(driver: Driver, { name, key }: Table, column: string, before: number | undefined): Promise<number> {
+  if (before === undefined) return 0;
+  const keys = key.join(', ');
+  const oldest = `SELECT ${keys} FROM ${name} WHERE ${column} < $1 ORDER BY ${column} LIMIT ${CHUNK_ROWS}`;
+  let total = 0;
+  for (;;) {
+    const deleted = await driver.maintain(`DELETE FROM ${name} WHERE (${keys}) IN (${oldest})`, [before]);
+    total += deleted;
+    if (deleted < CHUNK_ROWS) return total;
+  }
+}

@@ -1,0 +1,62 @@
+// Decides how many of an account's slots one node gets, from the slots that all running nodes have and ask for (Q34).
+
+import type { SlotRow } from '../schema/rows.ts';
+import { fairShare } from './fair-share.ts';
+
+/** What a node asks of one account. */
+export interface SlotClaim {
+  readonly account: string;
+  /** `max_concurrent` of the account, by the node's own configuration. */
+  readonly most: number;
+  /** The slots that it keeps in any case: its turns have them, or may get them. */
+  readonly kept: number;
+  /** Turns that are there or could go there now. */
+  readonly wanted: number;
+}
+
+/** The store's rows of the nodes and accounts of some claims. */
+export interface Present {
+  /** Unix milliseconds. */
+  readonly now: number;
+  /** The tokens of those that live. */
+  readonly nodes: ReadonlySet<number>;
+  /** By account. */
+  readonly rows: ReadonlyMap<string, readonly SlotRow[]>;
+}
+
+/** What a claim changes. */
+export interface Change {
+  readonly row: SlotRow;
+  readonly allowed: number;
+  readonly contended: boolean;
+  /** Whether other nodes may have to give slots back, or may get some. */
+  readonly announce: boolean;
+}
+
+export function slotChange({ account, most, kept, wanted: asked }: SlotClaim, node: number, { now, nodes, rows: all }: Present): Change {
+  const rows = all.get(account) ?? [];
+  const others = rows.filter((row) => row.node !== node);
+  const before = rows.find((row) => row.node === node) ?? { account, node, held: 0, wanted: 0, since: now };
+  const own = { ...before, wanted: Math.min(asked, most) };
+  const free = most - sum(others, ({ held }) => held);
+  const unmet = sum(others, ({ wanted, held }) => Math.max(0, wanted - held));
+  // The second: fewer slots than are in use, after a smaller `max_concurrent`, or under a new lease with turns of a lost one.
+  const contended = unmet > 0 || kept > free;
+  const even = Math.floor(most / nodes.size);
+  const ample = Math.max(even, Math.ceil(own.wanted * 1.5));
+  // Of what is idle a node gives back what the others lack, and what is more than ample.
+  const spared = Math.min(before.held - Math.max(0, unmet - (free - before.held)), ample);
+  const limit = contended ? Math.max(fairShare(most, [...others, own], own, now), spared) : most;
+  const target = contended ? Math.max(own.wanted, before.held) : ample;
+  const held = Math.max(kept, Math.min(target, limit, free), 0);
+  const newlyShort = own.wanted > held && (own.wanted > before.wanted || before.wanted <= before.held);
+  const isAwaited = unmet > 0 || others.filter((row) => row.held >= even).length < nodes.size - 1;
+  return {
+    row: { ...own, held, since: held === before.held ? before.since : now },
+    allowed: Math.min(held, limit),
+    contended,
+    announce: newlyShort || (isAwaited && held < before.held),
+  };
+}
+
+const sum = <Row>(rows: readonly Row[], of: (row: Row) => number): number => rows.reduce((all, row) => all + of(row), 0);

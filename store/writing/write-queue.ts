@@ -1,0 +1,159 @@
+// The queue of rows to write, in order; a newer row of a key replaces the one that still waits, is added to it, or patches it.
+import type { Batch, Guard } from '../driver.ts';
+import type { Table } from '../schema/tables.ts';
+
+export type TableRow = readonly [table: Table, row: object];
+
+export interface Entry {
+  readonly table: Table;
+  row: object;
+  /** Rows that are written in the same batch or not at all. */
+  readonly others?: readonly TableRow[];
+  /** Present on rows that are merged by key while they wait. */
+  readonly key?: string;
+  /** Present on a row that is written only where its guard holds, in a batch of its own. */
+  readonly guard?: () => Guard;
+  /** Present where a caller waits for this row to be on disk. */
+  settled?: PromiseWithResolvers<void>;
+  /** Whether it is written without delay for that caller. */
+  isUrgent?: boolean;
+}
+
+export class Queue {
+  #entries: Entry[] = [];
+  /** Rows of entries beyond their first. */
+  #others = 0;
+  /** Entries with a guard. */
+  #guarded = 0;
+  readonly #byKey = new Map<Table, Map<string, Entry>>();
+
+  get length(): number {
+    return this.#entries.length + this.#others;
+  }
+
+  get last(): Entry | undefined {
+    return this.#entries.at(-1);
+  }
+
+  push(table: Table, row: object): void {
+    this.#entries.push({ table, row });
+  }
+
+  /** Puts rows after all others that are written together. They are not merged while they wait. */
+  pushTogether([[table, row], ...others]: readonly [TableRow, ...TableRow[]]): void {
+    this.#others += others.length;
+    this.#entries.push({ table, row, others });
+  }
+
+  /** Puts the row after all others, or merges it into the waiting row of its key. */
+  place(table: Table, row: object): Entry {
+    const waitingRows = this.#waiting(table);
+    const key = table.identity(row);
+    const waiting = waitingRows.get(key);
+    if (waiting) {
+      if (table.onConflict === 'add') table.add(waiting.row, row);
+      else if (table.onConflict === 'patch') waiting.row = { ...waiting.row, ...row };
+      else waiting.row = row;
+      return waiting;
+    }
+    // A row that is added to is the queue's own copy.
+    const entry: Entry = { table, row: table.onConflict === 'add' ? { ...row } : row, key };
+    waitingRows.set(key, entry);
+    this.#entries.push(entry);
+    return entry;
+  }
+
+  /** Whether a row of this key waits, which the row would replace. */
+  isWaiting(table: Table, row: object): boolean {
+    return this.#waiting(table).has(table.identity(row));
+  }
+
+  /** A stored row of a table that adds, with what waits for it. */
+  withWaiting<Row extends object>(table: Table<Row>, row: Row): Row {
+    const identity = table.identity(row);
+    const sum = { ...row };
+    const waiting = this.#waiting(table).get(identity);
+    if (waiting) table.add(sum, waiting.row as Row);
+    for (const entry of this.#others > 0 ? this.#entries : []) {
+      for (const [its, other] of entry.others ? rowsOf(entry) : []) {
+        if (its === table && table.identity(other as Row) === identity) table.add(sum, other as Row);
+      }
+    }
+    return sum;
+  }
+
+  /** Puts the row after all others. Later rows of its key are not merged into earlier ones: they come after it. */
+  placeGuarded(table: Table, row: object, guard: () => Guard): Entry {
+    const entry: Entry = { table, row, guard };
+    this.#waiting(table).delete(table.identity(row));
+    this.#guarded += 1;
+    this.#entries.push(entry);
+    return entry;
+  }
+
+  /** Removes the oldest entries that fill a batch; after that a newer row of the same key is an entry of its own. */
+  take(weight: number): readonly Entry[] {
+    let count = 0;
+    for (let sum = 0; sum < weight && count < this.#entries.length; count++) sum += weightOf(this.#entries[count] as Entry);
+    if (this.#guarded > 0) count = this.#unguarded(count);
+    const taken = this.#entries.splice(0, count);
+    for (const entry of taken) {
+      const { table, key, others = [] } = entry;
+      this.#others -= others.length;
+      if (key !== undefined && this.#waiting(table).get(key) === entry) this.#waiting(table).delete(key);
+    }
+    return taken;
+  }
+
+  /** The number of oldest entries, up to `count`, before the first guarded one; 1 if the oldest is guarded. */
+  #unguarded(count: number): number {
+    const first = this.#entries.slice(0, count).findIndex(({ guard }) => guard !== undefined);
+    if (first !== 0) return first === -1 ? count : first;
+    this.#guarded -= 1;
+    return 1;
+  }
+
+  #waiting(table: Table): Map<string, Entry> {
+    let rows = this.#byKey.get(table);
+    if (!rows) {
+      rows = new Map();
+      this.#byKey.set(table, rows);
+    }
+    return rows;
+  }
+}
+
+/** The rows of an entry: one, unless they are written together. */
+export const rowsOf = ({ table, row, others = [] }: Entry): readonly TableRow[] => [[table, row], ...others];
+
+const weightOf = ({ table, others = [] }: Entry): number => others.reduce((sum, [other]) => sum + other.weight, table.weight);
+
+/** Groups entries by table, each table's rows in order. Rows of equal keys of a table that adds are added up. */
+export function batchOf(entries: readonly Entry[]): Batch {
+  const batch = new Map<Table, object[]>();
+  const sums = new Map<string, object>();
+  const include = (table: Table, row: object): void => {
+    let rows = batch.get(table);
+    if (!rows) {
+      rows = [];
+      batch.set(table, rows);
+    }
+    if (table.onConflict !== 'add') {
+      rows.push(row);
+      return;
+    }
+    const name = `${table.name}\0${table.identity(row)}`;
+    const sum = sums.get(name);
+    if (sum) table.add(sum, row);
+    else {
+      const copy = { ...row };
+      sums.set(name, copy);
+      rows.push(copy);
+    }
+  };
+  for (const { table, row, others } of entries) {
+    include(table, row);
+    if (others) for (const [other, its] of others) include(other, its);
+  }
+  return batch;
+}

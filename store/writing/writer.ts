@@ -1,0 +1,257 @@
+// Writes rows in batches: rows are queued, and one batch at a time is written, in order.
+import type { Batch, Guard } from '../driver.ts';
+import { StoreError } from '../errors.ts';
+import type { Table } from '../schema/tables.ts';
+import { Retry, type RetryOptions, type RetryStats } from './retry.ts';
+import { batchOf, type Entry, Queue, rowsOf, type TableRow } from './write-queue.ts';
+
+export interface WriterOptions extends RetryOptions {
+  /** Most rows waiting; past it log rows and pins are dropped and counted, all others are still queued. */
+  readonly queueRows: number;
+  /** A batch is written when it has this many rows, */
+  readonly batchRows: number;
+  /** or when its first row has waited this long. */
+  readonly flushMs: number;
+}
+
+export interface WriterStats extends RetryStats {
+  /** Waiting, the batch that is being written included. */
+  readonly queued: number;
+  readonly written: number;
+  /** Lost: log rows past the bound, and what was left when a deadline ended `close` or came after it. */
+  readonly dropped: number;
+  /** Rows that can never be written, such as one with a bigint in it. */
+  readonly rejected: number;
+}
+
+export class Writer {
+  readonly #retry: Retry;
+  readonly #options: WriterOptions;
+  readonly #queue = new Queue();
+  #inFlight: readonly Entry[] = [];
+  /** Work that runs before the next batch. */
+  readonly #pauses: (() => Promise<void>)[] = [];
+  /** Entries that callers wait for: while there are any, batches are written without delay and keep the process alive. */
+  #awaited = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #working: Promise<void> | undefined;
+  #closing: Promise<number> | undefined;
+  readonly #counts = { written: 0, dropped: 0, rejected: 0 };
+
+  constructor(write: (batch: Batch, guard?: Guard) => Promise<void>, options: WriterOptions) {
+    this.#retry = new Retry(write, options);
+    this.#options = options;
+  }
+
+  /** Queues a log row; drops it where the queue is full. Never throws, never waits. */
+  append<Input extends object>(table: Table<object, Input>, row: Input): void {
+    if (this.#closing || this.#isFull()) {
+      this.#counts.dropped++;
+      return;
+    }
+    this.#queue.push(table, row);
+    this.#schedule();
+  }
+
+  /**
+   * Queues a row that may be lost; rows of one key are merged while they wait.
+   * @param share of the queue: past it the row is dropped
+   */
+  offer<Input extends object>(table: Table<object, Input>, row: Input, share: number): void {
+    if (this.#isFull(share) && !this.#queue.isWaiting(table, row)) this.#counts.dropped++;
+    else this.put(table, row);
+  }
+
+  /** Writes what is queued without delay. */
+  hasten(): void {
+    const { last } = this.#queue;
+    if (last) this.#arrival(last).catch(() => undefined);
+  }
+
+  /**
+   * Queues a row of a table that adds, which must not be lost, with log rows that are written in the same transaction. Where the queue is
+   * full, the log rows are dropped.
+   */
+  putTogether<Input extends object>(table: Table<object, Input>, row: Input, logRows: readonly TableRow[]): void {
+    if (this.#closing) this.#counts.dropped += 1 + logRows.length;
+    else if (this.#isFull()) {
+      this.#counts.dropped += logRows.length;
+      this.put(table, row);
+    } else {
+      this.#queue.pushTogether([[table, row], ...logRows]);
+      this.#schedule();
+    }
+  }
+
+  /** Queues a row that must not be lost; rows of one key are merged while they wait. */
+  put<Input extends object>(table: Table<object, Input>, row: Input): void {
+    if (this.#closing) {
+      this.#counts.dropped++;
+      return;
+    }
+    this.#queue.place(table, row);
+    this.#schedule();
+  }
+
+  /** Like `put`, without delay; resolves when the row is on disk. */
+  async save<Input extends object>(table: Table<object, Input>, row: Input): Promise<void> {
+    if (this.#closing) throw new StoreError('closed', 'the store is closed');
+    await this.#arrival(this.#queue.place(table, row));
+  }
+
+  /**
+   * Like `save`, together with what comes in the next `flushMs`.
+   * @param share of the queue: past it the row is dropped and counted
+   * @throws StoreError `full` where it was dropped
+   */
+  async saveSoon<Input extends object>(table: Table<object, Input>, row: Input, share: number): Promise<void> {
+    if (this.#closing) throw new StoreError('closed', 'the store is closed');
+    if (this.#isFull(share) && !this.#queue.isWaiting(table, row)) {
+      this.#counts.dropped++;
+      throw new StoreError('full', 'too many rows wait to be written');
+    }
+    const entry = this.#queue.place(table, row);
+    entry.settled ??= Promise.withResolvers();
+    this.#schedule();
+    await entry.settled.promise;
+  }
+
+  /** Like `save`, where the guard holds when the row is written. @returns false where it does not: nothing was written then */
+  async saveGuarded<Input extends object>(table: Table<object, Input>, row: Input, guard: () => Guard): Promise<boolean> {
+    if (this.#closing) throw new StoreError('closed', 'the store is closed');
+    try {
+      await this.#arrival(this.#queue.placeGuarded(table, row, guard));
+      return true;
+    } catch (error) {
+      if (error instanceof StoreError && error.code === 'lost') return false;
+      throw error;
+    }
+  }
+
+  /** Runs `work` while no batch is written. Rows that are queued by then wait for its end. */
+  between<Result>(work: () => Promise<Result>): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    this.#pauses.push(() => work().then(resolve, reject));
+    this.#start();
+    return promise;
+  }
+
+  /** A stored row of a table that adds, with what is queued for it; exact between two batches. */
+  withQueued<Row extends object>(table: Table<Row>, row: Row): Row {
+    return this.#queue.withWaiting(table, row);
+  }
+
+  /** Writes what is queued now; returns whether all of it was settled before the deadline. */
+  async flush(deadlineMs: number): Promise<boolean> {
+    const last = this.#queue.last ?? this.#inFlight.at(-1);
+    if (!last) return true;
+    const deadline = Promise.withResolvers<boolean>();
+    const timer = setTimeout(deadline.resolve, deadlineMs, false);
+    const settled = (): boolean => true;
+    const inTime = await Promise.race([this.#arrival(last).then(settled, settled), deadline.promise]);
+    clearTimeout(timer);
+    return inTime;
+  }
+
+  /** Takes no more rows, writes what is queued, and discards the rest at the deadline. @returns the number of rows that this lost */
+  close(deadlineMs: number): Promise<number> {
+    this.#closing ??= this.#drain(deadlineMs);
+    return this.#closing;
+  }
+
+  stats(): WriterStats {
+    const queued = this.#queue.length + countOf(this.#inFlight);
+    return { queued, ...this.#counts, ...this.#retry.stats };
+  }
+
+  #isFull(share = 1): boolean {
+    return this.#queue.length >= this.#options.queueRows * share;
+  }
+
+  #schedule(): void {
+    if (this.#working) return;
+    if (this.#due()) this.#start();
+    else if (this.#queue.length > 0) this.#timer ??= setTimeout(() => this.#start(), this.#options.flushMs).unref();
+  }
+
+  #due(): boolean {
+    const { length } = this.#queue;
+    return length >= this.#options.batchRows || (length > 0 && (this.#awaited > 0 || this.#retry.abandoned));
+  }
+
+  #arrival(entry: Entry): Promise<void> {
+    entry.settled ??= Promise.withResolvers();
+    if (!entry.isUrgent) {
+      entry.isUrgent = true;
+      // The first caller ends the pause between retries; if each of many callers did, there would be no pause.
+      if (this.#awaited++ === 0) this.#retry.hurry();
+    }
+    this.#start();
+    return entry.settled.promise;
+  }
+
+  #start(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#working ??= this.#work();
+  }
+
+  async #work(): Promise<void> {
+    do {
+      for (const run of this.#pauses.splice(0)) await run();
+      this.#inFlight = this.#queue.take(this.#options.batchRows);
+      if (this.#inFlight.length > 0) await this.#settle(this.#inFlight);
+    } while (this.#due() || this.#pauses.length > 0);
+    this.#working = undefined;
+    this.#schedule();
+  }
+
+  /** Writes a batch until it is settled; a batch with a bad row in it is halved until that row is alone. */
+  async #settle(entries: readonly Entry[]): Promise<void> {
+    const failure = await this.#retry.write({ batch: batchOf(entries), guard: entries[0]?.guard, isAwaited: () => this.#awaited > 0 });
+    if (failure?.code === 'bad_row' && entries.length > 1) {
+      const middle = entries.length >> 1;
+      await this.#settle(entries.slice(0, middle));
+      await this.#settle(entries.slice(middle));
+      return;
+    }
+    const [first] = entries;
+    if (failure?.code === 'bad_row' && first?.others) {
+      // A log row that cannot be written must not take the usage of its turn with it.
+      const apart = rowsOf(first).map(([table, row]) => ({ table, row }));
+      this.#inFlight = [...apart, ...this.#inFlight.slice(1)];
+      for (const one of apart) await this.#settle([one]);
+      return;
+    }
+    this.#inFlight = this.#inFlight.slice(entries.length);
+    if (failure?.code !== 'lost')
+      this.#counts[failure ? (failure.code === 'bad_row' ? 'rejected' : 'dropped') : 'written'] += countOf(entries);
+    for (const { settled, isUrgent } of entries) {
+      if (isUrgent) this.#awaited--;
+      if (failure) settled?.reject(failure);
+      else settled?.resolve();
+    }
+  }
+
+  async #drain(deadlineMs: number): Promise<number> {
+    const { dropped } = this.#counts;
+    await this.flush(deadlineMs);
+    this.#retry.abandon();
+    this.#schedule();
+    await this.#working;
+    return this.#counts.dropped - dropped;
+  }
+}
+
+const countOf = (entries: readonly Entry[]): number => entries.reduce((sum, { others }) => sum + 1 + (others?.length ?? 0), 0);
+
+/** The sums of two writers of one store. */
+export const together = (a: WriterStats, b: WriterStats): WriterStats => ({
+  queued: a.queued + b.queued,
+  written: a.written + b.written,
+  dropped: a.dropped + b.dropped,
+  rejected: a.rejected + b.rejected,
+  failures: a.failures + b.failures,
+  last_error: a.last_error ?? b.last_error,
+  failing_since: a.failing_since ?? b.failing_since,
+});

@@ -1,0 +1,90 @@
+// Bytes that come one by one take no more memory than their bytes, wherever a body or an event is collected.
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { GatheredBytes, OBJECT_BYTES } from '../../../proxy/base/bytes/gathered-bytes.ts';
+import { startGateway } from '../../support/gateway.ts';
+import { inUse } from '../../support/memory-in-use.ts';
+import { headOf, RawClient } from '../../support/raw.ts';
+import { until } from '../../support/until.ts';
+
+const BYTES = 200_000;
+/** The object around a byte takes some 200. */
+const MOST_GROWTH = 4 * BYTES;
+/** Of a request, whose parser and connection have buffers of their own. */
+const MOST_GROWTH_OF_REQUEST = 16 * BYTES;
+/** Each is a buffer of its own, like a chunk of a request. */
+const own = (bytes: number): Buffer => Buffer.allocUnsafeSlow(bytes).fill('a');
+
+interface Gathered {
+  readonly gathered: GatheredBytes;
+  /** The memory that it uses. */
+  readonly grown: number;
+}
+
+function gather(chunkAt: (i: number) => Buffer, count: number): Gathered {
+  const before = inUse();
+  const gathered = new GatheredBytes();
+  for (let i = 0; i < count; i++) gathered.add(chunkAt(i));
+  return { gathered, grown: inUse() - before };
+}
+
+suite('gathered bytes', () => {
+  test('come out in order, whatever the sizes of their chunks', () => {
+    const gathered = new GatheredBytes();
+    const chunks = Array.from({ length: 2_000 }, (_, i) => Buffer.alloc(i % 700 === 0 ? 5_000 : i % 3, i % 251));
+    for (const chunk of chunks) gathered.add(chunk);
+    assert.equal(gathered.length, Buffer.concat(chunks).length);
+    assert.ok(gathered.take().equals(Buffer.concat(chunks)));
+    assert.equal(gathered.length, 0);
+    assert.equal(gathered.take().length, 0);
+  });
+
+  test('that came as one chunk are not copied', () => {
+    const gathered = new GatheredBytes();
+    const chunk = own(1);
+    gathered.add(chunk);
+    assert.equal(gathered.take(), chunk);
+  });
+
+  test('of single bytes use a small multiple of their number in memory', () => {
+    const { gathered, grown } = gather(() => own(1), BYTES);
+    assert.ok(grown < MOST_GROWTH, `${grown} bytes for ${BYTES}`);
+    assert.ok(gathered.held >= BYTES && gathered.held < MOST_GROWTH, `${gathered.held} counted for ${BYTES}`);
+    assert.equal(gathered.take().length, BYTES);
+  });
+
+  test('[Q38] of single bytes use no more memory where large chunks come between them', () => {
+    const sizes = 255 + 1_024;
+    const { gathered, grown } = gather((i) => own(i % 256 === 255 ? 1_024 : 1), Math.floor((256 * BYTES) / sizes));
+    assert.ok(grown < MOST_GROWTH, `${grown} bytes for ${gathered.length}`);
+  });
+
+  test('[Q38] of chunks just large enough to be kept count the objects around them', () => {
+    const { gathered, grown } = gather((i) => own(i % 2 === 0 ? 1 : 4_096), 2_000);
+    assert.ok(grown < 2 * gathered.length, `${grown} bytes for ${gathered.length}`);
+    assert.ok(gathered.held > gathered.length + 1_000 * OBJECT_BYTES);
+  });
+
+  test('[Q38] of small parts of large buffers do not keep the buffers', () => {
+    const { gathered, grown } = gather((i) => own(65_536).subarray(0, i % 2 === 0 ? 100 : 5_000), 400);
+    assert.ok(grown < 2 * gathered.length, `${grown} bytes for ${gathered.length}`);
+  });
+
+  test('of a request body in chunks of one byte use no more memory either', async () => {
+    await using gate = await startGateway();
+    using client = await RawClient.connect(gate.url);
+    const type = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
+    client.write(headOf('POST', '/backend-api/agent/responses', type));
+    const before = inUse();
+    client.write(`1\r\n{\r\n${'1\r\n \r\n'.repeat(BYTES - 1)}`);
+    const held = async (): Promise<true | undefined> => {
+      const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+      return Number(/^poolgate_body_bytes_held (\d+)$/m.exec(metrics)?.[1]) >= BYTES || undefined;
+    };
+    await until('the whole body', held);
+    const grown = inUse() - before;
+    assert.ok(grown < MOST_GROWTH_OF_REQUEST, `${grown} bytes for ${BYTES}`);
+    client.write('0\r\n\r\n');
+    assert.equal((await client.answer()).status, 400);
+  });
+});

@@ -1,0 +1,65 @@
+// The machine's clock: time that never jumps, and timers of any length.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SteadyTime, systemClock } from '../../../proxy/base/time/clock.ts';
+
+const DAY_MS = 86_400_000;
+
+test('a timer longer than Node permits runs at its time, once', (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] });
+  let runs = 0;
+  systemClock.after(60 * DAY_MS, () => {
+    runs += 1;
+  });
+  for (let day = 0; day < 59; day++) context.mock.timers.tick(DAY_MS);
+  assert.equal(runs, 0);
+  for (let day = 0; day < 70; day++) context.mock.timers.tick(DAY_MS);
+  assert.equal(runs, 1);
+});
+
+test('a long timer is cancelled at any time', (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] });
+  const cancel = systemClock.after(60 * DAY_MS, () => assert.fail('it was cancelled'));
+  for (let day = 0; day < 30; day++) context.mock.timers.tick(DAY_MS);
+  cancel();
+  for (let day = 0; day < 70; day++) context.mock.timers.tick(DAY_MS);
+});
+
+test('time passes evenly while the wall clock is set back and forward', () => {
+  const machine = { wall: 1_700_000_000_000, monotonic: 5_000, uptime: 90_000 };
+  const time = new SteadyTime({ wallTime: () => machine.wall, monotonic: () => machine.monotonic, uptime: () => machine.uptime });
+  const pass = (ms: number): void => {
+    machine.wall += ms;
+    machine.monotonic += ms;
+    machine.uptime += ms;
+  };
+  assert.equal(time.now(), 1_700_000_000_000);
+  machine.wall -= 3_600_000;
+  pass(250);
+  assert.equal(time.now(), 1_700_000_000_250);
+  machine.wall += 7_200_000;
+  pass(10_000);
+  assert.equal(time.now(), 1_700_000_010_250);
+});
+
+test('the time that the machine slept counts, though its monotonic clock stopped', () => {
+  const machine = { monotonic: 5_000, uptime: 90_000 };
+  const time = new SteadyTime({ wallTime: () => 1_700_000_000_000, monotonic: () => machine.monotonic, uptime: () => machine.uptime });
+  machine.monotonic += 2_000;
+  machine.uptime += 2_000 + 3_600_000;
+  assert.equal(time.now(), 1_700_000_000_000 + 3_602_000);
+  machine.monotonic += 2_000;
+  machine.uptime += 2_010;
+  assert.equal(time.now(), 1_700_000_000_000 + 3_604_000, 'the two clocks are not read at the same moment');
+});
+
+test('the wall clock that the system sets moves no wait', (context) => {
+  const { now } = Date;
+  const before = systemClock.now();
+  for (const ms of [-3_600_000, 3_600_000]) {
+    const mock = context.mock.method(Date, 'now', () => now() + ms);
+    assert.ok(Math.abs(systemClock.now() - before) < 60_000);
+    assert.ok(Math.abs(systemClock.wallTime() - before - ms) < 60_000);
+    mock.mock.restore();
+  }
+});

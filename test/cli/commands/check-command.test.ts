@@ -1,0 +1,89 @@
+// `check`, and exit codes, help and JSON output of all commands.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { dirname } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { fileWith, SMALL } from '../../config/files.ts';
+import { poolgate } from '../run.ts';
+
+const BROKEN = SMALL.replace('pools:', 'pool:');
+const REAL = SMALL.replace('"rehearsal:"', 'https://a.example\n    credential: { bearer: { env: TOKEN } }');
+
+test('check lists every error with its place, and exits with 1', async (context) => {
+  const path = fileWith(context, BROKEN);
+  const { code, out } = await poolgate(['check', '--config', path]);
+  assert.equal(code, 1);
+  assert.equal(
+    out,
+    `${path}:1:1: 'pools' is missing
+${path}:4:1: pool: unknown key; did you mean 'pools'?
+${path}:10:11: keys[ci].pool: there is no Pool 'team'
+${path}: 3 errors
+`,
+  );
+});
+
+test('check of a valid file counts its contents, and exits with 0', async (context) => {
+  const path = fileWith(context, SMALL);
+  const { code, out } = await poolgate(['check', '--config', path]);
+  assert.equal(code, 0);
+  assert.equal(out, `${path}: no findings (1 account, 1 Pool, 1 key, 0 operators, 64 routes)\n`);
+});
+
+test('an unset variable is a warning in check and an error in check --strict', async (context) => {
+  const path = fileWith(context, REAL);
+  const lenient = await poolgate(['check', '--config', path]);
+  assert.equal(lenient.code, 0);
+  assert.match(
+    lenient.out,
+    /:4:34: warning: accounts\[north\]\.credential\.bearer\.env: the environment variable TOKEN is not set\n.*: 1 warning \(/,
+  );
+  const strict = await poolgate(['check', '--strict', '--config', path]);
+  assert.equal(strict.code, 1);
+  assert.match(strict.out, /:4:34: accounts\[north\]\.credential\.bearer\.env: the environment variable TOKEN is not set\n.*: 1 error\n$/);
+  assert.equal((await poolgate(['check', '--strict', '--config', path], { TOKEN: 'x' })).code, 0);
+});
+
+test('check --json prints the findings as JSON', async (context) => {
+  const path = fileWith(context, BROKEN);
+  const { code, out } = await poolgate(['check', '--json', '--config', path]);
+  assert.equal(code, 1);
+  const { ok, findings } = JSON.parse(out);
+  assert.equal(ok, false);
+  assert.deepEqual(findings[0], { file: path, line: 1, column: 1, message: "'pools' is missing", severity: 'error' });
+});
+
+test('other commands refuse an invalid file with the same findings, on stderr or in JSON', async (context) => {
+  const path = fileWith(context, BROKEN);
+  const plain = await poolgate(['routes', '--config', path]);
+  assert.deepEqual([plain.code, plain.out], [1, '']);
+  assert.match(plain.err, /config\.yaml:4:1: pool: unknown key; did you mean 'pools'\?/);
+  const asJson = await poolgate(['routes', '--json', '--config', path]);
+  assert.deepEqual([asJson.code, asJson.err, JSON.parse(asJson.out).findings.length], [1, '', 3]);
+});
+
+test('an invalid command line exits with 2, and help with 0', async () => {
+  for (const args of [['nothing'], ['check', '--sctrict'], ['explain', 'GET'], ['mode', 'set', 'team', 'model-a', 'fast'], ['key'], []]) {
+    const { code, out } = await poolgate(args);
+    assert.deepEqual([args, code, out], [args, 2, '']);
+  }
+  for (const args of [['--help'], ['check', '--help'], ['key', 'create', '--help']]) {
+    const { code, out } = await poolgate(args);
+    assert.equal(code, 0);
+    assert.match(out, /^Examples:\n {2}poolgate /);
+  }
+  const { code, out } = await poolgate(['--version']);
+  assert.deepEqual([code, /^\d+\.\d+\.\d+\n$/.test(out)], [0, true]);
+});
+
+test('the process exits with the code of the command, and reads config.yaml of its folder', async (context) => {
+  const path = fileWith(context, BROKEN);
+  const main = fileURLToPath(new URL('../../../proxy/main.ts', import.meta.url));
+  const args = ['--import', import.meta.resolve('tsx'), main, 'check'];
+  const { code, out } = await new Promise<{ readonly code: unknown; readonly out: string }>((resolve) => {
+    execFile(process.execPath, args, { cwd: dirname(path) }, (error, out) => resolve({ code: error?.code, out }));
+  });
+  assert.equal(code, 1);
+  assert.match(out, /^config\.yaml:1:1: 'pools' is missing\n/);
+});

@@ -1,0 +1,50 @@
+// `mode set`: serving modes in the file.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { inspect } from '../../../proxy/config/loading/load.ts';
+import { fileWith, SMALL } from '../../config/files.ts';
+import { poolgate } from '../run.ts';
+
+const configOf = async (path: string) => {
+  const { config } = await inspect(readFileSync(path, 'utf8'), { path });
+  assert.ok(config);
+  return config;
+};
+
+test('[PL3] mode set writes lite and full, and auto removes the row', async (context) => {
+  const path = fileWith(context, SMALL);
+  const set = (mode: string) => poolgate(['mode', 'set', 'team', 'model-a', mode, '--config', path]);
+  const modes = async () => ({ ...(await configOf(path)).pools[0]?.serving_modes });
+  assert.equal((await set('lite')).out, 'model-a in Pool team is lite\n');
+  assert.deepEqual(await modes(), { 'model-a': 'lite' });
+  await set('full');
+  assert.deepEqual(await modes(), { 'model-a': 'full' });
+  assert.equal((await set('full')).out, 'model-a in Pool team is already full\n');
+  await set('auto');
+  assert.deepEqual(await modes(), {});
+  assert.ok(!readFileSync(path, 'utf8').includes('model-a'));
+});
+
+test('[PL5] a serving mode can be set for a suppressed or unknown model', async (context) => {
+  const path = fileWith(context, SMALL.replace('    assignments:', '    models: { retired: { suppressed: true } }\n    assignments:'));
+  for (const [model, mode] of [
+    ['retired', 'lite'],
+    ['never-seen', 'full'],
+    ['retired', 'full'],
+  ] as const) {
+    assert.equal((await poolgate(['mode', 'set', 'team', model, mode, '--config', path])).code, 0);
+  }
+  assert.deepEqual({ ...(await configOf(path)).pools[0]?.serving_modes }, { retired: 'full', 'never-seen': 'full' });
+});
+
+test('[PL6] mode set accepts only auto, lite and full', async (context) => {
+  const path = fileWith(context, SMALL);
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: that is the point
+  for (const mode of ['${MODE}', '$MODE', 'true', 'LITE']) {
+    const { code, err } = await poolgate(['mode', 'set', 'team', 'model-a', mode, '--config', path], { MODE: 'lite' });
+    assert.equal(code, 2);
+    assert.match(err, /Allowed choices are auto, lite, full/);
+  }
+  assert.equal(readFileSync(path, 'utf8'), SMALL);
+});

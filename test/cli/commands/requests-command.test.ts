@@ -1,0 +1,129 @@
+// `requests` against a running gateway.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { fileWith, SMALL } from '../../config/files.ts';
+import { startGateway, type TestGateway } from '../../support/gateway.ts';
+import { turnBody } from '../../support/rehearsal-replies.ts';
+import { poolgate } from '../run.ts';
+
+const fileOf = (context: TestContext, gate: TestGateway): string =>
+  fileWith(context, `${SMALL}admin: { port: ${new URL(gate.adminUrl).port} }\n`);
+
+const turn = (gate: TestGateway) => gate.send('/backend-api/agent/responses', { body: turnBody('hello') });
+
+test('requests lists the log newest last, in columns', async (context) => {
+  await using gate = await startGateway();
+  await gate.send('/v1/models');
+  await turn(gate);
+  await gate.send('/v1/nothing');
+  const { code, out, err } = await poolgate(['requests', '--config', fileOf(context, gate)]);
+  assert.deepEqual([code, err], [0, '']);
+  const [head, ...lines] = out.trimEnd().split('\n');
+  assert.match(head ?? '', /^TIME \(UTC\) +KEY +MODEL +ACCOUNT +STATUS +CODE +TOOK +AWAY +TOKENS +RETRIES +WHY$/);
+  assert.equal(lines.length, 3);
+  assert.match(lines[0] ?? '', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +ci +- +- +200 +- +\d+ms +- +- +0 +-$/);
+  assert.match(lines[1] ?? '', / ci +model-a +NORTH +200 +- +\d+ms +- +\d+\+\d+ +0 +\w+$/);
+  assert.match(lines[2] ?? '', / 404 +unknown_endpoint +\d+ms +- +- +0 +-$/);
+});
+
+test('filters choose rows by key, account, model, status, class and time', async (context) => {
+  await using gate = await startGateway();
+  const path = fileOf(context, gate);
+  await turn(gate);
+  await gate.send('/v1/nothing');
+  const statuses = async (...args: readonly string[]): Promise<readonly number[]> => {
+    const { code, out, err } = await poolgate(['requests', ...args, '--json', '--config', path]);
+    assert.equal(code, 0, err);
+    return JSON.parse(out).rows.map(({ status }: { status: number }) => status);
+  };
+  assert.deepEqual(await statuses(), [404, 200]);
+  assert.deepEqual(await statuses('--account', 'north'), [200], 'by id');
+  assert.deepEqual(await statuses('--account', 'NORTH'), [200], 'by label');
+  assert.deepEqual(await statuses('--account', 'south'), []);
+  assert.deepEqual(await statuses('--model', 'model-a'), [200]);
+  assert.deepEqual(await statuses('--status', '404'), [404]);
+  assert.deepEqual(await statuses('--status', '2xx'), [200]);
+  assert.deepEqual(await statuses('--key', 'other'), []);
+  assert.deepEqual(await statuses('--since', '1h'), [404, 200]);
+  assert.deepEqual(await statuses('--since', '2999-01-01T00:00:00Z'), []);
+  assert.deepEqual(await statuses('--limit', '1'), [404]);
+});
+
+test('a filter that cannot be read is a usage error, and rows that are left off are reported', async (context) => {
+  await using gate = await startGateway();
+  const path = fileOf(context, gate);
+  for (const [args, message] of [
+    ...['yesterday', '5', 'May', '2027-01-01', '2027-01-01T00:00:00', '2027-02-30T00:00:00Z', '1969-12-31T23:59:59Z'].map(
+      (since) => [['--since', since], '--since takes a time such as 15m, 2h, 7d or 2027-01-01T00:00:00Z\n'] as const,
+    ),
+    [['--status', 'bad'], 'status takes a status such as 429, or a class such as 4xx\n'],
+    [['--limit', '0'], 'limit takes 1 to 999\n'],
+    [['--limit', '1000'], 'limit takes 1 to 999\n'],
+  ] as const) {
+    const { code, err } = await poolgate(['requests', ...args, '--config', path]);
+    assert.deepEqual([code, err], [2, message]);
+  }
+  await turn(gate);
+  await turn(gate);
+  const { err } = await poolgate(['requests', '--limit', '1', '--config', path]);
+  assert.equal(err, 'only the newest 1; --limit shows up to 999, and filters show fewer\n');
+});
+
+test('--follow prints each later row once, in the order in which requests ended', async (context) => {
+  await using gate = await startGateway();
+  await turn(gate);
+  const every = async function* (ms: number) {
+    assert.equal(ms, 1000);
+    yield 0;
+    await turn(gate);
+    yield 1;
+    yield 2;
+    await gate.send('/v1/nothing');
+    yield 3;
+  };
+  const { code, out } = await poolgate(['requests', '--follow', '--config', fileOf(context, gate)], {}, { every });
+  assert.equal(code, 0);
+  const [, ...lines] = out.trimEnd().split('\n');
+  assert.deepEqual(
+    lines.map((line) => / (200|404) /.exec(line)?.[1]),
+    ['200', '200', '404'],
+  );
+  assert.equal(out.match(/^TIME/gm)?.length, 1);
+});
+
+test('--follow --json prints one row a line, with the filters, and continues after a gateway did not answer for a while', async (context) => {
+  const gate = await startGateway();
+  await turn(gate);
+  const every = async function* () {
+    await gate.send('/v1/nothing');
+    await turn(gate);
+    yield 0;
+    await gate.close();
+    yield 1;
+  };
+  const path = fileOf(context, gate);
+  const { code, out, err } = await poolgate(['requests', '-f', '--json', '--status', '2xx', '--config', path], {}, { every });
+  assert.equal(code, 0);
+  assert.deepEqual(
+    out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).status),
+    [200, 200],
+  );
+  assert.match(err, /^no gateway answers at /);
+});
+
+test('a model name cannot send control characters to the terminal', async (context) => {
+  await using gate = await startGateway();
+  await gate.send('/v1/responses', { body: { model: '\u001b[2Jmodel', input: 'hello' } });
+  const { out } = await poolgate(['requests', '--config', fileOf(context, gate)]);
+  assert.ok(!out.includes('\u001b'));
+});
+
+test('the admin route refuses a parameter that is not a filter', async () => {
+  await using gate = await startGateway();
+  const response = await fetch(`${gate.adminUrl}/requests?colour=red`);
+  assert.equal(response.status, 400);
+  assert.deepEqual(await response.json(), { param: 'colour', error: 'colour is no filter of the request log' });
+});

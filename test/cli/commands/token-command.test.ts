@@ -1,0 +1,24 @@
+// `token`: creating operators and their tokens.
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { inspect } from '../../../proxy/config/loading/load.ts';
+import { fileWith, SMALL } from '../../config/files.ts';
+import { poolgate } from '../run.ts';
+
+const configOf = async (path: string) => {
+  const { config } = await inspect(readFileSync(path, 'utf8'), { path });
+  assert.ok(config);
+  return config;
+};
+
+test('token create adds an operator, then more tokens for it', async (context) => {
+  const path = fileWith(context, SMALL);
+  const first = await poolgate(['token', 'create', 'ops', '--owns', 'team', '--config', path]);
+  assert.match(first.out, /^pg-mcp-[\w-]{43}\n$/);
+  const second = await poolgate(['token', 'create', 'ops', '--config', path]);
+  const hashes = [first, second].map(({ out }) => hash('sha256', out.trim(), 'hex'));
+  assert.deepEqual((await configOf(path)).operators, [{ id: 'ops', token_sha256: hashes, owns: ['team'], assigned: [] }]);
+  assert.equal((await poolgate(['token', 'create', 'eve', '--config', path])).code, 2);
+});

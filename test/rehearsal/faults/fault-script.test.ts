@@ -1,0 +1,114 @@
+// The grammar of the fault script, and scripts inside requests.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readScript } from '../../../proxy/rehearsal/faults/fault-script.ts';
+import { ScriptError } from '../../../proxy/rehearsal/faults/script-words.ts';
+import { startUpstream } from '../../support/rehearsal.ts';
+import { ask, at, eventsOf, raw } from '../../support/rehearsal-client.ts';
+import { turnBody } from '../../support/rehearsal-replies.ts';
+
+const understood: readonly (readonly [script: string, faults: unknown])[] = [
+  ['refuse 503', [{ kind: 'refuse', status: 503 }]],
+  [
+    'Refuse 429 usage_limit_reached retry 3 resets 60',
+    [{ kind: 'refuse', status: 429, code: 'usage_limit_reached', retryAfter: 3, resetsIn: 60 }],
+  ],
+  ['refuse 429 retry 3', [{ kind: 'refuse', status: 429, retryAfter: 3 }]],
+  ['refuse inside', [{ kind: 'refuse-inside', as: 'response.failed' }]],
+  [
+    'refuse inside context_length_exceeded as error after 1 event',
+    [{ kind: 'refuse-inside', as: 'error', code: 'context_length_exceeded', after: 1 }],
+  ],
+  ['refuse inside as failed', [{ kind: 'refuse-inside', as: 'response.failed' }]],
+  ['cut after 3 events', [{ kind: 'cut', at: { events: 3 }, how: 'close' }]],
+  ['reset before headers', [{ kind: 'cut', at: 'before-headers', how: 'reset' }]],
+  ['stall after headers', [{ kind: 'stall', at: 'after-headers' }]],
+  ['stall after 10 bytes for 250 ms', [{ kind: 'stall', at: { bytes: 10 }, ms: 250 }]],
+  ['malformed event', [{ kind: 'malformed' }]],
+  ['malformed event 5', [{ kind: 'malformed', event: 5 }]],
+  ['compaction missing', [{ kind: 'compaction', is: 'missing' }]],
+  ['south: compaction twice; north: compaction unsealed', [{ kind: 'compaction', is: 'unsealed' }]],
+  ['empty output + no terminal', [{ kind: 'empty-output' }, { kind: 'no-terminal' }]],
+  [
+    'cr framing+crlf framing',
+    [
+      { kind: 'framing', newline: 'cr' },
+      { kind: 'framing', newline: 'crlf' },
+    ],
+  ],
+  ['drip', [{ kind: 'drip', bytes: 1 }]],
+  ['drip 4 bytes every 5 ms', [{ kind: 'drip', bytes: 4, ms: 5 }]],
+  ['pace 20', [{ kind: 'pace', ms: 20 }]],
+  ['malformed event 5 as array', [{ kind: 'malformed', event: 5, as: 'array' }]],
+  ['no preamble', [{ kind: 'no-preamble' }]],
+  ['close 1011', [{ kind: 'close', code: 1011 }]],
+  ['close 4000 after 2 events', [{ kind: 'close', code: 4000, after: 2 }]],
+  ['half open', [{ kind: 'half-open' }]],
+  ['half open after 1 event', [{ kind: 'half-open', after: 1 }]],
+  ['connection limit + anchor lost', [{ kind: 'connection-limit' }, { kind: 'anchor-lost' }]],
+  ['frame too large', [{ kind: 'frame-too-large' }]],
+  ['binary frame', [{ kind: 'binary-frame' }]],
+  ['binary frame 4', [{ kind: 'binary-frame', event: 4 }]],
+  ['refuse upgrade 426', [{ kind: 'refuse-upgrade', status: 426 }]],
+  ['refuse upgrade 429 usage_limit_reached retry 3', [{ kind: 'refuse-upgrade', status: 429, code: 'usage_limit_reached', retryAfter: 3 }]],
+  ['stall upgrade', [{ kind: 'stall-upgrade' }]],
+  ['stall upgrade for 20 ms', [{ kind: 'stall-upgrade', ms: 20 }]],
+  ['reset upgrade', [{ kind: 'reset-upgrade' }]],
+  ['steady', []],
+  ['', undefined],
+  ['south: refuse 503', undefined],
+  ['south: refuse 503; north: pace 1', [{ kind: 'pace', ms: 1 }]],
+  ['pace 2; north: pace 1;', [{ kind: 'pace', ms: 1 }]],
+  ['pace 2; south: pace 1', [{ kind: 'pace', ms: 2 }]],
+];
+
+for (const [script, faults] of understood) {
+  test(`the script "${script}" is read`, () => assert.deepEqual(readScript(script, 'north'), faults));
+}
+
+const refused = [
+  'explode',
+  'refuse',
+  'refuse 200',
+  'refuse 503 !',
+  'cut',
+  'cut after 3',
+  'cut after x events',
+  'stall after headers for',
+  'drip 0 bytes',
+  'malformed',
+  'compaction',
+  'compaction late',
+  'pace',
+  'steady now',
+  'cr',
+  'close',
+  'close 1006',
+  'close 200',
+  'half',
+  'frame',
+  'refuse upgrade',
+  'refuse upgrade 200',
+  'cut upgrade',
+  'south: explode',
+  'toString',
+];
+
+for (const script of refused) {
+  test(`the script "${script}" is a syntax error`, () => assert.throws(() => readScript(script, 'north'), ScriptError));
+}
+
+test('a request can have its own script, and the script can name the account', async () => {
+  await using upstream = await startUpstream();
+  const body = (rehearse: string) => turnBody('hello', { metadata: { rehearse } });
+  const [north, south] = [upstream.urlOf('north'), upstream.urlOf('south')];
+  assert.equal((await ask(north, body('refuse 502'))).status, 502);
+  assert.equal((await ask(north, body('north: refuse 502; south: cut after 1 event'))).status, 502);
+  assert.equal(eventsOf((await raw(south, body('north: refuse 502; south: cut after 1 event'))).text).length, 1);
+  assert.equal((await ask(south, body('north: refuse 502'))).status, 200);
+  const wrong = await ask(north, body('explode'));
+  assert.deepEqual(
+    [wrong.status, at(wrong.json, 'error', 'code'), at(wrong.json, 'error', 'param')],
+    [400, 'invalid_rehearsal', 'metadata.rehearse'],
+  );
+});

@@ -1,0 +1,38 @@
+// If writing an answer throws, the client's connection is closed.
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { MemoryGuard } from '../../proxy/base/bytes/memory-guard.ts';
+import { UploadMeter } from '../../proxy/base/bytes/upload-meter.ts';
+import { Counters } from '../../proxy/base/process/metrics.ts';
+import { HttpClient } from '../../proxy/clients/http/http-client.ts';
+import { TurnRunner, type TurnRunnerOptions } from '../../proxy/server/turn-runner.ts';
+import { Refusal } from '../../proxy/turn/errors/refusal.ts';
+import { liveTurnOf } from '../support/live-turn.ts';
+
+test('a client whose answer cannot be written loses its connection, and does not wait for the rest', async (context) => {
+  const { turn, faults } = liveTurnOf();
+  const services = { accounting: { settle: () => 0 }, metrics: { record() {} }, requests: { append() {} }, log: { debugs: false } };
+  const runner = new TurnRunner(services as unknown as TurnRunnerOptions);
+  const server = createServer((request, response) => {
+    response.writeHead = () => {
+      throw new Error('a bad head');
+    };
+    const client = new HttpClient(turn, {
+      request,
+      response,
+      guard: new MemoryGuard(),
+      uploads: new UploadMeter(),
+      counters: new Counters(),
+    });
+    runner.refuse(turn, client, new Refusal('server_error'));
+  }).listen(0, '127.0.0.1');
+  context.after(() => server.close());
+  await new Promise((resolve) => server.once('listening', resolve));
+  await assert.rejects(
+    fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { signal: AbortSignal.timeout(5_000) }),
+    TypeError,
+  );
+  assert.equal(faults.length, 1);
+});
