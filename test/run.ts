@@ -1,0 +1,99 @@
+// Runs the tests beside the type check and the linter, and names the files that took longest.
+//
+//   node test/run.ts              every day's tests: all files but the long ones
+//   node test/run.ts --long       the long ones, NAME.long.test.ts
+//   node test/run.ts --all        both
+//   node test/run.ts FILE…        these files
+import { execFile } from 'node:child_process';
+import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join, relative } from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+/** Half of a test's time is spent in waits for sockets and processes. */
+const CONCURRENCY = 4;
+
+/** Rooms whose files start no server: they share a process each, because a process takes a third of a second to start. */
+const TOGETHER = ['accounts', 'admission', 'config', 'dispatch', 'models', 'rehearsal', 'rules', 'turn'];
+
+const LONG = '.long.test.ts';
+
+const { values, positionals } = parseArgs({
+  options: { long: { type: 'boolean', default: false }, all: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
+
+const relativeTo = (file: string): string => relative(ROOT, file);
+
+function chosen(): readonly string[] {
+  if (positionals.length > 0) return positionals.flatMap((pattern) => globSync(pattern, { cwd: ROOT }));
+  const files = globSync('test/**/*.test.ts', { cwd: ROOT }).sort();
+  return files.filter((file) => values.all || file.endsWith(LONG) === values.long);
+}
+
+/** The files to start: those of a room that share a process are imported by one file. */
+function entries(files: readonly string[], folder: string): readonly string[] {
+  const rooms = new Map<string, string[]>();
+  const alone: string[] = [];
+  for (const file of files) {
+    const [, room = ''] = file.split('/');
+    if (TOGETHER.includes(room) && !file.endsWith(LONG)) rooms.set(room, [...(rooms.get(room) ?? []), file]);
+    else alone.push(join(ROOT, file));
+  }
+  const shared = [...rooms].map(([room, own]) => {
+    const entry = join(folder, `${room}.test.mjs`);
+    writeFileSync(entry, own.map((file) => `await import(${JSON.stringify(pathToFileURL(join(ROOT, file)).href)});\n`).join(''));
+    return entry;
+  });
+  return [...shared, ...alone];
+}
+
+/** Runs a check, and prints what it says if it fails. @returns whether it passed */
+function check(command: string, args: readonly string[]): Promise<boolean> {
+  return new Promise((resolve) => {
+    execFile(command, args, { cwd: ROOT, maxBuffer: 64 << 20 }, (error, out, err) => {
+      if (error) process.stdout.write(`${out}${err}`);
+      process.stdout.write(`${error ? '✖' : '✔'} ${[command, ...args].join(' ')}\n`);
+      resolve(error === null);
+    });
+  });
+}
+
+/** Resolves with whether all tests passed, when their report is printed. */
+function tests(files: readonly string[], took: Map<string, number>): Promise<boolean> {
+  return new Promise((resolve) => {
+    let passed = true;
+    const events = run({ files: [...files], concurrency: CONCURRENCY, cwd: ROOT });
+    events.on('test:fail', ({ todo }) => {
+      if (todo === undefined || todo === false) passed = false;
+    });
+    events.on('test:summary', ({ file, duration_ms }) => {
+      if (file !== undefined) took.set(file, duration_ms);
+    });
+    const report = events.compose(spec);
+    report.pipe(process.stdout);
+    report.on('end', () => resolve(passed));
+  });
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'poolgate-tests-'));
+try {
+  const files = chosen();
+  const took = new Map<string, number>();
+  const checks = positionals.length > 0 ? [] : [check('tsc', []), check('biome', ['check', '--error-on-warnings'])];
+  const passed = await Promise.all([tests(entries(files, folder), took), ...checks]);
+  const slowest = [...took].sort(([, a], [, b]) => b - a).slice(0, 10);
+  process.stdout.write('\nThe ten slowest files:\n');
+  for (const [file, ms] of slowest) {
+    const name = file.startsWith(folder) ? `the files of test/${basename(file, '.test.mjs')} together` : relativeTo(file);
+    process.stdout.write(`${(ms / 1000).toFixed(1).padStart(6)} s  ${name}\n`);
+  }
+  if (passed.includes(false) || files.length === 0) process.exitCode = 1;
+} finally {
+  rmSync(folder, { recursive: true });
+}
