@@ -23,6 +23,7 @@ const PAGES = [
     ...readdirSync(`${ROOT}/docs`).map((name) => `docs/${name}`),
     'SECURITY.md',
     'CONTRIBUTING.md',
+    'CHANGELOG.md',
   ]),
 ];
 const texts = new Map(PAGES.map((page) => [page, readFileSync(`${ROOT}/${page}`, 'utf8')]));
