@@ -6,7 +6,7 @@ import { isProtocolName, isProtocolText } from './vocabulary.ts';
 /** Name and value, in the order and spelling of the wire. */
 export type HeaderLine = readonly [name: string, value: string];
 
-/** Values that are made of protocol words describe the message, and nobody's account. */
+/** Values that are made of protocol words describe the message, and no account. */
 const SAFE = new Set(
   `accept accept-encoding cache-control connection content-encoding content-type expect keep-alive openai-beta originator
   sec-websocket-extensions transfer-encoding upgrade vary x-accel-buffering x-reasoning-included x-should-retry`.split(/\s+/),

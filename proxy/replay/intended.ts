@@ -247,7 +247,7 @@ const INTENDED: readonly Intended[] = [
   { side: 'answer', place: /^body(\.models|\.data)/, clause: 'MC1 Q13', why: "the gateway's own model list" },
 ];
 
-/** The statement that demands this difference; undefined for one that nobody expects. */
+/** The statement that demands this difference; undefined for an unexpected one. */
 export function intendedReason(
   difference: Difference,
   { surface, method }: Pick<ConversationExchange, 'surface' | 'method'>,

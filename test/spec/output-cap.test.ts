@@ -1,4 +1,4 @@
-// The output-token policy of a key at accounts that are not told the cap: the gateway ends the reply there (CR1).
+// The output-token policy of a key at accounts that do not get the cap: the gateway ends the reply there (CR1).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';

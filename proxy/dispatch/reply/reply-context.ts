@@ -23,7 +23,7 @@ export interface ReplyContext {
   readonly known: Confidential;
   /** Counts the output that is sent to the client, for the estimate of a turn that breaks off (Q18). */
   readonly countOutput: (event: ReplyEvent) => void;
-  /** The cap that the account was not told; undefined where it was, and for a key without a policy. */
+  /** The cap where the account did not get it; undefined otherwise, and for a key without a policy. */
   readonly outputCap: OutputCap | undefined;
   readonly sending: () => Sending;
   /** Whether the client does not get this failure as its answer. */
