@@ -7,9 +7,9 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sampleModels } from '../../proxy/rehearsal/model/sample-models.ts';
 import { HandClock } from '../models/support.ts';
-import { crudeHead, startCrude } from '../support/crude.ts';
 import { type Draft, eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { postOf, RawClient } from '../support/raw.ts';
+import { rawHead, startRawUpstream } from '../support/raw-upstream.ts';
 import { replyBytes, replyEvents, turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
 
@@ -248,11 +248,11 @@ describe('a provider that is slow', () => {
       test(`and ${how} after a silent 200 has shown its head after hold_ms, and nothing before: ${path}`, async () => {
         const clock = new HandClock();
         let account: Socket | undefined;
-        await using crude = await startCrude((socket) => {
+        await using rawUpstream = await startRawUpstream((socket) => {
           account = socket;
-          socket.write(crudeHead(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' }));
+          socket.write(rawHead(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' }));
         });
-        await using gate = await startGateway({ clock, upstream: only, config: crude.as('north') });
+        await using gate = await startGateway({ clock, upstream: only, config: rawUpstream.as('north') });
         const timers = clock.pending;
         using client = await RawClient.connect(gate.url);
         client.write(postOf(path, body));

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { type Crude, crudeAnswer, crudeHead, startCrude } from '../support/crude.ts';
 import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { frameOf } from '../support/native-frames.ts';
 import { postOf, RawClient } from '../support/raw.ts';
+import { type RawUpstream, rawHead, rawResponse, startRawUpstream } from '../support/raw-upstream.ts';
 import { replyBytes, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 import { connect } from '../support/websocket.ts';
 
@@ -28,15 +28,15 @@ const nested = (reply: string): string => reply.replace('"output":[]', `"output"
 
 describe('bytes that are strange', () => {
   let answer: (socket: Socket) => void = () => undefined;
-  let crude: Crude;
+  let rawUpstream: RawUpstream;
   let gate: TestGateway;
   before(async () => {
-    crude = await startCrude((socket) => answer(socket));
-    gate = await startGateway({ upstream: { accounts: ['north'] }, config: crude.as('north') });
+    rawUpstream = await startRawUpstream((socket) => answer(socket));
+    gate = await startGateway({ upstream: { accounts: ['north'] }, config: rawUpstream.as('north') });
   });
   after(async () => {
     await gate.close();
-    await crude[Symbol.asyncDispose]();
+    await rawUpstream[Symbol.asyncDispose]();
   });
 
   const gzipped = gzipSync(RESPONSE);
@@ -45,90 +45,90 @@ describe('bytes that are strange', () => {
   /** The result of each for a native and a public turn: a status and a code, or only a status where the answer passes. */
   const ANSWERS: Readonly<Record<string, readonly [string | Buffer, readonly unknown[], readonly unknown[]]>> = {
     'JSON that is gzipped without being asked for': [
-      Buffer.concat([Buffer.from(crudeHead(200, { ...json, 'content-encoding': 'gzip', 'content-length': gzipped.length })), gzipped]),
+      Buffer.concat([Buffer.from(rawHead(200, { ...json, 'content-encoding': 'gzip', 'content-length': gzipped.length })), gzipped]),
       [502, 'upstream_error'],
       [502, 'upstream_error'],
     ],
     'a stream of the coding br': [
-      crudeAnswer(200, STREAM, { ...event, 'content-encoding': 'br' }),
+      rawResponse(200, STREAM, { ...event, 'content-encoding': 'br' }),
       [502, 'upstream_error'],
       [502, 'upstream_error'],
     ],
     'a refusal that is gzipped': [
-      Buffer.concat([Buffer.from(crudeHead(400, { ...json, 'content-encoding': 'gzip', 'content-length': gzipped.length })), gzipped]),
+      Buffer.concat([Buffer.from(rawHead(400, { ...json, 'content-encoding': 'gzip', 'content-length': gzipped.length })), gzipped]),
       [400],
       [502, 'upstream_error'],
     ],
-    'the coding identity': [crudeAnswer(200, RESPONSE, { 'content-encoding': 'identity' }), [200], [200]],
-    '204': [crudeHead(204), [502, 'upstream_error'], [502, 'upstream_error']],
-    'status 201 with a body': [crudeAnswer(201, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
-    'status 205 with a body': [crudeAnswer(205, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
-    'status 206 with a body': [crudeAnswer(206, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
-    'status 299 with a body': [crudeAnswer(299, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
-    'status 600 with a body': [crudeAnswer(600, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
-    'status 999 with a body': [crudeAnswer(999, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
-    'status 000': [crudeAnswer(200, RESPONSE).replace(' 200 ', ' 000 '), [502, 'upstream_error'], [502, 'upstream_error']],
+    'the coding identity': [rawResponse(200, RESPONSE, { 'content-encoding': 'identity' }), [200], [200]],
+    '204': [rawHead(204), [502, 'upstream_error'], [502, 'upstream_error']],
+    'status 201 with a body': [rawResponse(201, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
+    'status 205 with a body': [rawResponse(205, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
+    'status 206 with a body': [rawResponse(206, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
+    'status 299 with a body': [rawResponse(299, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
+    'status 600 with a body': [rawResponse(600, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
+    'status 999 with a body': [rawResponse(999, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
+    'status 000': [rawResponse(200, RESPONSE).replace(' 200 ', ' 000 '), [502, 'upstream_error'], [502, 'upstream_error']],
     '301 to somewhere': [
-      crudeAnswer(301, '', { location: 'https://elsewhere.example/' }),
+      rawResponse(301, '', { location: 'https://elsewhere.example/' }),
       [502, 'upstream_error'],
       [502, 'upstream_error'],
     ],
-    '304': [crudeHead(304, { etag: '"a"' }), [502, 'upstream_error'], [502, 'upstream_error']],
-    '307 with a body': [crudeAnswer(307, RESPONSE, { location: '/' }), [502, 'upstream_error'], [502, 'upstream_error']],
-    '103 before the answer': [`HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${crudeAnswer(200, RESPONSE)}`, [200], [200]],
+    '304': [rawHead(304, { etag: '"a"' }), [502, 'upstream_error'], [502, 'upstream_error']],
+    '307 with a body': [rawResponse(307, RESPONSE, { location: '/' }), [502, 'upstream_error'], [502, 'upstream_error']],
+    '103 before the answer': [`HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${rawResponse(200, RESPONSE)}`, [200], [200]],
     '102 and 103 before a stream': [
-      `HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n${crudeAnswer(200, STREAM, event)}`,
+      `HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n${rawResponse(200, STREAM, event)}`,
       [200],
       [200],
     ],
-    'an unexpected 100': [CONTINUE + crudeAnswer(200, RESPONSE), [200], [200]],
-    'an unexpected 100 before a stream': [CONTINUE + crudeAnswer(200, STREAM, event), [200], [200]],
-    '100 before a refusal': [CONTINUE + crudeAnswer(422, '{"error":{"code":"bad_request"}}'), [422], [422]],
-    'sixteen interim answers': [(CONTINUE + EARLY_HINTS).repeat(8) + crudeAnswer(200, RESPONSE), [200], [200]],
-    'interim answers without end': [CONTINUE.repeat(17) + crudeAnswer(200, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
+    'an unexpected 100': [CONTINUE + rawResponse(200, RESPONSE), [200], [200]],
+    'an unexpected 100 before a stream': [CONTINUE + rawResponse(200, STREAM, event), [200], [200]],
+    '100 before a refusal': [CONTINUE + rawResponse(422, '{"error":{"code":"bad_request"}}'), [422], [422]],
+    'sixteen interim answers': [(CONTINUE + EARLY_HINTS).repeat(8) + rawResponse(200, RESPONSE), [200], [200]],
+    'interim answers without end': [CONTINUE.repeat(17) + rawResponse(200, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
     '101 to another protocol': [
       'HTTP/1.1 101 Switching Protocols\r\nupgrade: other\r\nconnection: upgrade\r\n\r\n',
       [502, 'upstream_error'],
       [502, 'upstream_error'],
     ],
-    'headers of 100 KB': [crudeAnswer(200, RESPONSE, { 'x-large': 'a'.repeat(100_000) }), [502, 'upstream_error'], [502, 'upstream_error']],
+    'headers of 100 KB': [rawResponse(200, RESPONSE, { 'x-large': 'a'.repeat(100_000) }), [502, 'upstream_error'], [502, 'upstream_error']],
     'no HTTP': ['SSH-2.0-OpenSSH_9.6\r\n', [502, 'upstream_error'], [502, 'upstream_error']],
-    'a status that is none': [crudeAnswer(200, RESPONSE).replace(' 200 ', ' abc '), [502, 'upstream_error'], [502, 'upstream_error']],
+    'a status that is none': [rawResponse(200, RESPONSE).replace(' 200 ', ' abc '), [502, 'upstream_error'], [502, 'upstream_error']],
     'nothing at all': ['', [502, 'upstream_error'], [502, 'upstream_error']],
     'half a head': ['HTTP/1.1 200 OK\r\ncontent-ty', [502, 'upstream_error'], [502, 'upstream_error']],
-    'less than its length': [crudeAnswer(200, RESPONSE).slice(0, -5), [502, 'upstream_error'], [502, 'upstream_error']],
+    'less than its length': [rawResponse(200, RESPONSE).slice(0, -5), [502, 'upstream_error'], [502, 'upstream_error']],
     'chunks that are none': [
-      `${crudeHead(200, { ...json, 'transfer-encoding': 'chunked' })}zz\r\n`,
+      `${rawHead(200, { ...json, 'transfer-encoding': 'chunked' })}zz\r\n`,
       [502, 'upstream_error'],
       [502, 'upstream_error'],
     ],
     'a page of HTML with status 200': [
-      crudeAnswer(200, '<html>log in</html>', { 'content-type': 'text/html' }),
+      rawResponse(200, '<html>log in</html>', { 'content-type': 'text/html' }),
       [502, 'upstream_error'],
       [502, 'upstream_error'],
     ],
-    'JSON that is no object': [crudeAnswer(200, '[1]'), [502, 'upstream_error'], [502, 'upstream_error']],
-    'half of JSON': [crudeAnswer(200, RESPONSE.slice(0, -3)), [502, 'upstream_error'], [502, 'upstream_error']],
-    'JSON under another type': [crudeAnswer(200, RESPONSE, { 'content-type': 'application/octet-stream' }), [200], [200]],
-    'no type at all': [crudeHead(200, { 'content-length': RESPONSE.length }) + RESPONSE, [200], [200]],
-    'a stream under a type in capitals': [crudeAnswer(200, STREAM, { 'content-type': 'Text/Event-Stream; charset=UTF-8' }), [200], [200]],
-    'a stream with status 201': [crudeAnswer(201, STREAM, event), [502, 'upstream_error'], [502, 'upstream_error']],
-    'a stream with status 206': [crudeAnswer(206, STREAM, event), [502, 'upstream_error'], [502, 'upstream_error']],
-    'a stream with status 600': [crudeAnswer(600, STREAM, event), [502, 'upstream_error'], [502, 'upstream_error']],
+    'JSON that is no object': [rawResponse(200, '[1]'), [502, 'upstream_error'], [502, 'upstream_error']],
+    'half of JSON': [rawResponse(200, RESPONSE.slice(0, -3)), [502, 'upstream_error'], [502, 'upstream_error']],
+    'JSON under another type': [rawResponse(200, RESPONSE, { 'content-type': 'application/octet-stream' }), [200], [200]],
+    'no type at all': [rawHead(200, { 'content-length': RESPONSE.length }) + RESPONSE, [200], [200]],
+    'a stream under a type in capitals': [rawResponse(200, STREAM, { 'content-type': 'Text/Event-Stream; charset=UTF-8' }), [200], [200]],
+    'a stream with status 201': [rawResponse(201, STREAM, event), [502, 'upstream_error'], [502, 'upstream_error']],
+    'a stream with status 206': [rawResponse(206, STREAM, event), [502, 'upstream_error'], [502, 'upstream_error']],
+    'a stream with status 600': [rawResponse(600, STREAM, event), [502, 'upstream_error'], [502, 'upstream_error']],
     'a refusal that is a page of HTML': [
-      crudeAnswer(400, '<html>no</html>', { 'content-type': 'text/html' }),
+      rawResponse(400, '<html>no</html>', { 'content-type': 'text/html' }),
       [400],
       [502, 'upstream_error'],
     ],
-    'a refusal without a body': [crudeAnswer(422, ''), [422], [502, 'upstream_error']],
-    'a refusal larger than any error': [crudeAnswer(400, `{"error":{"message":"${'a'.repeat(100_000)}"}}`), [400], [502, 'upstream_error']],
-    'a refusal that breaks off': [crudeAnswer(404, '{"error":{"message":"no"}}').slice(0, -3), [404], [502, 'upstream_error']],
-    'a refusal that is nested without end': [crudeAnswer(400, `{"error":{"message":"no","x":${DEEP}}}`), [400], [400]],
-    'a refusal inside a 200 that is nested without end': [crudeAnswer(200, `{"error":{"code":"bad_request","x":${DEEP}}}`), [200], [400]],
-    'a response that is nested without end': [crudeAnswer(200, nested(RESPONSE)), [200], [502, 'upstream_error']],
-    'a stream that ends with a response nested without end': [crudeAnswer(200, nested(STREAM), event), [200], [502, 'upstream_error']],
-    'status 599': [crudeAnswer(599, '{}'), [599], [502, 'upstream_error']],
-    'status 418': [crudeAnswer(418, '{"error":{"message":"teapot"}}'), [418], [502, 'upstream_error']],
+    'a refusal without a body': [rawResponse(422, ''), [422], [502, 'upstream_error']],
+    'a refusal larger than any error': [rawResponse(400, `{"error":{"message":"${'a'.repeat(100_000)}"}}`), [400], [502, 'upstream_error']],
+    'a refusal that breaks off': [rawResponse(404, '{"error":{"message":"no"}}').slice(0, -3), [404], [502, 'upstream_error']],
+    'a refusal that is nested without end': [rawResponse(400, `{"error":{"message":"no","x":${DEEP}}}`), [400], [400]],
+    'a refusal inside a 200 that is nested without end': [rawResponse(200, `{"error":{"code":"bad_request","x":${DEEP}}}`), [200], [400]],
+    'a response that is nested without end': [rawResponse(200, nested(RESPONSE)), [200], [502, 'upstream_error']],
+    'a stream that ends with a response nested without end': [rawResponse(200, nested(STREAM), event), [200], [502, 'upstream_error']],
+    'status 599': [rawResponse(599, '{}'), [599], [502, 'upstream_error']],
+    'status 418': [rawResponse(418, '{"error":{"message":"teapot"}}'), [418], [502, 'upstream_error']],
   };
 
   for (const [what, [bytes, native, collected]] of Object.entries(ANSWERS)) {
@@ -154,7 +154,7 @@ describe('bytes that are strange', () => {
   }
 
   test('a public stream that ends with a response nested without end breaks off, without an error of the gateway', async () => {
-    answer = (socket) => void socket.end(crudeAnswer(200, nested(STREAM), event));
+    answer = (socket) => void socket.end(rawResponse(200, nested(STREAM), event));
     const { status, text } = await gate.send(PUBLIC, { body: PUBLIC_STREAM });
     assert.equal(status, 200);
     assert.equal(eventsOf(text).at(-1)?.data.error.code, 'server_error');
@@ -171,7 +171,7 @@ describe('bytes that are strange', () => {
     ['Fri, 31 Dec 9999 23:59:59 GMT', null],
   ] as const) {
     test(`Retry-After: ${sent} reaches a native client as ${shown}, and a public one as whole seconds`, async () => {
-      answer = (socket) => void socket.end(crudeAnswer(429, '{"error":{"code":"rate_limit_exceeded"}}', { 'retry-after': sent }));
+      answer = (socket) => void socket.end(rawResponse(429, '{"error":{"code":"rate_limit_exceeded"}}', { 'retry-after': sent }));
       const native = await gate.send(NATIVE, { body: turnBody('hello') });
       assert.deepEqual([native.status, native.headers.get('retry-after')], [429, shown]);
       const open = await gate.send(PUBLIC, { body: PUBLIC_TURN });
@@ -180,7 +180,7 @@ describe('bytes that are strange', () => {
   }
 
   test('a public stream of a provider that answers JSON is a failure, not a broken stream', async () => {
-    answer = (socket) => void socket.end(crudeAnswer(200, RESPONSE));
+    answer = (socket) => void socket.end(rawResponse(200, RESPONSE));
     const { status, json } = await gate.send(PUBLIC, { body: PUBLIC_STREAM });
     assert.deepEqual([status, json.error.code], [502, 'upstream_error']);
   });
@@ -189,11 +189,11 @@ describe('bytes that are strange', () => {
     const text = Buffer.from([0xc3, 0x28]);
     const [begin, end] = STREAM.split('"delta":"a"') as [string, string];
     answer = (socket) =>
-      void socket.end(Buffer.concat([Buffer.from(`${crudeHead(200, event)}${begin}"delta":"`), text, Buffer.from(`"${end}`)]));
+      void socket.end(Buffer.concat([Buffer.from(`${rawHead(200, event)}${begin}"delta":"`), text, Buffer.from(`"${end}`)]));
     await using other = await startGateway({
       upstream: { accounts: ['north', 'south'] },
       config: (draft) => {
-        crude.as('north')(draft);
+        rawUpstream.as('north')(draft);
         draft.accounts[0].websocket = false;
       },
     });
@@ -221,12 +221,12 @@ describe('bytes that are strange', () => {
     const large = await startGateway({
       upstream: { accounts: ['north'] },
       config: (draft) => {
-        crude.as('north')(draft);
+        rawUpstream.as('north')(draft);
         draft.limits = { upstream_event_bytes: 100_000 };
       },
     });
     answer = (socket) => {
-      socket.write(`${crudeHead(200, event)}${STREAM.slice(0, STREAM.indexOf('\n\n') + 2)}`);
+      socket.write(`${rawHead(200, event)}${STREAM.slice(0, STREAM.indexOf('\n\n') + 2)}`);
       const more = setInterval(() => socket.write(`data: ${'x'.repeat(65_536)}`), 1);
       socket.on('close', () => clearInterval(more));
     };
@@ -235,7 +235,7 @@ describe('bytes that are strange', () => {
     const { status } = await large.send(PUBLIC, { body: PUBLIC_TURN });
     assert.equal(status, 502);
     answer = (socket) => {
-      socket.write(crudeHead(200, json));
+      socket.write(rawHead(200, json));
       const more = setInterval(() => socket.write('x'.repeat(65_536)), 1);
       socket.on('close', () => clearInterval(more));
     };

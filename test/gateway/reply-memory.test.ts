@@ -5,10 +5,10 @@ import type { AddressInfo, Socket } from 'node:net';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
-import { type Crude, crudeAnswer, crudeHead, startCrude } from '../support/crude.ts';
 import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { frameOf } from '../support/native-frames.ts';
 import { postOf, RawClient } from '../support/raw.ts';
+import { type RawUpstream, rawHead, rawResponse, startRawUpstream } from '../support/raw-upstream.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
 import { connect, type TestSocket } from '../support/websocket.ts';
@@ -22,7 +22,7 @@ const STREAMED = { ...COLLECTED, stream: true };
 const TURN_BYTES = 1_000_000;
 const ALL_BYTES = 1_500_000;
 
-const HEAD = crudeHead(200, { 'content-type': 'text/event-stream' });
+const HEAD = rawHead(200, { 'content-type': 'text/event-stream' });
 const sse = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
 const DELTA = sse({ type: 'response.output_text.delta', sequence_number: 0, delta: 'a' });
 const item = (bytes: number): string => sse({ type: 'response.output_item.done', item: { type: 'message', id: 'x'.repeat(bytes) } });
@@ -30,17 +30,17 @@ const completed = (bytes: number): string =>
   sse({ type: 'response.completed', response: { id: 'x'.repeat(bytes), status: 'completed', model: 'theirs', output: [] } });
 
 let answer: (socket: Socket) => void;
-let crude: Crude;
+let rawUpstream: RawUpstream;
 let gate: TestGateway;
 before(async () => {
-  crude = await startCrude((socket) => answer(socket));
+  rawUpstream = await startRawUpstream((socket) => answer(socket));
 });
-after(() => crude[Symbol.asyncDispose]());
+after(() => rawUpstream[Symbol.asyncDispose]());
 beforeEach(async () => {
   gate = await startGateway({
     upstream: { accounts: ['north'] },
     config: (draft) => {
-      crude.as('north')(draft);
+      rawUpstream.as('north')(draft);
       draft.limits = { upstream_event_bytes: TURN_BYTES, replies_in_memory_bytes: ALL_BYTES };
     },
   });
@@ -109,7 +109,7 @@ describe('a reply of one turn', () => {
       [200_000, 200],
       [300_000, 502],
     ] as const) {
-      answer = (socket) => void socket.end(crudeAnswer(200, json(bytes)));
+      answer = (socket) => void socket.end(rawResponse(200, json(bytes)));
       assert.equal((await gate.send(NATIVE, { body: turnBody('hello', { stream: false }) })).status, status);
       assert.equal((await gate.send(PUBLIC, { body: COLLECTED })).status, status);
     }

@@ -5,29 +5,29 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Dice } from '../rules/dialect/bodies.ts';
+import { RandomSource } from '../rules/dialect/bodies.ts';
 import { until } from '../support/until.ts';
 import { assertBalanced, assertStored, sampled, type ToldLimit, usedOf } from './accounting/balance.ts';
-import { sumOf } from './accounting/books.ts';
 import { visit } from './accounting/client.ts';
+import { inputEstimate, ROUTES, type RouteName } from './accounting/client-routes.ts';
 import { paused } from './accounting/deliveries.ts';
-import { DOORS, type DoorName, inputEstimate } from './accounting/doors.ts';
+import { sumOf } from './accounting/expected-usage.ts';
 import { randomTurn } from './accounting/random-turns.ts';
 import { Stage, secretOf } from './accounting/stage.ts';
 import { reservedOutput, Turns } from './accounting/turns.ts';
-import { anchoredCompaction, detachedTurn, FATES, prewarm } from './accounting/websocket-turns.ts';
+import { anchoredCompaction, detachedTurn, OUTCOMES, prewarm } from './accounting/websocket-turns.ts';
 
 const SEEDS = (process.env.POOLGATE_SEED ?? '1,2,3').split(',').map(Number);
 const ROUNDS = 4;
 const HOUR_MS = 3_600_000;
-const NAMES = Object.keys(DOORS) as DoorName[];
+const NAMES = Object.keys(ROUTES) as RouteName[];
 
 /** While a turn runs its limits count what it has reserved (Q19). */
 async function assertReserved(turns: Turns): Promise<void> {
-  const { stage, dice } = turns;
-  const door = DOORS['native, streamed'];
-  const { planned, asked, key } = turns.plan(door, 'limited', (id) => [paused(dice, id).whole]);
-  const visiting = visit(stage, planned, { door, key, sent: door.send(asked) });
+  const { stage, random } = turns;
+  const route = ROUTES['native, streamed'];
+  const { planned, asked, key } = turns.plan(route, 'limited', (id) => [paused(random, id).whole]);
+  const visiting = visit(stage, planned, { route, key, sent: route.send(asked) });
   await until('the turn', () => planned.arrived > 0 || undefined);
   const { json } = await stage.gate.send('/v1/usage', { headers: { authorization: `Bearer ${secretOf(key)}` } });
   const own = turns.entries.filter((entry) => entry.key === key);
@@ -72,22 +72,22 @@ async function assertEveryKind({ stage, entries, attempts }: Turns): Promise<voi
 
 for (const seed of SEEDS) {
   test(`[D5] [Q18] [Q19] seed ${seed}: totals by key, Pool and day equal the usage that the accounts reported, and nothing stays reserved`, async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'poolgate-books-'));
+    const folder = mkdtempSync(join(tmpdir(), 'poolgate-accounting-'));
     const stage = await Stage.open(`sqlite:${join(folder, 'store.db')}`);
     try {
-      const turns = new Turns(stage, new Dice(seed));
+      const turns = new Turns(stage, new RandomSource(seed));
       for (let round = 0; round < ROUNDS; round++) {
         await Promise.all(NAMES.map((name) => randomTurn(turns, name)));
         await turns.settle();
-        for (const fate of FATES) await detachedTurn(turns, turns.dice.pick(['open', 'limited', 'guest']), fate);
-        await prewarm(turns, turns.dice.pick(['open', 'limited']));
-        await anchoredCompaction(turns, turns.dice.pick(['open', 'limited']));
+        for (const outcome of OUTCOMES) await detachedTurn(turns, turns.random.pick(['open', 'limited', 'guest']), outcome);
+        await prewarm(turns, turns.random.pick(['open', 'limited']));
+        await anchoredCompaction(turns, turns.random.pick(['open', 'limited']));
         await assertReserved(turns);
         await assertUncounted(turns);
         await assertBalanced(turns);
         stage.gate.heal();
         stage.gate.stopOwnCalls();
-        await stage.clock.advance(Math.floor(turns.dice.roll() * 16 + 1) * HOUR_MS);
+        await stage.clock.advance(Math.floor(turns.random.roll() * 16 + 1) * HOUR_MS);
       }
       await assertEveryKind(turns);
       // Settled usage persists; counters of the process begin at 0.

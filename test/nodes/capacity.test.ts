@@ -24,7 +24,7 @@ async function stage(max_concurrent: number, clocks: readonly PausableClock[] = 
   const nodes = await threeNodes({
     clocks,
     config: (draft) => {
-      provider.crude.as('north')(draft);
+      provider.rawUpstream.as('north')(draft);
       draft.accounts[0].max_concurrent = max_concurrent;
       draft.admission = { stream: { running: 1000, waiting: 1000, wait_ms: 60_000 } };
     },

@@ -1,8 +1,8 @@
 // An account that counts the turns that it has at the same time, and ends each on request, or after a time of its own.
-import { type Crude, crudeHead, startCrude } from '../support/crude.ts';
+import { type RawUpstream, rawHead, startRawUpstream } from '../support/raw-upstream.ts';
 import { until } from '../support/until.ts';
 
-const HEAD = crudeHead(200, { 'content-type': 'text/event-stream', connection: 'close' });
+const HEAD = rawHead(200, { 'content-type': 'text/event-stream', connection: 'close' });
 const COMPLETED = {
   type: 'response.completed',
   sequence_number: 0,
@@ -11,7 +11,7 @@ const COMPLETED = {
 const BODY = `event: response.completed\ndata: ${JSON.stringify(COMPLETED)}\n\n`;
 
 export class CountingProvider {
-  readonly crude: Crude;
+  readonly rawUpstream: RawUpstream;
   /** Most turns at the same time. */
   peak = 0;
   /** How long the n-th turn takes; undefined: until it is ended. */
@@ -19,13 +19,13 @@ export class CountingProvider {
   readonly #running = new Set<() => void>();
   #turns = 0;
 
-  private constructor(crude: Crude) {
-    this.crude = crude;
+  private constructor(rawUpstream: RawUpstream) {
+    this.rawUpstream = rawUpstream;
   }
 
   static async start(): Promise<CountingProvider> {
-    const crude = await startCrude((socket) => provider.#begin(socket));
-    const provider: CountingProvider = new CountingProvider(crude);
+    const rawUpstream = await startRawUpstream((socket) => provider.#begin(socket));
+    const provider: CountingProvider = new CountingProvider(rawUpstream);
     return provider;
   }
 
@@ -48,10 +48,10 @@ export class CountingProvider {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.crude[Symbol.asyncDispose]();
+    return this.rawUpstream[Symbol.asyncDispose]();
   }
 
-  #begin(socket: Parameters<Parameters<typeof startCrude>[0]>[0]): void {
+  #begin(socket: Parameters<Parameters<typeof startRawUpstream>[0]>[0]): void {
     const end = (): void => {
       if (this.#running.delete(end)) socket.end(HEAD + BODY);
     };

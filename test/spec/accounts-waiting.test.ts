@@ -1,9 +1,9 @@
 // Admission over real sockets: turns that run at once, turns that wait, for how long, and the refusal of others (Q7).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CHAT, CHAT_ALIAS, turnOn } from '../support/doors.ts';
 import { type GatewayOptions, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
+import { CHAT, CHAT_ALIAS, turnOn } from '../support/turn-paths.ts';
 import { until } from '../support/until.ts';
 
 const NATIVE = '/backend-api/agent/responses';

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import type { AttemptRow, RequestRow } from '../../store/store.ts';
-import { CHAT, turnOn } from '../support/doors.ts';
 import { eventsOf, type Reply, startGateway } from '../support/gateway.ts';
 import type { Script } from '../support/rehearsal.ts';
 import { replyJson, turnBody } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
+import { CHAT, turnOn } from '../support/turn-paths.ts';
 
 const NATIVE = '/backend-api/agent/responses';
-const DOORS = [
+const ROUTES = [
   { path: NATIVE, stream: true },
   { path: NATIVE, stream: false },
   { path: '/v1/responses', stream: true },
@@ -141,7 +141,7 @@ const CASES: readonly Case[] = [
 
 for (const { what, script, status, class: errorClass, cause, north } of CASES) {
   describe(`[ER4] an account that ${what}`, () => {
-    for (const { path, stream } of DOORS) {
+    for (const { path, stream } of ROUTES) {
       test(`has no effect for the client of ${path}${stream ? ', streamed' : ''}`, async () => {
         const streamed = stream || path !== NATIVE;
         // A JSON answer has no lifecycle events to break off after, and says refusals in its body.
@@ -225,7 +225,7 @@ test('[ER4] silence before the first byte is 504, and no other account is tried:
 });
 
 describe('after the first visible event nothing is tried again', () => {
-  for (const { path, stream } of DOORS.filter((door) => door.stream || door.path !== NATIVE)) {
+  for (const { path, stream } of ROUTES.filter((route) => route.stream || route.path !== NATIVE)) {
     test(`[F1.8] on ${path}${stream ? ', streamed' : ''}`, async () => {
       gate.upstream.next('north', 'cut after 6 events');
       const reply = await gate.send(path, { body: turnOn(path, 'hi', { stream }) }).catch((error: Error) => error);

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
-import { CHAT, CHAT_ALIAS, isCompatible, turnOn } from '../support/doors.ts';
 import { bearerOf, type Draft, eventsOf, startGateway } from '../support/gateway.ts';
 import { modelEntry } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
+import { CHAT, CHAT_ALIAS, isCompatible, turnOn } from '../support/turn-paths.ts';
 
 const MARKER = 'x-internal-agent-responses-lite';
-const DOORS = ['/backend-api/agent/responses', '/backend-api/agent/v1/responses', '/v1/responses', CHAT, CHAT_ALIAS] as const;
+const ROUTES = ['/backend-api/agent/responses', '/backend-api/agent/v1/responses', '/v1/responses', CHAT, CHAT_ALIAS] as const;
 
 const clock = new ShiftedClock();
 const gate = await startGateway({
@@ -31,7 +31,7 @@ const gate = await startGateway({
 after(() => gate.close());
 
 for (const mode of ['full', 'lite'] as const) {
-  for (const path of DOORS) {
+  for (const path of ROUTES) {
     for (const stream of [true, false]) {
       test(`[F1.5] ${path} in ${mode}, ${stream ? 'streamed' : 'collected'}: each account gets its own model name and fields`, async () => {
         gate.upstream.clear();

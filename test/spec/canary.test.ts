@@ -10,12 +10,12 @@ import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { Fault } from '../../proxy/rehearsal/faults/fault.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isChat } from '../support/doors.ts';
 import { FORM_TYPE, formOf } from '../support/form.ts';
 import { bearerOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { TOOL_NAMES } from '../support/mcp.ts';
 import { headOf, RawClient } from '../support/raw.ts';
 import { replyBytes, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
+import { isChat } from '../support/turn-paths.ts';
 import { connect, type TestSocket, UpgradeRefusal } from '../support/websocket.ts';
 
 /** The searched text: every canary begins with it, so that one search finds all of them. */

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { HandClock } from '../models/support.ts';
-import { CHAT, CHAT_ALIAS } from '../support/doors.ts';
 import { eventsOf, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { modelEntry, replyBytes, replyEvents, replyJson } from '../support/rehearsal-replies.ts';
+import { CHAT, CHAT_ALIAS } from '../support/turn-paths.ts';
 
 const PATHS = [CHAT, CHAT_ALIAS] as const;
 

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
-import { CHAT, CHAT_ALIAS } from '../support/doors.ts';
 import { type Draft, startGateway } from '../support/gateway.ts';
 import { modelEntry } from '../support/rehearsal-replies.ts';
+import { CHAT, CHAT_ALIAS } from '../support/turn-paths.ts';
 
 const digest = (secret: string): string => hash('sha256', secret, 'hex');
 

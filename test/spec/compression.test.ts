@@ -6,9 +6,9 @@ import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { dispatchedKind, KINDS } from '../../proxy/turn/routes/kinds.ts';
 import { requestCompression } from '../../rules/compression/request-compression.ts';
 import { compressedText, corpusText } from '../support/compression.ts';
-import { CHAT, CHAT_ALIAS } from '../support/doors.ts';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
+import { CHAT, CHAT_ALIAS } from '../support/turn-paths.ts';
 import { until } from '../support/until.ts';
 
 const NATIVE = '/backend-api/agent/responses';

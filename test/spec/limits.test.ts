@@ -10,13 +10,13 @@ import { WebSocket } from 'ws';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { requestRow } from '../store/samples.ts';
 import { file, model, PUBLIC as TRANSCRIPTIONS, transcribe } from '../support/audio.ts';
-import { crudeAnswer, crudeHead, startCrude } from '../support/crude.ts';
 import { UPLOAD } from '../support/files.ts';
 import { FORM_TYPE, formOf } from '../support/form.ts';
 import { type Draft, eventsOf, KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { HandLoad } from '../support/hand-load.ts';
 import { frameOf, NATIVE_SOCKET, turnFrame, userMessage } from '../support/native-frames.ts';
 import { headOf, postOf, RawClient } from '../support/raw.ts';
+import { rawHead, rawResponse, startRawUpstream } from '../support/raw-upstream.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';
 import { replyEvents, turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
@@ -73,8 +73,8 @@ const statusOf = async (gate: TestGateway, bytes: string): Promise<number> => {
 const byHand =
   (answer: (socket: Socket) => void, run: (gate: TestGateway) => Promise<void>) =>
   async (gate: TestGateway): Promise<void> => {
-    await using crude = await startCrude(answer);
-    await gate.reconfigure(crude.as('north'));
+    await using rawUpstream = await startRawUpstream(answer);
+    await gate.reconfigure(rawUpstream.as('north'));
     await run(gate);
   };
 
@@ -87,7 +87,7 @@ const stalled = async (gate: TestGateway): Promise<{ readonly ended: Promise<unk
 };
 
 /** A websocket of a client that sends what no other client sends. */
-async function crudeSocket(gate: TestGateway): Promise<{ readonly socket: WebSocket; readonly closed: Promise<number> }> {
+async function rawSocket(gate: TestGateway): Promise<{ readonly socket: WebSocket; readonly closed: Promise<number> }> {
   const socket = new WebSocket(gate.url.replace('http', 'ws') + NATIVE_SOCKET, { headers: { authorization: `Bearer ${KEY}` } });
   const closed = once(
     socket.on('error', () => undefined),
@@ -97,7 +97,7 @@ async function crudeSocket(gate: TestGateway): Promise<{ readonly socket: WebSoc
   return { socket, closed };
 }
 
-const STREAM = crudeHead(200, { 'content-type': 'text/event-stream' });
+const STREAM = rawHead(200, { 'content-type': 'text/event-stream' });
 const DELTA = 'data: {"type":"response.output_text.delta","sequence_number":0,"delta":"a"}\n\n';
 const item = (bytes: number): string =>
   `data: ${JSON.stringify({ type: 'response.output_item.done', item: { type: 'message', id: 'x'.repeat(bytes) } })}\n\n`;
@@ -293,7 +293,7 @@ const DRIVES: Readonly<Record<string, Drive>> = {
     run: byHand(
       (socket) => {
         // Never silent for long, and never over.
-        socket.write(`${crudeHead(503, { 'content-length': 1_000_000 })}{`);
+        socket.write(`${rawHead(503, { 'content-length': 1_000_000 })}{`);
         const drip = setInterval(() => socket.write(' '), 20);
         socket.once('close', () => clearInterval(drip));
       },
@@ -319,7 +319,7 @@ const DRIVES: Readonly<Record<string, Drive>> = {
   'fragments of a message on a websocket': {
     value: 3,
     run: async (gate) => {
-      const { socket, closed } = await crudeSocket(gate);
+      const { socket, closed } = await rawSocket(gate);
       for (let i = 0; i < 4; i++) socket.send('x', { fin: false });
       assert.equal(await closed, 1008);
     },
@@ -327,7 +327,7 @@ const DRIVES: Readonly<Record<string, Drive>> = {
   'pings and pongs of a websocket in a minute': {
     value: 60,
     run: async (gate) => {
-      const { socket, closed } = await crudeSocket(gate);
+      const { socket, closed } = await rawSocket(gate);
       for (let i = 0; i < 61; i++) socket.pong();
       assert.equal(await closed, 1008);
     },
@@ -335,7 +335,7 @@ const DRIVES: Readonly<Record<string, Drive>> = {
   'time of a message on a websocket': {
     value: 50,
     run: async (gate) => {
-      const { socket, closed } = await crudeSocket(gate);
+      const { socket, closed } = await rawSocket(gate);
       socket.send('x', { fin: false });
       assert.equal(await closed, 1008);
     },
@@ -426,7 +426,7 @@ const DRIVES: Readonly<Record<string, Drive>> = {
   },
   'interim answers of an account (1xx) before its answer': {
     run: byHand(
-      (socket) => void socket.end('HTTP/1.1 100 Continue\r\n\r\n'.repeat(17) + crudeAnswer(200, '{}')),
+      (socket) => void socket.end('HTTP/1.1 100 Continue\r\n\r\n'.repeat(17) + rawResponse(200, '{}')),
       async (gate) => assert.equal((await gate.send(PATH, { body: TURN })).status, 502),
     ),
   },

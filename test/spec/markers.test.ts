@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
-import { CHAT, turnOn } from '../support/doors.ts';
 import { type Draft, startGateway } from '../support/gateway.ts';
 import { modelEntry, replyJson, turnBody } from '../support/rehearsal-replies.ts';
+import { CHAT, turnOn } from '../support/turn-paths.ts';
 
 const PUBLIC = '/v1/responses';
 const MODES = ['full', 'lite'] as const;

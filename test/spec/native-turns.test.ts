@@ -20,7 +20,7 @@ interface Recorded {
 }
 
 const FOLDER = new URL('../fixtures/native/', import.meta.url);
-const DOORS = ['/backend-api/agent/responses', '/backend-api/agent/v1/responses'] as const;
+const ROUTES = ['/backend-api/agent/responses', '/backend-api/agent/v1/responses'] as const;
 const MARKER = 'x-internal-agent-responses-lite';
 
 /** Removed by F8.1, or written again for each hop. The turn state goes back to the account that issued it, and none did here. */
@@ -53,7 +53,7 @@ for (const mode of ['full', 'lite'] as const) {
       await gate.reconfigure((draft) => {
         draft.pools[0].serving_modes = { 'gpt-5.5': mode };
       });
-      for (const path of DOORS) {
+      for (const path of ROUTES) {
         const turn = await arriving(path, body, headers);
         assert.deepEqual(turn.json, expected[mode]);
         assert.equal(turn.headers[MARKER], mode === 'lite' ? 'true' : undefined);
@@ -67,7 +67,7 @@ for (const mode of ['full', 'lite'] as const) {
 
     test(`[F2.11] ${name} arrives in the same way when the client compressed it`, async () => {
       const compressed = zstdCompressSync(JSON.stringify(body));
-      const turn = await arriving(DOORS[0], compressed, { ...headers, 'content-encoding': 'zstd' });
+      const turn = await arriving(ROUTES[0], compressed, { ...headers, 'content-encoding': 'zstd' });
       assert.deepEqual(turn.json, expected[mode]);
       assert.equal(turn.headers['content-encoding'], undefined);
     });
@@ -90,7 +90,7 @@ for (const mode of ['full', 'lite'] as const) {
         draft.pools[0].serving_modes = { 'gpt-5.5': mode };
       });
       const { type: _, ...members } = body;
-      for (const path of DOORS) {
+      for (const path of ROUTES) {
         gate.upstream.clear();
         // In a session of its own: the same frame of the same session would continue the former turn (F8.4).
         const sent = { ...headers, 'x-agent-window-id': `${name}-${mode}-${path}:0` };
@@ -131,7 +131,7 @@ test('[F5.1] a recorded turn with loose schemas arrives with lowered ones, in th
     await gate.reconfigure((draft) => {
       draft.pools[0].serving_modes = { 'gpt-5.5': mode };
     });
-    const { json } = await arriving(DOORS[0], { ...full.body, tools: tools(loose) }, full.headers);
+    const { json } = await arriving(ROUTES[0], { ...full.body, tools: tools(loose) }, full.headers);
     const { tools: top, input } = json as { readonly tools?: JsonObject[]; readonly input: readonly JsonObject[] };
     const arrived = mode === 'full' ? top : input[0]?.tools;
     assert.deepEqual(arrived, strict(tools(lowered)));

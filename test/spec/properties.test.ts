@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
-import { Dice, generatedBody, NAMED, unlowered, withoutSystem } from '../rules/dialect/bodies.ts';
+import { generatedBody, NAMED, RandomSource, unlowered, withoutSystem } from '../rules/dialect/bodies.ts';
 import { startGateway } from '../support/gateway.ts';
 import { modelEntry } from '../support/rehearsal-replies.ts';
 
 const NATIVE = '/backend-api/agent/responses';
-const DOORS = [NATIVE, '/backend-api/agent/v1/responses', '/v1/responses'] as const;
+const ROUTES = [NATIVE, '/backend-api/agent/v1/responses', '/v1/responses'] as const;
 const MARKER = 'x-internal-agent-responses-lite';
 const SEEDS = 80;
 
@@ -37,11 +37,11 @@ async function sent(path: string, body: JsonObject): Promise<Sent | undefined> {
 }
 
 for (const mode of ['full', 'lite'] as const) {
-  for (const path of DOORS) {
+  for (const path of ROUTES) {
     test(`[F2.10] on ${path} in ${mode}: every sent body is the same when it is sent again`, async () => {
       let passed = 0;
       for (let seed = 1; seed <= SEEDS; seed++) {
-        const body = generatedBody(new Dice(seed));
+        const body = generatedBody(new RandomSource(seed));
         const once = await sent(path, body.model === 'model-a' ? { ...body, model: mode } : body);
         if (!once) continue;
         passed++;
@@ -56,7 +56,7 @@ for (const mode of ['full', 'lite'] as const) {
 
 test('[F2.11] outside the members that the contract names a Full body is sent as it came', async () => {
   for (let seed = 1; seed <= SEEDS; seed++) {
-    const body = { ...generatedBody(new Dice(seed)), model: 'full' };
+    const body = { ...generatedBody(new RandomSource(seed)), model: 'full' };
     const out = (await sent(NATIVE, body))?.json;
     if (!out) continue;
     for (const member of new Set([...Object.keys(body), ...Object.keys(out)])) {

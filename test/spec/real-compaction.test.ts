@@ -37,7 +37,7 @@ const start = (config: (draft: Draft) => void = () => undefined, store?: string)
 /** Account and path of every turn, in order. */
 const asked = (gate: TestGateway): readonly string[] => gate.upstream.turns().map(({ account, path }) => `${account} ${path}`);
 
-const DOORS = [
+const ROUTES = [
   { name: 'the compact route', ask: (gate: TestGateway): Promise<Reply> => gate.send(ROUTE, { body: NATIVE_BODY }) },
   { name: 'an explicit trigger', ask: (gate: TestGateway): Promise<Reply> => gate.send(PUBLIC, { body: TRIGGER_BODY }) },
   {
@@ -57,7 +57,7 @@ const lastItem = (gate: TestGateway): Json => {
 };
 
 describe('[RB33] [Q27] the compact path', () => {
-  for (const { name, ask } of DOORS) {
+  for (const { name, ask } of ROUTES) {
     for (const gone of [GONE, replyJson({ detail: 'Method Not Allowed' }, { status: 405 }), 'refuse 501'] as const) {
       const status = typeof gone === 'string' ? 501 : gone.status;
       test(`[RB33] that answers ${status} to ${name} is replaced by a trigger turn at once, at the same account and for good`, async () => {
@@ -173,7 +173,7 @@ const triggerTurn = (item: JsonObject, output: readonly Json[] = []): readonly J
 const ITEM = { type: 'compaction', id: 'cmp_1', encrypted_content: 'opaque' };
 
 describe('[RB34] a trigger turn', () => {
-  for (const { name, ask } of DOORS) {
+  for (const { name, ask } of ROUTES) {
     test(`[RB34] has its item in the events alone (${name})`, async () => {
       await using gate = await start((draft) => {
         for (const account of draft.accounts) account.compact = 'trigger';
@@ -194,7 +194,7 @@ describe('[RB35] a compaction_summary', () => {
     ['a member without output', { ...COMPACTED, output: undefined as never, compaction_summary: { encrypted_content: 'opaque' } }],
   ];
   for (const [what, json] of ANSWERS) {
-    for (const { name, ask } of DOORS) {
+    for (const { name, ask } of ROUTES) {
       test(`[RB35] as ${what} is read as the compaction (${name})`, async () => {
         await using gate = await start();
         gate.upstream.next('north', replyJson(json));

@@ -4,10 +4,10 @@ import { after, afterEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isObject } from '../../proxy/turn/json/json.ts';
 import { HandClock } from '../models/support.ts';
-import { CHAT, turnOn } from '../support/doors.ts';
 import { type Draft, eventsOf, startGateway } from '../support/gateway.ts';
 import { modelEntry, replyEvents, replyJson } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
+import { CHAT, turnOn } from '../support/turn-paths.ts';
 import { until } from '../support/until.ts';
 import { connect } from '../support/websocket.ts';
 
@@ -42,14 +42,14 @@ interface Got {
   readonly last: string | undefined;
 }
 
-interface Door {
+interface ClientRoute {
   readonly name: string;
   readonly native: boolean;
   readonly streams: boolean;
   readonly turn: (changes?: JsonObject) => Promise<Got>;
 }
 
-function overHttp(name: string, path: string, stream: boolean): Door {
+function overHttp(name: string, path: string, stream: boolean): ClientRoute {
   const turn = async (changes: JsonObject = {}): Promise<Got> => {
     const { status, headers, text, json } = await gate.send(path, { body: turnOn(path, 'hi', { stream, ...changes }) });
     if (headers.get('content-type')?.startsWith('text/event-stream') !== true) {
@@ -61,7 +61,7 @@ function overHttp(name: string, path: string, stream: boolean): Door {
   return { name, native: path === NATIVE, streams: stream, turn };
 }
 
-function overWebsocket(name: string, path: string): Door {
+function overWebsocket(name: string, path: string): ClientRoute {
   const turn = async (changes: JsonObject = {}): Promise<Got> => {
     using socket = await connect(gate, path);
     const frame = (await socket.turn(turnOn(path, 'hi', changes))).at(-1) as JsonObject;
@@ -72,7 +72,7 @@ function overWebsocket(name: string, path: string): Door {
   return { name, native: path === NATIVE, streams: true, turn };
 }
 
-const DOORS: readonly Door[] = [
+const ROUTES: readonly ClientRoute[] = [
   overHttp('native stream', NATIVE, true),
   overHttp('public stream', PUBLIC, true),
   overHttp('public answer', PUBLIC, false),
@@ -81,7 +81,7 @@ const DOORS: readonly Door[] = [
   overWebsocket('native websocket', NATIVE),
   overWebsocket('public websocket', PUBLIC),
 ];
-const HTTP = DOORS.slice(0, 5);
+const HTTP = ROUTES.slice(0, 5);
 
 const asked = (): readonly string[] => gate.upstream.turns().map(({ account }) => account);
 
@@ -157,10 +157,10 @@ describe('[RB19] both shapes of refusals', () => {
     ],
   ];
   for (const [name, body, code, param, message] of CASES) {
-    for (const door of HTTP.filter(({ native, name: door }) => !native && door.startsWith('public'))) {
-      test(`[RB19] ${name} reaches a ${door.name} with code, param and message`, async () => {
+    for (const route of HTTP.filter(({ native, name: route }) => !native && route.startsWith('public'))) {
+      test(`[RB19] ${name} reaches a ${route.name} with code, param and message`, async () => {
         gate.upstream.next('north', replyJson(body, { status: 400 }));
-        const { status, error } = await door.turn();
+        const { status, error } = await route.turn();
         assert.equal(status, 400);
         assert.deepEqual([error?.type, error?.code, error?.param], ['invalid_request_error', code, param]);
         assert.match(String(error?.message), message);
@@ -176,17 +176,17 @@ describe('[RB20] [RB2] a model that the account lacks, in words only', () => {
     "The 'model-a' model requires a newer version of Codex. Please upgrade to the latest app or CLI and try again.",
     'Model not found model-a',
   ];
-  for (const door of DOORS) {
+  for (const route of ROUTES) {
     for (const detail of WORDS) {
-      test(`[RB20] a turn of a ${door.name} goes to the next account: ${detail.slice(0, 40)}`, async () => {
+      test(`[RB20] a turn of a ${route.name} goes to the next account: ${detail.slice(0, 40)}`, async () => {
         const status = detail.startsWith('Model') ? 404 : 400;
         gate.upstream.next(
           'north',
-          door.name.endsWith('websocket')
+          route.name.endsWith('websocket')
             ? replyEvents([{ type: 'error', status, error: { type: 'invalid_request_error', message: detail } }])
             : replyJson({ detail }, { status }),
         );
-        const { last } = await door.turn();
+        const { last } = await route.turn();
         assert.ok(last !== 'error' && last !== 'response.failed' && last !== 'chunk');
         assert.deepEqual(asked(), ['north', 'south']);
         assert.equal(gate.account('north').models['model-a']?.cause, 'model');
@@ -220,15 +220,15 @@ const FAILED = {
 const LIMITED = { type: 'error', error: { type: 'usage_limit_reached', message: 'The usage limit has been reached', plan_type: 'plus' } };
 
 describe('[RB21] refusals inside an accepted turn', () => {
-  for (const door of DOORS) {
+  for (const route of ROUTES) {
     for (const [name, event, cause] of [
       ['an error without a status', OVERLOADED, 'server'],
       ['a failed response', FAILED, 'server'],
       ['a usage limit by its type alone', LIMITED, 'quota'],
     ] as const) {
-      test(`[RB21] ${name} after lifecycle events: a turn of a ${door.name} goes to the next account`, async () => {
+      test(`[RB21] ${name} after lifecycle events: a turn of a ${route.name} goes to the next account`, async () => {
         gate.upstream.next('north', inside(event));
-        const { last } = await door.turn();
+        const { last } = await route.turn();
         assert.ok(last !== 'error' && last !== 'response.failed' && last !== 'chunk');
         assert.deepEqual(asked(), ['north', 'south']);
         const { cooldown, models } = gate.account('north');
@@ -236,15 +236,15 @@ describe('[RB21] refusals inside an accepted turn', () => {
       });
     }
 
-    test(`[RB21] after visible output the client of a ${door.name} learns that the turn failed`, async () => {
+    test(`[RB21] after visible output the client of a ${route.name} learns that the turn failed`, async () => {
       gate.upstream.next('north', inside(OVERLOADED, DELTA));
-      const { status, error, last } = await door.turn();
-      if (!door.streams) assert.deepEqual([status, error?.code, asked()], [502, 'upstream_error', ['north']]);
+      const { status, error, last } = await route.turn();
+      if (!route.streams) assert.deepEqual([status, error?.code, asked()], [502, 'upstream_error', ['north']]);
       else {
         assert.deepEqual(asked(), ['north']);
         assert.equal(error?.code, 'server_is_overloaded');
-        const isFrame = door.name.endsWith('websocket');
-        assert.equal(last, isFrame ? 'error' : door.native ? 'response.failed' : door.name.startsWith('chat') ? 'chunk' : 'error');
+        const isFrame = route.name.endsWith('websocket');
+        assert.equal(last, isFrame ? 'error' : route.native ? 'response.failed' : route.name.startsWith('chat') ? 'chunk' : 'error');
         assert.equal(status, isFrame ? 503 : 200, 'a frame has a numeric status');
       }
     });
@@ -285,10 +285,10 @@ describe('[RB21] refusals inside an accepted turn', () => {
 
 describe('[Q3] a rate refusal inside a 200', () => {
   const RATE = { type: 'error', error: { type: 'rate_limit_error', code: 'rate_limit_exceeded', message: 'Slow down.', param: null } };
-  for (const door of DOORS.filter(({ streams }) => !streams)) {
-    test(`[Q3] is 429 rate_limit_exceeded for a ${door.name}`, async () => {
+  for (const route of ROUTES.filter(({ streams }) => !streams)) {
+    test(`[Q3] is 429 rate_limit_exceeded for a ${route.name}`, async () => {
       for (const account of ['north', 'south']) gate.upstream.next(account, inside(RATE));
-      const { status, headers, error } = await door.turn();
+      const { status, headers, error } = await route.turn();
       assert.deepEqual([status, error?.code, error?.type, error?.param], [429, 'rate_limit_exceeded', 'rate_limit_error', null]);
       assert.equal(error?.message, 'The provider limits the rate of this request.');
       assert.equal(headers?.get('retry-after'), '1');
@@ -321,26 +321,26 @@ const limitedBy = (body: JsonObject, headers: Readonly<Record<string, string>> =
   replyJson({ error: body }, { status: 429, headers });
 
 describe('[RB22] usage limits', () => {
-  for (const door of DOORS) {
-    test(`[RB22] the client of a ${door.name} gets the soonest reset of the Pool, and no plan`, async () => {
+  for (const route of ROUTES) {
+    test(`[RB22] the client of a ${route.name} gets the soonest reset of the Pool, and no plan`, async () => {
       const [later, sooner] = [seconds(7_200), seconds(600)];
       gate.upstream.next('north', limitedBy({ ...USAGE_LIMIT, resets_at: later, resets_in_seconds: 7_200 }));
       gate.upstream.next('south', limitedBy({ ...USAGE_LIMIT, resets_at: sooner, resets_in_seconds: 600 }));
-      const { status, error } = await door.turn();
+      const { status, error } = await route.turn();
       assert.equal(status, 429);
       assert.deepEqual([error?.type, error?.code, error?.resets_at], ['usage_limit_reached', 'usage_limit_reached', sooner]);
       assert.equal('plan_type' in (error ?? {}), false);
     });
 
-    test(`[RB22] without a reset in the body, that of the full window in the headers counts (${door.name})`, async () => {
+    test(`[RB22] without a reset in the body, that of the full window in the headers counts (${route.name})`, async () => {
       // A frame repeats the headers (RB27).
       const refusal = (headers: JsonObject): ReturnType<typeof replyEvents> =>
-        door.name.endsWith('websocket')
+        route.name.endsWith('websocket')
           ? replyEvents([{ type: 'error', status: 429, error: USAGE_LIMIT, headers }])
           : limitedBy(USAGE_LIMIT, headers as Record<string, string>);
       gate.upstream.next('north', refusal(windows(12, 97)));
       gate.upstream.next('south', refusal(windows(98, 40)));
-      const { status, error } = await door.turn();
+      const { status, error } = await route.turn();
       assert.deepEqual([status, error?.type], [429, 'usage_limit_reached']);
       assert.equal(error?.resets_at, seconds(3_600));
       assert.ok(Math.abs((gate.quota('north').until ?? 0) - seconds(86_400) * 1000) < 5_000);

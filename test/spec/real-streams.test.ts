@@ -4,9 +4,9 @@ import { after, afterEach, describe, test } from 'node:test';
 import type { Fault } from '../../proxy/rehearsal/faults/fault.ts';
 import { PNG } from '../../proxy/rehearsal/model/simulated-image.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { CHAT, turnOn } from '../support/doors.ts';
 import { type Draft, eventsOf, type Reply, startGateway } from '../support/gateway.ts';
 import { modelEntry, replyEvents } from '../support/rehearsal-replies.ts';
+import { CHAT, turnOn } from '../support/turn-paths.ts';
 import { until } from '../support/until.ts';
 import { connect } from '../support/websocket.ts';
 
@@ -66,7 +66,7 @@ interface Shown {
   readonly text: string;
 }
 
-interface Door {
+interface ClientRoute {
   readonly name: string;
   readonly items: readonly JsonObject[];
   readonly ask: () => Promise<Shown>;
@@ -90,7 +90,7 @@ const chunksIn = (text: string): string =>
     .join('');
 
 const MESSAGES = [said('msg_1', 'Hello'), said('msg_2', 'there')];
-const DOORS: readonly Door[] = [
+const ROUTES: readonly ClientRoute[] = [
   { name: 'native stream', items: MESSAGES, ask: overHttp(NATIVE, turnOn(NATIVE, 'hi'), ({ text }) => itemsIn(text)) },
   { name: 'public stream', items: MESSAGES, ask: overHttp(PUBLIC, turnOn(PUBLIC, 'hi'), ({ text }) => textIn(completedIn(text))) },
   { name: 'public answer', items: MESSAGES, ask: overHttp(PUBLIC, turnOn(PUBLIC, 'hi', { stream: false }), ({ json }) => textIn(json)) },
@@ -117,7 +117,7 @@ const DOORS: readonly Door[] = [
   { name: 'image', items: [IMAGE], ask: overHttp(IMAGES, { model: 'gpt-image-1', prompt: 'a cat' }, ({ json }) => json.data[0].b64_json) },
 ];
 
-/** What a client of each door shows of these items. */
+/** What a client of each route shows of these items. */
 const EXPECTED: Readonly<Record<string, string>> = {
   'native stream': 'Hello there',
   'public stream': 'Hello there',
@@ -132,25 +132,25 @@ const EXPECTED: Readonly<Record<string, string>> = {
 const TYPES: readonly (string | undefined)[] = [undefined, 'text/event-stream; charset=utf-8', 'application/octet-stream', 'text/plain'];
 
 describe('[RB16] a stream of any type, or of none', () => {
-  for (const door of DOORS) {
+  for (const route of ROUTES) {
     for (const type of TYPES) {
-      test(`[RB16] is read as events (${door.name}, ${type ?? 'no type'})`, async () => {
-        gate.upstream.next('north', bytes(framed(turnOf(door.items)), type === undefined ? {} : { type }));
-        const { reply, ok, text } = await door.ask();
-        assert.deepEqual([ok, text], [true, EXPECTED[door.name]]);
+      test(`[RB16] is read as events (${route.name}, ${type ?? 'no type'})`, async () => {
+        gate.upstream.next('north', bytes(framed(turnOf(route.items)), type === undefined ? {} : { type }));
+        const { reply, ok, text } = await route.ask();
+        assert.deepEqual([ok, text], [true, EXPECTED[route.name]]);
         const shown = reply?.headers.get('content-type') ?? '';
-        assert.match(shown, door.name.endsWith('stream') ? /^text\/event-stream/ : /^application\/json/);
+        assert.match(shown, route.name.endsWith('stream') ? /^text\/event-stream/ : /^application\/json/);
         assert.equal(gate.upstream.turns().length, 1);
       });
     }
 
-    test(`[RB16] ends with its terminal event, although the connection stays open (${door.name})`, async () => {
-      gate.upstream.next('north', bytes(framed(turnOf(door.items)), { open: true }));
-      const { ok, text, reply } = await door.ask();
+    test(`[RB16] ends with its terminal event, although the connection stays open (${route.name})`, async () => {
+      gate.upstream.next('north', bytes(framed(turnOf(route.items)), { open: true }));
+      const { ok, text, reply } = await route.ask();
       // The account still holds its answer back: nothing waited for its end.
       assert.equal(gate.upstream.stalledNow('north'), 1);
-      assert.deepEqual([ok, text], [true, EXPECTED[door.name]]);
-      if (door.name === 'public stream' || door.name === 'chat stream') assert.match(reply?.text ?? '', /data: \[DONE\]\n\n$/);
+      assert.deepEqual([ok, text], [true, EXPECTED[route.name]]);
+      if (route.name === 'public stream' || route.name === 'chat stream') assert.match(reply?.text ?? '', /data: \[DONE\]\n\n$/);
       else assert.doesNotMatch(reply?.text ?? '', /\[DONE\]/);
     });
   }
@@ -162,10 +162,10 @@ describe('[RB16] a stream of any type, or of none', () => {
     ['HTML', 'data: <html>', 'text/html; charset=utf-8'],
     ['JSON of a type of its own', '{"error":{"code":"server_error","message":"no"}}', 'application/problem+json'],
   ] as const) {
-    for (const door of DOORS.slice(0, 5)) {
-      test(`[RB16] ${what} in a 200 is no stream, and reaches no client as one (${door.name})`, async () => {
+    for (const route of ROUTES.slice(0, 5)) {
+      test(`[RB16] ${what} in a 200 is no stream, and reaches no client as one (${route.name})`, async () => {
         for (const account of ['north', 'south']) gate.upstream.next(account, bytes(text, type === undefined ? {} : { type }));
-        const { reply } = await door.ask();
+        const { reply } = await route.ask();
         assert.doesNotMatch(reply?.headers.get('content-type') ?? '', /event-stream|html/);
         assert.doesNotMatch(reply?.text ?? '', /A page|<html/);
       });
@@ -295,11 +295,11 @@ describe('[RB18] keepalives as data events', () => {
     );
     return events.map((event, sequence_number) => ({ ...event, sequence_number }));
   };
-  for (const door of DOORS) {
-    test(`[RB18] fail nothing (${door.name})`, async () => {
-      gate.upstream.next('north', bytes(framed(withKeepalives(door.items))));
-      const { ok, text } = await door.ask();
-      assert.deepEqual([ok, text, gate.upstream.turns().length], [true, EXPECTED[door.name], 1]);
+  for (const route of ROUTES) {
+    test(`[RB18] fail nothing (${route.name})`, async () => {
+      gate.upstream.next('north', bytes(framed(withKeepalives(route.items))));
+      const { ok, text } = await route.ask();
+      assert.deepEqual([ok, text, gate.upstream.turns().length], [true, EXPECTED[route.name], 1]);
     });
   }
 

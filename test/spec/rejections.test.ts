@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
-import { CHAT, CHAT_ALIAS, isCompatible, turnOn } from '../support/doors.ts';
 import { type Draft, type Reply, startGateway } from '../support/gateway.ts';
 import { modelEntry, replyEvents, replyJson } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
+import { CHAT, CHAT_ALIAS, isCompatible, turnOn } from '../support/turn-paths.ts';
 
 const MARKER = 'x-internal-agent-responses-lite';
 const NATIVE = '/backend-api/agent/responses';
-const DOORS = [
+const ROUTES = [
   { path: NATIVE, stream: true },
   { path: NATIVE, stream: false },
   { path: '/backend-api/agent/v1/responses', stream: true },
@@ -54,8 +54,8 @@ interface Refused {
 }
 
 /** Both accounts refuse with this status; the marker of every attempt is the mode's own. */
-async function refused(model: string, door: (typeof DOORS)[number], status: number, error: JsonObject = SECRET): Promise<Refused> {
-  const { path, stream } = door;
+async function refused(model: string, route: (typeof ROUTES)[number], status: number, error: JsonObject = SECRET): Promise<Refused> {
+  const { path, stream } = route;
   gate.heal();
   gate.upstream.clear();
   clock.setAhead(3_600_000);
@@ -90,8 +90,8 @@ for (const [status, shown] of [
   [451, 400],
 ] as const) {
   test(`[F2.13] under explicit Full a ${status} is a ${shown} with a fixed message and a class, after one attempt`, async () => {
-    for (const door of DOORS) {
-      const { reply, attempts } = await refused('explicit-full', door, status);
+    for (const route of ROUTES) {
+      const { reply, attempts } = await refused('explicit-full', route, status);
       assert.deepEqual([reply.status, reply.json, attempts], [shown, { error: FIXED }, 1]);
       assert.equal(await classOf(reply), 'full_upstream_rejection');
     }
@@ -99,11 +99,11 @@ for (const [status, shown] of [
 
   for (const model of ['auto-full', 'auto-lite', 'explicit-lite']) {
     test(`[F2.13] in ${model} a ${status} has no error code of its own`, async () => {
-      for (const door of DOORS) {
-        const { reply, attempts } = await refused(model, door, status);
+      for (const route of ROUTES) {
+        const { reply, attempts } = await refused(model, route, status);
         assert.equal(attempts, 1);
         assert.equal(await classOf(reply), 'upstream_status');
-        if (!isCompatible(door.path)) assert.deepEqual([reply.status, reply.json.error], [status, SECRET]);
+        if (!isCompatible(route.path)) assert.deepEqual([reply.status, reply.json.error], [status, SECRET]);
         else if (status === shown) assert.deepEqual([reply.status, reply.json.error], [status, SECRET]);
         else assert.deepEqual([reply.status, reply.json.error.code], [502, 'upstream_error']);
       }
@@ -114,8 +114,8 @@ for (const [status, shown] of [
 for (const status of [401, 402, 403, 407]) {
   for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']) {
     test(`[F2.13] in ${model} a ${status} blames the account: 502 when every account answers so`, async () => {
-      for (const door of DOORS) {
-        const { reply } = await refused(model, door, status);
+      for (const route of ROUTES) {
+        const { reply } = await refused(model, route, status);
         assert.deepEqual([reply.status, reply.json.error.code, reply.json.error.param], [502, 'upstream_error', null]);
         assert.doesNotMatch(reply.text, /secret/);
         assert.equal(await classOf(reply), model === 'explicit-full' ? 'full_upstream_rejection' : 'upstream_status');
@@ -126,17 +126,17 @@ for (const status of [401, 402, 403, 407]) {
 
 for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']) {
   test(`[F2.13] in ${model} a 429 is upstream_rate_limited, and the client gets the usual answer`, async () => {
-    for (const door of DOORS) {
-      const { reply, attempts } = await refused(model, door, 429);
+    for (const route of ROUTES) {
+      const { reply, attempts } = await refused(model, route, 429);
       assert.deepEqual([reply.status, attempts, await classOf(reply)], [429, 2, 'upstream_rate_limited']);
-      if (isCompatible(door.path)) assert.equal(reply.json.error.code, 'rate_limit_exceeded');
+      if (isCompatible(route.path)) assert.equal(reply.json.error.code, 'rate_limit_exceeded');
       else assert.deepEqual(reply.json.error, SECRET);
     }
   });
 
   test(`[F2.13] in ${model} an exhausted quota at every account is usage_limit_reached, and upstream_rate_limited on the row`, async () => {
-    for (const door of DOORS) {
-      const { reply } = await refused(model, door, 429, { ...SECRET, code: 'usage_limit_reached', resets_in_seconds: 60 });
+    for (const route of ROUTES) {
+      const { reply } = await refused(model, route, 429, { ...SECRET, code: 'usage_limit_reached', resets_in_seconds: 60 });
       assert.deepEqual([reply.status, reply.json.error.code], [429, 'usage_limit_reached']);
       assert.equal(await classOf(reply), 'upstream_rate_limited');
     }
@@ -144,10 +144,10 @@ for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']
 
   for (const status of [500, 502, 503, 529]) {
     test(`[F2.13] in ${model} a ${status} is upstream_status, and the client gets the usual answer`, async () => {
-      for (const door of DOORS) {
-        const { reply, attempts } = await refused(model, door, status);
+      for (const route of ROUTES) {
+        const { reply, attempts } = await refused(model, route, status);
         assert.deepEqual([attempts, await classOf(reply)], [2, 'upstream_status']);
-        if (isCompatible(door.path)) assert.deepEqual([reply.status, reply.json.error.code], [502, 'upstream_error']);
+        if (isCompatible(route.path)) assert.deepEqual([reply.status, reply.json.error.code], [502, 'upstream_error']);
         else assert.deepEqual([reply.status, reply.json.error], [status, SECRET]);
       }
     });
@@ -167,12 +167,12 @@ for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']
 }
 
 test('[F2.13] under explicit Full an account that lacks the model is skipped, and the turn stays Full', async () => {
-  for (const door of DOORS) {
+  for (const route of ROUTES) {
     gate.heal();
     gate.upstream.clear();
     clock.setAhead(3_600_000);
     gate.upstream.next('north', 'refuse 404 model_not_found');
-    const reply = await gate.send(door.path, { body: turnOn(door.path, 'hi', { model: 'explicit-full', stream: door.stream }) });
+    const reply = await gate.send(route.path, { body: turnOn(route.path, 'hi', { model: 'explicit-full', stream: route.stream }) });
     assert.deepEqual([reply.status, gate.upstream.turns().map(({ account }) => account)], [200, ['north', 'south']]);
     assert.ok(gate.upstream.turns().every(({ headers }) => headers[MARKER] === undefined));
   }

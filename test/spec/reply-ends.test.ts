@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { CHAT, CHAT_ALIAS, turnOn } from '../support/doors.ts';
 import { bearerOf, startGateway } from '../support/gateway.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET } from '../support/native-frames.ts';
 import { modelEntry, replyBytes, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
+import { CHAT, CHAT_ALIAS, turnOn } from '../support/turn-paths.ts';
 import { connect } from '../support/websocket.ts';
 
 const NATIVE = '/backend-api/agent/responses';

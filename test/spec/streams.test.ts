@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { turnOn } from '../support/doors.ts';
 import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { replyBytes, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
+import { turnOn } from '../support/turn-paths.ts';
 
 const NATIVE = ['/backend-api/agent/responses', '/backend-api/agent/v1/responses'];
 const PUBLIC = '/v1/responses';

@@ -1,6 +1,6 @@
-// Compares every report of the gateway on usage with the books, while nothing runs.
+// Compares every report of the gateway on usage with the expected usage, while nothing runs.
 import assert from 'node:assert/strict';
-import { type Entry, sumOf, sumsBy } from './books.ts';
+import { type Entry, sumOf, sumsBy } from './expected-usage.ts';
 import { KEYS, type KeyName, secretOf } from './stage.ts';
 import type { Turns } from './turns.ts';
 
@@ -30,8 +30,8 @@ async function assertLogged(turns: Turns): Promise<void> {
 export async function assertStored(turns: Turns): Promise<void> {
   const { stage, entries } = turns;
   const rows = (await stage.gate.usageRows()).map(({ key_id, pool, day, ...sums }) => [`${key_id} ${pool} ${day}`, sums] as const);
-  const booked = sumsBy(entries, ({ key, pool, day }) => `${key} ${pool} ${day}`);
-  assert.deepEqual(Object.fromEntries(rows.sort(byText)), booked, 'the store');
+  const expected = sumsBy(entries, ({ key, pool, day }) => `${key} ${pool} ${day}`);
+  assert.deepEqual(Object.fromEntries(rows.sort(byText)), expected, 'the store');
   for (const key of Object.keys(KEYS) as KeyName[]) await assertTold(turns, key);
 }
 

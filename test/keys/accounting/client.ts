@@ -1,12 +1,12 @@
 // The client of a planned turn: it takes the whole reply, or leaves at the point that the plan states.
 import { until } from '../../support/until.ts';
 import { connect } from '../../support/websocket.ts';
+import type { ClientRoute, Sent } from './client-routes.ts';
 import { type Leaving, lastWord } from './deliveries.ts';
-import type { Door, Sent } from './doors.ts';
 import { type KeyName, type Planned, type Stage, secretOf } from './stage.ts';
 
 export interface Visit {
-  readonly door: Pick<Door, 'path' | 'carrier'>;
+  readonly route: Pick<ClientRoute, 'path' | 'carrier'>;
   readonly key: KeyName;
   readonly sent: Sent;
   /** Undefined: the client stays to the end. */
@@ -14,20 +14,20 @@ export interface Visit {
 }
 
 /** Resolves when the client has the whole reply, or has left. */
-export function visit(stage: Stage, planned: Planned, { door, ...visit }: Visit): Promise<void> {
-  return door.carrier === 'http' ? overHttp(stage, planned, { door, ...visit }) : overWebsocket(stage, planned, { door, ...visit });
+export function visit(stage: Stage, planned: Planned, { route, ...visit }: Visit): Promise<void> {
+  return route.carrier === 'http' ? overHttp(stage, planned, { route, ...visit }) : overWebsocket(stage, planned, { route, ...visit });
 }
 
 /** A turn that is refused, or whose retries run out, never gets to its last attempt. */
 const lastAttempt = (planned: Planned, isOver: () => boolean): Promise<true> =>
   until(`the last attempt of turn ${planned.id}`, () => planned.arrived === planned.attempts.length || isOver() || undefined);
 
-async function overHttp({ gate }: Stage, planned: Planned, { door, key, sent, leaves }: Visit): Promise<void> {
+async function overHttp({ gate }: Stage, planned: Planned, { route, key, sent, leaves }: Visit): Promise<void> {
   const leaving = new AbortController();
   let over = false;
   const { body, headers = {} } = sent;
   const answering = gate
-    .fetch(door.path, { body, headers: { ...headers, authorization: `Bearer ${secretOf(key)}` }, signal: leaving.signal })
+    .fetch(route.path, { body, headers: { ...headers, authorization: `Bearer ${secretOf(key)}` }, signal: leaving.signal })
     .then((response) => taken(response, leaves === 'after output' ? lastWord(planned.id) : undefined))
     // A reply that breaks off, and a client that leaves.
     .catch(() => undefined)
@@ -50,8 +50,8 @@ async function taken(response: Response, end: string | undefined): Promise<void>
   }
 }
 
-async function overWebsocket(stage: Stage, planned: Planned, { door, key, sent, leaves }: Visit): Promise<void> {
-  using socket = await connect(stage.gate, door.path, { key: secretOf(key) });
+async function overWebsocket(stage: Stage, planned: Planned, { route, key, sent, leaves }: Visit): Promise<void> {
+  using socket = await connect(stage.gate, route.path, { key: secretOf(key) });
   socket.send(JSON.stringify(sent.body));
   let over = false;
   const ended = socket

@@ -3,7 +3,7 @@
 import { PNG } from '../../../proxy/rehearsal/model/simulated-image.ts';
 import type { ReceivedRequest } from '../../../proxy/rehearsal/received-request.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
-import type { Dice } from '../../rules/dialect/bodies.ts';
+import type { RandomSource } from '../../rules/dialect/bodies.ts';
 import type { Script } from '../../support/rehearsal.ts';
 import { replyBytes, replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
 
@@ -58,14 +58,14 @@ const usageOf = ({ input, cached, output }: Stated): JsonObject => ({
   total_tokens: input + output,
 });
 
-function tokensFrom(dice: Dice, { cached }: { readonly cached: boolean }): Stated {
-  const number = (): number => (dice.roll() < 0.1 ? 0 : Math.floor(dice.roll() * 900));
+function tokensFrom(random: RandomSource, { cached }: { readonly cached: boolean }): Stated {
+  const number = (): number => (random.roll() < 0.1 ? 0 : Math.floor(random.roll() * 900));
   // Providers have stated more cached tokens than input tokens.
   return { input: number(), cached: cached ? number() : null, output: number() };
 }
 
 /** An attempt that another one follows, where one may. */
-export function failing(dice: Dice, shape: Shape): Delivery {
+export function failing(random: RandomSource, shape: Shape): Delivery {
   const early: Script = [eventsReply(0, undefined), { kind: 'cut', at: { events: 1 } }];
   const scripts: readonly Script[] = [
     'refuse 503',
@@ -73,7 +73,7 @@ export function failing(dice: Dice, shape: Shape): Delivery {
     'cut before headers',
     ...(shape === 'events' ? [early, 'refuse inside', 'refuse inside as error'] : []),
   ];
-  const script = dice.pick(scripts);
+  const script = random.pick(scripts);
   return { script: () => script, settled: FAILED };
 }
 
@@ -87,8 +87,8 @@ export function left(shape: Shape, id: number, leaving: Leaving): Delivery {
 }
 
 /** A stream that stalls after its output, and is complete when it continues. */
-export function paused(dice: Dice, id: number): { readonly whole: Delivery; readonly broken: Delivery } {
-  const tokens = tokensFrom(dice, { cached: true });
+export function paused(random: RandomSource, id: number): { readonly whole: Delivery; readonly broken: Delivery } {
+  const tokens = tokensFrom(random, { cached: true });
   const script = (): Script => [eventsReply(id, tokens), { kind: 'stall', at: { events: 3 } }];
   return {
     whole: { script, settled: { as: 'stated', tokens } },
@@ -97,8 +97,8 @@ export function paused(dice: Dice, id: number): { readonly whole: Delivery; read
 }
 
 /** Of a prewarm, which has no output: what is not stated is zero there. */
-export function prewarmed(dice: Dice, id: number): Delivery {
-  const tokens = dice.pick([undefined, { input: Math.floor(dice.roll() * 900), cached: 0, output: 0 }]);
+export function prewarmed(random: RandomSource, id: number): Delivery {
+  const tokens = random.pick([undefined, { input: Math.floor(random.roll() * 900), cached: 0, output: 0 }]);
   const response = { id: responseId(id), object: 'response', output: [] };
   const reply = replyEvents([
     { type: 'response.created', sequence_number: 0, response: { ...response, status: 'in_progress' } },
@@ -112,15 +112,19 @@ export function prewarmed(dice: Dice, id: number): Delivery {
 }
 
 /** The last attempt of a turn whose client stays. @param endsCleanly whether a reply may end without its terminal event */
-export function ending(dice: Dice, shape: Shape, { id, endsCleanly }: { readonly id: number; readonly endsCleanly: boolean }): Delivery {
-  const tokens = tokensFrom(dice, { cached: shape !== 'transcript' });
+export function ending(
+  random: RandomSource,
+  shape: Shape,
+  { id, endsCleanly }: { readonly id: number; readonly endsCleanly: boolean },
+): Delivery {
+  const tokens = tokensFrom(random, { cached: shape !== 'transcript' });
   const stated: Settled = { as: 'stated', tokens };
   const unknown: Settled = { as: 'unknown', held: true };
   const always = (script: Script, settled: Settled): Delivery => ({ script: () => script, settled });
   switch (shape) {
     case 'events': {
       const shown: Settled = { as: 'estimated', shown: texts(id).join('') };
-      return dice.pick([
+      return random.pick([
         always(eventsReply(id, tokens), stated),
         always(eventsReply(id, tokens), stated),
         always(eventsReply(id, tokens, 'incomplete'), stated),
@@ -133,14 +137,14 @@ export function ending(dice: Dice, shape: Shape, { id, endsCleanly }: { readonly
     }
     case 'json': {
       const answer = (usage: Json): Script => replyJson({ id: responseId(id), object: 'response', status: 'completed', output: [], usage });
-      return dice.pick([
+      return random.pick([
         always(answer(usageOf(tokens)), stated),
         always(answer(null), unknown),
         always([answer(null), BROKEN_BODY].flat() as Script, FAILED),
       ]);
     }
     case 'compaction':
-      return dice.pick([
+      return random.pick([
         { script: (request: ReceivedRequest) => compactionReply(request, id, usageOf(tokens)), settled: stated },
         { script: (request: ReceivedRequest) => compactionReply(request, id, null), settled: unknown },
         {
@@ -150,15 +154,15 @@ export function ending(dice: Dice, shape: Shape, { id, endsCleanly }: { readonly
       ]);
     case 'image': {
       const reply = replyJson({ created: 1, data: [{ b64_json: PNG }], usage: usageOf(tokens) });
-      return dice.pick([always(reply, stated), always([reply, BROKEN_BODY], FAILED)]);
+      return random.pick([always(reply, stated), always([reply, BROKEN_BODY], FAILED)]);
     }
     case 'image events':
-      return dice.pick([
+      return random.pick([
         always(imageEvents(usageOf(tokens)), stated),
         always([imageEvents(usageOf(tokens)), { kind: 'cut', at: { events: 1 } }], { as: 'estimated', shown: '' } as const),
       ]);
     case 'hosted image': {
-      const images = tokensFrom(dice, { cached: false });
+      const images = tokensFrom(random, { cached: false });
       const sum = { input: tokens.input + images.input, cached: tokens.cached, output: tokens.output + images.output };
       return always(hostedImage(id, usageOf(tokens), { image_gen: { input_tokens: images.input, output_tokens: images.output } }), {
         as: 'stated',
@@ -168,7 +172,7 @@ export function ending(dice: Dice, shape: Shape, { id, endsCleanly }: { readonly
     case 'transcript': {
       const { input, output } = tokens;
       const usage = { type: 'tokens', input_tokens: input, output_tokens: output };
-      return dice.pick([
+      return random.pick([
         always(replyJson({ text: 'said', usage }), stated),
         always(replyJson({ text: 'said' }), FAILED),
         always([replyJson({ text: 'said', usage }), BROKEN_BODY], FAILED),

@@ -8,8 +8,8 @@ import { type Draft, startGateway, type TestGateway } from '../../support/gatewa
 import { IMAGE_MODEL } from '../../support/images.ts';
 import type { Script } from '../../support/rehearsal.ts';
 import { modelEntry, replyJson } from '../../support/rehearsal-replies.ts';
-import type { NanoPrices } from './books.ts';
 import type { Delivery } from './deliveries.ts';
+import type { NanoPrices } from './expected-usage.ts';
 
 export const ACCOUNTS = ['north', 'south', 'east'] as const;
 export const TEXT_MODELS = ['model-a', 'model-b', 'model-c'] as const;
@@ -35,7 +35,7 @@ export const KEYS = {
 
 export type KeyName = keyof typeof KEYS;
 
-export const secretOf = (key: KeyName): string => `pg-${key}-of-the-books`;
+export const secretOf = (key: KeyName): string => `pg-${key}-of-the-accounting`;
 
 /** Dollars per million tokens by Pool and model. `model-b` is priced in the long-context bucket, `model-c` not at all. */
 const PRICES = {

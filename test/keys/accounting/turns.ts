@@ -1,16 +1,16 @@
-// The turns of a run: planned, sent by whatever kind of client, and entered in the books once they have left their rows.
+// The turns of a run: planned, sent by whatever kind of client, and entered in the expected usage once they have left their rows.
 import assert from 'node:assert/strict';
-import type { Dice } from '../../rules/dialect/bodies.ts';
+import type { RandomSource } from '../../rules/dialect/bodies.ts';
 import { until } from '../../support/until.ts';
-import { type Entry, entryOf } from './books.ts';
+import { type Asked, type ClientRoute, inputEstimate } from './client-routes.ts';
 import type { Delivery } from './deliveries.ts';
-import { type Asked, type Door, inputEstimate } from './doors.ts';
+import { type Entry, entryOf } from './expected-usage.ts';
 import { KEYS, type KeyName, markOf, nanoPrices, type Planned, type Stage, TEXT_MODELS } from './stage.ts';
 
 /** A planned turn, with what its settlement depends on. */
 export interface Turn {
   readonly planned: Planned;
-  readonly door: Door;
+  readonly route: ClientRoute;
   readonly key: KeyName;
   readonly asked: Asked;
   /** Unix milliseconds. */
@@ -22,30 +22,35 @@ const LEAST_OUTPUT_TOKENS = 2_048;
 
 export class Turns {
   readonly stage: Stage;
-  readonly dice: Dice;
+  readonly random: RandomSource;
   readonly entries: Entry[] = [];
   /** At all accounts. */
   attempts = 0;
   #ids = 0;
   #unsettled: Turn[] = [];
 
-  constructor(stage: Stage, dice: Dice) {
+  constructor(stage: Stage, random: RandomSource) {
     this.stage = stage;
-    this.dice = dice;
+    this.random = random;
   }
 
   /** A turn with a prompt of its own; planned, not sent. @param model any by default */
-  plan(door: Door, key: KeyName, deliveries: (id: number) => readonly Delivery[], model: string = this.dice.pick(TEXT_MODELS)): Turn {
-    const { dice } = this;
+  plan(
+    route: ClientRoute,
+    key: KeyName,
+    deliveries: (id: number) => readonly Delivery[],
+    model: string = this.random.pick(TEXT_MODELS),
+  ): Turn {
+    const { random } = this;
     const id = ++this.#ids;
-    const any = door.parts === 'any';
+    const any = route.parts === 'any';
     const prompt = {
-      text: markOf(id) + dice.pick(['', 'hello', 'ß', '😀 "quoted"\n', 'x'.repeat(401)]),
-      image: door.parts === 'one image' || (any && dice.roll() < 0.2),
-      audio: any && dice.roll() < 0.2,
+      text: markOf(id) + random.pick(['', 'hello', 'ß', '😀 "quoted"\n', 'x'.repeat(401)]),
+      image: route.parts === 'one image' || (any && random.roll() < 0.2),
+      audio: any && random.roll() < 0.2,
     };
-    const asked = { prompt, model, cap: dice.pick([200, 500, 2_000, 100_000]) };
-    const turn = { planned: this.stage.plan(id, deliveries(id)), door, key, asked, begins: this.stage.clock.now() };
+    const asked = { prompt, model, cap: random.pick([200, 500, 2_000, 100_000]) };
+    const turn = { planned: this.stage.plan(id, deliveries(id)), route, key, asked, begins: this.stage.clock.now() };
     this.#unsettled.push(turn);
     return turn;
   }
@@ -70,18 +75,18 @@ export class Turns {
 export const reservedOutput = ({ cap }: Asked): number => Math.min(cap, LEAST_OUTPUT_TOKENS);
 
 /** What follows from the last attempt that arrived. */
-function enteredAt(at: number, { planned, door, key, asked, begins }: Turn): Entry {
+function enteredAt(at: number, { planned, route, key, asked, begins }: Turn): Entry {
   const { pool } = KEYS[key];
-  const model = door.model(asked, pool);
+  const model = route.model(asked, pool);
   const delivery = planned.attempts[Math.min(planned.arrived, planned.attempts.length) - 1];
   assert.ok(delivery);
   return entryOf({
     key,
     pool,
     model,
-    hosted: door.hosted,
+    hosted: route.hosted,
     settled: delivery.settled,
-    inputEstimate: door.metered ? inputEstimate(asked.prompt) : undefined,
+    inputEstimate: route.metered ? inputEstimate(asked.prompt) : undefined,
     reservedOutput: reservedOutput(asked),
     reserves: key === 'limited',
     prices: nanoPrices(pool, model),

@@ -3,28 +3,28 @@ import assert from 'node:assert/strict';
 import { userMessage } from '../../support/native-frames.ts';
 import { until } from '../../support/until.ts';
 import { connect, type TestSocket } from '../../support/websocket.ts';
+import { ROUTES } from './client-routes.ts';
 import { compactionReply, type Delivery, ending, lastWord, paused, prewarmed, responseId } from './deliveries.ts';
-import { DOORS } from './doors.ts';
 import { type KeyName, secretOf } from './stage.ts';
 import type { Turn, Turns } from './turns.ts';
 
 /** The end of a turn whose client lost its websocket: without the client, with its client back, after its time, or for an edited turn. */
-export const FATES = ['alone', 'resumed', 'expired', 'replaced'] as const;
+export const OUTCOMES = ['alone', 'resumed', 'expired', 'replaced'] as const;
 
 /** As `timeouts.websocket_resume_ms`. */
 const RESUME_MS = 30_000;
 
-const NATIVE = DOORS['native websocket'];
-const PUBLIC = DOORS['public websocket'];
+const NATIVE = ROUTES['native websocket'];
+const PUBLIC = ROUTES['public websocket'];
 
-const frameOf = ({ planned, door, asked }: Turn): string =>
-  JSON.stringify({ ...(door.send(asked).body as object), client_metadata: { turn_id: `turn_${planned.id}`, session_id: 'session' } });
+const frameOf = ({ planned, route, asked }: Turn): string =>
+  JSON.stringify({ ...(route.send(asked).body as object), client_metadata: { turn_id: `turn_${planned.id}`, session_id: 'session' } });
 
-export async function detachedTurn(turns: Turns, key: KeyName, fate: (typeof FATES)[number]): Promise<void> {
-  const { stage, dice } = turns;
+export async function detachedTurn(turns: Turns, key: KeyName, outcome: (typeof OUTCOMES)[number]): Promise<void> {
+  const { stage, random } = turns;
   const { gate, clock } = stage;
-  const ends = fate === 'alone' || fate === 'resumed' ? 'whole' : 'broken';
-  const turn = turns.plan(NATIVE, key, (id) => [paused(dice, id)[ends]]);
+  const ends = outcome === 'alone' || outcome === 'resumed' ? 'whole' : 'broken';
+  const turn = turns.plan(NATIVE, key, (id) => [paused(random, id)[ends]]);
   const open = (): Promise<TestSocket> =>
     connect(gate, NATIVE.path, { key: secretOf(key), headers: { 'x-agent-window-id': `window-${turn.planned.id}:0` } });
   const socket = await open();
@@ -33,14 +33,14 @@ export async function detachedTurn(turns: Turns, key: KeyName, fate: (typeof FAT
   const detached = gate.count('turns_detached');
   socket.terminate();
   await until('the turn without its client', () => gate.count('turns_detached') > detached || undefined);
-  if (fate === 'alone') gate.upstream.release(turn.planned.account);
-  else if (fate === 'expired') await clock.advance(RESUME_MS);
+  if (outcome === 'alone') gate.upstream.release(turn.planned.account);
+  else if (outcome === 'expired') await clock.advance(RESUME_MS);
   else {
     using back = await open();
-    const next = fate === 'resumed' ? turn : turns.plan(NATIVE, key, (id) => [ending(dice, 'events', { id, endsCleanly: false })]);
+    const next = outcome === 'resumed' ? turn : turns.plan(NATIVE, key, (id) => [ending(random, 'events', { id, endsCleanly: false })]);
     back.send(frameOf(next));
     const resumed = gate.count('turns_resumed');
-    if (fate === 'resumed') {
+    if (outcome === 'resumed') {
       await until('the turn with its client', () => gate.count('turns_resumed') > resumed || undefined);
       gate.upstream.release(turn.planned.account);
     }
@@ -51,7 +51,7 @@ export async function detachedTurn(turns: Turns, key: KeyName, fate: (typeof FAT
 }
 
 export async function prewarm(turns: Turns, key: KeyName): Promise<void> {
-  const turn = turns.plan(NATIVE, key, (id) => [prewarmed(turns.dice, id)]);
+  const turn = turns.plan(NATIVE, key, (id) => [prewarmed(turns.random, id)]);
   using socket = await connect(turns.stage.gate, NATIVE.path, { key: secretOf(key) });
   const frames = await socket.turn({ ...(NATIVE.send(turn.asked).body as object), generate: false });
   assert.equal(frames.at(-1)?.type, 'response.completed');
@@ -60,8 +60,8 @@ export async function prewarm(turns: Turns, key: KeyName): Promise<void> {
 
 /** A turn, and the compaction of its conversation over the same websocket. */
 export async function anchoredCompaction(turns: Turns, key: KeyName): Promise<void> {
-  const { stage, dice } = turns;
-  const first = turns.plan(PUBLIC, key, (id) => [paused(dice, id).whole]);
+  const { stage, random } = turns;
+  const first = turns.plan(PUBLIC, key, (id) => [paused(random, id).whole]);
   using socket = await connect(stage.gate, PUBLIC.path, { key: secretOf(key) });
   socket.send(JSON.stringify(PUBLIC.send(first.asked).body));
   await until('the output', () => JSON.stringify(socket.frames).includes(lastWord(first.planned.id)) || undefined);

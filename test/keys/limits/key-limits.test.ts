@@ -190,7 +190,7 @@ for (const [name, open] of Object.entries(WORLDS)) {
   });
 }
 
-class Books {
+class SettledUsage {
   readonly clock = new HandClock();
   readonly rows: UsageRow[];
   readonly ledger: Ledger;
@@ -232,26 +232,28 @@ describe('[Q19] the output forecast', () => {
 
 describe('the ledger', () => {
   test('keeps keys, Pools and days apart, and drops days older than 28 days', async () => {
-    const books = new Books();
-    books.settle({ input_tokens: 1 });
-    books.ledger.settle('other', 'team', { ...noTotals(), requests: 1, input_tokens: 10 });
-    books.ledger.settle('ci', 'elsewhere', { ...noTotals(), requests: 1, input_tokens: 100 });
-    await books.clock.advance(DAY);
-    books.settle({ input_tokens: 1000 });
+    const settled = new SettledUsage();
+    settled.settle({ input_tokens: 1 });
+    settled.ledger.settle('other', 'team', { ...noTotals(), requests: 1, input_tokens: 10 });
+    settled.ledger.settle('ci', 'elsewhere', { ...noTotals(), requests: 1, input_tokens: 100 });
+    await settled.clock.advance(DAY);
+    settled.settle({ input_tokens: 1000 });
     assert.deepEqual(
-      [books.ledger.ofKey('ci', 28), books.ledger.ofPool('team', 28), books.ledger.ofKey('ci', 1)].map(({ input_tokens }) => input_tokens),
+      [settled.ledger.ofKey('ci', 28), settled.ledger.ofPool('team', 28), settled.ledger.ofKey('ci', 1)].map(
+        ({ input_tokens }) => input_tokens,
+      ),
       [1101, 1011, 1000],
     );
-    await books.clock.advance(27 * DAY);
-    assert.equal(books.ledger.ofPool('team', 28).input_tokens, 1000);
-    assert.equal(books.ledger.ofKey('nobody', 28).requests, 0);
+    await settled.clock.advance(27 * DAY);
+    assert.equal(settled.ledger.ofPool('team', 28).input_tokens, 1000);
+    assert.equal(settled.ledger.ofKey('nobody', 28).requests, 0);
   });
 
   test('starts with the totals of the store, and adds every turn to the store', async () => {
-    const before = new Books();
+    const before = new SettledUsage();
     before.settle({ input_tokens: 5, cost_nanos: 7 });
     before.settle({ output_tokens: 6, unknown: 1 });
-    const after = new Books(before.rows);
+    const after = new SettledUsage(before.rows);
     await after.ledger.load();
     assert.deepEqual(after.ledger.ofKey('ci', 28), {
       ...noTotals(),
@@ -270,12 +272,12 @@ describe('the ledger', () => {
   });
 
   test('the costs of ten thousand cheap turns add up exactly', () => {
-    const books = new Books();
+    const settled = new SettledUsage();
     const prices = { input: 0.1, cached_input: 0.01, output: 0.3 };
     for (let turn = 0; turn < 10_000; turn++) {
-      books.settle({ cost_nanos: costOf({ input_tokens: 3, cached_input_tokens: 1, output_tokens: 1 }, prices) });
+      settled.settle({ cost_nanos: costOf({ input_tokens: 3, cached_input_tokens: 1, output_tokens: 1 }, prices) });
     }
-    assert.equal(books.ledger.ofKey('ci', 28).cost_nanos, 10_000 * 510);
+    assert.equal(settled.ledger.ofKey('ci', 28).cost_nanos, 10_000 * 510);
   });
 
   test('a cost is never negative, for any stated share of cached input', () => {

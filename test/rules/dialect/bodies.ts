@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { isObject } from '../../../proxy/turn/json/json.ts';
 
 /** A small seeded generator (mulberry32), so that a failure names the body that made it. */
-export class Dice {
+export class RandomSource {
   #state: number;
   constructor(seed: number) {
     this.#state = seed;
@@ -25,55 +25,55 @@ export class Dice {
 const ENTRY = 'ws_request_header_x_internal_agent_responses_lite';
 const ENCRYPTED = 'reasoning.encrypted_content';
 
-const junk = (dice: Dice): Json =>
-  dice.pick<Json>([null, 0, -1, 1.5, '', 'x', ' ', true, [], {}, [null], [[]], { type: 5 }, { type: 'message' }, ['x', {}]]);
+const junk = (random: RandomSource): Json =>
+  random.pick<Json>([null, 0, -1, 1.5, '', 'x', ' ', true, [], {}, [null], [[]], { type: 5 }, { type: 'message' }, ['x', {}]]);
 
-function part(dice: Dice): Json {
-  return dice.pick<() => Json>([
-    () => ({ type: 'input_text', text: dice.pick(['', ' ', 'a', 'b\n\nc']) }),
-    () => ({ type: 'input_image', image_url: 'data:,', ...(dice.roll() < 0.5 ? { detail: dice.pick<Json>(['high', null]) } : {}) }),
-    () => ({ type: 'nested', content: dice.list(2, () => part(dice)) }),
-    () => junk(dice),
+function part(random: RandomSource): Json {
+  return random.pick<() => Json>([
+    () => ({ type: 'input_text', text: random.pick(['', ' ', 'a', 'b\n\nc']) }),
+    () => ({ type: 'input_image', image_url: 'data:,', ...(random.roll() < 0.5 ? { detail: random.pick<Json>(['high', null]) } : {}) }),
+    () => ({ type: 'nested', content: random.list(2, () => part(random)) }),
+    () => junk(random),
   ])();
 }
 
-function item(dice: Dice): Json {
-  const content = (): Json => dice.pick<Json>(['text', dice.list(3, () => part(dice)), junk(dice)]);
-  return dice.pick<() => Json>([
-    () => ({ type: 'message', role: dice.pick(['user', 'developer', 'system', 'assistant']), content: content() }),
-    () => ({ role: dice.pick(['user', 'system']), content: content() }),
-    () => ({ type: dice.pick(['function_call_output', 'custom_tool_call_output']), call_id: 'c', output: content() }),
+function item(random: RandomSource): Json {
+  const content = (): Json => random.pick<Json>(['text', random.list(3, () => part(random)), junk(random)]);
+  return random.pick<() => Json>([
+    () => ({ type: 'message', role: random.pick(['user', 'developer', 'system', 'assistant']), content: content() }),
+    () => ({ role: random.pick(['user', 'system']), content: content() }),
+    () => ({ type: random.pick(['function_call_output', 'custom_tool_call_output']), call_id: 'c', output: content() }),
     () => ({
       type: 'additional_tools',
       role: 'developer',
-      ...dice.pick<JsonObject>([{}, { id: null }, { id: 'at_1' }]),
-      tools: dice.pick<Json>([[], [{ type: 'custom', name: 'g' }], null, 'x']),
+      ...random.pick<JsonObject>([{}, { id: null }, { id: 'at_1' }]),
+      tools: random.pick<Json>([[], [{ type: 'custom', name: 'g' }], null, 'x']),
     }),
-    () => junk(dice),
+    () => junk(random),
   ])();
 }
 
 /** A whole request: partly well-formed, partly malformed; the same for the same random numbers. */
-export function generatedBody(dice: Dice): JsonObject {
+export function generatedBody(random: RandomSource): JsonObject {
   const members: readonly [string, () => Json][] = [
-    ['input', () => dice.pick<Json>([dice.list(4, () => item(dice)), dice.list(4, () => item(dice)), junk(dice)])],
-    ['tools', () => dice.pick<Json>([[{ type: 'function', name: 'f', parameters: {} }], [], null, junk(dice)])],
-    ['instructions', () => dice.pick<Json>(['Be brief.', ' ', null, junk(dice)])],
-    ['reasoning', () => dice.pick<Json>([{}, { effort: 'minimal' }, { effort: 'high', context: 'auto' }, null, junk(dice)])],
-    ['include', () => dice.pick<Json>([[], [ENCRYPTED, 'a', ENCRYPTED], ['a'], null, junk(dice)])],
+    ['input', () => random.pick<Json>([random.list(4, () => item(random)), random.list(4, () => item(random)), junk(random)])],
+    ['tools', () => random.pick<Json>([[{ type: 'function', name: 'f', parameters: {} }], [], null, junk(random)])],
+    ['instructions', () => random.pick<Json>(['Be brief.', ' ', null, junk(random)])],
+    ['reasoning', () => random.pick<Json>([{}, { effort: 'minimal' }, { effort: 'high', context: 'auto' }, null, junk(random)])],
+    ['include', () => random.pick<Json>([[], [ENCRYPTED, 'a', ENCRYPTED], ['a'], null, junk(random)])],
     [
       'client_metadata',
-      () => dice.pick<Json>([{ turn_id: 't' }, { [ENTRY]: 'true', turn_id: 't' }, { [ENTRY.toUpperCase()]: 1 }, null, junk(dice)]),
+      () => random.pick<Json>([{ turn_id: 't' }, { [ENTRY]: 'true', turn_id: 't' }, { [ENTRY.toUpperCase()]: 1 }, null, junk(random)]),
     ],
-    ['parallel_tool_calls', () => dice.pick<Json>([true, false, junk(dice)])],
-    ['tool_choice', () => dice.pick<Json>(['auto', 'required', null, { type: 'function', name: 'f' }, junk(dice)])],
-    ['max_output_tokens', () => dice.pick<Json>([5, 5000, null, junk(dice)])],
-    ['stream', () => junk(dice)],
-    ['store', () => junk(dice)],
-    ['unknown', () => junk(dice)],
+    ['parallel_tool_calls', () => random.pick<Json>([true, false, junk(random)])],
+    ['tool_choice', () => random.pick<Json>(['auto', 'required', null, { type: 'function', name: 'f' }, junk(random)])],
+    ['max_output_tokens', () => random.pick<Json>([5, 5000, null, junk(random)])],
+    ['stream', () => junk(random)],
+    ['store', () => junk(random)],
+    ['unknown', () => junk(random)],
   ];
-  const chosen = members.filter(() => dice.roll() < 0.6).map(([name, make]) => [name, make()] as const);
-  return { model: dice.roll() < 0.02 ? junk(dice) : 'model-a', ...Object.fromEntries(chosen) };
+  const chosen = members.filter(() => random.roll() < 0.6).map(([name, make]) => [name, make()] as const);
+  return { model: random.roll() < 0.02 ? junk(random) : 'model-a', ...Object.fromEntries(chosen) };
 }
 
 /** Members that Full may touch on a native turn, by the contract (F1.4, F2.4, F4.7). */

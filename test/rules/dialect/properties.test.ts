@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import { RULES } from '../../../rules/index.ts';
 import { run, type TurnOptions } from '../../support/turn.ts';
-import { Dice, generatedBody, NAMED, unlowered, withoutSystem } from './bodies.ts';
+import { generatedBody, NAMED, RandomSource, unlowered, withoutSystem } from './bodies.ts';
 import { FULL, LITE, plain } from './case.ts';
 
 const ENCRYPTED = 'reasoning.encrypted_content';
@@ -30,9 +30,9 @@ for (const mode of [FULL, LITE]) {
     test(`[F2.10] ${kind} in ${mode.effective}: every sent body is the same when it is sent again`, async () => {
       let passed = 0;
       for (let seed = 1; seed <= SEEDS; seed++) {
-        const dice = new Dice(seed);
-        const from = generatedBody(dice);
-        const carrier = dice.pick(['http', 'websocket'] as const);
+        const random = new RandomSource(seed);
+        const from = generatedBody(random);
+        const carrier = random.pick(['http', 'websocket'] as const);
         const options: TurnOptions = {
           kind,
           model: { mode },
@@ -50,7 +50,7 @@ for (const mode of [FULL, LITE]) {
 
 test('[F2.11] outside the members that the contract names a native Full body is sent as it came', async () => {
   for (let seed = 1; seed <= SEEDS; seed++) {
-    const from = generatedBody(new Dice(seed));
+    const from = generatedBody(new RandomSource(seed));
     const out = (await sent(from, { model: { mode: FULL } }, 'http')) as JsonObject | undefined;
     if (out === undefined) continue;
     for (const member of new Set([...Object.keys(from), ...Object.keys(out)])) {
@@ -64,7 +64,7 @@ test('[F2.11] outside the members that the contract names a native Full body is 
 test('[F2.5] every Lite body has its tools first, and no member that Lite does not have', async () => {
   for (const kind of KINDS) {
     for (let seed = 1; seed <= SEEDS; seed++) {
-      const from = generatedBody(new Dice(seed));
+      const from = generatedBody(new RandomSource(seed));
       const out = (await sent(from, { kind, model: { mode: LITE } }, 'http')) as JsonObject | undefined;
       if (out === undefined) continue;
       const [first] = out.input as readonly JsonObject[];

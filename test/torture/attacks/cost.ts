@@ -1,9 +1,9 @@
 // Requests, frames and replies that grow: the processor time of the gateway may grow with their bytes, and no faster. The worst time per KB
 // is printed.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
-import { crudeHead } from '../../support/crude.ts';
 import { FORM_TYPE } from '../../support/form.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET } from '../../support/native-frames.ts';
+import { rawHead } from '../../support/raw-upstream.ts';
 import { connect } from '../../support/websocket.ts';
 import { type Attack, type Case, permutation } from '../attack.ts';
 import type { HttpCall } from '../calls/call.ts';
@@ -96,7 +96,7 @@ const replyGrowths = (call: HttpCall): readonly Growth[] =>
     grow,
     send: (lane, text) =>
       runCall(lane, call, {
-        plan: { exchange: 0, answer: (_, gateway) => void gateway.end(crudeHead(200, { 'content-type': 'text/event-stream' }) + text) },
+        plan: { exchange: 0, answer: (_, gateway) => void gateway.end(rawHead(200, { 'content-type': 'text/event-stream' }) + text) },
         said: 'spoilt',
       }),
   }));

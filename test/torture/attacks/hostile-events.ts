@@ -1,7 +1,7 @@
 // Replies whose JSON is another than a provider's: wrong types in every field, missing and repeated events, names that mean something to the engine.
 import { frameBytes } from '../../../proxy/base/bytes/frame-bytes.ts';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
-import { crudeAnswer, crudeHead } from '../../support/crude.ts';
+import { rawHead, rawResponse } from '../../support/raw-upstream.ts';
 import { recordedSessions, turnsOf } from '../../support/recorded.ts';
 import { eventsOf } from '../../support/rehearsal-client.ts';
 import { type Attack, type Case, pick } from '../attack.ts';
@@ -91,10 +91,10 @@ const streamOf =
   (events: Node): HandAnswer =>
   (_writer, gateway) => {
     const text = elementsOf(events).map((event) => `data: ${textOf(event)}\n\n`);
-    gateway.end(`${crudeHead(200, { 'content-type': 'text/event-stream' })}${text.join('')}`);
+    gateway.end(`${rawHead(200, { 'content-type': 'text/event-stream' })}${text.join('')}`);
   };
 
 const bodyOf =
   (json: Node): HandAnswer =>
   (_writer, gateway) =>
-    void gateway.end(crudeAnswer(200, textOf(json)));
+    void gateway.end(rawResponse(200, textOf(json)));

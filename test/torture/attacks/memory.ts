@@ -3,9 +3,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { file, model } from '../../support/audio.ts';
-import { crudeHead } from '../../support/crude.ts';
 import { BOUNDARY, FORM_TYPE, formOf } from '../../support/form.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET } from '../../support/native-frames.ts';
+import { rawHead } from '../../support/raw-upstream.ts';
 import { type Attack, type Case, permutation } from '../attack.ts';
 import type { HttpCall } from '../calls/call.ts';
 import { requestOf } from '../calls/call.ts';
@@ -132,7 +132,7 @@ const endlessMessage = (path: string): Hold => ({
 const endlessReply = (call: HttpCall, type: string, text: string): Hold => ({
   bytes: BYTES,
   send: (lane) => {
-    const head = crudeHead(200, { 'content-type': type, 'transfer-encoding': 'chunked' });
+    const head = rawHead(200, { 'content-type': type, 'transfer-encoding': 'chunked' });
     const bytes = Buffer.from(head + inChunks(text));
     return runCall(lane, call, {
       plan: { exchange: 0, answer: (_, gateway) => void gateway.write(bytes) },
@@ -161,7 +161,7 @@ const unreadReply = (pieces: (lane: Lane) => readonly Buffer[], answer: HandAnsw
 });
 
 const streamOf: HandAnswer = (_writer, gateway) => {
-  gateway.write(crudeHead(200, { 'content-type': EVENTS }));
+  gateway.write(rawHead(200, { 'content-type': EVENTS }));
   repeat(gateway, Buffer.from(`data: ${DELTA}\n\n`.repeat(200)), UNREAD_BYTES);
 };
 

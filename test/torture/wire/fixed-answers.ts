@@ -1,10 +1,10 @@
 // Answers of the paths that the rehearsal provider does not have: the control plane and the key set.
 import { CONTROL_ROWS } from '../../support/control.ts';
-import { crudeAnswer } from '../../support/crude.ts';
+import { rawResponse } from '../../support/raw-upstream.ts';
 import { readStrictly } from '../corpus/strict-requests.ts';
 import type { HandAnswer } from './exchanges.ts';
 
-const CONTROL = crudeAnswer(200, JSON.stringify({ object: 'control', keys: [{ kid: 'a', n: 'é'.repeat(40) }], more: [1, 2, 3] }));
+const CONTROL = rawResponse(200, JSON.stringify({ object: 'control', keys: [{ kid: 'a', n: 'é'.repeat(40) }], more: [1, 2, 3] }));
 
 /** Behind the whole request. */
 const control: HandAnswer = (writer, gateway, request) => {

@@ -180,7 +180,7 @@ test('failures distinguish a refused connection, a dead one and silence', async 
 });
 
 /** Answers on a bare socket, with bytes that Node's own server would not send. */
-async function crude(answer: (socket: Socket, request: string) => void): Promise<{ readonly port: number; close(): void }> {
+async function rawUpstream(answer: (socket: Socket, request: string) => void): Promise<{ readonly port: number; close(): void }> {
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {
     sockets.add(socket);
@@ -276,7 +276,7 @@ test('getPath: path and query are sent byte for byte', async () => {
 });
 
 test('connectTimeout ends with the TCP connection: a TLS handshake that never ends times out too', async () => {
-  const mute = await crude(() => undefined);
+  const mute = await rawUpstream(() => undefined);
   assert.deepEqual(await through(mute.port, {}, { connectMs: 30, firstByteMs: 5_000, idleMs: 5_000 }, 'https'), {
     failure: 'connect_timeout',
   });
@@ -285,16 +285,20 @@ test('connectTimeout ends with the TCP connection: a TLS handshake that never en
 
 test('informational answers are not the answer, and an unasked upgrade is a failure', async () => {
   const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
-  const early = await crude((socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${ok}`));
+  const early = await rawUpstream((socket) =>
+    socket.write(`HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${ok}`),
+  );
   assert.deepEqual(await through(early.port), { status: 200, body: 'ok' });
   early.close();
-  const upgrade = await crude((socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'));
+  const upgrade = await rawUpstream((socket) =>
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
+  );
   assert.deepEqual(await through(upgrade.port), { failure: 'malformed' });
   upgrade.close();
 });
 
 test('bytes that are not an HTTP answer are reported as such', async () => {
-  const babble = await crude((socket) => socket.write('SSH-2.0-nothing of yours\r\n\r\n'));
+  const babble = await rawUpstream((socket) => socket.write('SSH-2.0-nothing of yours\r\n\r\n'));
   assert.deepEqual(await through(babble.port), { failure: 'malformed' });
   babble.close();
 });

@@ -23,7 +23,7 @@ export interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface Door {
+export interface ClientRoute {
   readonly path: string;
   readonly carrier: 'http' | 'websocket';
   readonly shape: Shape;
@@ -114,7 +114,7 @@ const opaque = { ...unmetered, shape: 'opaque', model: () => null } as const;
 const NATIVE = '/backend-api/agent/responses';
 const NATIVE_IMAGES = '/backend-api/agent/images/generations';
 
-export const DOORS = {
+export const ROUTES = {
   'native, streamed': { ...streamed, path: NATIVE, send: (asked) => ({ body: { ...responsesBody(asked), stream: true } }) },
   'native alias, streamed': {
     ...streamed,
@@ -202,8 +202,8 @@ export const DOORS = {
     }),
   },
   'pass-through': { ...opaque, path: '/backend-api/agent/alpha/search', send: ({ prompt }) => ({ body: fileOf(prompt.text) }) },
-} as const satisfies Readonly<Record<string, Door>>;
+} as const satisfies Readonly<Record<string, ClientRoute>>;
 
-export type DoorName = keyof typeof DOORS;
+export type RouteName = keyof typeof ROUTES;
 
 const fileOf = (name: string): JsonObject => ({ file_name: name, file_size: 5, use_case: 'user_data' });

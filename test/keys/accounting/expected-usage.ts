@@ -1,4 +1,4 @@
-// The test's own books: the amounts that each settled turn adds to the totals of its key, Pool and day, in whole numbers.
+// The test's expectation: the amounts that each settled turn adds to the totals of its key, Pool and day, in whole numbers.
 import type { UsageSums } from '../../../store/verbs/usage-sums.ts';
 import type { Settled } from './deliveries.ts';
 

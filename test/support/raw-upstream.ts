@@ -4,14 +4,14 @@ import type { AddressInfo, Socket } from 'node:net';
 import { sampleModels } from '../../proxy/rehearsal/model/sample-models.ts';
 import type { Draft } from './gateway.ts';
 
-export interface CrudeTurn {
+export interface RawTurn {
   readonly headers: NodeJS.Dict<string | string[]>;
   readonly body: string;
 }
 
-export class Crude {
+export class RawUpstream {
   readonly url: string;
-  readonly turns: CrudeTurn[] = [];
+  readonly turns: RawTurn[] = [];
   readonly #close: () => Promise<void>;
 
   constructor(url: string, close: () => Promise<void>) {
@@ -32,7 +32,7 @@ export class Crude {
 }
 
 /** Answers model lists like any account, and leaves the socket of every turn to `answer`. */
-export async function startCrude(answer: (socket: Socket, turn: CrudeTurn) => void): Promise<Crude> {
+export async function startRawUpstream(answer: (socket: Socket, turn: RawTurn) => void): Promise<RawUpstream> {
   const server = createServer((request, response) => {
     if (request.method === 'GET') {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ models: sampleModels }));
@@ -42,7 +42,7 @@ export async function startCrude(answer: (socket: Socket, turn: CrudeTurn) => vo
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const turn = { headers: request.headers, body: Buffer.concat(chunks).toString() };
-      crude.turns.push(turn);
+      rawUpstream.turns.push(turn);
       request.socket.on('error', () => undefined);
       answer(request.socket, turn);
     });
@@ -53,17 +53,17 @@ export async function startCrude(answer: (socket: Socket, turn: CrudeTurn) => vo
       server.close(() => resolve());
       server.closeAllConnections();
     });
-  const crude = new Crude(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, close);
-  return crude;
+  const rawUpstream = new RawUpstream(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, close);
+  return rawUpstream;
 }
 
 /** The head of an answer, to be followed by its body. */
-export function crudeHead(status: number, headers: Readonly<Record<string, string | number>> = {}): string {
+export function rawHead(status: number, headers: Readonly<Record<string, string | number>> = {}): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} Status\r\n${lines.join('')}\r\n`;
 }
 
 /** A whole answer with this body. */
-export function crudeAnswer(status: number, body: string, headers: Readonly<Record<string, string | number>> = {}): string {
-  return crudeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...headers }) + body;
+export function rawResponse(status: number, body: string, headers: Readonly<Record<string, string | number>> = {}): string {
+  return rawHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...headers }) + body;
 }
