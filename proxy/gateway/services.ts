@@ -8,6 +8,7 @@ import { AccountUsage } from '../accounts/quota/account-usage.ts';
 import { TurnMetrics } from '../admin/metrics/turn-metrics.ts';
 import { OverloadGuard } from '../admission/overload-guard.ts';
 import type { ProcessLoad } from '../admission/process-load.ts';
+import { BodyMemory } from '../base/bytes/body-memory.ts';
 import { MemoryGuard } from '../base/bytes/memory-guard.ts';
 import { UploadMeter } from '../base/bytes/upload-meter.ts';
 import { Heartbeat } from '../base/process/heartbeat.ts';
@@ -63,7 +64,7 @@ export class Services {
   readonly turnMetrics = new TurnMetrics();
   readonly retryBudgets = new RetryBudgets();
   /** Bytes of request bodies and frames that are being read. */
-  readonly bodies = new MemoryGuard();
+  readonly bodies = new BodyMemory();
   /** Bytes that turns hold of their replies. */
   readonly replies = new MemoryGuard();
   /** The bytes held of uploads that stream through. */

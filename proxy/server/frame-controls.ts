@@ -1,7 +1,7 @@
 // The frames of a client that interrupt or steer its running response: sent to the account that runs it, under the rules of a turn, or
 // answered here (RB29, RB31).
 
-import type { MemoryGuard } from '../base/bytes/memory-guard.ts';
+import type { BodyMemory } from '../base/bytes/body-memory.ts';
 import type { Counters } from '../base/process/metrics.ts';
 import { type Clock, LATE, withDeadline } from '../base/time/clock.ts';
 import type { WebsocketConnection } from '../clients/websocket/connection.ts';
@@ -23,7 +23,7 @@ export interface FrameControlsOptions {
   readonly clock: Clock;
   readonly counters: Counters;
   /** Bytes of client frames in memory. */
-  readonly guard: MemoryGuard;
+  readonly guard: BodyMemory;
   /** A further turn of the connection, in the mode of the one before it. Undefined where its endpoint is not served any more. */
   readonly turnOf: (connection: WebsocketConnection, mode: ModeDecision | undefined) => LiveTurn | undefined;
 }
@@ -97,10 +97,11 @@ export class FrameControls {
     if (!account) return failed({ code: 'steering_not_supported' });
     const { guard, turnOf } = this.#options;
     const { limits } = client.turn;
-    if (steers >= MOST_STEERS || !guard.take(bytes, limits.bodies_in_memory_bytes)) return failed({ code: 'too_many_pending_steers' });
+    const held = guard.of(client.turn.key.id).body();
+    if (steers >= MOST_STEERS || !held.take(bytes, limits.bodies_in_memory_bytes)) return failed({ code: 'too_many_pending_steers' });
     const turn = turnOf(connection, client.turn.model?.mode);
     return client.controls.check(async () => {
-      const release = (): void => guard.give(bytes);
+      const release = (): void => held.give();
       try {
         if (!turn) throw new Refusal('unknown_endpoint');
         const allowed = await allowedInput(turn, inherited(client, json), account);

@@ -1,7 +1,7 @@
 // The client requests over HTTP: framing, the route table, and one turn for each; bytes that are not a request are refused on their socket.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { MemoryGuard } from '../base/bytes/memory-guard.ts';
+import type { BodyMemory } from '../base/bytes/body-memory.ts';
 import type { UploadMeter } from '../base/bytes/upload-meter.ts';
 import type { Batches } from '../base/process/batch.ts';
 import type { Counters } from '../base/process/metrics.ts';
@@ -29,7 +29,7 @@ export interface HttpRequestsOptions {
   readonly runner: TurnRunner;
   readonly counters: Counters;
   /** Bytes of request bodies and frames that are being read. */
-  readonly bodies: MemoryGuard;
+  readonly bodies: BodyMemory;
   readonly uploads: UploadMeter;
   readonly cors: Cors;
   readonly running: RunningTurns;

@@ -172,7 +172,7 @@ export class Websockets {
       limits,
       clock,
       counters,
-      guard,
+      share: guard.of(upgrade.turn.identity?.key.id),
       batches,
       read: hop && readForwarded,
       serve: (frame, from) => this.#serve(frame, from, upgrade),

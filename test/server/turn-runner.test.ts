@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { MemoryGuard } from '../../proxy/base/bytes/memory-guard.ts';
+import { BodyMemory } from '../../proxy/base/bytes/body-memory.ts';
 import { UploadMeter } from '../../proxy/base/bytes/upload-meter.ts';
 import { Counters } from '../../proxy/base/process/metrics.ts';
 import { HttpClient } from '../../proxy/clients/http/http-client.ts';
@@ -22,7 +22,7 @@ test('a client whose answer cannot be written loses its connection, and does not
     const client = new HttpClient(turn, {
       request,
       response,
-      guard: new MemoryGuard(),
+      guard: new BodyMemory(),
       uploads: new UploadMeter(),
       counters: new Counters(),
     });

@@ -1,6 +1,6 @@
 // Every row of the table in docs/limits.md: its bound is passed at the running gateway, and its counter counts.
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -256,6 +256,18 @@ const DRIVES: Readonly<Record<string, Drive>> = {
   'bodies of all requests that are being read': {
     value: 1_000,
     run: async (gate) => assert.equal((await gate.send(PATH, { body: { ...TURN, padding: 'x'.repeat(2_000) } })).status, 503),
+  },
+  'bodies of one key that are being read, while they leave no room for a key with less': {
+    value: 10_000,
+    more: (draft) => draft.keys.push({ id: 'second', pool: 'team', secret_sha256: [hash('sha256', 'second', 'hex')] }),
+    run: async (gate) => {
+      using large = await RawClient.connect(gate.url);
+      large.write(`${headOf('POST', PATH, { ...json, 'content-length': 9_500 })}${' '.repeat(9_400)}`);
+      await until('the bytes are held', () => gate.bodyBytes >= 9_400 || undefined);
+      const body = { ...TURN, input: [userMessage('x'.repeat(2_000))] };
+      assert.equal((await gate.send(PATH, { body, headers: { authorization: 'Bearer second' } })).status, 200);
+      assert.equal((await large.answer()).status, 503);
+    },
   },
   'delay of the event loop': { value: 100, stopsClock: true, run: short({ delay: 1_000 }) },
   'memory of the process': { value: 50, stopsClock: true, run: short({ memory: 95 }) },

@@ -75,6 +75,7 @@ export const connectionUnder = (websocket: WebSocket): Socket | null =>
 
 interface Receiver {
   _buffers: Buffer[];
+  _bufferedBytes: number;
   _fragments: Buffer[];
   _write(chunk: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void;
 }
@@ -102,10 +103,15 @@ export function joinParts(websocket: WebSocket): void {
 }
 
 /**
- * `ws` keeps the parts of a message until it is whole, also after it has sent a close frame. This drops the bytes that arrive from now on,
- * and ends the connection after the written bytes: an answer to the close frame would not be seen.
+ * `ws` keeps the parts of a message until it is whole, also after it has sent a close frame. This drops them and the bytes that arrive from
+ * now on, and ends the connection after the written bytes: an answer to the close frame would not be seen.
  */
-export function dropArrivals(socket: Socket): void {
+export function dropArrivals(websocket: WebSocket, socket: Socket): void {
+  const { _receiver: receiver } = websocket as WebSocket & { readonly _receiver: Receiver };
+  receiver._write = (_chunk, _encoding, done) => done();
+  receiver._buffers = [];
+  receiver._bufferedBytes = 0;
+  receiver._fragments = [];
   socket.removeAllListeners('data').end();
   socket.resume();
 }

@@ -1,6 +1,6 @@
 // The client of one turn over HTTP: its body, its answer or stream, and the signal that it left.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { MemoryGuard } from '../../base/bytes/memory-guard.ts';
+import type { BodyMemory, BodyShare } from '../../base/bytes/body-memory.ts';
 import type { UploadMeter } from '../../base/bytes/upload-meter.ts';
 import type { Counters } from '../../base/process/metrics.ts';
 import type { PipeEnd, PipeOptions, Sink, TurnClient, Upload } from '../../dispatch/client.ts';
@@ -31,7 +31,7 @@ export interface HttpClientOptions {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** The memory limit over the bodies of all clients. */
-  readonly guard: MemoryGuard;
+  readonly guard: BodyMemory;
   /** Measures what is held of uploads that stream through. */
   readonly uploads: UploadMeter;
   readonly counters: Counters;
@@ -67,7 +67,7 @@ export class HttpClient implements TurnClient {
   readonly #turn: LiveTurn;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #guard: MemoryGuard;
+  readonly #guard: BodyMemory;
   readonly #uploads: UploadMeter;
   readonly #counters: Counters;
   #form: FormUpload | undefined;
@@ -140,7 +140,7 @@ export class HttpClient implements TurnClient {
       this.#counters.add('bodies_too_large');
       throw new Refusal('request_too_large');
     }
-    this.#hold(STREAMED_BYTES);
+    this.#hold(STREAMED_BYTES, () => this.#form?.displace());
     askForBody(request, this.#response);
     const form = new FormUpload(request, {
       boundary,
@@ -197,32 +197,38 @@ export class HttpClient implements TurnClient {
 
   /** The body counts until it is parsed: large ones wait for each other. @throws Refusal */
   async #parseLarge(bytes: Buffer, options: BodyOptions): Promise<Body> {
-    const { counters, guard, limits } = options;
-    if (!guard.take(bytes.length, limits.bodies_in_memory_bytes)) {
+    const { counters, limits, share } = options;
+    const held = share.body();
+    if (!held.take(bytes.length, limits.bodies_in_memory_bytes)) {
       counters.add('bodies_guard_refused');
       throw new Refusal('server_is_overloaded');
     }
     try {
       return await parseLargeBody(bytes, options);
     } finally {
-      guard.give(bytes.length);
+      held.give();
     }
   }
 
   /** Counts bytes against the memory limit of all bodies until the turn has ended. @throws Refusal `server_is_overloaded` */
-  #hold(bytes: number): void {
-    if (!this.#guard.take(bytes, this.#turn.limits.bodies_in_memory_bytes)) {
+  #hold(bytes: number, displaced?: () => void): void {
+    const held = this.#share().body(displaced);
+    if (!held.take(bytes, this.#turn.limits.bodies_in_memory_bytes)) {
       this.#counters.add('bodies_guard_refused');
       throw new Refusal('server_is_overloaded');
     }
-    if (this.#response.destroyed) this.#guard.give(bytes);
-    else this.#response.once('close', () => this.#guard.give(bytes));
+    if (this.#response.destroyed) held.give();
+    else this.#response.once('close', () => held.give());
+  }
+
+  #share(): BodyShare {
+    return this.#guard.of(this.#turn.identity?.key.id);
   }
 
   #bodyOptions(): BodyOptions {
     const { limits, timeouts } = this.#turn;
     const begin = (): void => askForBody(this.#request, this.#response);
-    return { limits, timeouts, guard: this.#guard, counters: this.#counters, begin };
+    return { limits, timeouts, share: this.#share(), counters: this.#counters, begin };
   }
 
   onGone(left: () => void): () => void {

@@ -1,4 +1,5 @@
 // Counts the bytes of a client's incomplete frame against the memory limit.
+import type { HeldBody } from '../../base/bytes/body-memory.ts';
 import type { FrameMemory } from './waiting-frames.ts';
 
 /** The head of a client's ping or pong: two bytes, and four of the mask. */
@@ -6,40 +7,34 @@ const CONTROL_HEAD_BYTES = 6;
 
 export class ArrivingBytes {
   readonly #memory: FrameMemory;
-  #bytes = 0;
+  readonly #held: HeldBody;
 
-  constructor(memory: FrameMemory) {
+  /** @param displaced drops the frame for a body of another key */
+  constructor(memory: FrameMemory, displaced: () => void) {
     this.#memory = memory;
+    this.#held = memory.share.body(displaced);
   }
 
   /** Whether a message has begun and not ended. */
   get isIncomplete(): boolean {
-    return this.#bytes > 0;
+    return this.#held.bytes > 0;
   }
 
   /** @returns whether there is room for them */
   add(bytes: number): boolean {
-    const { counters, guard, limits } = this.#memory;
-    if (!guard.take(bytes, limits.bodies_in_memory_bytes)) {
-      counters.add('bodies_guard_refused');
-      return false;
-    }
-    this.#bytes += bytes;
-    return true;
+    const { counters, limits } = this.#memory;
+    if (this.#held.take(bytes, limits.bodies_in_memory_bytes)) return true;
+    counters.add('bodies_guard_refused');
+    return false;
   }
 
   /** A control frame is not part of a body. If they were counted, endless pings would use up the limit of all clients. */
   releaseControl(payloadBytes: number): void {
-    this.#release(Math.min(this.#bytes, CONTROL_HEAD_BYTES + payloadBytes));
+    this.#held.give(CONTROL_HEAD_BYTES + payloadBytes);
   }
 
   /** The frame has arrived. */
   release(): void {
-    this.#release(this.#bytes);
-  }
-
-  #release(bytes: number): void {
-    this.#memory.guard.give(bytes);
-    this.#bytes -= bytes;
+    this.#held.give();
   }
 }

@@ -54,7 +54,7 @@ export class WebsocketConnection {
   constructor(options: ConnectionOptions) {
     const { ws, socket, clock } = options;
     this.#options = options;
-    this.#arriving = new ArrivingBytes(options);
+    this.#arriving = new ArrivingBytes(options, () => this.#displaced());
     this.#messages = new MessageLimits({
       clock,
       messageMs: options.messageMs,
@@ -178,10 +178,20 @@ export class WebsocketConnection {
   }
 
   #arrived(bytes: number): void {
-    if (this.#arriving.add(bytes)) return;
+    if (!this.#arriving.add(bytes)) this.#dropFrame();
+  }
+
+  /** Its frame gives way to a body of another key. */
+  #displaced(): void {
+    this.#options.counters.add('bodies_displaced');
+    this.#dropFrame();
+  }
+
+  #dropFrame(): void {
+    const { socket, ws } = this.#options;
     this.close(CLOSE.tryAgainLater, 'too many bytes are being received');
     // A client reads the close when it has sent its frame; meanwhile nothing of the frame is kept.
-    dropArrivals(this.#options.socket);
+    dropArrivals(ws, socket);
   }
 
   #control(payloadBytes: number): void {
@@ -193,7 +203,7 @@ export class WebsocketConnection {
   #refused(counter: CounterName): void {
     this.#options.counters.add(counter);
     this.close(CLOSE.policy, 'the message takes too long, or has too many parts');
-    dropArrivals(this.#options.socket);
+    dropArrivals(this.#options.ws, this.#options.socket);
   }
 
   #message(data: Buffer, isBinary: boolean): void {

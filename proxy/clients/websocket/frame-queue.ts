@@ -29,7 +29,7 @@ export class FrameQueue<Connection extends { readonly isOpen: boolean }> {
     this.#connection = connection;
     this.#handlers = handlers;
     this.#ended = ended;
-    this.#waiting = new WaitingFrames(handlers);
+    this.#waiting = new WaitingFrames(handlers, (refusal) => handlers.refuse(refusal, connection, undefined));
   }
 
   /** Whether a turn runs. */

@@ -1,41 +1,50 @@
 // Frames that wait during a running turn: kept as bytes, which the memory limit counts, because a parsed frame needs many times as much
 // (Q28).
-import type { MemoryGuard } from '../../base/bytes/memory-guard.ts';
+import type { BodyShare, HeldBody } from '../../base/bytes/body-memory.ts';
 import type { Counters } from '../../base/process/metrics.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { Limits } from '../../turn/settings.ts';
 
 const MOST = 8;
 
-/** Counts the bytes of all clients. */
 export interface FrameMemory {
-  readonly guard: MemoryGuard;
+  /** The memory for bodies of the client's key. */
+  readonly share: BodyShare;
   readonly limits: Limits;
   readonly counters: Counters;
 }
 
+interface Waiting {
+  readonly data: Buffer;
+  readonly held: HeldBody;
+}
+
 export class WaitingFrames {
   readonly #memory: FrameMemory;
-  readonly #frames: Buffer[] = [];
+  readonly #displaced: (refusal: Refusal) => void;
+  readonly #frames: Waiting[] = [];
   #bytes = 0;
 
-  constructor(memory: FrameMemory) {
+  /** @param displaced called for a frame that is dropped for a body of another key */
+  constructor(memory: FrameMemory, displaced: (refusal: Refusal) => void) {
     this.#memory = memory;
+    this.#displaced = displaced;
   }
 
   /** @returns the refusal where there is no room for the frame */
   add(data: Buffer): Refusal | undefined {
-    const { counters, guard, limits } = this.#memory;
+    const { counters, limits, share } = this.#memory;
     if (this.#frames.length >= MOST || this.#bytes + data.length > limits.request_body_bytes) {
       counters.add('websocket_frames_refused');
       return new Refusal('rate_limit_exceeded', { message: `At most ${MOST} frames can wait for the running turn to end.` });
     }
-    if (!guard.take(data.length, limits.bodies_in_memory_bytes)) {
+    const held = share.body(() => this.#displace(held));
+    if (!held.take(data.length, limits.bodies_in_memory_bytes)) {
       counters.add('bodies_guard_refused');
       return new Refusal('server_is_overloaded');
     }
     // A copy: a frame may be a small part of a chunk, and a view would keep the whole chunk in memory.
-    this.#frames.push(Buffer.from(data));
+    this.#frames.push({ data: Buffer.from(data), held });
     this.#bytes += data.length;
     return undefined;
   }
@@ -44,14 +53,22 @@ export class WaitingFrames {
   shift(): Buffer | undefined {
     const first = this.#frames.shift();
     if (!first) return undefined;
-    this.#bytes -= first.length;
-    this.#memory.guard.give(first.length);
-    return first;
+    this.#bytes -= first.data.length;
+    first.held.give();
+    return first.data;
   }
 
   clear(): void {
-    this.#memory.guard.give(this.#bytes);
+    for (const { held } of this.#frames.splice(0)) held.give();
     this.#bytes = 0;
-    this.#frames.length = 0;
+  }
+
+  #displace(held: HeldBody): void {
+    const at = this.#frames.findIndex((frame) => frame.held === held);
+    const [frame] = at === -1 ? [] : this.#frames.splice(at, 1);
+    if (!frame) return;
+    this.#bytes -= frame.data.length;
+    this.#memory.counters.add('bodies_displaced');
+    this.#displaced(new Refusal('server_is_overloaded'));
   }
 }

@@ -63,7 +63,7 @@ describe('dropArrivals', () => {
     client.send('the first part', { fin: false });
     await once(connection, 'data');
     accepted.close(1013);
-    dropArrivals(connection);
+    dropArrivals(accepted, connection);
     client.send('the last part', { fin: true });
     const [[code]] = await Promise.all([once(client, 'close'), once(accepted, 'close')]);
     assert.equal(code, 1013);

@@ -1,7 +1,7 @@
 // The turns of one websocket in the order of its frames: one at a time, until another node runs them (Q28).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MemoryGuard } from '../../../proxy/base/bytes/memory-guard.ts';
+import { BodyMemory } from '../../../proxy/base/bytes/body-memory.ts';
 import { Counters } from '../../../proxy/base/process/metrics.ts';
 import type { Frame, TurnFrame } from '../../../proxy/clients/websocket/frame.ts';
 import { FrameQueue } from '../../../proxy/clients/websocket/frame-queue.ts';
@@ -16,7 +16,7 @@ const frame = (name: string): Buffer => Buffer.from(JSON.stringify({ type: 'resp
 function world() {
   const connection = { isOpen: true };
   const counters = new Counters();
-  const guard = new MemoryGuard();
+  const guard = new BodyMemory();
   const served: unknown[] = [];
   const refused: unknown[] = [];
   const controls: unknown[] = [];
@@ -24,7 +24,7 @@ function world() {
   let ends = 0;
   const handlers = {
     counters,
-    guard,
+    share: guard.of(),
     limits: { request_body_bytes: 10_000, bodies_in_memory_bytes: 10_000 } as Limits,
     serve: (one: Frame): Promise<void> => {
       served.push(nameOf(one));

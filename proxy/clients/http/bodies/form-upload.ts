@@ -120,6 +120,12 @@ export class FormUpload implements HeldUpload {
     meter.remove(this);
   }
 
+  /** Ends it for a body of another key. */
+  displace(): void {
+    this.#options.counters.add('bodies_displaced');
+    this.#refuse(new Refusal('server_is_overloaded'));
+  }
+
   /** Bytes of the body that were read and not yet passed on. */
   get heldBytes(): number {
     const decoded = this.#options.decoder;

@@ -3,8 +3,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { BodyShare } from '../../../base/bytes/body-memory.ts';
 import { GatheredBytes } from '../../../base/bytes/gathered-bytes.ts';
-import type { MemoryGuard } from '../../../base/bytes/memory-guard.ts';
+
 import type { CounterName, Counters } from '../../../base/process/metrics.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import type { Limits, Timeouts } from '../../../turn/settings.ts';
@@ -33,7 +34,8 @@ export const BODY_MALFORMED = Symbol('malformed body');
 export interface BodyOptions {
   readonly limits: Limits;
   readonly timeouts: Timeouts;
-  readonly guard: MemoryGuard;
+  /** The memory for bodies of the client's key. */
+  readonly share: BodyShare;
   readonly counters: Counters;
   /** Runs when the checks of the headers have passed. */
   readonly begin: () => void;
@@ -91,24 +93,24 @@ export function discard(request: Request): boolean {
   return true;
 }
 
-function taken(request: Request, { limits, guard, counters }: BodyOptions): Buffer {
+function taken(request: Request, { limits, share, counters }: BodyOptions): Buffer {
   const { readableLength: size } = request;
-  if (!guard.take(size, limits.bodies_in_memory_bytes)) {
+  const held = share.body();
+  if (!held.take(size, limits.bodies_in_memory_bytes)) {
     counters.add('bodies_guard_refused');
     throw new Refusal('server_is_overloaded');
   }
-  guard.give(size);
+  held.give();
   request[TAKEN] = true;
   return (request.read() as Buffer | null) ?? Buffer.alloc(0);
 }
 
 function collect(request: IncomingMessage, decoder: Decoder | undefined, options: BodyOptions): Promise<Buffer> {
-  const { limits, timeouts, guard, counters } = options;
+  const { limits, timeouts, share, counters } = options;
   return new Promise((resolve, reject) => {
     const chunks = new GatheredBytes();
     let arrived = 0;
-    /** What the guard has counted. */
-    let held = 0;
+    const held = share.body(() => fail(new Refusal('server_is_overloaded'), 'bodies_displaced'));
     let ended = false;
     let done = false;
     const idle = setTimeout(() => silent(), timeouts.client_body_idle_ms);
@@ -119,7 +121,7 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
       done = true;
       clearTimeout(idle);
       clearTimeout(late);
-      guard.give(held);
+      held.give();
       request.off('data', onArrived).off('data', onDecoded).off('end', onEnd).off('close', onClose).off(BODY_MALFORMED, cutShort);
       if (decoder) {
         request.unpipe(decoder);
@@ -129,6 +131,8 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
     };
     const fail = (refusal: Refusal, counter?: CounterName): void => {
       if (!settle()) return;
+      // A client that goes on sending keeps the request.
+      chunks.take();
       if (counter) counters.add(counter);
       reject(refusal);
     };
@@ -157,8 +161,7 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
         return;
       }
       const grown = chunks.add(chunk);
-      if (guard.take(grown, limits.bodies_in_memory_bytes)) held += grown;
-      else fail(new Refusal('server_is_overloaded'), 'bodies_guard_refused');
+      if (!held.take(grown, limits.bodies_in_memory_bytes)) fail(new Refusal('server_is_overloaded'), 'bodies_guard_refused');
     };
     const onEnd = (): void => {
       // Bytes after the compressed data are not part of it, and another reader might treat them as the body.

@@ -1,0 +1,116 @@
+// Limits the bytes of client bodies that the process holds at the same time. When they are used up, the key that holds most gives way (Q4, Q38).
+
+/** What one key holds. */
+interface KeyBodies {
+  held: number;
+  readonly bodies: Set<HeldBody>;
+}
+
+/** Makes the bodies of one key. */
+export interface BodyShare {
+  /** @param displaced drops the body, for one of a key that holds less. A body without it keeps its bytes until it gives them back */
+  body(displaced?: () => void): HeldBody;
+}
+
+/** The owner of what is held before a key is known. */
+const KEYLESS = '';
+
+export class BodyMemory {
+  held = 0;
+  readonly #keys = new Map<string, KeyBodies>();
+
+  of(key = KEYLESS): BodyShare {
+    return { body: (displaced) => new HeldBody(this, key, displaced) };
+  }
+
+  /** Called by bodies. @returns whether there is room for `bytes` more */
+  take(body: HeldBody, bytes: number, limit: number): boolean {
+    if (this.held + bytes > limit) {
+      const displaced = this.#displacedBy(body.key, bytes, limit);
+      if (!displaced) return false;
+      for (const one of displaced) one.displace();
+    }
+    let mine = this.#keys.get(body.key);
+    if (!mine) {
+      mine = { held: 0, bodies: new Set() };
+      this.#keys.set(body.key, mine);
+    }
+    mine.bodies.add(body);
+    mine.held += bytes;
+    this.held += bytes;
+    return true;
+  }
+
+  /** Called by bodies. */
+  give(body: HeldBody, bytes: number): void {
+    this.held -= bytes;
+    const mine = this.#keys.get(body.key);
+    if (!mine) return;
+    mine.held -= bytes;
+    if (body.bytes === 0) mine.bodies.delete(body);
+    if (mine.bodies.size === 0) this.#keys.delete(body.key);
+  }
+
+  /**
+   * The bodies that make room: each is the largest of the key that holds most, as long as that key holds more than the asking one would. Undefined
+   * where they are too few, so that no body is dropped in vain.
+   */
+  #displacedBy(key: string, bytes: number, limit: number): readonly HeldBody[] | undefined {
+    const wanted = (this.#keys.get(key)?.held ?? 0) + bytes;
+    const larger = [...this.#keys.values()]
+      .filter(({ held }) => held > wanted)
+      .map(({ held, bodies }) => ({ held, bodies: [...bodies].filter((body) => body.canBeDisplaced).sort((a, b) => b.bytes - a.bytes) }));
+    const displaced: HeldBody[] = [];
+    for (let missing = this.held + bytes - limit; missing > 0; ) {
+      larger.sort((a, b) => b.held - a.held);
+      const most = larger.find(({ held, bodies }) => held > wanted && bodies.length > 0);
+      const body = most?.bodies.shift();
+      if (!most || !body) return undefined;
+      most.held -= body.bytes;
+      missing -= body.bytes;
+      displaced.push(body);
+    }
+    return displaced;
+  }
+}
+
+/** The bytes that are held of one body. */
+export class HeldBody {
+  readonly key: string;
+  readonly #memory: BodyMemory;
+  readonly #displaced: (() => void) | undefined;
+  #bytes = 0;
+
+  constructor(memory: BodyMemory, key: string, displaced: (() => void) | undefined) {
+    this.#memory = memory;
+    this.key = key;
+    this.#displaced = displaced;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get canBeDisplaced(): boolean {
+    return this.#displaced !== undefined;
+  }
+
+  /** @returns whether there is room for `bytes` more; bodies of other keys may be displaced for it */
+  take(bytes: number, limit: number): boolean {
+    if (!this.#memory.take(this, bytes, limit)) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+
+  /** Gives some of its bytes back, or all. */
+  give(bytes = this.#bytes): void {
+    const given = Math.min(bytes, this.#bytes);
+    this.#bytes -= given;
+    this.#memory.give(this, given);
+  }
+
+  displace(): void {
+    this.#displaced?.();
+    this.give();
+  }
+}
