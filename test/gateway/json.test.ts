@@ -16,6 +16,8 @@ const GOOD = JSON.stringify(turnBody('hello'));
 
 const nested = (depth: number, open: string, close: string): string => `${open.repeat(depth)}1${close.repeat(depth)}`;
 const inside = (json: string): string => `${GOOD.slice(0, -1)},"extra":${json}}`;
+/** Where an account takes members of any name (RB8). */
+const inMetadata = (json: string): string => `${GOOD.slice(0, -1)},"client_metadata":{"extra":${json}}}`;
 
 const BAD: Readonly<Record<string, string | Uint8Array>> = {
   'nothing at all': '',
@@ -62,18 +64,20 @@ for (const [what, body] of Object.entries(BAD)) {
 }
 
 const TAKEN: Readonly<Record<string, string>> = {
-  'a member called constructor': inside('{"constructor":"text"}'),
-  'a member called prototype': inside('{"prototype":{"a":1}}'),
-  'depth like that of real schemas': inside(nested(60, '{"a":', '}')),
-  'half a surrogate by escapes': inside('"\\ud800"'),
+  'a member called constructor': inMetadata('{"constructor":"text"}'),
+  'a member called prototype': inMetadata('{"prototype":{"a":1}}'),
+  'depth like that of real schemas': inMetadata(nested(60, '{"a":', '}')),
+  'half a surrogate by escapes': inMetadata('"\\ud800"'),
   blanks: ` \r\n\t${GOOD}\n`,
-  'a member twice': inside('1,"extra":2'),
+  'a member twice': inMetadata('1,"extra":2'),
 };
 
 for (const [what, body] of Object.entries(TAKEN)) {
   test(`${what} is accepted`, async () => {
+    gate.upstream.clear();
     const { status } = await gate.send('/backend-api/agent/responses', { body });
     assert.equal(status, 200);
+    assert.deepEqual(gate.upstream.turns()[0]?.json, JSON.parse(body));
   });
 }
 

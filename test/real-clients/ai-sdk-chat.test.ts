@@ -9,8 +9,16 @@ import { modelEntry } from '../support/rehearsal-replies.ts';
 /** The SDK treats the first as a reasoning model, and sends other parameters for it than for the second. */
 const MODELS = ['gpt-5.5', 'model-a'] as const;
 
-const started = (): Promise<TestGateway> =>
-  startGateway({ upstream: { accounts: [{ id: 'north', models: MODELS.map((slug) => modelEntry({ slug })) }] } });
+const accounts = [{ id: 'north', models: MODELS.map((slug) => modelEntry({ slug })) }];
+
+/** @param kept members of turns that an account takes besides those of RB8, and that are sent to it */
+const started = (kept: readonly string[] = []): Promise<TestGateway> =>
+  startGateway({
+    upstream: { accounts, manners: { knownMembers: kept.length === 0 } },
+    config: (draft) => {
+      for (const account of draft.accounts) account.keep_fields = [...kept];
+    },
+  });
 
 const chatOf = (gate: TestGateway, name: string) => createOpenAI({ apiKey: KEY, baseURL: `${gate.url}/v1` }).chat(name);
 
@@ -38,21 +46,27 @@ const RUNS = [
 
 for (const name of MODELS) {
   for (const [how, run] of RUNS) {
-    test(`a text has its reason and its usage, ${how}, for ${name}`, async () => {
-      await using gate = await started();
-      const { text, usage, finishReason } = await run({
-        model: chatOf(gate, name),
-        system: 'Be brief.',
-        prompt: 'say: hello there',
-        maxOutputTokens: 100,
-        temperature: 0,
-        maxRetries: 0,
+    for (const [kept, cap] of [
+      [[], undefined],
+      [['max_output_tokens'], 100],
+    ] as const) {
+      const where = cap === undefined ? 'takes no cap' : 'takes its cap';
+      test(`[RB8] a text has its reason and its usage, ${how}, for ${name} at an account that ${where}`, async () => {
+        await using gate = await started(kept);
+        const { text, usage, finishReason } = await run({
+          model: chatOf(gate, name),
+          system: 'Be brief.',
+          prompt: 'say: hello there',
+          maxOutputTokens: 100,
+          temperature: 0,
+          maxRetries: 0,
+        });
+        assert.deepEqual([text, finishReason], ['hello there', 'stop']);
+        assert.ok((usage.outputTokens ?? 0) > 0 && (usage.inputTokens ?? 0) > 0);
+        const sent = gate.upstream.turns()[0]?.json as { instructions: string; max_output_tokens?: number };
+        assert.deepEqual([sent.instructions, sent.max_output_tokens], ['Be brief.', cap]);
       });
-      assert.deepEqual([text, finishReason], ['hello there', 'stop']);
-      assert.ok((usage.outputTokens ?? 0) > 0 && (usage.inputTokens ?? 0) > 0);
-      const sent = gate.upstream.turns()[0]?.json as { instructions: string; max_output_tokens: number };
-      assert.deepEqual([sent.instructions, sent.max_output_tokens], ['Be brief.', 100]);
-    });
+    }
 
     test(`a tool loop passes, ${how}, for ${name}`, async () => {
       await using gate = await started();

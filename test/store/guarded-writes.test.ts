@@ -57,6 +57,7 @@ for (const { name, fresh } of adapters) {
           health: 'active',
           cooldown_until: null,
           windows: null,
+          missing_compact_path: null,
           streak: 3,
           cause: 'first',
           updated_at: 3,

@@ -46,10 +46,12 @@ export class Inbox {
     const { account, path, turn, isUpgrade } = request;
     const key = turn > 0 ? 'turn' : isUpgrade ? 'upgrade' : path.replace(FILE_ID, '*');
     const queued = (): Script | undefined => this.queues.get(`${account} ${key}`)?.shift();
-    const script = this.script(request) ?? queued() ?? (turn > 0 || isUpgrade ? this.standing.get(account) : undefined);
-    if (script === undefined) return undefined;
-    if (typeof script === 'string') return readScript(script, account);
-    return 'kind' in script ? [script] : script;
+    const own = this.script(request) ?? queued();
+    if (own !== undefined) return faultsIn(own, account);
+    const standing = turn > 0 || isUpgrade ? this.standing.get(account) : undefined;
+    if (standing === undefined) return undefined;
+    // An answer is a turn's: an upgrade has one only if it was queued for it.
+    return faultsIn(standing, account).filter(({ kind }) => !isUpgrade || kind !== 'reply');
   }
 
   record(request: ReceivedRequest): void {
@@ -86,6 +88,11 @@ export class Inbox {
     this.standing.clear();
     this.queues.clear();
   }
+}
+
+function faultsIn(script: Script, account: string): readonly Fault[] {
+  if (typeof script === 'string') return readScript(script, account);
+  return 'kind' in script ? [script] : script;
 }
 
 /** The promise, or after five seconds an error with the state so far. */

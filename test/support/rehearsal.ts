@@ -58,7 +58,7 @@ export class Upstream {
     this.inbox.queue(`${account} upgrade`, scripts);
   }
 
-  /** What every turn and every upgrade of the account gets once its queue is empty; `steady` ends it. */
+  /** What every turn and every upgrade of the account gets once its queue is empty; `steady` ends it. Upgrades do not get its `reply`. */
   always(account: string, script: Script): void {
     this.inbox.standing.set(account, script);
   }

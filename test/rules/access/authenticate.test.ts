@@ -9,11 +9,11 @@ import { AUTHENTICATION, type AuthenticationCase, NOW } from './authenticate.cas
 
 const SECRET = 'pk-abc.DEF_123~+/=';
 
-/** A turn before authentication: its key is not accessible until the secret matched. */
+/** A turn before authentication: its key is not accessible until the secret matched. An expiry is a date, so the wall clock counts. */
 function arriving({ authorization, key }: AuthenticationCase): Turn {
   const known = { ...KEY, ...key };
   const headers = authorization === undefined ? {} : { authorization: authorization.replaceAll('<KEY>', SECRET) };
-  return { ...turnOf({ headers }), at: NOW, identify: (secret) => (secret === SECRET ? known : undefined) };
+  return { ...turnOf({ headers }), arrivedAt: NOW, identify: (secret) => (secret === SECRET ? known : undefined) };
 }
 
 function refusalOn(turn: Turn): Refusal | undefined {
