@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { WebSocketServer } from 'ws';
 import { NODE_SECRET, type TestGateway } from '../support/gateway.ts';
-import { dropped, interrupted, openSession, QUESTION, scriptOf, wholeTurn } from '../support/interrupted-turns.ts';
+import { dropped, interrupted, openSession, QUESTION, scriptOf, turnsAndRetries, wholeTurn } from '../support/interrupted-turns.ts';
 import { turnFrame, typesOf } from '../support/native-frames.ts';
 import { startNodes } from '../support/nodes.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';
@@ -127,7 +127,12 @@ test('[Q34] an owner that dies while it serves a forwarded client: the connectio
   using socket = await replayed(b);
   a.upstream.release('north');
   assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
-  assert.deepEqual([a.upstream.turns().length, (await a.rows()).length], [1, 1]);
+  const { turns, retries } = await turnsAndRetries(a);
+  assert.deepEqual([a.upstream.turns().length, turns.length], [1, 1]);
+  assert.deepEqual(
+    retries.map(({ status }) => status),
+    [499, 200],
+  );
 });
 
 test('[Q34] an owner that stops answering pings is dead: the client is disconnected after the third one', async () => {
@@ -168,8 +173,12 @@ test('[Q34] a node that was paused has lost its session: it ends the turn that i
   a.upstream.release('north');
   assert.deepEqual(typesOf(await back.rest()), wholeTurn);
   assert.deepEqual(
-    (await b.rows()).map(({ outcome }) => outcome),
-    ['client_gone', 'completed'],
+    (await b.rows()).map(({ outcome, account }) => [outcome, account]),
+    [
+      ['client_gone', 'NORTH'],
+      ['completed', 'NORTH'],
+      ['completed', null],
+    ],
   );
 });
 

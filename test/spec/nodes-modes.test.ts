@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import type { Draft, TestGateway } from '../support/gateway.ts';
-import { dropped, interrupted, openSession, QUESTION, SESSION, wholeTurn } from '../support/interrupted-turns.ts';
+import { dropped, interrupted, openSession, QUESTION, SESSION, turnsAndRetries, wholeTurn } from '../support/interrupted-turns.ts';
 import { frameDialect, LITE_MARKER, turnFrame, typesOf, userMessage } from '../support/native-frames.ts';
 import { startNodes } from '../support/nodes.ts';
 import type { TestSocket } from '../support/websocket.ts';
@@ -11,7 +11,11 @@ import type { TestSocket } from '../support/websocket.ts';
 const dialects = (gate: TestGateway): readonly string[] => gate.upstream.turns().map(frameDialect);
 
 const modes = async (gate: TestGateway): Promise<unknown> =>
-  (await gate.rows()).map(({ configured_mode, effective_mode, mode_source }) => [configured_mode, effective_mode, mode_source]);
+  (await turnsAndRetries(gate)).turns.map(({ configured_mode, effective_mode, mode_source }) => [
+    configured_mode,
+    effective_mode,
+    mode_source,
+  ]);
 
 const inMode = (mode: string) => (draft: Draft) => {
   draft.pools[0].serving_modes = { 'model-a': mode };

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { dropped, interrupted, items, openSession, QUESTION, scriptOf, wholeTurn } from '../support/interrupted-turns.ts';
+import { dropped, interrupted, items, openSession, QUESTION, scriptOf, turnsAndRetries, wholeTurn } from '../support/interrupted-turns.ts';
 import { frameOf, responseId, turnFrame, typesOf, userMessage } from '../support/native-frames.ts';
 import { startNodes } from '../support/nodes.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';
@@ -12,9 +12,14 @@ import { until } from '../support/until.ts';
 const counted = (gate: TestGateway, ...names: readonly Parameters<TestGateway['count']>[0][]): readonly number[] =>
   names.map((name) => gate.count(name));
 
-const endings = async (gate: TestGateway): Promise<unknown> => (await gate.rows()).map(({ status, outcome }) => [status, outcome]);
+/** The ids of the rows that this node has written. */
+const writtenBy = ({ logged }: TestGateway): readonly unknown[] =>
+  logged.flatMap((line) => (line.includes('"event":"request"') ? [JSON.parse(line).id] : []));
 
-test('[Q34] [F8.4] a turn dropped at one node is rejoined at another: one dispatch, one row, and the client sees all of it', async () => {
+const endings = async (gate: TestGateway): Promise<unknown> =>
+  (await gate.rows()).map(({ status, outcome, account }) => [status, outcome, account]);
+
+test('[Q34] [F8.4] a turn dropped at one node is rejoined at another: one dispatch, each frame leaves one row [S5], and the client sees all of it', async () => {
   await using nodes = await startNodes(['a', 'b']);
   const { a, b } = nodes;
   await dropped(a, await interrupted(a, 4));
@@ -27,8 +32,14 @@ test('[Q34] [F8.4] a turn dropped at one node is rejoined at another: one dispat
   const rows = await a.rows();
   assert.deepEqual(
     rows.map(({ status, outcome, account }) => [status, outcome, account]),
-    [[200, 'completed', 'NORTH']],
+    [
+      [200, 'completed', 'NORTH'],
+      [200, 'completed', null],
+    ],
   );
+  assert.deepEqual([rows[1]?.key_id, rows[1]?.retries, await a.attempts(rows[1]?.id ?? '')], ['ci', 0, []]);
+  assert.equal((await a.usageRows())[0]?.requests, 1, 'an exact retry uses nothing');
+  assert.deepEqual([writtenBy(a), writtenBy(b)], [rows.map(({ id }) => id), []], 'the owner serves both frames');
   assert.deepEqual(counted(a, 'websockets_accepted', 'websockets_taken_over', 'turns_resumed'), [1, 1, 1]);
   assert.deepEqual(counted(b, 'websockets_accepted', 'websockets_forwarded', 'turns_resumed'), [1, 1, 0]);
 });
@@ -60,8 +71,9 @@ test('[Q34] [F8.4] a turn that ended without its client waits at its node, and t
   const [first, second] = a.upstream.turns();
   assert.equal(second?.connection, first?.connection);
   assert.deepEqual(await endings(a), [
-    [200, 'completed'],
-    [200, 'completed'],
+    [200, 'completed', 'NORTH'],
+    [200, 'completed', null],
+    [200, 'completed', 'NORTH'],
   ]);
 });
 
@@ -75,8 +87,8 @@ test('[Q34] [F8.4] an edited turn at another node starts when the interrupted on
   assert.equal(typesOf(frames).at(-1), 'response.completed');
   assert.notEqual(responseId(frames), 'resp_1');
   assert.deepEqual(await endings(a), [
-    [499, 'client_gone'],
-    [200, 'completed'],
+    [499, 'client_gone', 'NORTH'],
+    [200, 'completed', 'NORTH'],
   ]);
   assert.deepEqual([a.upstream.turns().length, a.count('turns_replaced'), a.upstream.socketsOf('north')], [2, 1, 1]);
 });
@@ -108,7 +120,9 @@ test('[Q34] [F8.4] a client that comes back at two nodes at once: the later conn
   a.upstream.release('north');
   assert.deepEqual(typesOf((await winner?.rest()) ?? []), wholeTurn);
   assert.equal(a.upstream.turns().length, 1);
-  assert.equal((await a.rows()).length, 1);
+  const { turns, retries } = await turnsAndRetries(a);
+  assert.equal(turns.length, 1);
+  assert.deepEqual(retries.map(({ status }) => status).sort(), [200, 499], 'each frame has its row');
 });
 
 test('[Q34] [F8.4] a client that leaves while it is forwarded detaches its turn again, and may come back at any node', async () => {
@@ -125,7 +139,12 @@ test('[Q34] [F8.4] a client that leaves while it is forwarded detaches its turn 
   socket.send(turnFrame('t1', QUESTION));
   a.upstream.release('north');
   assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
-  assert.deepEqual([a.upstream.turns().length, (await a.rows()).length, a.count('turns_detached')], [1, 1, 4]);
+  const { turns, retries } = await turnsAndRetries(a);
+  assert.deepEqual([a.upstream.turns().length, turns.length, a.count('turns_detached')], [1, 1, 4]);
+  assert.deepEqual(
+    retries.map(({ status }) => status),
+    [499, 499, 499, 200],
+  );
 });
 
 test('[Q34] frames that belong to no interrupted turn are served at the node where they arrive: a prewarm, another session, a turn without an id', async () => {

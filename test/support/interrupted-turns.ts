@@ -1,5 +1,6 @@
 // Turns of native websocket clients that are interrupted: how they come to stall, and what their clients see of them.
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
+import type { RequestRow } from '../../store/store.ts';
 import type { TestGateway } from './gateway.ts';
 import { NATIVE_SOCKET, turnFrame, typesOf, userMessage } from './native-frames.ts';
 import type { Script } from './rehearsal.ts';
@@ -74,6 +75,14 @@ export async function dropped(gate: Interruptible, socket: Pick<TestSocket, 'ter
   const detached = await gate.count('turns_detached');
   socket.terminate();
   await until('the turn without its client', async () => (await gate.count('turns_detached')) > detached || undefined);
+}
+
+/** The rows of a gateway's turns, and those of the frames that were exact retries of one: these have no account (S5). */
+export async function turnsAndRetries(
+  gate: Pick<TestGateway, 'rows'>,
+): Promise<{ readonly turns: readonly RequestRow[]; readonly retries: readonly RequestRow[] }> {
+  const rows = await gate.rows();
+  return { turns: rows.filter(({ account }) => account !== null), retries: rows.filter(({ account }) => account === null) };
 }
 
 export const wholeTurn = ['agent.response.metadata', ...typesOf(replyOf(2))];

@@ -51,7 +51,7 @@ export class Inbox {
     const standing = turn > 0 || isUpgrade ? this.standing.get(account) : undefined;
     if (standing === undefined) return undefined;
     // An answer is a turn's: an upgrade has one only if it was queued for it.
-    return faultsIn(standing, account).filter(({ kind }) => !isUpgrade || kind !== 'reply');
+    return faultsIn(standing, account)?.filter(({ kind }) => !isUpgrade || kind !== 'reply');
   }
 
   record(request: ReceivedRequest): void {
@@ -90,7 +90,7 @@ export class Inbox {
   }
 }
 
-function faultsIn(script: Script, account: string): readonly Fault[] {
+function faultsIn(script: Script, account: string): readonly Fault[] | undefined {
   if (typeof script === 'string') return readScript(script, account);
   return 'kind' in script ? [script] : script;
 }
