@@ -19,7 +19,7 @@ import { nativeImageAnswer } from './model/simulated-image.ts';
 import { transcript } from './model/simulated-transcript.ts';
 import { simulatePrewarm, simulateTurn, usageOf } from './model/simulated-turn.ts';
 import { type Anchors, toolsItems } from './model/turn-request.ts';
-import { ProviderError } from './provider-error.ts';
+import { BearerRefused, ProviderError } from './provider-error.ts';
 import type { ReceivedRequest } from './received-request.ts';
 
 /** A request, and all that its answer depends on. */
@@ -107,8 +107,7 @@ function token({ request, account, ids, now }: RequestContext): Answer {
 }
 
 function usage({ account, now }: RequestContext): Answer {
-  if (account.settings.profile?.refusesUsage === true)
-    throw new ProviderError(401, 'token_expired', 'The credential has expired; log in again.');
+  if (account.settings.profile?.refusesUsage === true) throw new BearerRefused('token_expired');
   return jsonAnswer(200, usageRead(account, now));
 }
 

@@ -16,6 +16,23 @@ export class ProviderError extends Error {
   }
 }
 
+/** Refuses a bearer in the backend's words: with the status in the body, and the code in a header too (RB5). */
+export class BearerRefused extends Error {
+  override readonly name = 'BearerRefused';
+  readonly code: keyof typeof REFUSED_BEARERS;
+
+  constructor(code: keyof typeof REFUSED_BEARERS) {
+    super(REFUSED_BEARERS[code]);
+    this.code = code;
+  }
+}
+
+const REFUSED_BEARERS = {
+  token_expired: 'Provided authentication token is expired. Please try signing in again.',
+  token_invalidated: 'Your authentication token has been invalidated. Please try signing in again.',
+  token_revoked: 'Your authentication token has been revoked. Please try signing in again.',
+};
+
 /** Refuses a request in the backend's other shape, `{detail}`: a text, an object or a list (RB19). */
 export class ProviderDetail extends Error {
   override readonly name = 'ProviderDetail';

@@ -41,7 +41,7 @@ test('[RB32] an upgrade has the headers of a turn, without its quota', async () 
 test('an upgrade needs the credential of its account', async () => {
   const north = { url: upstream.urlOf('locked') };
   const refusal = await refusedUpgrade(north, path, { key: 'wrong' });
-  assert.deepEqual([refusal.status, at(refusal.json, 'error', 'code')], [401, 'invalid_api_key']);
+  assert.deepEqual([refusal.status, at(refusal.json, 'error', 'code')], [401, 'token_expired']);
   using socket = await connect(north, path, { key: 'open-sesame' });
   assert.equal((await socket.turn(turnBody('hello'))).at(-1)?.type, 'response.completed');
 });

@@ -1,5 +1,5 @@
 // Maps a failed attempt to the account's fault: its scope, the failures needed for a cooldown, and the stated wait (Q5).
-import type { Failure } from '../../turn/errors/failure.ts';
+import { type Failure, needsLogin } from '../../turn/errors/failure.ts';
 
 /** Stored in rows and shown in /status. */
 export type Cause =
@@ -43,7 +43,7 @@ export function accountFault(failure: Failure, now: number): AccountFault | unde
     case 'connect':
       return { cause: 'connect', scope: 'account', threshold: 1, statedMs: undefined };
     case 'credential':
-      return { cause: failure.status === 401 ? 'reauth' : 'refused', scope: 'account', threshold: 1, statedMs };
+      return { cause: needsLogin(failure) ? 'reauth' : 'refused', scope: 'account', threshold: 1, statedMs };
     case 'quota':
       return { cause: 'quota', scope: 'account', threshold: 1, statedMs };
     case 'rate':

@@ -1,7 +1,7 @@
 // The health of all accounts: cooldowns, probes and refused credentials, in memory over the rows of the store (Q5).
 import type { Clock } from '../../base/time/clock.ts';
 import type { RoutabilityOfAccounts } from '../../models/pool-model.ts';
-import type { FailureCause } from '../../turn/errors/failure.ts';
+import { type FailureCause, needsLogin } from '../../turn/errors/failure.ts';
 import { AccountHealth, type Alternatives, type AttemptResult, type AttemptTicket, type HealthAvailability } from './account-health.ts';
 import type { AccountStates } from './account-states.ts';
 import type { ResultTime } from './circuit-breaker.ts';
@@ -141,8 +141,11 @@ export class Health implements RoutabilityOfAccounts {
     const account = this.#accounts.get(ticket.account) ?? (failed ? new AccountHealth(ticket.account) : undefined);
     if (account) {
       this.#accounts.set(account.id, account);
-      const refused = failed && result.cause === 'credential' && result.status === 401;
-      this.#save(account, refused ? this.#refuseCredential(account, ticket) : this.#endAttempt(account, ticket, result), ticket);
+      this.#save(
+        account,
+        failed && needsLogin(result) ? this.#refuseCredential(account, ticket) : this.#endAttempt(account, ticket, result),
+        ticket,
+      );
     }
     if (ticket.claim) void this.#options.claims?.end(ticket.account, ticket.claim, () => this.refresh([ticket.account]));
   }

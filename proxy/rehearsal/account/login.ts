@@ -4,6 +4,8 @@ import { asString, isObject } from '../../turn/json/json.ts';
 import type { IdSequence } from '../model/id-sequence.ts';
 import { ProviderError } from '../provider-error.ts';
 
+const REUSED = 'Your refresh token has already been used to generate a new access token. Please try signing in again.';
+
 export interface RehearsalLogin {
   /** The first refresh token, as in the operator's file. */
   readonly refresh_token: string;
@@ -21,13 +23,24 @@ export class Login {
   /** Accepted bearers, and their expiry in Unix milliseconds. */
   readonly #bearers = new Map<string, number>();
   readonly #spent = new Set<string>();
+  /** The refresh tokens of former logins. */
+  readonly #former = new Set<string>();
+  readonly #isWhole: boolean;
   #refresh: string | undefined;
+  #ended: 'token_invalidated' | 'token_revoked' | undefined;
 
-  constructor(settings: RehearsalLogin, tag: string) {
+  /** @param isWhole whether a refresh token that is used twice ends the login with all its bearers (RB6) */
+  constructor(settings: RehearsalLogin, tag: string, isWhole: boolean) {
     this.#settings = settings;
     this.#tag = tag;
+    this.#isWhole = isWhole;
     this.#refresh = settings.refresh_token;
     if (settings.access_token !== undefined) this.#bearers.set(settings.access_token, Number.POSITIVE_INFINITY);
+  }
+
+  /** Why no bearer of the login is accepted any more; undefined while it can be refreshed. */
+  get ended(): 'token_invalidated' | 'token_revoked' | undefined {
+    return this.#ended;
   }
 
   accepts(authorization: string | undefined, now: number): boolean {
@@ -41,15 +54,16 @@ export class Login {
 
   /** Invalidates the refresh token too, as a log-out does. */
   revoke(): void {
-    this.expire();
-    if (this.#refresh !== undefined) this.#spent.add(this.#refresh);
-    this.#refresh = undefined;
+    this.#end('token_revoked');
   }
 
   /** Logs in again: `refresh` is the only valid refresh token from now on. */
   renew(refresh: string): void {
     this.revoke();
+    for (const token of this.#spent) this.#former.add(token);
+    this.#spent.clear();
     this.#refresh = refresh;
+    this.#ended = undefined;
   }
 
   /**
@@ -65,13 +79,27 @@ export class Login {
     if (this.#settings.client_id !== undefined && client_id !== this.#settings.client_id) {
       throw new ProviderError(400, 'invalid_client', 'The client is not known.');
     }
-    if (this.#spent.has(asked)) throw new ProviderError(401, 'refresh_token_reused', 'The refresh token was used before.');
-    if (asked !== this.#refresh) throw new ProviderError(400, 'invalid_grant', 'The refresh token is not valid.');
+    if (this.#former.has(asked)) throw new ProviderError(401, 'refresh_token_invalidated', 'The refresh token was invalidated.');
+    if (this.#spent.has(asked)) {
+      if (this.#isWhole) this.#end('token_invalidated');
+      throw new ProviderError(401, 'refresh_token_reused', REUSED);
+    }
+    if (asked !== this.#refresh) {
+      if (!this.#isWhole) throw new ProviderError(400, 'invalid_grant', 'The refresh token is not valid.');
+      throw new ProviderError(401, 'token_expired', 'Could not validate your token. Please try signing in again.');
+    }
     this.#spent.add(asked);
     const seconds = this.#settings.expires_in ?? 3600;
     const access = `at_${this.#tag}_${ids.nextNumber()}`;
     this.#refresh = `rt_${this.#tag}_${ids.nextNumber()}`;
     this.#bearers.set(access, now + seconds * 1000);
     return { access_token: access, refresh_token: this.#refresh, id_token: `it_${this.#tag}`, token_type: 'Bearer', expires_in: seconds };
+  }
+
+  #end(why: 'token_invalidated' | 'token_revoked'): void {
+    this.expire();
+    if (this.#refresh !== undefined) this.#spent.add(this.#refresh);
+    this.#refresh = undefined;
+    this.#ended = why;
   }
 }

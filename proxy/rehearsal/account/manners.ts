@@ -29,6 +29,8 @@ export interface Manners {
   readonly openStreams: boolean;
   /** A finished image call has the status `generating`, and comes after a partial image and without an event that completes it (RB36). */
   readonly unfinishedImages: boolean;
+  /** Refuses credentials in the backend's words; a refresh token that is used twice ends the whole login (RB5, RB6). */
+  readonly wholeLogins: boolean;
   /** Takes uploaded bytes only with `x-ms-blob-type: BlockBlob` (RB38). */
   readonly blobUploads: boolean;
 }
@@ -49,6 +51,7 @@ export const STRICT: Manners = {
   untypedStreams: true,
   openStreams: true,
   unfinishedImages: true,
+  wholeLogins: true,
   blobUploads: true,
 };
 
@@ -68,5 +71,6 @@ export const POLITE: Manners = {
   untypedStreams: false,
   openStreams: false,
   unfinishedImages: false,
+  wholeLogins: false,
   blobUploads: false,
 };

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '../../turn/json/json.ts';
+import { BearerRefused, ProviderError } from '../provider-error.ts';
 import type { AccountProfile, Quota } from './account-profiles.ts';
 import { Login, type RehearsalLogin } from './login.ts';
 import { type Manners, POLITE, STRICT } from './manners.ts';
@@ -45,18 +46,23 @@ export class SimulatedAccount {
     this.settings = settings;
     this.tag = createHash('sha256').update(`rehearsal account ${settings.id}`).digest('hex').slice(0, 12);
     this.manners = { ...((settings.strict ?? true) ? STRICT : POLITE), ...settings.profile?.manners, ...settings.manners };
-    this.login = settings.oauth && new Login(settings.oauth, this.tag);
+    this.login = settings.oauth && new Login(settings.oauth, this.tag, this.manners.wholeLogins);
   }
 
   get id(): string {
     return this.settings.id;
   }
 
-  /** Whether it accepts this Authorization header. `now`: Unix milliseconds. */
-  accepts(authorization: string | undefined, now: number): boolean {
-    if (this.login) return this.login.accepts(authorization, now);
+  /**
+   * @param now Unix milliseconds
+   * @throws BearerRefused, or ProviderError of a polite account, where it does not accept this Authorization header
+   */
+  checkBearer(authorization: string | undefined, now: number): void {
     const { credential } = this.settings;
-    return credential === undefined || authorization === `Bearer ${credential}`;
+    const isAccepted = this.login?.accepts(authorization, now) ?? (credential === undefined || authorization === `Bearer ${credential}`);
+    if (isAccepted) return;
+    if (!this.manners.wholeLogins) throw new ProviderError(401, 'invalid_api_key', 'The credential is not valid.');
+    throw new BearerRefused(this.login?.ended ?? 'token_expired');
   }
 
   /** Whether a network's guard lets a request with these headers pass: each required one is there, and a user agent has a version. */

@@ -4,7 +4,7 @@ import { challengePage } from '../account/simulated-catalog.ts';
 import { anchorNotFound } from '../checks/request-checks.ts';
 import { type Answer, jsonAnswer, withContentFaults } from '../delivery/answer.ts';
 import { type Endpoints, endpointKey, type RequestContext } from '../endpoints.ts';
-import { errorOf, ProviderDetail, ProviderError } from '../provider-error.ts';
+import { BearerRefused, errorOf, ProviderDetail, ProviderError } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { type Fault, faultOf } from './fault.ts';
 import { readScript } from './fault-script.ts';
@@ -37,15 +37,28 @@ export async function answerWithFaults(
     const withFaults = context.request.isUpgrade ? withUpgradeRefusal : withContentFaults;
     return { answer: withFaults(identified, faults, context.now), faults };
   } catch (error) {
-    return { answer: jsonAnswer(...refusalOf(error), id), faults: [] };
+    const { status, headers, body } = refusalOf(error);
+    return { answer: jsonAnswer(status, body, { ...id, ...headers }), faults: [] };
   }
 }
 
 /** The code of an unexpected error is one that no provider has, so that a defect of the rehearsal does not look like a fault. */
-function refusalOf(error: unknown): [status: number, body: JsonObject] {
-  if (error instanceof ProviderDetail) return [error.status, { detail: error.detail }];
-  if (error instanceof ProviderError) return [error.status, { error: errorOf(error.status, error.code, error.message, error.param) }];
-  return [500, { error: errorOf(500, 'rehearsal_defect', error instanceof Error ? error.message : String(error)) }];
+function refusalOf(error: unknown): Refused {
+  if (error instanceof ProviderDetail) return { status: error.status, body: { detail: error.detail } };
+  if (error instanceof ProviderError) {
+    return { status: error.status, body: { error: errorOf(error.status, error.code, error.message, error.param) } };
+  }
+  if (error instanceof BearerRefused) {
+    const headers = { 'x-openai-authorization-error': error.code };
+    return { status: 401, headers, body: { error: errorOf(401, error.code, error.message), status: 401 } };
+  }
+  return { status: 500, body: { error: errorOf(500, 'rehearsal_defect', error instanceof Error ? error.message : String(error)) } };
+}
+
+interface Refused {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: JsonObject;
 }
 
 function ordinaryAnswer(context: RequestContext, endpoints: Endpoints, faults: readonly Fault[]): Answer | Promise<Answer> {
@@ -58,9 +71,7 @@ function ordinaryAnswer(context: RequestContext, endpoints: Endpoints, faults: r
   }
   if (endpoint?.isOpen === true) return endpoint.answer(context);
   if (!account.passesGuard(request.headers)) return challengePage();
-  if (!account.accepts(request.headers.authorization, now)) {
-    throw new ProviderError(401, 'invalid_api_key', 'The credential is not valid.');
-  }
+  account.checkBearer(request.headers.authorization, now);
   if (endpoint === undefined) throw new ProviderError(404, 'not_found', 'The rehearsal provider has no such path.');
   return endpoint.answer(context);
 }

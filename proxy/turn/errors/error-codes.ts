@@ -18,6 +18,8 @@ export const QUOTA_CODES = new Set(['usage_limit_reached', 'insufficient_quota',
 export const RATE_CODES = new Set(['rate_limit_exceeded', 'rate_limit_reached', 'too_many_requests', 'rate_limit_error']);
 /** The account's login is no longer accepted (RB5). */
 export const CREDENTIAL_CODES = new Set(['token_expired', 'token_invalidated', 'token_revoked']);
+/** The account's workspace was closed: only a login elsewhere helps (RB5). */
+export const CLOSED_CODES = new Set(['deactivated_workspace']);
 /** Codes and types. */
 export const OVERLOAD_CODES = new Set(['server_is_overloaded', 'slow_down', 'service_unavailable', 'service_unavailable_error']);
 export const MODEL_CODES = new Set(['model_not_found', 'model_not_supported']);
@@ -35,7 +37,6 @@ export const REQUEST_CODES = new Set([
 
 /** Further provider codes that a row may keep. */
 const OTHER_CODES = new Set([
-  'deactivated_workspace',
   'invalid_request_error',
   'invalid_request',
   'invalid_prompt',
@@ -55,7 +56,7 @@ const OTHER_CODES = new Set([
   'timeout',
 ]);
 
-const KNOWN_CODES = [QUOTA_CODES, RATE_CODES, CREDENTIAL_CODES, OVERLOAD_CODES, MODEL_CODES, REQUEST_CODES, OTHER_CODES];
+const KNOWN_CODES = [QUOTA_CODES, RATE_CODES, CREDENTIAL_CODES, CLOSED_CODES, OVERLOAD_CODES, MODEL_CODES, REQUEST_CODES, OTHER_CODES];
 
 /** The provider's code where it is a known one, else `upstream_error`: an unknown code may repeat text of the request (S4). */
 export function loggedCode(code: string | null): string {

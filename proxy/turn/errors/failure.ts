@@ -3,7 +3,7 @@
 import { isObject, type JsonObject } from '../json/json.ts';
 import type { Headers } from '../turn.ts';
 import { isChallengePage } from './challenge-page.ts';
-import { CREDENTIAL_CODES, LASTING_LIMITS, MODEL_CODES, QUOTA_CODES, RATE_CODES, REQUEST_CODES } from './error-codes.ts';
+import { CLOSED_CODES, CREDENTIAL_CODES, LASTING_LIMITS, MODEL_CODES, QUOTA_CODES, RATE_CODES, REQUEST_CODES } from './error-codes.ts';
 import { errorIn, hasReset, headersIn, NO_ERROR, type ProviderError, resetsAt, retryAfterMs, statusIn } from './error-statement.ts';
 
 /**
@@ -84,6 +84,11 @@ const ACCOUNT_STATUSES: ReadonlySet<number | undefined> = new Set([...CREDENTIAL
 /** Whether the provider's status blames the account. No client gets such a status (Q3). */
 export const blamesAccount = ({ status }: Failure): boolean => ACCOUNT_STATUSES.has(status);
 
+/** Whether the account serves nothing until an operator logs it in again: its credential was refused, or its workspace is closed (RB5). */
+export const needsLogin = ({ cause, status, error }: Failure): boolean => cause === 'credential' && (status === 401 || isClosed(error));
+
+const isClosed = ({ code }: ProviderError): boolean => CLOSED_CODES.has(code ?? '');
+
 const CARRIER_CAUSES: Readonly<Record<CarrierFailure, FailureCause>> = {
   connect: 'connect',
   connect_timeout: 'connect',
@@ -136,7 +141,7 @@ export function inBandFailure(data: JsonObject, now: number): Failure {
   const frameHeaders = headersIn(data);
   const lastingLimit = statesLastingLimit(error, frameHeaders);
   // A login that is refused inside a reply is renewed like one that is refused with its status (RB5).
-  const stated = statusIn(data) ?? (CREDENTIAL_CODES.has(error.code ?? '') ? 401 : undefined);
+  const stated = statusIn(data) ?? (CREDENTIAL_CODES.has(error.code ?? '') ? 401 : isClosed(error) ? 402 : undefined);
   return {
     cause: stated === undefined ? inBandCause(error, lastingLimit) : causeOf(stated, error, { lastingLimit, reset: hasReset(data) }),
     status: stated ?? 200,

@@ -281,7 +281,7 @@ test('an account that is not strict accepts any JSON object', async () => {
 test('an account with a credential requires it on every path', async () => {
   const locked = upstream.urlOf('locked');
   assert.equal((await ask(locked)).status, 401);
-  assert.equal(at((await ask(locked, turnBody(''), { authorization: 'Bearer wrong' })).json, 'error', 'code'), 'invalid_api_key');
+  assert.equal(at((await ask(locked, turnBody(''), { authorization: 'Bearer wrong' })).json, 'error', 'code'), 'token_expired');
   assert.equal((await ask(locked, turnBody(''), { authorization: 'Bearer open-sesame' })).status, 200);
   assert.equal((await fetch(`${locked}/backend-api/agent/models`)).status, 401);
 });

@@ -155,6 +155,19 @@ suite('of two processes on one store', () => {
     assert.equal(await second.bearer(), await first.bearer());
   });
 
+  test('[RB6] a refresh whose answer was lost reads the store before it is repeated, and takes over what another one stored', async (context) => {
+    const bench = await Bench.open(context, { silence: 50 });
+    const [first, second] = [await bench.start(), await bench.start()];
+    bench.upstream.nextOn('north', '/oauth/token', 'stall before headers');
+    assert.equal(await first.unauthorized(), 'failed');
+    assert.equal(await second.unauthorized(), 'renewed');
+    bench.clock.advance(5_000);
+    assert.equal(await first.unauthorized(), 'renewed');
+    assert.equal(bench.refreshes, 2, 'the one whose answer was lost, and that of the second process');
+    assert.equal(await first.bearer(), await second.bearer());
+    assert(await bench.admits(await first.bearer()), 'the login was not ended by a reuse');
+  });
+
   test('one that lost the race for the refresh token reads the store again instead of failing', async (context) => {
     const bench = await Bench.open(context);
     const first = await bench.start();
