@@ -1,5 +1,6 @@
 // The program itself as an operator runs it: a process of its own on a file of its own, with accounts that the test scripts.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -119,6 +120,15 @@ export class Program {
 
   signal(name: NodeJS.Signals): void {
     this.#child?.kill(name);
+  }
+
+  /** Ends it as a crash does. Resolves when it has ended. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const exit = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exit;
   }
 
   /** Closes the reading end of its log. */
