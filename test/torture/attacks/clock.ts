@@ -40,11 +40,11 @@ async function jumped(stage: Stage, jumps: readonly number[], seed: number): Pro
   try {
     for (const ms of jumps) {
       await sleep(150);
-      await stage.program.shiftClock(ms);
+      await stage.program.setWallClock(ms);
     }
     await sleep(150);
   } finally {
-    await stage.program.shiftClock(-jumps.reduce((sum, ms) => sum + ms, 0));
+    await stage.program.setWallClock(-jumps.reduce((sum, ms) => sum + ms, 0));
   }
   await sleep(100);
   const { found, calls } = await load.stop();

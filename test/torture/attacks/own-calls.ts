@@ -93,7 +93,7 @@ async function remeasured(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
   const before = lane.exchanges.own.length;
   const isRead = (): true | undefined => lane.exchanges.own.slice(before).some(({ path }) => path === USAGE) || undefined;
   lane.exchanges.next(plan);
-  await stage.program.shiftClock(STALE_MS);
+  await stage.program.passTime(STALE_MS);
   await stage.reconfigure();
   await until('a usage read', isRead, TOKEN_MS);
   lane.exchanges.next();

@@ -1,4 +1,4 @@
-// The attacked gateway: `serve` in a process of its own, as an operator runs it, with a hook that reports its memory and moves its clock.
+// The attacked gateway: `serve` in a process of its own, as an operator runs it, with a hook that reports its memory and moves its clocks.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ const STOP_MS = 15_000;
 
 export interface HookOrder {
   /** `vitals` also collects garbage first. */
-  readonly order: 'vitals' | 'cpu' | 'shift clock';
+  readonly order: 'vitals' | 'cpu' | 'set clock' | 'pass time';
   readonly ms?: number;
 }
 
@@ -92,9 +92,14 @@ export class GatewayProcess {
     return this.#ask({ order: 'cpu' });
   }
 
-  /** Its wall clock from now on; timers are not moved. */
-  async shiftClock(ms: number): Promise<void> {
-    await this.#ask({ order: 'shift clock', ms });
+  /** Sets its wall clock forward, or back: no time passes. */
+  async setWallClock(ms: number): Promise<void> {
+    await this.#ask({ order: 'set clock', ms });
+  }
+
+  /** Lets time pass by all of its clocks; timers are not moved. */
+  async passTime(ms: number): Promise<void> {
+    await this.#ask({ order: 'pass time', ms });
   }
 
   kill(): Promise<unknown> {

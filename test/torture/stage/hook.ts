@@ -1,9 +1,12 @@
-// Preloaded into the gateway's process: collects garbage and reports its memory, and moves its clock, on orders of the torture's process.
+// Preloaded into the gateway's process: collects garbage and reports its memory, and moves its clocks, on orders of the torture's process.
 import type { HookOrder, Vitals } from './gateway-process.ts';
 
-let ahead = 0;
+/** Milliseconds that have passed on orders, and that the wall clock was set ahead by. */
+let [passed, set] = [0, 0];
 const { now } = Date;
-Date.now = () => now() + ahead;
+Date.now = () => now() + passed + set;
+const monotonic = performance.now.bind(performance);
+performance.now = () => monotonic() + passed;
 
 function vitals(): Vitals {
   // Twice: what the first collection finalises, the second one frees.
@@ -16,7 +19,8 @@ function vitals(): Vitals {
 }
 
 process.on('message', ({ order, ms = 0 }: HookOrder) => {
-  if (order === 'shift clock') ahead += ms;
+  if (order === 'set clock') set += ms;
+  if (order === 'pass time') passed += ms;
   if (order === 'cpu') {
     const { user, system } = process.cpuUsage();
     process.send?.(user + system);
