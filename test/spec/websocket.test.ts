@@ -280,10 +280,14 @@ test('a prewarm is a turn without tokens, and the following frame continues it',
   assert.equal(typesOf(await socket.turn(frameOf('go', { previous_response_id: id }))).at(-1), 'response.completed');
 });
 
-test('a native frame’s stream_id is sent to the account; a public one is not, and is on every frame of its reply and on its refusal', async () => {
+test('[RB26] [RB8] no account gets the stream_id of a frame; that of a public frame is on every frame of its reply and on its refusal', async () => {
   using native = await connect(gate, NATIVE_SOCKET);
-  await native.turn(frameOf('hi', { stream_id: 'first' }));
-  assert.equal(sentIn(gate.upstream.turns()[0]).stream_id, 'first');
+  const reply = await native.turn(frameOf('hi', { stream_id: 'first' }));
+  assert.equal(reply.at(-1)?.type, 'response.completed');
+  assert.deepEqual(
+    gate.upstream.turns().map((turn) => Object.hasOwn(sentIn(turn), 'stream_id')),
+    [false],
+  );
   gate.upstream.clear();
   using socket = await connect(gate, PUBLIC_SOCKET);
   const lanesOf = (frames: readonly JsonObject[]): readonly unknown[] => [...new Set(frames.map(({ stream_id: lane }) => lane))];

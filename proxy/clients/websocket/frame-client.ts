@@ -10,7 +10,7 @@ import { TurnControls } from './controls/turn-controls.ts';
 import { errorFrame } from './error-frame.ts';
 import type { Frame } from './frame.ts';
 import { FrameSink } from './frame-sink.ts';
-import { inLane, laneOf, withoutLane } from './lane.ts';
+import { inLane, laneOf, withoutLane, withoutNativeLane } from './lane.ts';
 import { PublicFrameSink } from './public-frame-sink.ts';
 import type { TurnLog } from './turn-log.ts';
 import { TurnOutput } from './turn-output.ts';
@@ -84,7 +84,7 @@ export class FrameClient implements TurnClient {
     this.#bodyBytes = frame.bytes;
     const { input: __, previous_response_id: ___, ...settings } = frame.json;
     this.#settings = settings;
-    return this.#turn.surface.numbersEvents ? withoutLane(body) : body;
+    return this.#turn.surface.numbersEvents ? withoutLane(body) : withoutNativeLane(body);
   }
 
   form(): Promise<never> {

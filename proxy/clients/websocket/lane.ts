@@ -1,4 +1,5 @@
-// The lane of a public frame: SDK clients name their turns on one connection, and distinguish the frames of their replies by that name.
+// The lane of a frame: SDK clients name their turns on one connection, and distinguish the frames of their replies by that name. No account
+// gets it: agent backends refuse the member (RB8, RB26).
 
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
@@ -13,7 +14,7 @@ export function laneOf({ stream_id: lane }: JsonObject): string | undefined {
 }
 
 /**
- * The frame without its lane, for an account: each connection to it has one turn at a time, and over HTTP the member has no meaning.
+ * The public frame without its lane.
  * @throws Refusal
  */
 export function withoutLane(body: Body): Body {
@@ -22,6 +23,11 @@ export function withoutLane(body: Body): Body {
     const message = `\`stream_id\` must be a string of at most ${LONGEST_LANE} characters.`;
     throw new Refusal('invalid_request', { param: 'stream_id', message });
   }
+  return rest;
+}
+
+/** The native frame without its lane, whatever it is: native replies do not repeat it. */
+export function withoutNativeLane({ stream_id: _, ...rest }: Body): Body {
   return rest;
 }
 
