@@ -239,8 +239,8 @@ test('[F8.4] after 30 s without its client the turn ends, and the retry is a tur
 });
 
 for (const [name, limits] of [
-  ['its own limit', { websocket_resume_bytes: 700 }],
-  ['the limit of all turns', { replies_in_memory_bytes: 1_900 }],
+  ['its own limit', { websocket_resume_bytes: 1_700 }],
+  ['the limit of all turns', { replies_in_memory_bytes: 3_500 }],
 ] as const) {
   test(`[F8.4] a turn whose frames exceed ${name} ends without its client, and continues with its client`, async () => {
     await using gate = await started({

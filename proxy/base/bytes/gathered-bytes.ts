@@ -99,6 +99,14 @@ export class GatheredBytes {
   }
 }
 
+/** The bytes themselves, or a copy where they are a small part of the buffer that they would keep alive. */
+export function ownBytes(bytes: Buffer): Buffer {
+  if (isMostOfItsBuffer(bytes)) return bytes;
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
+}
+
 /**
  * Joins the last parts of a list that another part was added to, so that the parts, the objects around them and the buffers that they keep alive
  * stay a small multiple of their bytes.

@@ -1,4 +1,5 @@
 // The frames of a turn from its beginning, for a client that comes back for it (Q29).
+import { OBJECT_BYTES, ownBytes } from '../../base/bytes/gathered-bytes.ts';
 import type { MemoryGuard } from '../../base/bytes/memory-guard.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import { isObject } from '../../turn/json/json.ts';
@@ -14,6 +15,9 @@ export interface LogMemory {
 
 /** The part of the memory for replies that kept frames may use. Running turns need the rest, and few clients come back. */
 const SHARE = 0.5;
+
+/** The memory of a logged frame besides its bytes: its buffer, its entry and its place (Q38). */
+const LOGGED_BYTES = 3 * OBJECT_BYTES;
 
 interface Logged {
   readonly type: string;
@@ -49,14 +53,22 @@ export class TurnLog {
   add(type: string, frame: string | Buffer): void {
     if (this.#isClosed) return;
     const { maxBytes, maxReplies, replies } = this.#memory;
-    const { length } = frame;
-    if (this.#bytes + length > maxBytes || !replies.take(length, SHARE * maxReplies)) {
+    const own = typeof frame === 'string' ? frame : ownBytes(frame);
+    const bytes = LOGGED_BYTES + this.#bytesOf(own);
+    if (this.#bytes + bytes > maxBytes || !replies.take(bytes, SHARE * maxReplies)) {
       this.close();
       this.#overflow();
       return;
     }
-    this.#bytes += length;
-    this.#frames.push({ type, frame });
+    this.#bytes += bytes;
+    this.#frames.push({ type, frame: own });
+  }
+
+  /** The bytes that a frame keeps alive. Frames that came together share their buffer. */
+  #bytesOf(frame: string | Buffer): number {
+    if (typeof frame === 'string') return frame.length;
+    const last = this.#frames.at(-1)?.frame;
+    return typeof last === 'object' && last.buffer === frame.buffer ? 0 : frame.buffer.byteLength;
   }
 
   /** Releases all frames. */

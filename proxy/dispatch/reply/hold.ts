@@ -1,7 +1,7 @@
 // The head of a reply, held before commit: events that show nothing of the work, so that a refusal after them can be retried.
 
 import type { JsonObject } from '../../turn/json/json.ts';
-import type { HeldBytes } from '../../turn/reply/held-bytes.ts';
+import { type HeldBytes, PARSED_COPIES } from '../../turn/reply/held-bytes.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import type { HeldEvents } from '../../turn/reply/reply-observer.ts';
 
@@ -16,7 +16,7 @@ export const LIFECYCLE: ReadonlySet<string> = new Set([
 
 /** A head beyond this is passed on. */
 const HELD_BYTES = 1_048_576;
-/** The memory of a held event besides its bytes: a comment may have one byte. */
+/** The memory of a held event besides its buffer: a comment may have one byte (Q38). */
 const HELD_EVENT_BYTES = 256;
 
 /** Whether an event of this type is held before commit. Comments (no data) are held too. */
@@ -42,7 +42,10 @@ export class HeldHead implements HeldEvents {
   /** @param event a view, which is copied. @returns false for an event that shows something, or that is past the limit */
   hold(event: ReplyEvent, data: JsonObject | undefined): boolean {
     if (!isHeld(event.type, event.hasData) && !event.isDone()) return false;
-    const bytes = event.length + HELD_EVENT_BYTES;
+    // A view keeps the whole buffer alive that the event came in; events that came together share it.
+    const { buffer } = event.bytes;
+    const shared = this.#events.at(-1)?.event.bytes.buffer === buffer;
+    const bytes = HELD_EVENT_BYTES + (shared ? 0 : buffer.byteLength) + (data ? PARSED_COPIES * event.length : 0);
     this.#memory.hold(bytes);
     this.#bytes += bytes;
     if (this.#bytes > HELD_BYTES) return false;

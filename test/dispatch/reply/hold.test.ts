@@ -71,3 +71,23 @@ test('events of one byte count with their memory overhead: a head of many is pas
   head.release();
   assert.equal(held.bytes, 0);
 });
+
+test('[Q38] a held event counts the whole read that it came in once, and its parsed data', () => {
+  const held: number[] = [];
+  const head = new HeldHead({ hold: (bytes) => void held.push(bytes), release: () => undefined });
+  const read = Buffer.alloc(65_536, ' ');
+  const data = { type: 'response.created', response: {} };
+  const text = `data: ${JSON.stringify(data)}\n\n`;
+  read.write(text, 100);
+  const event = new ReplyEvent();
+  Object.assign(event, { bytes: read, start: 100, end: 100 + text.length, type: 'response.created', hasData: true });
+  Object.assign(event, { dataStart: 106, dataEnd: 98 + text.length });
+  assert.ok(head.hold(event, undefined) && head.hold(event, data));
+  const [without = 0, withData = 0] = held;
+  assert.ok(without >= read.length && withData < read.length);
+  assert.ok(withData >= 3 * text.length);
+  for (const { event: kept } of head.release()) {
+    assert.equal(kept.bytes.toString('utf8', kept.start, kept.end), text);
+    assert.deepEqual(kept.json(), data);
+  }
+});
