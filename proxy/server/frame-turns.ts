@@ -111,12 +111,15 @@ export class FrameTurns {
       this.#options.runner.recordRetry(turn, { gone: !connection.isOpen });
       return;
     }
-    const replaced = identified && this.#resumable.has(identified.session) ? await this.#resumable.replace(identified.session) : 0;
-    for (let i = 0; i < replaced; i++) counters.add('turns_replaced');
-    // The client left while the turns that it replaced ended.
-    if (!connection.isOpen) return;
+    const hasFormer = identified !== undefined && this.#resumable.has(identified.session);
+    // Before the wait: a client that comes back during it, over another connection, finds this turn, and does not begin a second one.
     const client = identified ? this.#resumableClient(turn, frame, connection, identified) : new FrameClient(turn, frame, connection);
-    await this.#run(turn, client, connection);
+    const replaced = hasFormer ? await this.#resumable.replace(identified.session) : 0;
+    for (let i = 0; i < replaced; i++) counters.add('turns_replaced');
+    const current = client.currentConnection;
+    // The client left while the turns that it replaced ended.
+    if (!current?.isOpen) client.ended();
+    else await this.#run(turn, client, current);
   }
 
   /** Takes a frame about the response that runs on the connection. */
