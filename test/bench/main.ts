@@ -90,10 +90,12 @@ async function bench(): Promise<number> {
 if (options.help || (what !== undefined && what !== 'simulate')) {
   console.log(HELP);
 } else if (what === 'simulate') {
-  const [{ singleNode }, { severalNodes }] = await Promise.all([
+  const [{ promptCacheTable }, { singleNode }, { severalNodes }] = await Promise.all([
+    import('../simulation/prompt-cache.ts'),
     import('../simulation/simulation.ts'),
     import('../simulation/stale-views.ts'),
   ]);
+  console.log(`${promptCacheTable()}\n`);
   console.log(await singleNode());
   for await (const line of severalNodes()) console.log(line);
 } else {

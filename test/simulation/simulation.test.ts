@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dayOf } from './day.ts';
 import type { CacheUse, DayResult } from './day-run.ts';
+import { cacheShare } from './prompt-cache.ts';
 import { besideNearlySpent, NEARLY_SPENT, simulate, tableOf, USUAL } from './simulation.ts';
 
 for (const seed of [3, 4]) {
@@ -20,6 +21,14 @@ for (const seed of [3, 4]) {
     assert.ok(headroom.spread < 0.25, `accounts use similar shares of their quota:\n${table}`);
   });
 }
+
+test('[RB14] a derived session header keeps the prompt cache of an account, for every way in which clients name conversations', () => {
+  for (const kind of ['pinned', 'keyed', 'unnamed'] as const) {
+    const [without, derived] = [cacheShare(kind, 'none'), cacheShare(kind, 'derived')];
+    assert.ok(derived.cached > 0.9 && derived.cold === 0, JSON.stringify(derived));
+    assert.ok(without.cached < 0.75 * derived.cached && without.cold > 0.2, JSON.stringify(without));
+  }
+});
 
 test('every strategy keeps sessions and caches at their accounts', async () => {
   const simulated = await simulate({ seed: 5, sessions: 800, accounts: 6 });

@@ -15,7 +15,7 @@ export interface Manners {
   readonly versionedList: boolean;
   /** Refuses a turn whose header `version` is missing, or older than the `minimal_client_version` of its model (RB2). */
   readonly gatesVersions: boolean;
-  /** Caches prompts by the header `session-id`: without it, a turn finds its prompt half of the time (RB14). */
+  /** Caches prompts by the header `session-id`: without it, each turn reaches any of eight caches (RB14). */
   readonly cachesBySession: boolean;
   /** Refuses members of a turn that it does not know, by name (RB8). */
   readonly knownMembers: boolean;

@@ -8,7 +8,7 @@ const SHORTEST_TOKENS = 1_024;
 /** The part of a known prompt that a cache answers. */
 const SHARE = 0.99;
 /** A turn without the header goes to any of so many machines, each with a cache of its own. */
-const MACHINES = 2;
+const MACHINES = 8;
 const MAX_CACHES = 1_000;
 const MAX_PREFIXES = 1_000;
 
