@@ -40,6 +40,7 @@ import { servingMode } from './dialect/serving-mode.ts';
 import { systemRole } from './dialect/system-role.ts';
 import { effortAlias } from './effort/effort-alias.ts';
 import { effortPolicy } from './effort/effort-policy.ts';
+import { effortRecord } from './effort/effort-record.ts';
 import { outputTokens } from './effort/output-tokens.ts';
 import { fileForm } from './files/file-form.ts';
 import { fileInputs } from './files/file-inputs.ts';
@@ -138,6 +139,7 @@ export const RULES: readonly Rule[] = [
   eligibility, // the last refusal that costs nothing (SM5)
 
   effortAlias, // after the policy has distinguished minimal from low
+  effortRecord, // after the alias: the effort as it is sent; before chatSettings, which translates Chat's field
   chatSettings, // after every rule that reads effort and caps by Chat's names
   lowerSchemas, // before Lite moves the tools
   liftInstructions, // Full only

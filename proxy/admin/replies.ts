@@ -103,6 +103,9 @@ const isExplainedTurn = object<ExplainedTurn>({
 const isWhy = object<Why>({ reason: string, others: record(number) });
 
 /** A gateway of the former version states none. */
+const isEffort: Check<string | null> = (value): value is string | null => value === undefined || nullable(string)(value);
+
+/** A gateway of the former version states none. */
 const isDetachedTime: Check<number | null> = (value): value is number | null => value === undefined || nullable(number)(value);
 
 const isRequestRow = object<RequestRow>({
@@ -122,6 +125,7 @@ const isRequestRow = object<RequestRow>({
   retries: number,
   duration_ms: number,
   detached_ms: isDetachedTime,
+  effort: isEffort,
   input_tokens: nullable(number),
   cached_input_tokens: nullable(number),
   output_tokens: nullable(number),

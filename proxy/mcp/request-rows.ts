@@ -37,6 +37,7 @@ export const REQUEST_ROW = object({
       'Milliseconds of duration_ms that the account worked while the client was away; null for a turn that its client did not leave.',
     ),
   ),
+  effort: nullable(text('Reasoning effort that was sent; null where the model decides.')),
   input_tokens: tokens('Tokens of the prompt.'),
   cached_input_tokens: tokens('Part of input_tokens that the provider had cached.'),
   output_tokens: tokens('Tokens that the model wrote.'),
@@ -53,10 +54,10 @@ export const REQUEST_ROW = object({
 export function shownRequest(row: RequestRow): ValueOf<typeof REQUEST_ROW> {
   const { id, at, family, endpoint, method, status, status_class, pool, account, model, code, retries, duration_ms } = row;
   const { input_tokens, cached_input_tokens, output_tokens, configured_mode, effective_mode, mode_source } = row;
-  const { detached_ms, reason_class, payload_compression, upstream_error_param } = row;
+  const { detached_ms, effort, reason_class, payload_compression, upstream_error_param } = row;
   return {
     ...{ id, at: iso(at), family, endpoint, method, status, status_class, pool, account, model, code, retries, duration_ms },
-    ...{ detached_ms, input_tokens, cached_input_tokens, output_tokens, configured_mode, effective_mode, mode_source },
+    ...{ detached_ms, effort, input_tokens, cached_input_tokens, output_tokens, configured_mode, effective_mode, mode_source },
     ...{ reason_class, payload_compression, upstream_error_param },
     why: row.why && {
       reason: row.why.reason,

@@ -119,6 +119,8 @@ export type PayloadCompression = {
 /** Metadata that may be kept (contract: Observability); nothing outside this set can be noted. */
 export interface SafeFields {
   model: string;
+  /** One of the known efforts. */
+  effort: string;
   configured_mode: ServingMode;
   effective_mode: 'lite' | 'full';
   mode_source: 'catalog' | 'override';

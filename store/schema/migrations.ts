@@ -197,6 +197,11 @@ const detachedTime = `
   ALTER TABLE requests ADD COLUMN detached_ms BIGINT;
 `;
 
+/** The reasoning effort that a turn was sent with. */
+const turnEffort = `
+  ALTER TABLE requests ADD COLUMN effort TEXT;
+`;
+
 /** Step n upgrades a database from version n - 1 to n. Add to the end; never change one. */
 export const migrations: readonly Step[] = [
   { sql: first },
@@ -215,6 +220,7 @@ export const migrations: readonly Step[] = [
   { sql: shortDigests },
   { sql: missingCompactPaths },
   { sql: detachedTime },
+  { sql: turnEffort },
 ];
 
 export interface MigrationOptions {

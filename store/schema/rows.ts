@@ -28,6 +28,8 @@ export interface RequestRow {
   readonly duration_ms: number;
   /** How long of that an account worked while the client was away; null for a turn that its client did not leave. */
   readonly detached_ms: number | null;
+  /** The reasoning effort that was sent; null where the model decides, or where it is none of the known ones. */
+  readonly effort: string | null;
   /** Null is unknown, which is not zero. */
   readonly input_tokens: number | null;
   readonly cached_input_tokens: number | null;

@@ -150,6 +150,7 @@ export const requests = table<RequestRow>('requests', {
     why: json((row) => row.why),
     outcome: text((row) => row.outcome),
     detached_ms: integer((row) => row.detached_ms),
+    effort: text((row) => row.effort),
   },
 });
 

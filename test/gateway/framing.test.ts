@@ -246,7 +246,7 @@ test('refused requests leave rows without their path', async () => {
       ...{ pool: null, pool_label: null, account: null, key_id: null, model: null, code: 'invalid_request', retries: 0 },
       ...{ input_tokens: null, cached_input_tokens: null, output_tokens: null, tokens_estimated: false },
       ...{ configured_mode: null, effective_mode: null, mode_source: null, reason_class: null, error_class: null },
-      ...{ payload_compression: null, upstream_error_param: null, why: null, outcome: 'refused', detached_ms: null },
+      ...{ payload_compression: null, upstream_error_param: null, why: null, outcome: 'refused', detached_ms: null, effort: null },
     },
   );
 });

@@ -120,7 +120,7 @@ test('[Q25] a row of list_requests has exactly these fields', async () => {
         'retries',
         'duration_ms',
       ],
-      'detached_ms',
+      ...['detached_ms', 'effort'],
       ...['input_tokens', 'cached_input_tokens', 'output_tokens', 'configured_mode', 'effective_mode', 'mode_source', 'reason_class'],
       ...['payload_compression', 'upstream_error_param', 'why'],
     ].sort(),

@@ -168,6 +168,27 @@ describe('[RB15] [Q35] an effort inside the input is under the policy of the key
       assert.deepEqual(updatesSent(), ['low', 'max', 'custom']);
     }
   });
+
+  test('[RB15] the row of a turn has its last effort, otherwise that of its field, and no word that is no known effort', async () => {
+    await policy(undefined);
+    const sentEfforts = [update('high'), update('ultra')];
+    const chat = { messages: [{ role: 'user', content: 'hi' }], reasoning_effort: 'high' };
+    const turns: readonly (readonly [string, JsonObject, string | null])[] = [
+      ...bodies(...sentEfforts).map(([path, body]) => [path, body, 'max'] as const),
+      ...bodies().map(([path, body]) => [path, body, 'low'] as const),
+      ...bodies(update('secret words')).map(([path, body]) => [path, body, null] as const),
+      [PUBLIC, { model: 'full', input: [user] }, null],
+      ['/v1/chat/completions', { model: 'full', ...chat }, 'high'],
+    ];
+    for (const [path, body, effort] of turns) {
+      assert.equal((await gate.send(path, { body })).status, 200, path);
+      assert.equal((await gate.rows()).at(-1)?.effort, effort, `${path} ${body.model}`);
+      if (path.includes('chat')) continue;
+      using socket = await connect(gate, path);
+      await socket.turn(body);
+      assert.equal((await gate.rows()).at(-1)?.effort, effort, `${path} ${body.model}, a frame`);
+    }
+  });
 });
 
 const updatesOf = ({ input }: JsonObject): readonly unknown[] =>

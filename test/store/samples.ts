@@ -30,6 +30,7 @@ export const requestRow = (given: Partial<RequestRow> = {}): RequestRow => ({
   retries: 0,
   duration_ms: 1_234,
   detached_ms: 300,
+  effort: 'high',
   input_tokens: 1_000,
   cached_input_tokens: 500,
   output_tokens: 200,

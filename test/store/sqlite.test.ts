@@ -112,7 +112,7 @@ const BEFORE_COORDINATION = `
   DROP TABLE IF EXISTS running_config; DROP TABLE IF EXISTS session_owners; ALTER TABLE schema_version DROP COLUMN oldest; DROP TABLE credential_imports;
   ALTER TABLE account_state DROP COLUMN health_at;
   ALTER TABLE account_state DROP COLUMN missing_compact_path;
-  ALTER TABLE requests DROP COLUMN detached_ms;
+  ALTER TABLE requests DROP COLUMN detached_ms; ALTER TABLE requests DROP COLUMN effort;
   ALTER TABLE credentials DROP COLUMN exchange_token; ALTER TABLE credentials DROP COLUMN exchange_at;
   DELETE FROM schema_version WHERE version > 4;
 `;
@@ -135,7 +135,7 @@ test('a lease of a process that was killed is free again when the clock was set 
 test('a database of schema version 4 is upgraded in place with its rows', async (context) => {
   const path = await database(context);
   const before = await openStore(`sqlite:${path}`, { clock });
-  before.requests.append(requestRow({ detached_ms: null }));
+  before.requests.append(requestRow({ detached_ms: null, effort: null }));
   before.accounts.patch(accountRow());
   before.pins.put(pinRow());
   before.usage.add(usageRow());
@@ -147,7 +147,7 @@ test('a database of schema version 4 is upgraded in place with its rows', async 
 
   const store = await openStore(`sqlite:${path}`, { clock });
   context.after(() => store.close());
-  assert.deepEqual(await store.requests.list({}), [requestRow({ detached_ms: null })]);
+  assert.deepEqual(await store.requests.list({}), [requestRow({ detached_ms: null, effort: null })]);
   assert.deepEqual(await store.accounts.load(), [accountRow({ health_at: 0, missing_compact_path: null })]);
   assert.deepEqual(await store.pins.find('ab12'), pinRow());
   assert.deepEqual(await store.usage.load(0), [usageRow()]);

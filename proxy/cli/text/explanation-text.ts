@@ -54,6 +54,7 @@ export function loggedLines({ turn, attempts }: TurnReply): readonly string[] {
     ['Pool', turn.pool && `${turn.pool}, key ${turn.key_id}`],
     ['model', turn.model],
     ['mode', mode],
+    ['effort', turn.effort ?? null],
     ['answer', [turn.outcome, turn.status, turn.code, turn.error_class].filter((part) => part !== null).join(', ')],
     ['tokens', `${tokens}${turn.tokens_estimated ? ', estimated' : ''}`],
     ['outputs', turn.payload_compression && compressionText(turn.payload_compression)],

@@ -2,7 +2,7 @@
 import type { RequestRow } from '../../../store/schema/rows.ts';
 import { cell, timeSpan } from './text-cells.ts';
 
-const HEAD = ['TIME (UTC)', 'KEY', 'MODEL', 'ACCOUNT', 'STATUS', 'CODE', 'TOOK', 'AWAY', 'TOKENS', 'RETRIES', 'WHY'] as const;
+const HEAD = ['TIME (UTC)', 'KEY', 'MODEL', 'EFFORT', 'ACCOUNT', 'STATUS', 'CODE', 'TOOK', 'AWAY', 'TOKENS', 'RETRIES', 'WHY'] as const;
 /** The largest width of a cell; ids and codes are usually shorter. */
 const MOST_WIDTH = 40;
 /** Numbers are read from the right. */
@@ -35,6 +35,7 @@ const cellsOf = (row: RequestRow): readonly string[] =>
     new Date(row.at).toISOString().slice(0, 19).replace('T', ' '),
     row.key_id ?? '-',
     row.model ?? '-',
+    row.effort ?? '-',
     row.account ?? '-',
     statusOf(row),
     row.code ?? row.error_class ?? '-',

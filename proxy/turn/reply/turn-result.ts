@@ -79,6 +79,7 @@ export function requestRow(turn: LiveTurn, ending: Ending, attempts: Attempts, e
     retries: Math.max(0, attempts.rows.length - 1),
     duration_ms: turn.now() - turn.at,
     detached_ms: noted.detached_ms ?? null,
+    effort: noted.effort ?? null,
     input_tokens: tokens.input_tokens,
     cached_input_tokens: tokens.cached_input_tokens,
     output_tokens: tokens.output_tokens,

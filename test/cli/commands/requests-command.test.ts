@@ -19,10 +19,10 @@ test('requests lists the log newest last, in columns', async (context) => {
   const { code, out, err } = await poolgate(['requests', '--config', fileOf(context, gate)]);
   assert.deepEqual([code, err], [0, '']);
   const [head, ...lines] = out.trimEnd().split('\n');
-  assert.match(head ?? '', /^TIME \(UTC\) +KEY +MODEL +ACCOUNT +STATUS +CODE +TOOK +AWAY +TOKENS +RETRIES +WHY$/);
+  assert.match(head ?? '', /^TIME \(UTC\) +KEY +MODEL +EFFORT +ACCOUNT +STATUS +CODE +TOOK +AWAY +TOKENS +RETRIES +WHY$/);
   assert.equal(lines.length, 3);
-  assert.match(lines[0] ?? '', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +ci +- +- +200 +- +\d+ms +- +- +0 +-$/);
-  assert.match(lines[1] ?? '', / ci +model-a +NORTH +200 +- +\d+ms +- +\d+\+\d+ +0 +\w+$/);
+  assert.match(lines[0] ?? '', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +ci +- +- +- +200 +- +\d+ms +- +- +0 +-$/);
+  assert.match(lines[1] ?? '', / ci +model-a +medium +NORTH +200 +- +\d+ms +- +\d+\+\d+ +0 +\w+$/);
   assert.match(lines[2] ?? '', / 404 +unknown_endpoint +\d+ms +- +- +0 +-$/);
 });
 
