@@ -47,6 +47,11 @@ export class Login {
     return authorization?.startsWith('Bearer ') === true && (this.#bearers.get(authorization.slice(7)) ?? 0) > now;
   }
 
+  /** Whether it accepts no access token before the next refresh. */
+  get isExpired(): boolean {
+    return this.#bearers.size === 0;
+  }
+
   /** Expires every access token issued so far; the refresh token stays valid. */
   expire(): void {
     this.#bearers.clear();

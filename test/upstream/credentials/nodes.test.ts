@@ -7,6 +7,8 @@ import { ExclusiveWork } from '../../../proxy/nodes/exclusive-work.ts';
 import type { Exchange } from '../../../proxy/upstream/credentials/token-endpoint.ts';
 import { ACCESS, Bench } from './bench.ts';
 
+const HOUR = 3_600_000;
+
 /** A process that does nothing more by itself: its leases expire. */
 const paused = (clock: Clock): Clock => ({ now: () => clock.now(), wallTime: () => clock.now(), after: () => () => undefined });
 
@@ -50,12 +52,12 @@ async function settled<Result>(bench: Bench, work: Promise<Result>): Promise<Res
 }
 
 suite('[Q34] of a node that the provider has answered and that stored nothing', () => {
-  const opened = async (context: TestContext) => {
+  /** @param later by the clock: the lease of the first expires, also where it is set back */
+  const opened = async (context: TestContext, later = 11_000) => {
     const bench = await Bench.open(context);
     const first = await stuck(bench);
     const second = await node(bench, 'second');
-    // The lease of the first expires.
-    bench.clock.advance(11_000);
+    bench.clock.advance(later);
     return { bench, first, second };
   };
 
@@ -66,6 +68,16 @@ suite('[Q34] of a node that the provider has answered and that stored nothing', 
     bench.clock.advance(120_000);
     assert.equal(await settled(bench, second.unauthorized()), 'refused');
     assert.deepEqual([second.refused, bench.refreshes], [['north'], 1]);
+  });
+
+  test('an exchange that a clock wrote which was set back since counts as one of a dead node, and not as open for an hour', async (context) => {
+    const { bench, first, second } = await opened(context, -HOUR);
+    assert.equal(await settled(bench, second.unauthorized()), 'refused');
+    assert.deepEqual([second.refused, bench.refreshes], [['north'], 1], 'the token is not sent again');
+    first.goOn();
+    assert.equal(await first.renewal, 'renewed');
+    assert.equal(await second.credentials.adopt('north'), true);
+    assert.ok(await bench.admits(await second.bearer()), 'the answer that was missing is used');
   });
 
   test('the tokens are still stored when it continues, and every node uses them', async (context) => {
