@@ -107,8 +107,7 @@ export class FrameTurns {
     if (found) {
       this.#last.set(connection, found.turn);
       this.#running.set(connection, found.turn);
-      await found.turn.attach(connection, found.items);
-      this.#options.runner.recordRetry(turn, { gone: !connection.isOpen });
+      this.#options.runner.recordRetry(turn, await found.turn.attach(connection, found.items));
       return;
     }
     const hasFormer = identified !== undefined && this.#resumable.has(identified.session);
@@ -132,7 +131,7 @@ export class FrameTurns {
     const { runner, running, turnOf } = this.#options;
     this.#running.set(connection, client);
     running.begin();
-    await runner.run(turn, client, running.end);
+    const ending = await runner.run(turn, client, running.end);
     // The client may have come back over another connection.
     const current = client.currentConnection ?? connection;
     const continued = await this.#controls.continuation(client, current);
@@ -141,7 +140,7 @@ export class FrameTurns {
     // A turn that was refused has not taken the response: its account is not to work on it.
     continued?.following.cancel();
     this.#running.delete(current);
-    client.ended();
+    client.ended(ending);
   }
 
   /** Answers a frame that gets no turn; it leaves a row. */
@@ -152,8 +151,7 @@ export class FrameTurns {
       // The row has no key then.
     }
     const client = new FrameClient(turn, frame, connection);
-    this.#options.runner.refuse(turn, client, refusal);
-    client.ended();
+    client.ended(this.#options.runner.refuse(turn, client, refusal));
   }
 
   /** The identity by which a client can come back for the turn; undefined where it cannot. */

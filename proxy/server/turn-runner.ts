@@ -51,8 +51,9 @@ export class TurnRunner {
   /**
    * Never rejects. Each phase is awaited, also where it does not have to wait: the turns of a batch then pass it together.
    * @param ended called once, when the turn has left its row
+   * @returns how it ended for its client
    */
-  async run(turn: LiveTurn, client: TurnClient, ended: () => void): Promise<void> {
+  async run(turn: LiveTurn, client: TurnClient, ended: () => void): Promise<Ending> {
     let served: Served;
     let attempts = NO_ATTEMPTS;
     let reservation: Reservation | undefined;
@@ -92,13 +93,14 @@ export class TurnRunner {
       if (!(thrown instanceof Refusal)) turn.fault(thrown);
       served = { kind: 'refused', refusal: refusalOf(thrown) };
     }
-    this.#end(turn, client, served, attempts, reservation);
+    const ending = this.#end(turn, client, served, attempts, reservation);
     ended();
+    return ending;
   }
 
   /** Ends a turn that no row of the route table serves; it leaves a row like any other (S5). */
-  refuse(turn: LiveTurn, client: TurnClient, refusal: Refusal): void {
-    this.#end(turn, client, { kind: 'refused', refusal }, NO_ATTEMPTS, undefined);
+  refuse(turn: LiveTurn, client: TurnClient, refusal: Refusal): Ending {
+    return this.#end(turn, client, { kind: 'refused', refusal }, NO_ATTEMPTS, undefined);
   }
 
   /** Leaves the row of a request after its refusal was written to the socket itself. */
@@ -111,14 +113,12 @@ export class TurnRunner {
     this.#record(turn, { outcome: { kind: 'completed', shown: true }, status: 204, code: null }, NO_ATTEMPTS, undefined);
   }
 
-  /** Leaves the row of a frame that is answered by the turn that it is an exact retry of: nothing is sent to an account. */
-  recordRetry(turn: LiveTurn, { gone }: Pick<TurnClient, 'gone'>): void {
-    this.#record(
-      turn,
-      gone ? clientGone(false) : { outcome: { kind: 'completed', shown: true }, status: 200, code: null },
-      NO_ATTEMPTS,
-      undefined,
-    );
+  /**
+   * Leaves the row of a frame that is answered by the turn that it is an exact retry of: nothing is sent to an account.
+   * @param ending how that turn ended for this client; undefined where the client left before
+   */
+  recordRetry(turn: LiveTurn, ending: Ending | undefined): void {
+    this.#record(turn, ending ?? clientGone(false), NO_ATTEMPTS, undefined);
   }
 
   async #answer(turn: LiveTurn, client: TurnClient): Promise<Served> {
@@ -136,7 +136,7 @@ export class TurnRunner {
   }
 
   /** The one end of a turn: the rules' end phases, the client's answer, the reservation, the row. */
-  #end(turn: LiveTurn, client: TurnClient, served: Served, attempts: Attempts, reservation: Reservation | undefined): void {
+  #end(turn: LiveTurn, client: TurnClient, served: Served, attempts: Attempts, reservation: Reservation | undefined): Ending {
     const { detachedMs } = client;
     if (detachedMs !== undefined) turn.note('detached_ms', detachedMs);
     const { ending, write } = closing(turn, client, served, attempts);
@@ -150,6 +150,7 @@ export class TurnRunner {
     }
     turn.held.releaseAll();
     this.#record(turn, ending, attempts, reservation);
+    return ending;
   }
 
   #record(turn: LiveTurn, ending: Ending, attempts: Attempts, reservation: Reservation | undefined): void {

@@ -46,6 +46,44 @@ test('[F8.4] an exact retry rejoins the running turn and sees all of it, with on
   assert.equal(gate.count('turns_resumed'), 1);
 });
 
+const failed = {
+  type: 'response.failed',
+  response: { id: 'resp_1', status: 'failed', error: { code: 'server_error', message: 'broken' } },
+};
+
+for (const [what, end, expected] of [
+  ['fails', [...replyOf(2).slice(0, 5), failed], [200, 'failed', 'server_error']],
+  ['breaks off', replyOf(2).slice(0, 5), [200, 'cut', 'upstream_error']],
+] as const) {
+  test(`[S5] the row of an exact retry says how the turn ended for it: the turn ${what}`, async () => {
+    await using gate = await started();
+    gate.upstream.next('north', [
+      { kind: 'reply', status: 200, headers: {}, body: { events: [...end] } },
+      { kind: 'stall', at: { events: 4 } },
+      { kind: 'cut', at: { events: end.length }, how: 'reset' },
+    ]);
+    const first = await open(gate);
+    first.send(turnFrame('t1', QUESTION));
+    await gate.upstream.stalled('north');
+    await dropped(gate, first);
+    using socket = await open(gate);
+    socket.send(turnFrame('t1', QUESTION));
+    await until('the replay', () => (socket.frames.length >= 5 ? true : undefined));
+    gate.upstream.release('north');
+    const rows = await until('both rows', async () => {
+      const all = await gate.rows();
+      return all.length === 2 ? all : undefined;
+    });
+    assert.deepEqual(
+      rows.map(({ status, outcome, code, account }) => [status, outcome, code, account]),
+      [
+        [...expected, 'NORTH'],
+        [...expected, null],
+      ],
+    );
+  });
+}
+
 test('[Q29] the turn of a client that interrupted ends with the next turn of its session, and its row says how long nobody read it', async () => {
   const clock = new ManualClock();
   await using gate = await started({ clock });

@@ -3,6 +3,7 @@ import type { PipeEnd, Sink, TurnClient, Upload } from '../../dispatch/client.ts
 import { frameDataOf, Refusal } from '../../turn/errors/refusal.ts';
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
+import type { Ending } from '../../turn/reply/turn-result.ts';
 import type { Body } from '../../turn/turn.ts';
 import type { SocketSlot } from '../../upstream/carriers/socket-slot.ts';
 import type { WebsocketConnection } from './connection.ts';
@@ -134,7 +135,7 @@ export class FrameClient implements TurnClient {
   }
 
   /** The turn's row is written: the connection, which may last for hours, keeps nothing of the turn. */
-  ended(): void {
+  ended(_ending: Ending): void {
     this.#settings = undefined;
     this.disconnect();
   }

@@ -6,6 +6,7 @@ import type { Resumable } from '../../sessions/resumable-turns.ts';
 import type { TurnIdentity } from '../../sessions/turn-identity.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
+import type { Ending } from '../../turn/reply/turn-result.ts';
 import type { SocketSlot } from '../../upstream/carriers/socket-slot.ts';
 import { CLOSE, type WebsocketConnection } from './connection.ts';
 import type { Frame } from './frame.ts';
@@ -32,7 +33,8 @@ export class ResumableClient extends FrameClient implements Resumable {
   readonly #options: ResumableOptions;
   readonly #log: TurnLog;
   readonly #setOver: () => void;
-  #isOver = false;
+  /** How the turn ended, once its row is written. */
+  #ending: Ending | undefined;
   #isDisowned = false;
   /** The upstream websocket, while there is no connection. */
   #socket: SocketSlot | undefined;
@@ -40,8 +42,8 @@ export class ResumableClient extends FrameClient implements Resumable {
   /** Until now, and since when the client is away. */
   #detachedMs = 0;
   #detachedAt: number | undefined;
-  /** Resolves when the connection that came back for the turn need no longer wait for it. */
-  #served: () => void = () => undefined;
+  /** Ends the wait of the connection that came back for the turn; without an ending where that connection has left. */
+  #served: (ending?: Ending) => void = () => undefined;
 
   constructor(turn: LiveTurn, frame: Frame, connection: WebsocketConnection, options: ResumableOptions) {
     const log = new TurnLog(options.memory, () => this.#overflow());
@@ -65,7 +67,7 @@ export class ResumableClient extends FrameClient implements Resumable {
   }
 
   get isOver(): boolean {
-    return this.#isOver;
+    return this.#ending !== undefined;
   }
 
   get sentItems(): readonly JsonObject[] {
@@ -77,8 +79,8 @@ export class ResumableClient extends FrameClient implements Resumable {
     return this.isDetached ? this.#log.bytes : 0;
   }
 
-  /** The turn continues over this connection. Resolves when the turn, or the connection, has ended. */
-  async attach(connection: WebsocketConnection, items: number): Promise<void> {
+  /** The turn continues over this connection. @returns how it ended; undefined where the connection has left before */
+  async attach(connection: WebsocketConnection, items: number): Promise<Ending | undefined> {
     this.#cancelWindow();
     this.#detachedMs = this.detachedMs ?? 0;
     this.#detachedAt = undefined;
@@ -90,24 +92,24 @@ export class ResumableClient extends FrameClient implements Resumable {
     }
     if (this.#socket) connection.takeOver(this.#socket);
     this.#socket = undefined;
-    const { promise, resolve } = Promise.withResolvers<void>();
+    const { promise, resolve } = Promise.withResolvers<Ending | undefined>();
     this.#served = resolve;
     this.connect(connection);
     this.output.attach(connection, items);
-    if (this.#isOver) this.#finish();
-    else await promise;
+    if (this.#ending) this.#finish(this.#ending);
+    return promise;
   }
 
   /** The turn's row is written. The turn is kept for a client that has not seen its end. */
-  override ended(): void {
-    this.#isOver = true;
+  override ended(ending: Ending): void {
+    this.#ending = ending;
     this.#setOver();
-    this.#finish();
+    this.#finish(ending);
   }
 
   /** The client sent its next frame: it has seen the end of the turn. */
   acknowledged(): void {
-    if (this.#isOver) this.#forget();
+    if (this.isOver) this.#forget();
   }
 
   cancel(): void {
@@ -123,7 +125,7 @@ export class ResumableClient extends FrameClient implements Resumable {
 
   protected override disconnected(connection: WebsocketConnection): void {
     this.#leaveConnection(connection);
-    if (this.#isOver) return;
+    if (this.isOver) return;
     if (!this.#isResumable) {
       this.cancel();
       return;
@@ -144,8 +146,8 @@ export class ResumableClient extends FrameClient implements Resumable {
     this.#served();
   }
 
-  #finish(): void {
-    this.#served();
+  #finish(ending: Ending): void {
+    this.#served(ending);
     // A refused turn is not kept: a client that sends it differently must not get the same refusal again.
     if (!this.output.isComplete || !this.#isResumable) this.#forget();
     else this.#startWindow();
@@ -155,7 +157,7 @@ export class ResumableClient extends FrameClient implements Resumable {
     const { clock, windowMs } = this.#options;
     this.#cancelWindow();
     this.#cancelWindow = clock.after(windowMs, () => {
-      if (!this.#isOver) this.#options.counters.add('detached_turns_expired');
+      if (!this.isOver) this.#options.counters.add('detached_turns_expired');
       this.cancel();
     });
   }
@@ -173,7 +175,7 @@ export class ResumableClient extends FrameClient implements Resumable {
 
   #forget(): void {
     this.#cancelWindow();
-    if (this.#isOver) this.disconnect();
+    if (this.isOver) this.disconnect();
     this.#socket?.close();
     this.#socket = undefined;
     this.#log.close();
