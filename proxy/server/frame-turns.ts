@@ -117,7 +117,7 @@ export class FrameTurns {
     for (let i = 0; i < replaced; i++) counters.add('turns_replaced');
     const current = client.currentConnection;
     // The client left while the turns that it replaced ended.
-    if (!current?.isOpen) client.ended();
+    if (!current?.isOpen) client.ended(this.#options.runner.recordLeft(turn));
     else await this.#run(turn, client, current);
   }
 

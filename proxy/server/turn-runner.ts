@@ -121,6 +121,13 @@ export class TurnRunner {
     this.#record(turn, ending ?? clientGone(false), NO_ATTEMPTS, undefined);
   }
 
+  /** Leaves the row of a frame whose client left before its turn could begin. */
+  recordLeft(turn: LiveTurn): Ending {
+    const ending = clientGone(false);
+    this.#record(turn, ending, NO_ATTEMPTS, undefined);
+    return ending;
+  }
+
   async #answer(turn: LiveTurn, client: TurnClient): Promise<Served> {
     const { admission, answers } = this.#options;
     const handler = turn.route.kind && answers[turn.route.kind];

@@ -69,8 +69,13 @@ test('[Q34] [RB29] [RB31] interrupts and steers of a forwarded websocket reach t
   const types = typesOf(await socket.rest());
   assert.deepEqual(types.slice(-3), ['response.interrupt.accepted', 'response.output_item.interrupted', 'response.incomplete']);
   assert.equal(a.upstream.turns().length, 2);
-  const outcomes = (await a.rows()).map(({ outcome }) => outcome);
-  assert.equal(outcomes.filter((outcome) => outcome === 'incomplete').length, 2);
+  const { turns, retries } = await turnsAndRetries(a);
+  assert.equal(turns.filter(({ outcome }) => outcome === 'incomplete').length, 2);
+  assert.deepEqual(
+    retries.map(({ outcome }) => outcome),
+    ['incomplete'],
+    'as its turn ended',
+  );
 });
 
 test('[Q28] a malformed frame on a forwarded websocket is an error frame, and the websocket stays open', async () => {
