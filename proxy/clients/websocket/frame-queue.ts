@@ -1,7 +1,7 @@
 // The turns of one client websocket in the order of its frames: one at a time, unless another node runs them (Q28).
 import { Refusal } from '../../turn/errors/refusal.ts';
 import { useOf } from './controls/control-frame.ts';
-import { beginsAsTurn, type Frame, parseFrame, type TurnFrame } from './frame.ts';
+import { beginsAsTurn, type Frame, isLargeFrame, parseFrame, parseLargeFrame, type TurnFrame } from './frame.ts';
 import { type FrameMemory, WaitingFrames } from './waiting-frames.ts';
 
 /** The functions that handle the frames of a connection. */
@@ -16,12 +16,22 @@ export interface FrameHandlers<Connection> extends FrameMemory {
   readonly refuse: (refusal: Refusal, connection: Connection, frame: Frame | undefined) => void;
 }
 
-export class FrameQueue<Connection extends { readonly isOpen: boolean }> {
+/** A connection that can stop reading. */
+interface Readable {
+  readonly isOpen: boolean;
+  pause(): void;
+  resume(): void;
+}
+
+export class FrameQueue<Connection extends Readable> {
   readonly #connection: Connection;
   readonly #handlers: FrameHandlers<Connection>;
   readonly #ended: () => void;
   readonly #waiting: WaitingFrames;
+  /** The frames behind one that is parsed in parts. */
+  readonly #unread: WaitingFrames;
   #running = false;
+  #reading = false;
   #forwards = false;
 
   /** @param ended called when a turn has ended and no other one waits */
@@ -29,42 +39,84 @@ export class FrameQueue<Connection extends { readonly isOpen: boolean }> {
     this.#connection = connection;
     this.#handlers = handlers;
     this.#ended = ended;
-    this.#waiting = new WaitingFrames(handlers, (refusal) => handlers.refuse(refusal, connection, undefined));
+    const displaced = (refusal: Refusal): void => handlers.refuse(refusal, connection, undefined);
+    this.#waiting = new WaitingFrames(handlers, displaced);
+    this.#unread = new WaitingFrames(handlers, displaced);
   }
 
-  /** Whether a turn runs. */
+  /** Whether a turn runs, or a frame is read that may become one. */
   get isRunning(): boolean {
-    return this.#running;
+    return this.#running || this.#reading;
   }
 
   take(data: Buffer): void {
-    const waits = this.#running && !this.#forwards;
-    if (waits && beginsAsTurn(data)) {
-      this.#wait(data);
+    if (!this.#reading) {
+      this.#accept(data);
       return;
     }
-    const frame = this.#turnIn(data);
-    if (!frame) return;
-    if (waits) this.#wait(data);
-    else if (this.#forwards) void this.#handlers.serve(frame, this.#connection);
-    else void this.#run(frame);
+    const refusal = this.#unread.add(data);
+    if (refusal) this.#handlers.refuse(refusal, this.#connection, undefined);
   }
 
   /** From now on frames are served as they come, including waiting ones. */
   forward(): void {
     this.#forwards = true;
-    for (let next = this.#next(); next; next = this.#next()) void this.#handlers.serve(next, this.#connection);
+    for (let data = this.#waiting.shift(); data; data = this.#waiting.shift()) this.take(data);
   }
 
   /** Drops the frames that wait. */
   clear(): void {
     this.#waiting.clear();
+    this.#unread.clear();
+  }
+
+  get #waits(): boolean {
+    return this.#running && !this.#forwards;
+  }
+
+  #accept(data: Buffer): void {
+    if (this.#waits && beginsAsTurn(data)) this.#wait(data);
+    else if (this.#isRead(data)) this.#accepted(data, this.#turnIn(data));
+    else void this.#readLarge(data);
+  }
+
+  #accepted(data: Buffer, frame: Frame | undefined): void {
+    if (!frame) return;
+    if (this.#waits) this.#wait(data);
+    else if (this.#forwards) void this.#handlers.serve(frame, this.#connection);
+    else void this.#run(frame);
+  }
+
+  /** Parses it in parts, and then takes the frames that were read with it. The connection reads no more meanwhile. */
+  async #readLarge(data: Buffer): Promise<void> {
+    this.#reading = true;
+    this.#connection.pause();
+    const frame = await parseLargeFrame(data, this.#handlers);
+    this.#reading = false;
+    // First: who takes the frame may pause it again.
+    this.#connection.resume();
+    if (this.#connection.isOpen) this.#accepted(data, this.#turnOf(frame));
+    while (!this.#reading) {
+      const next = this.#unread.shift();
+      if (!next) break;
+      this.#accept(next);
+    }
+    if (!this.isRunning) this.#ended();
+  }
+
+  /** Whether it is parsed at once: it is small, or another node has checked it. */
+  #isRead(data: Buffer): boolean {
+    return this.#handlers.read !== undefined || !isLargeFrame(data);
+  }
+
+  #turnIn(data: Buffer): Frame | undefined {
+    const { read } = this.#handlers;
+    return this.#turnOf(read ? read(data, this.#connection) : parseFrame(data, this.#handlers));
   }
 
   /** Undefined for a frame that is no turn: it is about the running response, or it is ignored. */
-  #turnIn(data: Buffer): Frame | undefined {
-    const { control, counters, read } = this.#handlers;
-    const frame = read ? read(data, this.#connection) : parseFrame(data, this.#handlers);
+  #turnOf(frame: Frame | undefined): Frame | undefined {
+    const { control, counters } = this.#handlers;
     if (!frame || frame instanceof Refusal) return frame;
     const use = useOf(frame.json);
     if (use === 'turn') return frame;
@@ -79,21 +131,21 @@ export class FrameQueue<Connection extends { readonly isOpen: boolean }> {
    */
   #wait(data: Buffer): void {
     const refusal = this.#connection.isOpen ? this.#waiting.add(data) : undefined;
-    if (refusal) this.#handlers.refuse(refusal, this.#connection, this.#turnIn(data));
+    if (refusal) this.#handlers.refuse(refusal, this.#connection, this.#isRead(data) ? this.#turnIn(data) : undefined);
   }
 
   async #run(first: Frame): Promise<void> {
     this.#running = true;
-    for (let frame: Frame | undefined = first; frame && this.#connection.isOpen; frame = this.#next()) {
+    for (let frame: Frame | undefined = first; frame && this.#connection.isOpen; frame = await this.#next()) {
       await this.#handlers.serve(frame, this.#connection);
     }
     this.#running = false;
-    this.#ended();
+    if (!this.#reading) this.#ended();
   }
 
-  #next(): Frame | undefined {
+  async #next(): Promise<Frame | undefined> {
     for (let data = this.#waiting.shift(); data; data = this.#waiting.shift()) {
-      const frame = this.#turnIn(data);
+      const frame = this.#isRead(data) ? this.#turnIn(data) : this.#turnOf(await parseLargeFrame(data, this.#handlers));
       if (frame) return frame;
     }
     return undefined;

@@ -3,6 +3,8 @@ import { Refusal } from '../../turn/errors/refusal.ts';
 import type { Body, ModeDecision } from '../../turn/turn.ts';
 import { has } from '../../upstream/events/type-peek.ts';
 import { type JsonLimits, parseBody } from '../http/bodies/json-body.ts';
+import { LARGE_BYTES, parseLargeBody } from '../http/bodies/large-json-body.ts';
+import type { FrameMemory } from './waiting-frames.ts';
 
 /** A frame that is a JSON object, and its size. */
 export interface TurnFrame {
@@ -27,5 +29,26 @@ export function parseFrame(data: Buffer, limits: JsonLimits): Frame {
   } catch (thrown) {
     if (thrown instanceof Refusal) return thrown;
     throw thrown;
+  }
+}
+
+/** Whether a frame is parsed in parts, with other work between them. */
+export const isLargeFrame = (data: Buffer): boolean => data.length >= LARGE_BYTES;
+
+/** Its bytes count as memory until it is parsed: large frames and bodies wait for each other. */
+export async function parseLargeFrame(data: Buffer, memory: FrameMemory): Promise<Frame> {
+  const { counters, limits, share } = memory;
+  const held = share.body();
+  if (!held.take(data.length, limits.bodies_in_memory_bytes)) {
+    counters.add('bodies_guard_refused');
+    return new Refusal('server_is_overloaded');
+  }
+  try {
+    return { json: await parseLargeBody(data, memory), bytes: data.length };
+  } catch (thrown) {
+    if (thrown instanceof Refusal) return thrown;
+    throw thrown;
+  } finally {
+    held.give();
   }
 }

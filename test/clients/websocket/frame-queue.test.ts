@@ -14,7 +14,7 @@ const frame = (name: string): Buffer => Buffer.from(JSON.stringify({ type: 'resp
 
 /** A queue whose turns end when the test says so. */
 function world() {
-  const connection = { isOpen: true };
+  const connection = { isOpen: true, pause: () => undefined, resume: () => undefined };
   const counters = new Counters();
   const guard = new BodyMemory();
   const served: unknown[] = [];
@@ -44,6 +44,7 @@ function world() {
     served,
     refused,
     controls,
+    handlers,
     ends: () => ends,
     /** Ends the turn that began first. */
     end: async (): Promise<void> => {
@@ -109,4 +110,32 @@ test('once another node runs the turns, frames are passed on as they come, and f
   queue.forward();
   queue.take(frame('fourth'));
   assert.deepEqual(served, ['first', 'second', 'third', 'fourth']);
+});
+
+test('[Q38] frames behind a large one, which is parsed in parts, keep their order', async () => {
+  const { queue, served, controls, end, handlers } = world();
+  Object.assign(handlers.limits, { request_body_bytes: 20_000_000, bodies_in_memory_bytes: 20_000_000, json_values: 1_000_000 });
+  const large = (name: string): Buffer =>
+    Buffer.from(JSON.stringify({ type: 'response.create', name, input: Array.from({ length: 30 }, () => 'x'.repeat(100_000)) }));
+  queue.take(large('first'));
+  queue.take(Buffer.from(JSON.stringify({ type: 'response.interrupt', response_id: 'r' })));
+  queue.take(frame('second'));
+  queue.take(large('third'));
+  queue.take(frame('fourth'));
+  assert.deepEqual([served, queue.isRunning], [[], true], 'it is not parsed at once');
+  for (const [i, name] of ['first', 'second', 'third', 'fourth'].entries()) {
+    while (served.length <= i) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(served[i], name);
+    await end();
+  }
+  while (queue.isRunning) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(controls.length, 1);
+});
+
+test('[Q38] a large frame that is no turn leaves the connection free, and its end is reported', async () => {
+  const { queue, served, ends, handlers, counters } = world();
+  Object.assign(handlers.limits, { request_body_bytes: 20_000_000, bodies_in_memory_bytes: 20_000_000, json_values: 1_000_000 });
+  queue.take(Buffer.from(JSON.stringify({ type: 'a.type.of.tomorrow', text: 'x'.repeat(3_000_000) })));
+  while (queue.isRunning) await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual([served, ends(), counters.values.websocket_frames_ignored], [[], 1, 1]);
 });
