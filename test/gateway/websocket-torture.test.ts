@@ -8,6 +8,7 @@ import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../support/native-frames.ts';
 import { replyBytes, replyEvents, turnBody } from '../support/rehearsal-replies.ts';
+import { numbersTo, sampleOf } from '../support/sample.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
 import { until } from '../support/until.ts';
 import { connect, type TestSocket } from '../support/websocket.ts';
@@ -28,6 +29,7 @@ const ENDS = EVENTS.reduce<readonly number[]>(
   [],
 );
 const [LIFECYCLE = 0, VISIBLE = 0, WHOLE = 0] = ENDS;
+const BYTES = sampleOf(numbersTo(WHOLE + 1), [0, ...ENDS.flatMap((end) => [end - 1, end])]);
 
 /** The turn as a client saw it. */
 interface Seen {
@@ -108,7 +110,7 @@ describe('an upstream websocket that is cut', () => {
       test(`after each byte of a reply, ${title}: ${surface}`, async () => {
         await using gate = await startGateway({ upstream: { accounts: ['north'] } });
         const expected: Row[] = [];
-        for (let bytes = 0; bytes <= WHOLE; bytes += 1) {
+        for (const bytes of BYTES) {
           using socket = await connect(gate, PATHS[surface]);
           let anchor: Json | undefined;
           if (death.isReused) {
@@ -135,7 +137,7 @@ describe('an upstream websocket that is cut', () => {
       const clock = new ShiftedClock();
       await using gate = await startGateway({ clock });
       gate.stopOwnCalls();
-      for (let bytes = 0; bytes <= WHOLE; bytes += 1) {
+      for (const bytes of BYTES) {
         // A full retry budget, and accounts in health.
         clock.setAhead(20_000);
         gate.heal();
@@ -246,7 +248,7 @@ test('a reply in two pieces is the same to its client, wherever it is split', as
     using socket = await connect(gate, PATHS[surface]);
     gate.upstream.next('north', replyEvents(EVENTS));
     const whole = await socket.turn(turnBody('hello'));
-    for (let bytes = 1; bytes < WHOLE; bytes += 1) {
+    for (const bytes of BYTES.filter((count) => count > 0 && count < WHOLE)) {
       gate.upstream.next('north', [replyEvents(EVENTS), { kind: 'stall', at: { bytes }, ms: 0 }]);
       assert.deepEqual(withoutTurnStates(await socket.turn(turnBody('hello'))), withoutTurnStates(whole));
     }
@@ -267,7 +269,7 @@ test('a client that leaves while the reply is stalled, at any byte, ends the tur
   await using gate = await startGateway({ upstream: { accounts: ['north'] } });
   let turns = 0;
   for (const surface of Object.keys(PATHS) as Surface[]) {
-    for (let bytes = 0; bytes < WHOLE; bytes += 3) {
+    for (const bytes of BYTES.filter((count) => count < WHOLE)) {
       gate.upstream.clear();
       const socket = await connect(gate, PATHS[surface]);
       gate.upstream.next('north', [replyEvents(EVENTS), { kind: 'stall', at: { bytes } }]);

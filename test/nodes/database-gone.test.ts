@@ -7,13 +7,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { bearerOf, type Draft, draftFor, type Reply, sendTo, startGateway, type TestGateway } from '../support/gateway.ts';
-import { freshDatabase, postgres } from '../support/postgres.ts';
+import { freshDatabase, ownPostgres } from '../support/postgres.ts';
 import { Link } from '../support/postgres-link.ts';
 import { ServeProcess } from '../support/process.ts';
 import { startUpstream } from '../support/rehearsal.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
 import { connect } from '../support/websocket.ts';
+
+/** It is ended and started again. */
+const postgresServer = ownPostgres();
 
 const NATIVE = '/backend-api/agent/responses';
 const FREE_KEY = 'pg-key-without-limits';
@@ -40,7 +43,7 @@ const start = async ({ edit = () => undefined, store }: StartOptions = {}): Prom
 
 /** Without the database, from `act` on until it returns. */
 async function without(act: () => Promise<void>): Promise<void> {
-  const server = await postgres();
+  const server = await postgresServer;
   await server.end('SIGQUIT');
   try {
     await act();
@@ -245,7 +248,7 @@ test('[Q34] a process without an admin listener that stops while the database is
   const { code, err } = await serving.ended;
   assert.equal(code, 0, err);
   assert.doesNotMatch(err, /settlements_lost/);
-  const rows = await (await postgres()).query(direct, 'SELECT key_id, requests FROM usage');
+  const rows = await (await postgresServer).query(direct, 'SELECT key_id, requests FROM usage');
   assert.deepEqual(rows, [{ key_id: 'ci', requests: '1' }]);
 });
 
@@ -261,7 +264,7 @@ test('[Q34] a process that could not write its settlements ends with exit code 1
   const running = sendTo(main, NATIVE, { body: turnBody('hi') });
   await upstream.stalled('north');
   // All other rows can be written.
-  await (await postgres()).query(store, 'ALTER TABLE key_grants RENAME TO key_grants_taken_away');
+  await (await postgresServer).query(store, 'ALTER TABLE key_grants RENAME TO key_grants_taken_away');
   upstream.release('north');
   assert.equal((await running).status, 200);
   serving.signal('SIGTERM');

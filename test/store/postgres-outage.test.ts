@@ -4,10 +4,13 @@ import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ChangeFeed } from '../../store/change-feed.ts';
 import { openStore, type Store, type StoreOptions } from '../../store/store.ts';
-import { freshDatabase, postgres } from '../support/postgres.ts';
+import { freshDatabase, ownPostgres } from '../support/postgres.ts';
 import { Link } from '../support/postgres-link.ts';
 import { until } from '../support/until.ts';
 import { auditEntry, credentialRow, fileRow, requestRow, usageRow } from './samples.ts';
+
+/** It is ended and started again. */
+const postgresServer = ownPostgres();
 
 const clock = () => 5_000;
 
@@ -74,7 +77,7 @@ suite('[Q34] a database that does not answer', () => {
   });
 
   test('but refuses writes, as a standby does, is reported in the log until it accepts them', async (context) => {
-    const server = await postgres();
+    const server = await postgresServer;
     const url = await freshDatabase();
     const heard: string[] = [];
     const store = await opened(context, url, { notice: (event, { code = '' } = {}) => void heard.push(`${event} ${code}`.trim()) });
@@ -176,7 +179,7 @@ suite('[Q34] the feed', () => {
 
 test('[Q34] a node that starts before its database waits for it', async (context) => {
   const url = await freshDatabase();
-  const server = await postgres();
+  const server = await postgresServer;
   await server.end('SIGINT');
   const opening = opened(context, url);
   await sleep(400);
@@ -186,7 +189,7 @@ test('[Q34] a node that starts before its database waits for it', async (context
 
 test('[Q34] PostgreSQL that is restarted and killed under load loses and doubles nothing', { timeout: 60_000 }, async (context) => {
   const url = await freshDatabase();
-  const server = await postgres();
+  const server = await postgresServer;
   const nodes = [await opened(context, url), await opened(context, url)];
   let stopping = false;
   const made = { usage: 0, audit: 0, files: 0, tokens: [0, 0] };

@@ -8,10 +8,13 @@ import { applyTo } from '../../store/postgres/connection/upgrade.ts';
 import { migrate, migrations, type Step } from '../../store/schema/migrations.ts';
 import * as tables from '../../store/schema/tables.ts';
 import { openStore, type Store, type StoreErrorCode, type StoreOptions } from '../../store/store.ts';
-import { freshDatabase, postgres } from '../support/postgres.ts';
+import { freshDatabase, ownPostgres } from '../support/postgres.ts';
 import { Link } from '../support/postgres-link.ts';
 import { until } from '../support/until.ts';
 import { accountRow, attemptRow, auditEntry, credentialRow, requestRow, usageRow } from './samples.ts';
+
+/** Its connections are counted. */
+const postgresServer = ownPostgres();
 
 const clock = () => 5_000;
 
@@ -29,7 +32,7 @@ const refused = (code: StoreErrorCode, text: RegExp) => (error: Error & { readon
 
 suite('the schema on PostgreSQL', () => {
   const versions = async (url: string) => {
-    const rows = await (await postgres()).query(url, 'SELECT version FROM schema_version ORDER BY version');
+    const rows = await (await postgresServer).query(url, 'SELECT version FROM schema_version ORDER BY version');
     return rows.map(({ version }) => Number(version));
   };
   const all = migrations.map((_, index) => index + 1);
@@ -45,7 +48,7 @@ suite('the schema on PostgreSQL', () => {
   test('has exactly the columns that the program knows, sorted by bytes', async (context) => {
     const url = await freshDatabase();
     await opened(context, url);
-    const server = await postgres();
+    const server = await postgresServer;
     for (const table of Object.values(tables)) {
       if (typeof table === 'function') continue;
       const columns = await server.query(
@@ -110,7 +113,7 @@ suite('the schema on PostgreSQL', () => {
 
 suite('a database that cannot be opened is refused with a reason, without the password', () => {
   const at = async (edit: (url: URL) => void): Promise<string> => {
-    const url = new URL((await postgres()).url);
+    const url = new URL((await postgresServer).url);
     url.password = 'hunter2';
     edit(url);
     return url.href;
@@ -166,7 +169,7 @@ suite('a batch whose commit was not answered', () => {
     const link = await Link.open(direct);
     context.after(() => link.close());
     const store = await opened(context, link.url(direct));
-    const server = await postgres();
+    const server = await postgresServer;
     for (let n = 1; n <= 5; n++) {
       store.usage.add(usageRow());
       store.requests.append(requestRow({ id: `r${n}` }), [attemptRow({ request_id: `r${n}` })]);
@@ -260,7 +263,7 @@ suite('reads of operators', () => {
     const url = await freshDatabase();
     const store = await opened(context, url);
     await store.credentials.save(credentialRow());
-    const server = await postgres();
+    const server = await postgresServer;
     // The tables of operators are locked: their reads, and the purge, wait.
     const locked = new Connections({ url, most: 1, waitMs: 1_000, deadlineMs: 10_000 });
     context.after(() => locked.close());
@@ -323,7 +326,7 @@ test('the connections of a store have a bound', async (context) => {
   await Promise.all(Array.from({ length: 100 }, () => store.accounts.load()));
   store.requests.append(requestRow());
   await store.flush();
-  const [{ count } = { count: 0 }] = await (await postgres()).query(
+  const [{ count } = { count: 0 }] = await (await postgresServer).query(
     url,
     `SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'poolgate%'`,
   );

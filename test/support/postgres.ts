@@ -1,8 +1,8 @@
-// A PostgreSQL server for a test file: started at first need in a folder of its own, with a fresh database for each test. It ends and its
-// folder is removed when the test process ends, in any way.
+// PostgreSQL for tests: a database of the server that `npm test` starts for all files, or a server of the test process, started at first
+// need in a folder of its own. It ends and its folder is removed when the process that started it ends, in any way.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -20,7 +20,7 @@ const SETTINGS = {
   listen_addresses: '',
   fsync: 'off',
   full_page_writes: 'off',
-  max_connections: '300',
+  max_connections: '500',
   shared_buffers: '64MB',
   dynamic_shared_memory_type: 'mmap',
   log_min_messages: 'panic',
@@ -31,18 +31,71 @@ const START_MS = 30_000;
 /** Removes the server and its folder when its input ends, as it does when the test process has ended. */
 const KEEPER = 'cat >/dev/null; kill -QUIT $(head -n 1 "$0/data/postmaster.pid") 2>/dev/null; while ! rm -rf "$0"; do sleep 0.1; done';
 
-export class PostgresServer {
-  readonly #bin: string;
+const addressOf = (folder: string, database: string): string =>
+  `postgres://poolgate@localhost/${database}?host=${encodeURIComponent(folder)}`;
+
+/** A database with the rights of its owner. */
+export class Postgres {
   readonly #folder: string;
-  #process: ReturnType<typeof spawn> | undefined;
   #schemas = 0;
   #urls = 0;
   readonly url: string;
 
-  private constructor(bin: string, folder: string) {
-    this.#bin = bin;
+  /** @param folder for what its gateways read: files with its address, and their key */
+  protected constructor(url: string, folder: string) {
+    this.url = url;
     this.#folder = folder;
-    this.url = `postgres://poolgate@localhost/postgres?host=${encodeURIComponent(folder)}`;
+  }
+
+  /** A database of its own on the server of this folder: notifications and advisory locks are apart too. */
+  static async on(folder: string): Promise<Postgres> {
+    const name = `process_${process.pid}`;
+    const own = join(folder, name);
+    mkdirSync(own);
+    const server = new Postgres(addressOf(folder, 'postgres'), own);
+    await server.query(server.url, `CREATE DATABASE ${name}`);
+    return new Postgres(addressOf(folder, name), own);
+  }
+
+  /**
+   * The URL of an empty database. It is a schema of one database, which takes a fiftieth of the time of a database: several of them are
+   * apart in everything but notifications and advisory locks.
+   */
+  async fresh(): Promise<string> {
+    const schema = `test_${++this.#schemas}`;
+    await this.query(this.url, `CREATE SCHEMA ${schema}`);
+    return `${this.url}&options=${encodeURIComponent(`-c search_path=${schema}`)}`;
+  }
+
+  /** The settings of a gateway on this database, with the key that all gateways on this server share. */
+  settings(url: string): { readonly store: object; readonly store_key: object } {
+    const file = join(this.#folder, `url-${++this.#urls}`);
+    writeFileSync(file, url);
+    return { store: { postgres: { file } }, store_key: { file: join(this.#folder, 'store.key') } };
+  }
+
+  /** One statement on a connection of its own. */
+  async query(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
+    const client = new pg.Client({ connectionString: url });
+    client.on('error', () => undefined);
+    await client.connect();
+    try {
+      return (await client.query<Record<string, unknown>>(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+}
+
+export class PostgresServer extends Postgres {
+  readonly #bin: string;
+  readonly folder: string;
+  #process: ReturnType<typeof spawn> | undefined;
+
+  private constructor(bin: string, folder: string) {
+    super(addressOf(folder, 'postgres'), folder);
+    this.#bin = bin;
+    this.folder = folder;
   }
 
   static async start(): Promise<PostgresServer> {
@@ -71,8 +124,8 @@ export class PostgresServer {
 
   /** Starts the server, as after `end`. Its data are as they were. */
   async run(): Promise<void> {
-    const settings = Object.entries({ ...SETTINGS, unix_socket_directories: this.#folder }).map(([name, value]) => `--${name}=${value}`);
-    const server = spawn(join(this.#bin, 'postgres'), ['-D', join(this.#folder, 'data'), ...settings], {
+    const settings = Object.entries({ ...SETTINGS, unix_socket_directories: this.folder }).map(([name, value]) => `--${name}=${value}`);
+    const server = spawn(join(this.#bin, 'postgres'), ['-D', join(this.folder, 'data'), ...settings], {
       ...identity,
       cwd: '/',
       stdio: ['ignore', 'ignore', 'inherit'],
@@ -114,35 +167,6 @@ export class PostgresServer {
     const ended = (): true | undefined => !livingProcesses().some(({ pid }) => all.includes(pid)) || undefined;
     await until('the processes of PostgreSQL to end', ended, START_MS);
   }
-
-  /**
-   * The URL of an empty database. It is a schema of one database, which takes a fiftieth of the time of a database: several of them are
-   * apart in everything but notifications and advisory locks.
-   */
-  async fresh(): Promise<string> {
-    const schema = `test_${++this.#schemas}`;
-    await this.query(this.url, `CREATE SCHEMA ${schema}`);
-    return `${this.url}&options=${encodeURIComponent(`-c search_path=${schema}`)}`;
-  }
-
-  /** The settings of a gateway on this database, with the key that all gateways on this server share. */
-  settings(url: string): { readonly store: object; readonly store_key: object } {
-    const file = join(this.#folder, `url-${++this.#urls}`);
-    writeFileSync(file, url);
-    return { store: { postgres: { file } }, store_key: { file: join(this.#folder, 'store.key') } };
-  }
-
-  /** One statement on a connection of its own. */
-  async query(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
-    const client = new pg.Client({ connectionString: url });
-    client.on('error', () => undefined);
-    await client.connect();
-    try {
-      return (await client.query<Record<string, unknown>>(sql)).rows;
-    } finally {
-      await client.end();
-    }
-  }
 }
 
 interface LivingProcess {
@@ -159,10 +183,22 @@ function livingProcesses(): readonly LivingProcess[] {
   });
 }
 
-let server: Promise<PostgresServer> | undefined;
+/** The folder of the server that `test/run.ts` starts for all files. */
+export const SHARED_SERVER = 'POOLGATE_TEST_POSTGRES';
 
-/** The one server of the test process. */
-export const postgres = (): Promise<PostgresServer> => (server ??= PostgresServer.start());
+let own: Promise<PostgresServer> | undefined;
+let shared: Promise<Postgres> | undefined;
+
+/** A server that only this process uses. Files that end it, or that count its connections, call this before anything else. */
+export const ownPostgres = (): Promise<PostgresServer> => (own ??= PostgresServer.start());
+
+/** The one database of the test process. */
+export function postgres(): Promise<Postgres> {
+  const folder = process.env[SHARED_SERVER];
+  if (own !== undefined || folder === undefined) return ownPostgres();
+  shared ??= Postgres.on(folder);
+  return shared;
+}
 
 /** The URL of an empty database on it. */
 export const freshDatabase = async (): Promise<string> => (await postgres()).fresh();

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore, type Settlement } from '../../../store/store.ts';
 import { joinedAs, limitedTurn, pinRow, requestRow, usageRow } from '../../store/samples.ts';
-import { postgres } from '../../support/postgres.ts';
+import { ownPostgres } from '../../support/postgres.ts';
 import { cpuOfChildren } from '../accounting.ts';
 
 const [seconds = '2'] = process.argv.slice(2);
@@ -13,7 +13,7 @@ const CALLERS = 12;
 const SETTLE_EVERY_MS = 5;
 const BOUNDS = { concurrent: 1e6, requests_per_minute: 1e9, tokens_per_day: 1e12, nanos_per_week: 1e15 };
 
-const server = await postgres();
+const server = await ownPostgres();
 const store = await openStore(await server.fresh(), { clock: Date.now });
 const node = await joinedAs(store, 'a', 600_000);
 let turns = 0;

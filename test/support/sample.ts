@@ -1,0 +1,17 @@
+// The cases of a cross that is too large for every day: a sample by seed in `npm test`, all of them in `npm run test:long`, which sets
+// POOLGATE_CASES=all. POOLGATE_SEED=7 draws another sample.
+import { SeededRandom } from '../simulation/seeded-random.ts';
+
+const SHARE = 1 / 8;
+
+export const ALL_CASES = process.env.POOLGATE_CASES === 'all';
+
+/** 0 to `count`, without `count`. */
+export const numbersTo = (count: number): readonly number[] => Array.from({ length: count }, (_, number) => number);
+
+/** @param always cases that every sample has, such as the first, the last, and those beside a boundary */
+export function sampleOf<T>(cases: readonly T[], always: readonly T[] = []): readonly T[] {
+  if (ALL_CASES) return cases;
+  const random = new SeededRandom(Number.parseInt(process.env.POOLGATE_SEED ?? '1', 10));
+  return cases.filter((one) => random.next() < SHARE || always.includes(one));
+}
