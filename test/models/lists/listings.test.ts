@@ -225,7 +225,7 @@ test('lists are built once per policy and state', () => {
 });
 
 test('[MC1] the recorded catalog of a real client passes unchanged except for the fields that the gateway sets', () => {
-  const recorded = JSON.parse(readFileSync(new URL('recorded-catalog.json', import.meta.url), 'utf8'));
+  const recorded = JSON.parse(readFileSync(new URL('../recorded-catalog.json', import.meta.url), 'utf8'));
   const { lists } = world({ a: recorded.models });
   const filledIn = recorded.models.map((model: object) => ({ ...model, auto_compact_token_limit: 244800 }));
   assert.deepEqual(entriesOf(lists.backend(KEY).body), filledIn);
