@@ -25,7 +25,7 @@ test('an error of our own code is found in it', () => {
     assert.fail('it is no buffer');
   } catch (thrown) {
     const told = placeOf(thrown);
-    assert.match(String(told.place), /^proxy\/clients\/http\/json-body\.ts:\d+$/);
+    assert.match(String(told.place), /^proxy\/clients\/http\/bodies\/json-body\.ts:\d+$/);
     assert.ok(!JSON.stringify(told).includes('canary'));
   }
 });
