@@ -198,7 +198,7 @@ test('[Q34] after its window the interrupted turn is gone at every node, and the
 test('[Q34] a turn whose kept frames exceed the limit without its client is gone at every node', async () => {
   await using nodes = await startNodes(['a', 'b'], {
     config: (draft) => {
-      draft.limits = { websocket_resume_bytes: 700 };
+      draft.limits = { websocket_resume_bytes: 1_700 };
     },
   });
   const { a, b } = nodes;
