@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { Counters } from '../../base/process/metrics.ts';
 import { type Clock, withDeadline } from '../../base/time/clock.ts';
 import type { ExclusiveWork, HeldLease } from '../../nodes/exclusive-work.ts';
-import { type ReadRefusal, type RefusedAnswer, readRefusal } from '../../turn/errors/read-refusal.ts';
+import type { RefusedAnswer } from '../../turn/errors/read-refusal.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import { SAME_MOMENT_MS } from './account-quota.ts';
 import { elapsed, type Quota } from './quota.ts';
@@ -11,9 +11,6 @@ import { quotaFromUsageRead } from './quota-statement.ts';
 
 /** An account's answer to the usage read; its body is anything where it was not JSON. */
 export type UsageAnswer = RefusedAnswer;
-
-/** Why the last usage read of an account failed. */
-export type UsageFailure = ReadRefusal | 'network' | 'malformed';
 
 export interface UsageReadsOptions {
   readonly clock: Clock;
@@ -58,7 +55,6 @@ class Reader {
   readonly offset: number;
   readAt = Number.NEGATIVE_INFINITY;
   failures = 0;
-  failure: UsageFailure | undefined;
   /** The read that is running or queued. */
   reading: Promise<void> | undefined;
   cancelTimer: () => void = () => undefined;
@@ -125,11 +121,6 @@ export class UsageReads {
     reader.cancelTimer = this.#options.clock.after(SAME_MOMENT_MS, () => void this.#start(reader, 'scheduled'));
   }
 
-  /** Why the account's last usage read failed; undefined after a good one. */
-  failureOf(account: string): UsageFailure | undefined {
-    return this.#readers.get(account)?.failure;
-  }
-
   /** Sets no timer and starts no read after this. */
   stop(): void {
     this.#stopped = true;
@@ -193,7 +184,6 @@ export class UsageReads {
       const answer = await read(reader.id);
       const isAnswered = answer.status < 300;
       const statement = isAnswered ? quotaFromUsageRead(answer.body, clock.now()) : undefined;
-      reader.failure = statement ? undefined : isAnswered ? 'malformed' : readRefusal(answer);
       reader.failures = statement ? 0 : reader.failures + 1;
       if (!statement) counters.add('quota_read_failures');
       // The account may have been removed, or have another address, since the read began.
@@ -202,7 +192,6 @@ export class UsageReads {
         if (held) quota.publish(reader.id, held.lease);
       }
     } catch {
-      reader.failure = 'network';
       reader.failures += 1;
       counters.add('quota_read_failures');
     }
