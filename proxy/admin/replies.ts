@@ -1,6 +1,7 @@
 // The JSON replies of the admin listener: their types for both sides, and the checks of a client that receives one.
 
-import type { AttemptRow, ChangedField, RequestRow, Why } from '../../store/schema/rows.ts';
+import { ATTEMPT, type AttemptRow, REQUEST, type RequestRow } from '../../store/schema/request-log.ts';
+import type { ChangedField } from '../../store/schema/rows.ts';
 import type { Change } from '../config/diff.ts';
 import type { Reloaded } from '../config/loading/reloader.ts';
 import type { Finding } from '../config/schema/finding.ts';
@@ -8,7 +9,7 @@ import type { ExplainedAccount } from '../explain/candidates.ts';
 import type { ExplainedChoice } from '../explain/choice.ts';
 import type { ExplainedTurn } from '../explain/explanation.ts';
 import type { ExplainedMode } from '../turn/rules/rule.ts';
-import { boolean, type Check, list, nullable, number, object, oneOf, optional, record, string } from './reply-checks.ts';
+import { boolean, type Check, list, nullable, number, object, oneOf, optional, record, rowOf, string } from './reply-checks.ts';
 
 /** POST /reload, status 200. */
 export type ReloadReply = Reloaded;
@@ -100,58 +101,8 @@ const isExplainedTurn = object<ExplainedTurn>({
   choice: nullable(isChoice),
 });
 
-const isWhy = object<Why>({ reason: string, others: record(number) });
-
-/** A gateway of the former version states none. */
-const isEffort: Check<string | null> = (value): value is string | null => value === undefined || nullable(string)(value);
-
-/** A gateway of the former version states none. */
-const isDetachedTime: Check<number | null> = (value): value is number | null => value === undefined || nullable(number)(value);
-
-const isRequestRow = object<RequestRow>({
-  id: string,
-  at: number,
-  family: string,
-  endpoint: string,
-  method: string,
-  status: number,
-  status_class: string,
-  pool: nullable(string),
-  pool_label: nullable(string),
-  account: nullable(string),
-  key_id: nullable(string),
-  model: nullable(string),
-  code: nullable(string),
-  retries: number,
-  duration_ms: number,
-  detached_ms: isDetachedTime,
-  effort: isEffort,
-  input_tokens: nullable(number),
-  cached_input_tokens: nullable(number),
-  output_tokens: nullable(number),
-  tokens_estimated: boolean,
-  configured_mode: nullable(oneOf('auto', 'lite', 'full')),
-  effective_mode: nullable(oneOf('lite', 'full')),
-  mode_source: nullable(oneOf('catalog', 'override')),
-  reason_class: nullable(string),
-  error_class: nullable(string),
-  payload_compression: nullable(record(number)),
-  upstream_error_param: nullable(string),
-  why: nullable(isWhy),
-  outcome: oneOf('completed', 'incomplete', 'failed', 'cut', 'client_gone', 'refused'),
-});
-
-const isAttemptRow = object<AttemptRow>({
-  request_id: string,
-  ordinal: number,
-  at: number,
-  account: string,
-  cause: string,
-  status: nullable(number),
-  error_class: nullable(string),
-  duration_ms: number,
-  upstream_error_param: nullable(string),
-});
+const isRequestRow = rowOf(REQUEST);
+const isAttemptRow = rowOf(ATTEMPT);
 
 export const isReloadReply = object<ReloadReply>({ version: string, changes: list(isChange), warnings: list(isFinding) });
 export const isReloadRefusal = object<ReloadRefusal>({ findings: list(isFinding) });

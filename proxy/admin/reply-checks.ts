@@ -1,4 +1,5 @@
 // Checks of JSON values that a client of the admin listener receives: each is the guard of a type.
+import type { Described, DescribedRow, Description } from '../../store/schema/described-fields.ts';
 
 export type Check<Value> = (value: unknown) => value is Value;
 
@@ -42,3 +43,26 @@ export const optional =
   <Value>(check: Check<Value>): Check<Value | undefined> =>
   (value): value is Value | undefined =>
     value === undefined || check(value);
+
+/** The check of a row that the store describes. */
+export const rowOf = <Fields extends Description>(fields: Fields): Check<DescribedRow<Fields>> => {
+  const checks = checksOf(fields);
+  return (value): value is DescribedRow<Fields> => isRecord(value) && checks.every(([name, check]) => check(value[name]));
+};
+
+const checksOf = (fields: Description, optionalNames: readonly string[] = []): readonly (readonly [string, Check<unknown>])[] =>
+  Object.entries(fields).map(([name, field]) => [name, optionalNames.includes(name) ? optional(checkOf(field)) : checkOf(field)]);
+
+function checkOf(field: Described): Check<unknown> {
+  const check = checkOfValue(field);
+  return field.isNullable ? nullable(check) : check;
+}
+
+function checkOfValue({ type, oneOf: words, members, optional: optionalNames }: Described): Check<unknown> {
+  if (type === 'integer') return number;
+  if (type === 'boolean') return boolean;
+  if (type === 'text') return words ? oneOf(...words) : string;
+  if (!members) return record(number);
+  const checks = checksOf(members, optionalNames);
+  return (value): value is unknown => isRecord(value) && checks.every(([name, check]) => check(value[name]));
+}

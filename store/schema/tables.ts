@@ -2,9 +2,10 @@
 
 import { addUsage } from '../verbs/usage-sums.ts';
 import { type ColumnType, decode } from './decoders.ts';
+import type { DescribedRow, Description } from './described-fields.ts';
+import { ATTEMPT, type AttemptRow, REQUEST, type RequestRow } from './request-log.ts';
 import type {
   AccountStateRow,
-  AttemptRow,
   AuditRow,
   CatalogRow,
   ChangeRow,
@@ -15,7 +16,6 @@ import type {
   NewCredentialRow,
   NodeRow,
   PinRow,
-  RequestRow,
   RunningConfigRow,
   SlotLockRow,
   SlotRow,
@@ -71,7 +71,6 @@ interface Column<Input> {
 
 const text = <Input>(of: (row: Input) => string | null | undefined): Column<Input> => ({ type: 'text', of });
 const integer = <Input>(of: (row: Input) => number | null | undefined): Column<Input> => ({ type: 'integer', of });
-const boolean = <Input>(of: (row: Input) => boolean): Column<Input> => ({ type: 'boolean', of });
 const json = <Input>(of: (row: Input) => object | null | undefined): Column<Input> => ({ type: 'json', of });
 
 interface Shape<Row, Input> {
@@ -117,57 +116,66 @@ const table = <Row extends object, Input extends object = Row>(name: string, sha
   };
 };
 
+/** Columns of described fields. The accessors are written out for speed, as those of all `Field`s. */
+const described = <Fields extends Description>(
+  fields: Fields,
+  accessors: { readonly [Name in keyof Fields]: (row: DescribedRow<Fields>) => unknown },
+): { readonly [Name in keyof Fields]: Column<DescribedRow<Fields>> } =>
+  Object.fromEntries(Object.entries(accessors).map(([name, of]) => [name, { type: fields[name]?.type, of }])) as {
+    readonly [Name in keyof Fields]: Column<DescribedRow<Fields>>;
+  };
+
 export const requests = table<RequestRow>('requests', {
   key: ['id'],
   onConflict: 'keep',
-  columns: {
-    id: text((row) => row.id),
-    at: integer((row) => row.at),
-    family: text((row) => row.family),
-    endpoint: text((row) => row.endpoint),
-    method: text((row) => row.method),
-    status: integer((row) => row.status),
-    status_class: text((row) => row.status_class),
-    pool: text((row) => row.pool),
-    pool_label: text((row) => row.pool_label),
-    account: text((row) => row.account),
-    key_id: text((row) => row.key_id),
-    model: text((row) => row.model),
-    code: text((row) => row.code),
-    retries: integer((row) => row.retries),
-    duration_ms: integer((row) => row.duration_ms),
-    input_tokens: integer((row) => row.input_tokens),
-    cached_input_tokens: integer((row) => row.cached_input_tokens),
-    output_tokens: integer((row) => row.output_tokens),
-    tokens_estimated: boolean((row) => row.tokens_estimated),
-    configured_mode: text((row) => row.configured_mode),
-    effective_mode: text((row) => row.effective_mode),
-    mode_source: text((row) => row.mode_source),
-    reason_class: text((row) => row.reason_class),
-    error_class: text((row) => row.error_class),
-    payload_compression: json((row) => row.payload_compression),
-    upstream_error_param: text((row) => row.upstream_error_param),
-    why: json((row) => row.why),
-    outcome: text((row) => row.outcome),
-    detached_ms: integer((row) => row.detached_ms),
-    effort: text((row) => row.effort),
-  },
+  columns: described(REQUEST, {
+    id: (row) => row.id,
+    at: (row) => row.at,
+    family: (row) => row.family,
+    endpoint: (row) => row.endpoint,
+    method: (row) => row.method,
+    status: (row) => row.status,
+    status_class: (row) => row.status_class,
+    pool: (row) => row.pool,
+    pool_label: (row) => row.pool_label,
+    account: (row) => row.account,
+    key_id: (row) => row.key_id,
+    model: (row) => row.model,
+    code: (row) => row.code,
+    retries: (row) => row.retries,
+    duration_ms: (row) => row.duration_ms,
+    input_tokens: (row) => row.input_tokens,
+    cached_input_tokens: (row) => row.cached_input_tokens,
+    output_tokens: (row) => row.output_tokens,
+    tokens_estimated: (row) => row.tokens_estimated,
+    configured_mode: (row) => row.configured_mode,
+    effective_mode: (row) => row.effective_mode,
+    mode_source: (row) => row.mode_source,
+    reason_class: (row) => row.reason_class,
+    error_class: (row) => row.error_class,
+    payload_compression: (row) => row.payload_compression,
+    upstream_error_param: (row) => row.upstream_error_param,
+    why: (row) => row.why,
+    outcome: (row) => row.outcome,
+    detached_ms: (row) => row.detached_ms,
+    effort: (row) => row.effort,
+  }),
 });
 
 export const attempts = table<AttemptRow>('attempts', {
   key: ['request_id', 'ordinal'],
   onConflict: 'keep',
-  columns: {
-    request_id: text((row) => row.request_id),
-    ordinal: integer((row) => row.ordinal),
-    at: integer((row) => row.at),
-    account: text((row) => row.account),
-    cause: text((row) => row.cause),
-    status: integer((row) => row.status),
-    error_class: text((row) => row.error_class),
-    duration_ms: integer((row) => row.duration_ms),
-    upstream_error_param: text((row) => row.upstream_error_param),
-  },
+  columns: described(ATTEMPT, {
+    request_id: (row) => row.request_id,
+    ordinal: (row) => row.ordinal,
+    at: (row) => row.at,
+    account: (row) => row.account,
+    cause: (row) => row.cause,
+    status: (row) => row.status,
+    error_class: (row) => row.error_class,
+    duration_ms: (row) => row.duration_ms,
+    upstream_error_param: (row) => row.upstream_error_param,
+  }),
 });
 
 export const catalog = table<CatalogRow>('catalog', {

@@ -3,21 +3,19 @@
 import type { DatabaseStats } from '../driver.ts';
 import type { CheckValueVerbs } from '../schema/check-values.ts';
 import type { AuditFilter, FileFilter, RequestFilter, UsageFilter } from '../schema/filters.ts';
+import type { AttemptRow, LoggedRequest, RequestRow } from '../schema/request-log.ts';
 import type {
   AccountStateKey,
   AccountStatePatch,
   AccountStateRow,
-  AttemptRow,
   AuditRow,
   CatalogRow,
   CredentialImportRow,
   CredentialRow,
   FileRow,
-  LoggedRequest,
   NewCredentialRow,
   NewPin,
   PinRow,
-  RequestRow,
   RunningConfigRow,
   UsageKey,
   UsageRow,

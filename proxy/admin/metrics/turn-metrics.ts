@@ -1,5 +1,5 @@
 // The results of turns as plain numbers by family, account, model and key: a turn increments cells, a scrape reads them.
-import type { AttemptRow, RequestRow } from '../../../store/schema/rows.ts';
+import type { AttemptRow, RequestRow } from '../../../store/schema/request-log.ts';
 import { Durations } from '../../base/time/durations.ts';
 
 /** The label for names that must not be shown: no text of a client becomes a label (S4). */

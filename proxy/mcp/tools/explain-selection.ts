@@ -6,29 +6,17 @@ import { type ExplainedTurn, explainTurns } from '../../explain/explanation.ts';
 import { routeNamed } from '../../explain/route-name.ts';
 import type { KeyConfig } from '../../turn/settings.ts';
 import type { Route } from '../../turn/turn.ts';
-import { args, flag, integer, list, name, nullable, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
+import { args, flag, list, name, nullable, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
 import type { OperatorView } from '../operator-view.ts';
-import { REQUEST_ROW, shownRequest } from '../request-rows.ts';
+import { REQUEST_ATTEMPT, REQUEST_ROW, shownAttempt, shownRequest } from '../request-rows.ts';
 import { chosenBecause, notChosenBecause } from '../selection-reasons.ts';
 import { ToolError, tool } from '../tool.ts';
 
 const ENDPOINT = 'POST /v1/responses';
 
-const ATTEMPT = object({
-  account: text('Label of the account.'),
-  cause: text('first, or why it was tried after another one: the failure of the attempt before, or resend.'),
-  status: nullable(integer('Status of its answer; null if it never answered.')),
-  error_class: nullable(text('How it failed; null for a success.')),
-  began_after_ms: integer(
-    'Milliseconds from the arrival of the request to the beginning of this attempt: reading the body, waiting, earlier attempts.',
-  ),
-  duration_ms: integer('Milliseconds that the attempt took.'),
-  upstream_error_param: nullable(text("Path of the field that the provider's error names.")),
-});
-
 const LOGGED = object({
   request: REQUEST_ROW,
-  attempts: list('Every attempt at an account, in order; empty for a request that was refused before.', ATTEMPT),
+  attempts: list('Every attempt at an account, in order; empty for a request that was refused before.', REQUEST_ATTEMPT),
   accounts: list(
     'The accounts of its Pool, and why each was chosen, tried or not chosen then.',
     object({
@@ -127,10 +115,7 @@ async function shownLogged(row: RequestRow, view: OperatorView): Promise<ValueOf
   const attempts = await view.gateway.store.attempts.of(row);
   return {
     request: shownRequest(row),
-    attempts: attempts.map(({ account, cause, status, error_class, at, duration_ms, upstream_error_param }) => ({
-      ...{ account, cause, status, error_class, duration_ms, upstream_error_param },
-      began_after_ms: Math.max(0, at - row.at),
-    })),
+    attempts: attempts.map((attempt) => shownAttempt(attempt, row)),
     accounts: accountsThen(row, attempts, view),
   };
 }
