@@ -8,7 +8,7 @@ import type { LoadedConfig } from '../config/config.ts';
 import type { Catalog } from '../models/catalog/catalog.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
 import type { ExclusiveWork } from '../nodes/exclusive-work.ts';
-import type { PoolConfig } from '../turn/settings.ts';
+import type { AccountConfig, PoolConfig } from '../turn/settings.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
 import { CompactPaths } from './compact-paths.ts';
 import { AccountStates } from './health/account-states.ts';
@@ -62,6 +62,7 @@ export class Capacity {
   readonly #clock: Clock;
   readonly #loaded: () => LoadedConfig;
   #pools: ReadonlyMap<string, PoolConfig> = new Map();
+  #accounts: ReadonlyMap<string, AccountConfig> = new Map();
 
   constructor(options: CapacityOptions) {
     const { clock, counters, log, store, loaded, catalog, models, upstream, quota = UNKNOWN_QUOTA, exclusive, shared } = options;
@@ -87,8 +88,12 @@ export class Capacity {
         pools: () => loaded().config.pools,
         sources,
         modelsOf: (account) => catalog.accounts.get(account)?.models.keys() ?? [],
-        usable: (account, model) => this.health.availability(account, model) === 'available' && !quota.exhausted(account, clock.now()),
+        usable: (account, scope) => this.health.availability(account, scope) === 'available' && !quota.exhausted(account, clock.now()),
       }),
+      compacts: (id) => {
+        const account = this.#accounts.get(id);
+        return account === undefined ? 'route' : this.compactPaths.of(account);
+      },
     });
     this.health.onChange((status) => log.info('account_health', logFields(status)));
     this.admission = new Admission(clock, counters);
@@ -141,6 +146,7 @@ export class Capacity {
   #configure(): void {
     const { accounts, admission, pools } = this.#loaded().config;
     this.#pools = new Map(pools.map((pool) => [pool.id, pool]));
+    this.#accounts = new Map(accounts.map((account) => [account.id, account]));
     this.selection.configure(accounts);
     this.admission.configure(admission);
   }

@@ -1,8 +1,8 @@
 // The condition of an account in one word: whether it gets turns now, and if not, why and until when.
 import type { AccountStatus } from '../accounts/capacity.ts';
-import { TURNS_PATH } from '../accounts/health/health-path.ts';
 import { isChallenged } from '../accounts/health/health-status.ts';
 import type { QuotaStatus } from '../accounts/quota/quota-status.ts';
+import { TURNS_PATH } from '../accounts/scope.ts';
 import type { AccountCatalogStatus } from '../models/catalog/account-catalog.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 

@@ -126,8 +126,9 @@ export class GatewayNode {
         pools: () => [pool],
         sources,
         modelsOf: () => [MODEL],
-        usable: (account, model) => health.availability(account, model) === 'available' && !quota.exhausted(account, now()),
+        usable: (account, scope) => health.availability(account, scope) === 'available' && !quota.exhausted(account, now()),
       }),
+      compacts: () => 'route',
     });
     health.start({ accounts, bearers: new Map() });
     quota.onRecovery((account) => health.endQuotaCooldown(account));

@@ -2,9 +2,9 @@
 
 import type { HeldLease } from '../../nodes/exclusive-work.ts';
 import type { Failure } from '../../turn/errors/failure.ts';
+import { COMPACT_PATH, isModelless, modelOf, pathOf, scopeAt, TURNS_PATH } from '../scope.ts';
 import { type AccountFault, accountFault } from './account-fault.ts';
 import { CircuitBreaker, type ResultTime } from './circuit-breaker.ts';
-import { pathOf, TURNS_PATH } from './health-path.ts';
 
 /** `quota`: no turn passes, and the account stays routable (UA2). `available`: turns pass. */
 export type HealthAvailability = 'available' | 'reauth_required' | 'cooldown' | 'probing' | 'quota';
@@ -18,8 +18,8 @@ export type AttemptResult = 'completed' | 'neutral' | Failure;
 /** One attempt from its beginning to its result. */
 export interface AttemptTicket {
   readonly account: string;
-  /** Exposed model id; a word in parentheses on routes without a model. */
-  readonly model: string;
+  /** Of its turn (`scopeOf`). */
+  readonly scope: string;
   /** Counts up. A breaker that opened after an attempt began ignores the attempt's result. */
   readonly number: number;
   /** The static bearer that the attempt carries, where there is one. */
@@ -39,8 +39,8 @@ export interface ProbeClaim {
 
 /** The other accounts. Failures never close the last account that could take a model's turns (Q5). */
 export interface Alternatives {
-  /** Whether another account could take this model's turns, in every Pool where this account is a source of the model. */
-  existFor(model: string, account: string): boolean;
+  /** Whether another account could take turns of this scope, in every Pool where this account is a source of the model. */
+  existFor(scope: string, account: string): boolean;
   /** The exposed models of an account. */
   modelsOf(account: string): Iterable<string>;
 }
@@ -49,21 +49,32 @@ export interface ResultContext extends ResultTime {
   readonly alternatives: Alternatives;
 }
 
+/** The cooldown that a fault would open. */
+interface Opening {
+  /** The path that it would cool; of the whole account, the path of turns. */
+  readonly path: string;
+  readonly breaker: CircuitBreaker;
+  readonly alternatives: Alternatives;
+}
+
 /** Methods return whether the set of turns that pass may have changed. */
 export class AccountHealth {
   readonly id: string;
   readonly breaker = new CircuitBreaker();
-  /** By model, and by path (`pathOf`). */
+  /** By model, by model and kind where the model hosts the request, and by path. */
   readonly modelBreakers = new Map<string, CircuitBreaker>();
-  /** Models that the cooldowns of the account and of its paths do not apply to: when they opened, no other account could take them. */
+  /** Scopes that the cooldowns of the account and of its paths do not apply to: when they opened, no other account could take them. */
   exemptModels: ReadonlySet<string> = new Set();
   /** The credential was refused for good. Only another credential helps (Q5). */
   reauthRequired = false;
   /** This process cannot open the stored login. It is not stored: with the right key, the next process can. */
   isSealed = false;
+  readonly #compacts: () => 'route' | 'trigger';
 
-  constructor(id: string) {
+  /** @param compacts how the account compacts now: a turn with a trigger goes to the path of turns */
+  constructor(id: string, compacts: () => 'route' | 'trigger') {
     this.id = id;
+    this.#compacts = compacts;
   }
 
   /** Whether there is no evidence of the account's health. */
@@ -79,24 +90,36 @@ export class AccountHealth {
     return [this.breaker, ...this.modelBreakers.values()];
   }
 
-  availability(model: string): HealthAvailability {
+  /** The breakers that scopes may be exempt from: the account's, and those of its paths. */
+  get exempting(): readonly CircuitBreaker[] {
+    return [this.breaker, ...[...this.modelBreakers].flatMap(([name, breaker]) => (isModelless(name) ? breaker : []))];
+  }
+
+  availability(scope: string): HealthAvailability {
     if (this.needsLogin) return 'reauth_required';
-    for (const breaker of this.#breakersFor(model)) {
+    for (const breaker of this.#breakersFor(scope)) {
       const blocked = blockedBy(breaker);
       if (blocked) return blocked;
     }
     return 'available';
   }
 
-  /** The end of the cooldowns that keep this model's turns away; Unix milliseconds. */
-  cooldownEnd(model: string): number | undefined {
-    const cooling = this.#breakersFor(model).filter(({ phase }) => phase === 'cooling');
+  /** The end of the cooldowns that keep turns of this scope away; Unix milliseconds. */
+  cooldownEnd(scope: string): number | undefined {
+    const cooling = this.#breakersFor(scope).filter(({ phase }) => phase === 'cooling');
     return cooling.length > 0 ? Math.max(...cooling.map(({ cooldownEnd }) => cooldownEnd)) : undefined;
+  }
+
+  /** The names in `modelBreakers` that a turn of the scope depends on: its model's, and its path's. */
+  namesOf(scope: string): readonly string[] {
+    const name = this.#ownName(scope);
+    const path = this.#pathOf(scope);
+    return path === name ? [name] : [name, path];
   }
 
   /** Begins an attempt. Where a probe is due, the attempt is the probe. */
   begin(ticket: AttemptTicket): boolean {
-    const due = this.#breakersFor(ticket.model).filter(({ phase }) => phase === 'due');
+    const due = this.#breakersFor(ticket.scope).filter(({ phase }) => phase === 'due');
     if (due.length === 0) return false;
     for (const breaker of due) breaker.startProbe();
     ticket.probes = due;
@@ -124,49 +147,64 @@ export class AccountHealth {
     return changed;
   }
 
-  /** The breakers that keep turns of the model away: the account's, the model's, and that of their path. */
-  #breakersFor(model: string): readonly CircuitBreaker[] {
-    const isExempt = this.exemptModels.has(model);
-    const whole = isExempt && !this.breaker.outOfQuota ? undefined : this.breaker;
-    const path = pathOf(model);
-    const ofPath = path === model || isExempt ? undefined : this.modelBreakers.get(path);
-    return defined(whole, this.modelBreakers.get(model), ofPath);
+  /** A compaction shares the breaker of its model: the models of both paths are the same. */
+  #ownName(scope: string): string {
+    return pathOf(scope) === COMPACT_PATH ? modelOf(scope) : scope;
+  }
+
+  #pathOf(scope: string): string {
+    const path = pathOf(scope);
+    return path === COMPACT_PATH && this.#compacts() === 'trigger' ? TURNS_PATH : path;
+  }
+
+  /** Whether the cooldown of the path does not apply; without a path, that of the account. */
+  #isExempt(scope: string, path = TURNS_PATH): boolean {
+    return this.exemptModels.has(scope) || (path === TURNS_PATH && this.exemptModels.has(modelOf(scope)));
+  }
+
+  /** The breakers that keep turns of the scope away: the account's, the model's, and that of their path. */
+  #breakersFor(scope: string): readonly CircuitBreaker[] {
+    const [name, path] = this.namesOf(scope);
+    const whole = this.#isExempt(scope) && !this.breaker.outOfQuota ? undefined : this.breaker;
+    const ofPath = path === undefined || this.#isExempt(scope, path) ? undefined : this.modelBreakers.get(path);
+    return defined(whole, name === undefined ? undefined : this.modelBreakers.get(name), ofPath);
   }
 
   /** The breakers that the attempt's result affects. */
-  #breakersOf({ model, number }: AttemptTicket): readonly CircuitBreaker[] {
-    const path = pathOf(model);
-    const ofPath = path === model ? undefined : this.modelBreakers.get(path);
-    return defined(this.breaker, this.modelBreakers.get(model), ofPath).filter(({ openedAfter }) => openedAfter < number);
+  #breakersOf({ scope, number }: AttemptTicket): readonly CircuitBreaker[] {
+    const named = this.namesOf(scope).map((name) => this.modelBreakers.get(name));
+    return defined(this.breaker, ...named).filter(({ openedAfter }) => openedAfter < number);
   }
 
   #recordSuccess(ticket: AttemptTicket): boolean {
     let changed = false;
     for (const breaker of this.#breakersOf(ticket)) changed = breaker.recordSuccess() || changed;
-    for (const name of [ticket.model, pathOf(ticket.model)]) if (this.modelBreakers.get(name)?.isInitial) this.modelBreakers.delete(name);
+    for (const name of this.namesOf(ticket.scope)) if (this.modelBreakers.get(name)?.isInitial) this.modelBreakers.delete(name);
     return changed;
   }
 
-  #recordFault({ model, number }: AttemptTicket, fault: AccountFault, context: ResultContext): boolean {
-    const name = fault.scope === 'path' ? pathOf(model) : model;
+  #recordFault({ scope, number }: AttemptTicket, fault: AccountFault, context: ResultContext): boolean {
+    const path = this.#pathOf(scope);
+    const name = fault.scope === 'path' ? path : this.#ownName(scope);
     const breaker = fault.scope === 'account' ? this.breaker : (this.modelBreakers.get(name) ?? new CircuitBreaker());
     if (fault.scope !== 'account') this.modelBreakers.set(name, breaker);
     // Attempts that were running when the breaker opened belong to the same burst. Only a statement about quota still changes its end.
     if (breaker.openedAfter >= number && fault.cause !== 'quota') return false;
     const { alternatives } = context;
-    return breaker.recordFailure(fault, context, () =>
-      fault.scope === 'model' || (fault.scope === 'path' && name === model)
-        ? alternatives.existFor(model, this.id)
-        : this.#exempt(model, fault.scope === 'path' && name !== TURNS_PATH ? [] : alternatives.modelsOf(this.id), alternatives),
-    );
+    return breaker.recordFailure(fault, context, () => {
+      if (fault.scope === 'model' || (fault.scope === 'path' && name === scope)) return alternatives.existFor(scope, this.id);
+      return this.#exempt(scope, { path: fault.scope === 'path' ? path : TURNS_PATH, breaker, alternatives });
+    });
   }
 
-  /** Exempts the models that no other account could take; returns whether any model is left for a cooldown. */
-  #exempt(model: string, others: Iterable<string>, alternatives: Alternatives): boolean {
-    const models = new Set([model, ...others]);
-    const exempt = [...models].filter((one) => !alternatives.existFor(one, this.id));
-    this.exemptModels = new Set(exempt);
-    return exempt.length < models.size;
+  /** Exempts the scopes at the path that no other account could take; returns whether any is left for a cooldown. */
+  #exempt(scope: string, { path, breaker, alternatives }: Opening): boolean {
+    const others = [...alternatives.modelsOf(this.id)].map((model) => scopeAt(path, model));
+    const scopes = new Set([scope, ...others]);
+    const exempt = [...scopes].filter((one) => !alternatives.existFor(one, this.id));
+    const kept = this.exempting.some((other) => other !== breaker && other.phase !== 'closed') ? this.exemptModels : [];
+    this.exemptModels = new Set([...kept, ...exempt]);
+    return exempt.length < scopes.size;
   }
 }
 

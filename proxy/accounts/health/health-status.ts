@@ -1,9 +1,9 @@
 // An account's health outside this room: as /status reports it, and as the store keeps it through a restart.
 import type { AccountStateRow } from '../../../store/store.ts';
+import { TURNS_PATH } from '../scope.ts';
 import type { AccountHealth } from './account-health.ts';
 import type { HealthFields } from './account-states.ts';
 import { CircuitBreaker, type ResultTime } from './circuit-breaker.ts';
-import { TURNS_PATH } from './health-path.ts';
 
 export interface CooldownStatus {
   /** `cooling` until `until`; `due`: half-open, the next turn is the probe; `probing`: the probe is running. */
@@ -19,13 +19,14 @@ export interface HealthStatus {
   readonly status: AccountStateRow['health'];
   /** The cooldown of the whole account. */
   readonly cooldown: CooldownStatus | undefined;
-  /** By exposed model id, and by path in parentheses: `(responses)` is the path of all ordinary turns. */
+  /** By exposed model id, and by path in parentheses: `(responses)` is the path of all ordinary turns, `(compact)` that of compactions. */
   readonly models: Readonly<Record<string, CooldownStatus>>;
   /** Models that the account's cooldown does not apply to, because no other account could take them. */
   readonly exemptModels: readonly string[];
 }
 
-export function healthStatus({ id, needsLogin, breaker, modelBreakers, exemptModels }: AccountHealth): HealthStatus {
+export function healthStatus(health: AccountHealth): HealthStatus {
+  const { id, needsLogin, breaker, modelBreakers, exemptModels } = health;
   const models = [...modelBreakers].flatMap(([model, own]) => {
     const status = cooldownStatus(own);
     return status ? [[model, status] as const] : [];
@@ -35,13 +36,12 @@ export function healthStatus({ id, needsLogin, breaker, modelBreakers, exemptMod
     status: needsLogin ? 'reauth_required' : healthWord(breaker),
     cooldown: cooldownStatus(breaker),
     models: Object.fromEntries(models),
-    exemptModels: exempts(breaker, modelBreakers) ? [...exemptModels] : [],
+    exemptModels: exempts(health) ? [...exemptModels] : [],
   };
 }
 
-/** Whether a cooldown is open that models may be exempt from. */
-const exempts = (breaker: CircuitBreaker, others: AccountHealth['modelBreakers']): boolean =>
-  breaker.phase !== 'closed' || (others.get(TURNS_PATH)?.phase ?? 'closed') !== 'closed';
+/** Whether a cooldown is open that scopes may be exempt from. */
+const exempts = ({ exempting }: AccountHealth): boolean => exempting.some(({ phase }) => phase !== 'closed');
 
 /** Whether a network's guard answers the account's turns, so that they wait. */
 export const isChallenged = ({ models }: Pick<HealthStatus, 'models'>): boolean => models[TURNS_PATH]?.cause === 'challenge_page';
@@ -50,9 +50,10 @@ export const isChallenged = ({ models }: Pick<HealthStatus, 'models'>): boolean 
 const EXEMPT = 'spared';
 
 /** The store's state of an account, by model; the empty model is the whole account. */
-export function storedHealth({ reauthRequired, breaker, modelBreakers, exemptModels }: AccountHealth): ReadonlyMap<string, HealthFields> {
+export function storedHealth(health: AccountHealth): ReadonlyMap<string, HealthFields> {
+  const { reauthRequired, breaker, modelBreakers, exemptModels } = health;
   const fields = new Map<string, HealthFields>();
-  if (exempts(breaker, modelBreakers)) {
+  if (exempts(health)) {
     for (const model of exemptModels) fields.set(model, { health: 'active', cooldown_until: null, streak: 0, cause: EXEMPT });
   }
   for (const [model, own] of modelBreakers) {

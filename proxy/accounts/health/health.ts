@@ -16,6 +16,8 @@ export interface HealthOptions {
   readonly states: AccountStates;
   readonly credentials: RefusedCredentials;
   readonly alternatives: Alternatives;
+  /** How an account compacts now (Q27). */
+  readonly compacts: (account: string) => 'route' | 'trigger';
   /** Present where other nodes may probe too. */
   readonly claims?: ProbeClaims;
 }
@@ -65,15 +67,15 @@ export class Health implements RoutabilityOfAccounts {
     return availability !== 'reauth_required' && availability !== 'cooldown';
   }
 
-  /** @param model exposed id, or the scope of a route without a model */
-  availability(account: string, model: string): HealthAvailability {
+  /** @param scope a result of `scopeOf` */
+  availability(account: string, scope: string): HealthAvailability {
     this.endElapsedCooldowns();
-    return this.#accounts.get(account)?.availability(model) ?? 'available';
+    return this.#accounts.get(account)?.availability(scope) ?? 'available';
   }
 
-  /** The end of the cooldowns that keep this model's turns away; Unix milliseconds. */
-  cooldownEnd(account: string, model: string): number | undefined {
-    return this.#accounts.get(account)?.cooldownEnd(model);
+  /** The end of the cooldowns that keep turns of this scope away; Unix milliseconds. */
+  cooldownEnd(account: string, scope: string): number | undefined {
+    return this.#accounts.get(account)?.cooldownEnd(scope);
   }
 
   /** Restores what an earlier process stored. */
@@ -117,10 +119,10 @@ export class Health implements RoutabilityOfAccounts {
    * Begins an attempt; `end` must follow.
    * @param credential the static bearer that the attempt carries
    */
-  begin(account: string, model: string, credential?: string): AttemptTicket {
+  begin(account: string, scope: string, credential?: string): AttemptTicket {
     this.endElapsedCooldowns();
     this.#attempts += 1;
-    const ticket: AttemptTicket = { account, model, number: this.#attempts, credential, probes: undefined, claim: undefined };
+    const ticket: AttemptTicket = { account, scope, number: this.#attempts, credential, probes: undefined, claim: undefined };
     const known = this.#accounts.get(account);
     if (known?.begin(ticket)) this.#beginProbe(known, ticket);
     return ticket;
@@ -138,7 +140,7 @@ export class Health implements RoutabilityOfAccounts {
     const failed = typeof result === 'object';
     if (failed && result.cause !== 'request')
       this.#lastFailures.set(ticket.account, { cause: result.cause, at: this.#options.clock.now() });
-    const account = this.#accounts.get(ticket.account) ?? (failed ? new AccountHealth(ticket.account) : undefined);
+    const account = this.#accounts.get(ticket.account) ?? (failed ? this.#initial(ticket.account) : undefined);
     if (account) {
       this.#accounts.set(account.id, account);
       this.#save(
@@ -153,14 +155,14 @@ export class Health implements RoutabilityOfAccounts {
   /** Clears the account's state: an operator asked for it, or the account has another credential. */
   reset(account: string): void {
     if (!this.#accounts.delete(account)) return;
-    const initial = new AccountHealth(account);
+    const initial = this.#initial(account);
     this.#options.states.putHealth(account, storedHealth(initial));
     this.#notify(initial);
   }
 
   /** The stored login of the account cannot be opened with the key of this process: no turns until there is another one. */
   seal(id: string): void {
-    const account = this.#accounts.get(id) ?? new AccountHealth(id);
+    const account = this.#accounts.get(id) ?? this.#initial(id);
     this.#accounts.set(id, account);
     if (account.needsLogin) return;
     account.isSealed = true;
@@ -182,7 +184,7 @@ export class Health implements RoutabilityOfAccounts {
   /** All configured accounts, for /status. */
   status(): readonly HealthStatus[] {
     this.endElapsedCooldowns();
-    return [...this.#configured].map((id) => healthStatus(this.#accounts.get(id) ?? new AccountHealth(id)));
+    return [...this.#configured].map((id) => healthStatus(this.#accounts.get(id) ?? this.#initial(id)));
   }
 
   lastFailure(account: string): LastFailure | undefined {
@@ -205,9 +207,13 @@ export class Health implements RoutabilityOfAccounts {
     this.#firstEnd.stop();
   }
 
+  #initial(id: string): AccountHealth {
+    return new AccountHealth(id, () => this.#options.compacts(id));
+  }
+
   /** The store's state of an account, from the rows that this process has read. */
   #adopt(id: string): Adopted & { readonly account: AccountHealth } {
-    const account = this.#accounts.get(id) ?? new AccountHealth(id);
+    const account = this.#accounts.get(id) ?? this.#initial(id);
     const adopted = adoptHealth(this.#options.states.rows(id), account, this.#time());
     if (account.isInitial) this.#accounts.delete(id);
     else this.#accounts.set(id, account);

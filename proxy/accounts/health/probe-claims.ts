@@ -46,9 +46,11 @@ export class ProbeClaims {
 
   async #isGranted(claim: ProbeClaim, account: AccountHealth, ticket: AttemptTicket, context: ProbeClaimContext): Promise<boolean> {
     const { exclusive, states, clock } = this.#options;
-    const { id, model, probes = [] } = { ...ticket, id: account.id };
+    const { id } = account;
+    const { scope, probes = [] } = ticket;
     const isWhole = probes.includes(account.breaker);
-    const held = await exclusive.acquire(isWhole ? `probe/${id}` : `probe/${id}/${model}`);
+    const names = account.namesOf(scope);
+    const held = await exclusive.acquire(isWhole ? `probe/${id}` : `probe/${id}/${names[0]}`);
     // No other node can get the lease either: without a probe here the account would stay out of use while the store is gone.
     if (held === 'unknown') return true;
     ticket.probes = undefined;
@@ -58,10 +60,10 @@ export class ProbeClaims {
       return false;
     }
     // The feed may not have delivered the result of an earlier probe yet.
-    await states.refresh([[id, ''] as const, [id, model] as const]).catch(() => undefined);
+    await states.refresh(['', ...names].map((name) => [id, name] as const)).catch(() => undefined);
     for (const breaker of probes) breaker.cancelProbe();
     const adopted = adoptHealth(states.rows(id), account, context.time());
-    const passes = account.availability(model) === 'available';
+    const passes = account.availability(scope) === 'available';
     if (passes && account.begin(ticket)) claim.lease = held;
     else await held.release();
     if (adopted.changed) context.changed();

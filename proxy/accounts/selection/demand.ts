@@ -2,9 +2,9 @@
 import type { Slot } from '../../admission/admission.ts';
 import type { Tenant } from '../../admission/waiting-room.ts';
 import type { Affinity, Continuation } from '../../turn/continuation.ts';
-import { dispatchedKind, kindsWhere } from '../../turn/routes/kinds.ts';
 import type { AccountConfig, PoolConfig, WireWords } from '../../turn/settings.ts';
 import type { ModelView, Route } from '../../turn/turn.ts';
+import { scopeOf } from '../scope.ts';
 
 /** The part of a turn that selection reads. */
 export interface SelectedTurn {
@@ -55,24 +55,4 @@ export interface Demand {
 /** The demand of a turn, for all its attempts. A hard pin leaves no room for a soft one. */
 export function demandOf({ turn, continuation: { hard, soft, affinity }, slot, onGone }: SelectionRequest): Demand {
   return { turn, scope: scopeOf(turn), hard, soft: hard === undefined ? soft : undefined, affinity, onGone, deadline: slot.deadline };
-}
-
-/**
- * The exposed model id; a kind in parentheses on routes without a model; both where the model hosts the request: an account that makes
- * no images can still serve the turns of the model.
- */
-export function scopeOf({ model, route }: SelectedTurn): string {
-  const kind = `(${route.kind ?? 'route'})`;
-  if (model === undefined) return kind;
-  return dispatchedKind(route.kind)?.model === false ? `${model.id} ${kind}` : model.id;
-}
-
-export const isModelless = (scope: string): boolean => scope.startsWith('(');
-
-const HOSTED = kindsWhere((kind) => kind.served === 'dispatch' && !kind.model).map((kind) => ` (${kind})`);
-
-/** The model of a scope that has one. */
-export function modelOf(scope: string): string {
-  const suffix = scope.endsWith(')') ? HOSTED.find((kind) => scope.endsWith(kind)) : undefined;
-  return suffix === undefined ? scope : scope.slice(0, -suffix.length);
 }

@@ -4,7 +4,7 @@
 import type { Candidates } from '../../models/pool-model.ts';
 import type { AccountConfig, PoolConfig } from '../../turn/settings.ts';
 import type { Alternatives } from '../health/account-health.ts';
-import { isModelless, modelOf } from './demand.ts';
+import { isModelless, modelOf } from '../scope.ts';
 
 export interface SourcesOptions {
   /** The Pool in the current configuration; the given one if that configuration has no such Pool. */
@@ -54,19 +54,19 @@ export interface AlternativesOptions {
   /** The exposed models of an account. */
   readonly modelsOf: (account: string) => Iterable<string>;
   /** Whether the account is routable and has quota. */
-  readonly usable: (account: string, model: string) => boolean;
+  readonly usable: (account: string, scope: string) => boolean;
 }
 
 /** Used by health before a cooldown opens, so that failures never close the last account of a model (Q5). */
 export function alternativesIn({ pools, sources, modelsOf, usable }: AlternativesOptions): Alternatives {
-  const existIn = (pool: PoolConfig, model: string, account: string): boolean => {
-    const { preferred, overflow } = sources.candidates(pool, model);
+  const existIn = (pool: PoolConfig, scope: string, account: string): boolean => {
+    const { preferred, overflow } = sources.candidates(pool, scope);
     if (!preferred.includes(account) && !overflow.includes(account)) return true;
-    const isAlternative = (id: string): boolean => id !== account && usable(id, model);
+    const isAlternative = (id: string): boolean => id !== account && usable(id, scope);
     return preferred.some(isAlternative) || overflow.some(isAlternative);
   };
   return {
     modelsOf,
-    existFor: (model, account) => pools().every((pool) => existIn(pool, model, account)),
+    existFor: (scope, account) => pools().every((pool) => existIn(pool, scope, account)),
   };
 }

@@ -48,10 +48,17 @@ export interface DispatchedKind {
   /** Whether its clients may come back with response ids and ciphertext of the reply (Q10). */
   readonly continues: boolean;
   /**
+   * The path of an account that it goes to, as far as health tells paths apart (RB4). A compaction goes to the path of turns where the
+   * account has no compact path.
+   */
+  readonly path: AccountPath;
+  /**
    * The kind that a turn of this kind changes to where its input asks for a compaction (F3.1); absent where such a turn is an ordinary one.
    */
   readonly asCompaction?: 'public-compact';
 }
+
+export type AccountPath = 'responses' | 'compact' | 'image' | 'transcribe' | 'files' | 'forward';
 
 export type Kind = AnsweredKind | DispatchedKind;
 
@@ -71,6 +78,7 @@ const turn = {
   metered: true,
   locality: true,
   continues: true,
+  path: 'responses',
 } as const;
 
 /** A compaction that began may be billed: it is not tried at another account. */
@@ -81,6 +89,7 @@ const compaction = {
   retry: 'before head',
   frames: 'anchored',
   locality: false,
+  path: 'compact',
 } as const;
 
 const passed = {
@@ -97,12 +106,22 @@ const passed = {
   metered: false,
   locality: false,
   continues: false,
+  path: 'forward',
 } as const;
+
+const file = { ...passed, methods: ['POST'], reply: 'whole', path: 'files' } as const;
 
 /** Names a model that need not be in the catalog: a model of the catalog hosts it. */
 const hosted = { ...turn, model: false, locality: false, continues: false } as const;
 
-const transcription = { ...passed, methods: ['POST'], payload: 'multipart', reply: 'whole', textAnswers: true } as const;
+const transcription = {
+  ...passed,
+  methods: ['POST'],
+  payload: 'multipart',
+  reply: 'whole',
+  textAnswers: true,
+  path: 'transcribe',
+} as const;
 
 export const KINDS = {
   /** `GET …/models` of the backend surface. */
@@ -112,15 +131,15 @@ export const KINDS = {
   /** Native compaction. */
   compact: { ...compaction, surface: 'native', methods: ['POST'] },
   /** Native image proxy; its body is read for the model that it names (A10, AU5). */
-  image: { ...hosted, surface: 'native', methods: ['POST'], payload: 'json or form' },
+  image: { ...hosted, surface: 'native', methods: ['POST'], payload: 'json or form', path: 'image' },
   /** Chat Completions, on /v1 and as a backend alias. */
   chat: { ...turn, surface: 'chat', methods: ['POST'], continues: false },
   /** Exact pass-through rows: control plane and key sets. */
   forward: { ...passed, surface: 'native', methods: ['GET', 'POST', 'DELETE'] },
   /** `POST /backend-api/files`. */
-  'file-create': { ...passed, surface: 'native', methods: ['POST'], payload: 'json', reply: 'whole' },
+  'file-create': { ...file, surface: 'native', payload: 'json' },
   /** `POST /backend-api/files/{file_id}/uploaded`. */
-  'file-finish': { ...passed, surface: 'native', methods: ['POST'], payload: 'json', emptyBody: true, reply: 'whole' },
+  'file-finish': { ...file, surface: 'native', payload: 'json', emptyBody: true },
   /** `POST /backend-api/transcribe`. */
   transcribe: { ...transcription, surface: 'native' },
   /** The three usage paths of section C. */
@@ -134,7 +153,7 @@ export const KINDS = {
   /** `GET /v1/usage`. */
   'key-usage': { ...answered, surface: 'public', methods: ['GET'] },
   /** `POST /v1/files`. */
-  'public-file-create': { ...passed, surface: 'public', methods: ['POST'], payload: 'file', reply: 'whole' },
+  'public-file-create': { ...file, surface: 'public', payload: 'file' },
   /** `GET /v1/files`. */
   'file-list': { ...answered, surface: 'public', methods: ['GET'] },
   /** `GET /v1/files/{file_id}`. */

@@ -115,6 +115,7 @@ export async function healthOver(
     credentials,
     ...(claimsOf && { claims: claimsOf(states) }),
     alternatives: { existFor: () => true, modelsOf: () => ['model-a', 'model-b'], ...alternatives },
+    compacts: () => 'route',
   });
   const config = (ids: readonly string[], secrets: Readonly<Record<string, string>>) => ({
     accounts: ids.map((id) => ({ id })),
