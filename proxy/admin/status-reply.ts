@@ -9,7 +9,7 @@ import type { Json } from '../config/diff.ts';
 import type { NodeStatus, NodesStatus } from '../nodes/nodes-status.ts';
 import { boolean, type Check, list, nullable, number, object, oneOf, optional, record, string } from './reply-checks.ts';
 
-/** What every version of the gateway replies. */
+/** The part of it that a comparison of the file with the running configuration reads. */
 export interface RunningReply {
   /** `versionOf` the running configuration. */
   readonly version: string;
@@ -62,8 +62,7 @@ export interface StatusReply extends RunningReply {
   readonly pools: readonly PoolStatus[];
   readonly admission: Readonly<Record<keyof CapacityStatus['admission'], LimitedClass>>;
   readonly counters: Readonly<Record<string, number>>;
-  /** Absent in the reply of an older gateway. */
-  readonly catalogs?: readonly CatalogReply[];
+  readonly catalogs: readonly CatalogReply[];
   /** Present where several nodes share the store. */
   readonly sharing?: NodesStatus;
   readonly store: StoreStatus;
@@ -74,8 +73,8 @@ export interface StoreStatus {
   readonly queued: number;
   /** Since when nothing could be written, Unix milliseconds; null while writes succeed. */
   readonly failing_since: number | null;
-  /** Whether another gateway has the SQLite file. Absent in the reply of an older gateway. */
-  readonly in_use?: boolean;
+  /** Whether another gateway has the SQLite file. */
+  readonly in_use: boolean;
 }
 
 /** The accounts whose turns wait because a network's guard answers them. */
@@ -103,7 +102,7 @@ const isStated = object<Omit<LimitedAccount, 'cooldown' | 'lastFailure'>>({
   maxConcurrent: number,
 });
 
-/** Shown unchanged: another version may have further causes. */
+/** Shown unchanged. */
 const isCause = (value: unknown): value is LastFailure['cause'] => string(value);
 
 const isFailure = object<LastFailure>({ cause: isCause, at: number });
@@ -162,9 +161,7 @@ const isSharing = object<NodesStatus>({
   slots: record(number),
 });
 
-const isStoreState = object<StoreStatus>({ queued: number, failing_since: nullable(number) });
-
-const isStore: Check<StoreStatus> = (value): value is StoreStatus => isStoreState(value) && optional(boolean)(value.in_use);
+const isStore = object<StoreStatus>({ queued: number, failing_since: nullable(number), in_use: boolean });
 
 const isNamed = object<Pick<CatalogReply, 'account'>>({ account: string });
 
@@ -176,11 +173,11 @@ const isCatalog: Check<CatalogReply> = (value): value is CatalogReply => {
 
 export const isStatusReply: Check<StatusReply> = (value): value is StatusReply => {
   if (!isStatus(value)) return false;
-  const { sharing, catalogs } = value as Partial<StatusReply>;
-  return optional(isSharing)(sharing) && optional(list(isCatalog))(catalogs);
+  const { sharing } = value as Partial<StatusReply>;
+  return optional(isSharing)(sharing);
 };
 
-const isStatus = object<Omit<StatusReply, 'sharing' | 'catalogs'>>({
+const isStatus = object<Omit<StatusReply, 'sharing'>>({
   version: string,
   config: isConfig,
   now: number,
@@ -193,5 +190,6 @@ const isStatus = object<Omit<StatusReply, 'sharing' | 'catalogs'>>({
   pools: list(isPool),
   admission: record(isClass),
   counters: record(number),
+  catalogs: list(isCatalog),
   store: isStore,
 });

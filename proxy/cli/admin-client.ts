@@ -78,9 +78,7 @@ export async function requestAccountAction(config: AdminAddress, action: 'restor
   if (status === 422 && isReloadRefusal(body)) {
     throw new CommandFailure('nothing changed; the file has errors:', { findings: body.findings });
   }
-  // A gateway of an earlier version has no such path.
-  const refused = (status === 404 || status === 409) && isActionRefusal(body) && body.error !== 'unknown path';
-  if (refused) throw new CommandFailure(body.error);
+  if ((status === 404 || status === 409) && isActionRefusal(body)) throw new CommandFailure(body.error);
   throw unexpected(answer);
 }
 

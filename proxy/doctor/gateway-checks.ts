@@ -14,7 +14,7 @@ export async function gatewayDiagnoses(config: Config, answer: GatewayAnswer): P
   return 'status' in answer ? runningDiagnoses(config, answer.status) : portDiagnoses(config, answer.unavailable);
 }
 
-function runningDiagnoses(config: Config, { ready, version, accounts, store, catalogs = [] }: StatusReply): readonly Diagnosis[] {
+function runningDiagnoses(config: Config, { ready, version, accounts, store, catalogs }: StatusReply): readonly Diagnosis[] {
   const found: Diagnosis[] = [];
   if (ready) found.push({ check, level: 'ok', message: 'A gateway runs and takes traffic.' });
   else

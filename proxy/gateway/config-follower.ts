@@ -53,7 +53,7 @@ export class ConfigFollower {
     const version = versionOf(config);
     try {
       const running = await store.runningConfig.find(this.#name);
-      const known = running?.version ?? (await this.#lastAudited());
+      const known = running?.version ?? null;
       if (known === version) return;
       const before = running?.config as Json | undefined;
       const changes = before === undefined ? [] : diffConfigs(before, redact(config));
@@ -106,15 +106,6 @@ export class ConfigFollower {
   get #name(): string {
     const { loaded, services } = this.#target;
     return services.store.shared ? `node/${loaded.config.node.id}` : 'running';
-  }
-
-  /** The version that an older program audited; with several nodes it may be of another node. */
-  async #lastAudited(): Promise<string | null> {
-    const { store } = this.#target.services;
-    if (store.shared) return null;
-    const last = async (action: string) => (await store.audit.list({ action, limit: 1 }))[0];
-    const [start, reload] = await Promise.all([last('config.start'), last('config.reload')]);
-    return ((start?.at ?? 0) > (reload?.at ?? 0) ? start : reload)?.target ?? null;
   }
 
   /** The change has taken effect already, so a store that cannot take the rows is only logged. */

@@ -11,7 +11,7 @@ const DIGITS = /^-?\d{1,16}$/;
 function integerOf(stored: unknown): number | undefined {
   const number = typeof stored === 'bigint' || (typeof stored === 'string' && DIGITS.test(stored)) ? Number(stored) : stored;
   if (typeof number !== 'number') return undefined;
-  // SQLite stores a fraction of a millisecond in a BIGINT column as it is; rows of older versions contain such values.
+  // SQLite stores a fraction in a BIGINT column as it is.
   const whole = Math.trunc(number);
   return Number.isSafeInteger(whole) ? whole : undefined;
 }

@@ -177,8 +177,8 @@ export interface RunningConfigRow {
   readonly name: string;
   /** Private values already replaced by the caller. */
   readonly config: object;
-  /** Of the configuration with its private values; null where an older program wrote the row. */
-  readonly version: string | null;
+  /** Of the configuration with its private values. */
+  readonly version: string;
   readonly at: number;
 }
 

@@ -144,6 +144,8 @@ export const requests = table<RequestRow>('requests', {
     code: (row) => row.code,
     retries: (row) => row.retries,
     duration_ms: (row) => row.duration_ms,
+    detached_ms: (row) => row.detached_ms,
+    effort: (row) => row.effort,
     input_tokens: (row) => row.input_tokens,
     cached_input_tokens: (row) => row.cached_input_tokens,
     output_tokens: (row) => row.output_tokens,
@@ -157,8 +159,6 @@ export const requests = table<RequestRow>('requests', {
     upstream_error_param: (row) => row.upstream_error_param,
     why: (row) => row.why,
     outcome: (row) => row.outcome,
-    detached_ms: (row) => row.detached_ms,
-    effort: (row) => row.effort,
   }),
 });
 

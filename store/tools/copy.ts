@@ -87,7 +87,7 @@ async function* chunksOf(end: CopySide, table: TableColumns): AsyncGenerator<rea
   }
 }
 
-/** As both engines store it: PostgreSQL has no NUL in a text, and SQLite's older rows have fractions of milliseconds. */
+/** As both engines store it: PostgreSQL has no NUL in a text, and no fraction in a BIGINT. */
 function rowOf({ name, fields }: TableColumns, record: Readonly<Record<string, unknown>>): CopiedRow {
   return fields.map(({ column, type }) => {
     const value = decode(type, record[column], `${name}.${column}`) as Value;

@@ -1,5 +1,4 @@
-// The function of the database that reserves against the limits of keys, for many turns in one round trip. It replaces `take_limits`, which
-// stays as it was: nodes of the former version call it during a rolling upgrade.
+// The function of the database that reserves against the limits of keys, for many turns in one round trip.
 
 /**
  * `asked` is `{ at, slot, after, today, week, keys: [{ key, node, bounds of the key, grants, tokens, nanos }] }`, where the last three are

@@ -48,8 +48,7 @@ test('status --json is the reply of the gateway, with its configuration', async 
   assert.deepEqual(reply.pools, [{ pool: 'team', strategy: 'fill_first', accounts: ['north', 'south'], assigned: ['north', 'south'] }]);
   assert.deepEqual([reply.accounts[0].visible, reply.accounts[0].maxConcurrent], [true, 32]);
   assert.equal(reply.store.in_use, false);
-  delete reply.store.in_use;
-  assert.ok(isStatusReply(reply), 'the reply of the former version, of which the program was replaced while it runs');
+  assert.ok(isStatusReply(reply));
 });
 
 test('a running gateway shows its state and its requests while its file has errors', async (context) => {
