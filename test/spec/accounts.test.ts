@@ -5,7 +5,7 @@ import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import type { AttemptRow, RequestRow } from '../../store/store.ts';
 import { eventsOf, type Reply, startGateway } from '../support/gateway.ts';
 import type { Script } from '../support/rehearsal.ts';
-import { replyJson, turnBody } from '../support/rehearsal-replies.ts';
+import { replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
 import { CHAT, turnOn } from '../support/turn-paths.ts';
 
@@ -289,6 +289,26 @@ describe('how often', () => {
     gate.heal();
     assert.equal((await rowOf(await gate.send(NATIVE, { body: turnBody('hi') }))).row.retries, 1);
   });
+
+  for (const status of [401, 403]) {
+    test(`a retry that is not made counts once, also where an error frame refuses the credential with ${status}`, async () => {
+      gate.upstream.always('north', 'refuse 400 model_not_supported');
+      gate.upstream.always('south', 'refuse 400 model_not_supported');
+      const withheld = (): number => gate.count('retries_withheld');
+      for (let i = 0; i < 11; i++) {
+        gate.heal();
+        await gate.send(NATIVE, { body: turnBody('hi') });
+      }
+      gate.heal();
+      const before = withheld();
+      const refusal = replyEvents([{ type: 'error', status, error: { code: 'invalid_token', message: 'refused' } }]);
+      gate.upstream.always('north', refusal);
+      gate.upstream.always('south', refusal);
+      const { row } = await rowOf(await gate.send(NATIVE, { body: turnBody('hi', { stream: true }) }));
+      assert.deepEqual([row.error_class, row.outcome], ['upstream_status', 'failed']);
+      assert.equal(withheld() - before, 1);
+    });
+  }
 
   test('a turn whose request is at fault is sent once', async () => {
     gate.upstream.next('north', 'refuse 400 invalid_value');

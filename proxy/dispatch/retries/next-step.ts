@@ -5,7 +5,7 @@ import type { Counters } from '../../base/process/metrics.ts';
 import { type Failure, type FailureCause, isRetryable } from '../../turn/errors/failure.ts';
 import type { Refusal } from '../../turn/errors/refusal.ts';
 import type { CiphertextRecovery } from './ciphertext-recovery.ts';
-import type { TurnProgress } from './turn-progress.ts';
+import type { Decision, TurnProgress } from './turn-progress.ts';
 
 /** A lease for the next attempt; `gone`: the client left; `choose`: any account that is left; `end`: the client gets an error. */
 export type NextStep = Lease | 'gone' | 'choose' | 'end';
@@ -28,12 +28,11 @@ export class NextSteps {
 
   /** Whether the client does not get this failure as its answer: the turn is tried again, or gets an answer of the gateway's own. */
   keepsBack(progress: TurnProgress, failure: Failure, account: string): boolean {
-    return (
-      this.#mayRetry(progress, failure, failure.status) ||
-      this.#recovers(progress, failure, account) ||
-      isReworded(progress, failure) ||
-      this.endsConversation(progress, failure)
-    );
+    const { recovers, retry } = this.#decisionOf(progress, failure, account);
+    const allowed = hasBegun(progress, failure.status) ? 'no' : retry;
+    if (allowed === 'yes' || recovers || isReworded(progress, failure) || this.endsConversation(progress, failure)) return true;
+    if (allowed === 'withheld') this.#services.counters.add('retries_withheld');
+    return false;
   }
 
   /**
@@ -58,27 +57,35 @@ export class NextSteps {
    */
   async after(progress: TurnProgress, failure: Failure, status: number | undefined, account: string): Promise<NextStep> {
     const { recovery, counters } = this.#services;
-    const recovered = this.#recovers(progress, failure, account) ? await recovery.next(progress, failure, account) : undefined;
-    const again =
-      recovered !== undefined || this.#mayRetry(progress, failure, status) || (await this.#mayAfterRecheck(progress, failure, status));
-    if (!again) return 'end';
+    const { recovers, retry } = this.#decisionOf(progress, failure, account);
+    const recovered = recovers ? await recovery.next(progress, failure, account) : undefined;
+    if (recovered === undefined) {
+      const begun = hasBegun(progress, status);
+      let allowed = begun ? 'no' : retry;
+      if (allowed !== 'yes' && (await this.#hasRechecked(progress, failure)) && !begun) allowed = this.#retryOf(progress, failure);
+      if (allowed === 'withheld') counters.add('retries_withheld');
+      if (allowed !== 'yes') return 'end';
+    }
     progress.budget.retry(progress.turn.now());
     counters.add('retries');
     return recovered ?? 'choose';
   }
 
-  #mayRetry(progress: TurnProgress, failure: Failure, status: number | undefined): boolean {
-    const { turn, demand, tried, budget } = progress;
-    const { selection, counters } = this.#services;
-    if (!isRetryable(failure) || progress.attempts >= turn.pool.max_attempts || progress.isSpent) return false;
-    if (turn.kind.retry === 'before head' && status !== undefined && status < 300) return false;
-    if (!selection.candidates.hasAny(demand, tried)) return false;
-    if (budget.allows(turn.now())) return true;
-    counters.add('retries_withheld');
-    return false;
+  /** Decided once for each failure: a reply that asked before has the answer that its turn then follows. */
+  #decisionOf(progress: TurnProgress, failure: Failure, account: string): Decision {
+    if (progress.decision?.failure !== failure) {
+      progress.decision = { failure, recovers: this.#recovers(progress, failure, account), retry: this.#retryOf(progress, failure) };
+    }
+    return progress.decision;
   }
 
-  /** Whether the failure is about ciphertext, and is answered by another attempt or by the advice to restart. */
+  #retryOf(progress: TurnProgress, failure: Failure): Decision['retry'] {
+    const { turn, demand, tried, budget } = progress;
+    if (!isRetryable(failure) || progress.attempts >= turn.pool.max_attempts || progress.isSpent) return 'no';
+    if (!this.#services.selection.candidates.hasAny(demand, tried)) return 'no';
+    return budget.allows(turn.now()) ? 'yes' : 'withheld';
+  }
+
   #recovers(progress: TurnProgress, failure: Failure, account: string): boolean {
     return progress.hasJson && this.#services.recovery.helps(progress, failure, account);
   }
@@ -93,14 +100,16 @@ export class NextSteps {
   }
 
   /** Before a turn is refused for exhausted quota, the accounts that have only old evidence are asked for their usage again (Q8). */
-  async #mayAfterRecheck(progress: TurnProgress, failure: Failure, status: number | undefined): Promise<boolean> {
-    if (!isQuotaOfAll(progress, failure)) return false;
-    const asking = this.#services.selection.recheck(progress.demand, progress.tried);
-    if (!asking) return false;
+  async #hasRechecked(progress: TurnProgress, failure: Failure): Promise<boolean> {
+    const asking = isQuotaOfAll(progress, failure) ? this.#services.selection.recheck(progress.demand, progress.tried) : undefined;
     await asking;
-    return this.#mayRetry(progress, failure, status);
+    return asking !== undefined;
   }
 }
+
+/** Whether the turn is of a kind that is not tried again after the head of a successful reply. @param status of the reply */
+const hasBegun = ({ turn }: TurnProgress, status: number | undefined): boolean =>
+  turn.kind.retry === 'before head' && status !== undefined && status < 300;
 
 /** Whether the answer depends on all accounts: with a hard pin it depends on one. */
 export const isQuotaOfAll = ({ demand }: Pick<TurnProgress, 'demand'>, { cause }: Failure): boolean =>

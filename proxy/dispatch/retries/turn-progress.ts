@@ -8,6 +8,15 @@ import type { DispatchedTurn, DispatchRequest } from '../request/dispatch-reques
 import type { TurnSocket } from '../turn-socket.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
+/** What may follow a failure. */
+export interface Decision {
+  readonly failure: Failure;
+  /** Whether the failure is about ciphertext, and is answered by another attempt or by the advice to restart. */
+  readonly recovers: boolean;
+  /** At another account; `withheld`: the budget of the Pool is spent. */
+  readonly retry: 'yes' | 'no' | 'withheld';
+}
+
 export class TurnProgress {
   readonly turn: DispatchedTurn;
   /** Whether the body can be read and changed between attempts. */
@@ -27,6 +36,8 @@ export class TurnProgress {
   demand!: Demand;
   /** The body that the following attempts start from. */
   body: Body;
+  /** The decision about the last failure. */
+  decision: Decision | undefined;
   /** Whether its reasoning was removed already, which is done once. */
   resent = false;
   /** The accounts in `tried` where the turn has no meaning. */
