@@ -10,7 +10,7 @@ import type { ModelDirectory } from '../models/model-directory.ts';
 import type { ExclusiveWork } from '../nodes/exclusive-work.ts';
 import type { AccountConfig, PoolConfig } from '../turn/settings.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
-import { CompactPaths } from './compact-paths.ts';
+import { CompactPaths, type CompactStatus } from './compact-paths.ts';
 import { AccountStates } from './health/account-states.ts';
 import { Health, type HealthConfig, type LastFailure } from './health/health.ts';
 import type { HealthStatus } from './health/health-status.ts';
@@ -44,6 +44,8 @@ export interface AccountStatus extends HealthStatus {
   readonly inFlight: number;
   /** The last failed attempt since the start of this process. */
   readonly lastFailure?: LastFailure;
+  /** How it compacts now. */
+  readonly compaction: CompactStatus;
 }
 
 export interface CapacityStatus {
@@ -134,7 +136,13 @@ export class Capacity {
   status(): CapacityStatus {
     const accounts = this.health.status().map((status) => {
       const lastFailure = this.health.lastFailure(status.account);
-      return { ...status, inFlight: this.selection.candidates.inFlight(status.account), ...(lastFailure && { lastFailure }) };
+      const account = this.#accounts.get(status.account);
+      return {
+        ...status,
+        inFlight: this.selection.candidates.inFlight(status.account),
+        ...(lastFailure && { lastFailure }),
+        compaction: account === undefined ? { way: 'route' as const } : this.compactPaths.status(account),
+      };
     });
     return { accounts, admission: this.admission.status() };
   }

@@ -1,5 +1,6 @@
 // How an account compacts: on its compact path, or with a turn that ends in a trigger where it has dropped that path (RB33, Q27).
 import { hash } from 'node:crypto';
+import type { AccountStateRow } from '../../store/store.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import { isAgentBackend } from '../turn/wire/known-hosts.ts';
 import type { AccountStates } from './health/account-states.ts';
@@ -10,6 +11,15 @@ export interface CompactPathsOptions {
   readonly log: { info(event: string, fields: Readonly<Record<string, string>>): void };
 }
 
+/** `route`: on the account's compact path. `trigger`: as a turn whose last input item is a trigger. */
+export type CompactWay = 'route' | 'trigger';
+
+export interface CompactStatus {
+  readonly way: CompactWay;
+  /** When the account answered that it has no compact path, Unix milliseconds; absent where it was not asked. */
+  readonly missingSince?: number;
+}
+
 export class CompactPaths {
   readonly #options: CompactPathsOptions;
 
@@ -17,17 +27,28 @@ export class CompactPaths {
     this.#options = options;
   }
 
-  of({ id, base_url, compact }: AccountConfig): 'route' | 'trigger' {
+  of(account: AccountConfig): CompactWay {
+    const { base_url, compact } = account;
     if (compact !== 'auto') return compact;
-    if (isAgentBackend(base_url)) return 'trigger';
-    const stored = this.#options.states.rows(id).find(({ model }) => model === '');
-    return stored?.missing_compact_path === addressOf(base_url) ? 'trigger' : 'route';
+    return isAgentBackend(base_url) || this.#missing(account) ? 'trigger' : 'route';
+  }
+
+  status(account: AccountConfig): CompactStatus {
+    const way = this.of(account);
+    const found = account.compact === 'auto' ? this.#missing(account)?.compact_path_missing_at : undefined;
+    return { way, ...(typeof found === 'number' && { missingSince: found }) };
   }
 
   /** The account answered that it has no compact path. */
   missing({ id, base_url }: AccountConfig): void {
     this.#options.log.info('compact_path_missing', { account: id });
     this.#options.states.putMissingCompactPath(id, addressOf(base_url));
+  }
+
+  /** The row of an account that answered so, at the address that it has now. */
+  #missing({ id, base_url }: AccountConfig): AccountStateRow | undefined {
+    const row = this.#options.states.rows(id).find(({ model }) => model === '');
+    return row?.missing_compact_path === addressOf(base_url) ? row : undefined;
   }
 }
 

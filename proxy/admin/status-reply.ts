@@ -1,6 +1,7 @@
 // The reply of GET /status: its type for both sides, and the checks of a client that receives it.
 
 import type { AccountStatus, CapacityStatus } from '../accounts/capacity.ts';
+import type { CompactStatus } from '../accounts/compact-paths.ts';
 import type { LastFailure } from '../accounts/health/health.ts';
 import { type CooldownStatus, isChallenged } from '../accounts/health/health-status.ts';
 import type { QuotaStatus, WindowStatus } from '../accounts/quota/quota-status.ts';
@@ -91,12 +92,18 @@ const isCooldown = (value: unknown): value is CooldownStatus => {
   return optional(string)(cause) && optional(number)(until);
 };
 
+const isWay = object<Pick<CompactStatus, 'way'>>({ way: oneOf('route', 'trigger') });
+
+const isCompaction = (value: unknown): value is CompactStatus =>
+  isWay(value) && optional(number)((value as Partial<CompactStatus>).missingSince);
+
 const isStated = object<Omit<LimitedAccount, 'cooldown' | 'lastFailure'>>({
   account: string,
   status: oneOf('active', 'reauth_required', 'failing'),
   models: record(isCooldown),
   exemptModels: list(string),
   inFlight: number,
+  compaction: isCompaction,
   paused: boolean,
   visible: boolean,
   maxConcurrent: number,

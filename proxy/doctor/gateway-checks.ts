@@ -50,10 +50,12 @@ function runningDiagnoses(config: Config, { ready, version, accounts, store, cat
   return [...found, ...catalogs.flatMap(catalogDiagnoses)];
 }
 
+const CHECK_NETWORK = 'Check the network between this machine and the provider.';
+
 const CHALLENGE_ADVICE =
   'List the headers that its provider demands under the `headers` of the account; some networks are refused whatever the headers are.';
 
-/** By the reason of a failed read; other reasons end by themselves, or are in the log. */
+/** The gateway repeats a read that failed; what does not end by itself is a problem. */
 const READ_FAILURES: Readonly<Record<string, readonly [cause: string, advice: string]>> = {
   client_version: [
     'its provider does not accept the client version that was stated',
@@ -63,6 +65,8 @@ const READ_FAILURES: Readonly<Record<string, readonly [cause: string, advice: st
   credential: ['its provider refuses the credential', 'Check the credential and the `headers` of the account.'],
   status: ['its provider refuses the request', 'The log has the status (catalog_read_failed).'],
   malformed: ['the answer is no list of models', 'Check the `base_url` of the account.'],
+  timeout: ['its provider does not answer in time', CHECK_NETWORK],
+  network: ['there is no connection to its provider, or it breaks off', CHECK_NETWORK],
 };
 
 /** Clients of some versions read no larger list, and no client waits longer than 5 s. */
@@ -86,7 +90,7 @@ function catalogDiagnoses({ account, failure, bytes = 0, ms = 0 }: CatalogReply)
   }
   if (ms > SLOW_LIST_MS) {
     const message = `The model list of account ${account} took ${(ms / 1000).toFixed(1)} s; native clients wait 5 s for the first one after a start.`;
-    found.push({ check, level: 'warning', message, advice: 'Check the network between this machine and the provider.' });
+    found.push({ check, level: 'warning', message, advice: CHECK_NETWORK });
   }
   return found;
 }

@@ -24,7 +24,8 @@ const accounts = `
 
   CREATE TABLE account_state (
     account TEXT NOT NULL, model TEXT NOT NULL, health TEXT NOT NULL, cooldown_until BIGINT, streak BIGINT NOT NULL, cause TEXT,
-    windows TEXT, updated_at BIGINT NOT NULL, health_at BIGINT NOT NULL, missing_compact_path TEXT, PRIMARY KEY (account, model)
+    windows TEXT, updated_at BIGINT NOT NULL, health_at BIGINT NOT NULL, missing_compact_path TEXT,
+    compact_path_missing_at BIGINT, PRIMARY KEY (account, model)
   );
 
   CREATE TABLE credentials (

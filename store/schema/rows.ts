@@ -23,6 +23,8 @@ export interface AccountStateRow {
   readonly windows: object | null;
   /** Digest of the address at which the account has no compact path; null where it may have one. */
   readonly missing_compact_path: string | null;
+  /** When that was found out, Unix milliseconds; null where it may have one. */
+  readonly compact_path_missing_at: number | null;
   readonly updated_at: number;
   /** When health, cooldown, streak and cause were decided, by the clock that all processes share. Set by the store. */
   readonly health_at: number;

@@ -214,6 +214,7 @@ export const accountState = table<AccountStateRow, StampedAccountState>('account
     updated_at: integer((row) => row.updated_at),
     health_at: integer((row) => row.health_at),
     missing_compact_path: text((row) => row.missing_compact_path),
+    compact_path_missing_at: integer((row) => row.compact_path_missing_at),
   },
 });
 

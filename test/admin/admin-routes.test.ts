@@ -34,6 +34,7 @@ const LABELLED: Readonly<Record<string, readonly [type: string, ...labels: reado
   account_quota_exhausted: ['gauge', 'account'],
   account_quota_reset_time_seconds: ['gauge', 'account', 'window'],
   account_quota_used_ratio: ['gauge', 'account', 'window'],
+  account_model_list_failed: ['gauge', 'account', 'cause'],
   account_state: ['gauge', 'account', 'state'],
   build_info: ['gauge', 'version', 'node'],
   class_running: ['gauge', 'class'],

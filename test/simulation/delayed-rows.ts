@@ -57,6 +57,7 @@ export class DelayedRows {
         cause: null,
         windows: null,
         missing_compact_path: null,
+        compact_path_missing_at: null,
         updated_at: 0,
         health_at: 0,
       },

@@ -4,11 +4,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import type { Clock } from '../../proxy/base/time/clock.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { hostOf, isAgentBackend } from '../../proxy/turn/wire/known-hosts.ts';
+import { poolgate } from '../cli/run.ts';
+import { fileWith, SMALL } from '../config/files.ts';
 import { type Draft, eventsOf, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
+import { call, withOperator } from '../support/mcp.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { modelEntry, replyEvents, replyJson } from '../support/rehearsal-replies.ts';
+import { ShiftedClock } from '../support/shifted-clock.ts';
 
 const ROUTE = '/backend-api/agent/responses/compact';
 const TURNS = '/backend-api/agent/responses';
@@ -27,8 +32,9 @@ const COMPACTED = {
   usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
 };
 
-const start = (config: (draft: Draft) => void = () => undefined, store?: string): Promise<TestGateway> =>
+const start = (config: (draft: Draft) => void = () => undefined, store?: string, clock?: Clock): Promise<TestGateway> =>
   startGateway({
+    ...(clock ? { clock } : {}),
     upstream: { accounts: ['north', 'south'], models: [modelEntry({ slug: 'model-a' })], strict: false },
     config,
     ...(store === undefined ? {} : { store }),
@@ -132,10 +138,13 @@ describe('[RB33] [Q27] the compact path', () => {
       const gate = await start(undefined, engine === 'sqlite' ? `sqlite:${join(folder, 'store.db')}` : await freshDatabase());
       gate.upstream.next('north', GONE);
       await gate.send(ROUTE, { body: NATIVE_BODY });
+      const lost = gate.account('north').compaction;
+      assert.equal(typeof lost.missingSince, 'number');
       await gate.flush();
       const next = await gate.restarted();
       try {
         next.upstream.clear();
+        assert.deepEqual([next.account('north').compaction, next.account('south').compaction], [lost, { way: 'route' }]);
         assert.equal((await next.send(ROUTE, { body: NATIVE_BODY })).status, 200);
         assert.deepEqual(asked(next), [`north ${TURNS}`]);
         await next.reconfigure((draft) => {
@@ -150,6 +159,45 @@ describe('[RB33] [Q27] the compact path', () => {
       }
     });
   }
+
+  test('[RB33] an account that lost its compact path is shown with the time, by /status, `poolgate status` and /mcp', async (context) => {
+    const clock = new ShiftedClock();
+    await using gate = await start(withOperator, undefined, clock);
+    const shown = async () => {
+      const { accounts } = (await (await fetch(`${gate.adminUrl}/status`)).json()) as { accounts: { compaction: object }[] };
+      const listed = (await call(gate, 'list_accounts')).accounts as { compaction: object }[];
+      return [...accounts, ...listed].map(({ compaction }) => compaction);
+    };
+    assert.deepEqual(await shown(), [
+      { way: 'route' },
+      { way: 'route' },
+      { way: 'route', path_missing_since: null },
+      { way: 'route', path_missing_since: null },
+    ]);
+    gate.upstream.next('north', GONE);
+    const before = clock.now();
+    await gate.send(ROUTE, { body: NATIVE_BODY });
+    const [north, ...others] = (await shown()) as [{ missingSince: number }, ...object[]];
+    assert.ok(north.missingSince >= before && north.missingSince <= clock.now());
+    assert.deepEqual(
+      [north, ...others],
+      [
+        { way: 'trigger', missingSince: north.missingSince },
+        { way: 'route' },
+        { way: 'trigger', path_missing_since: new Date(north.missingSince).toISOString() },
+        { way: 'route', path_missing_since: null },
+      ],
+    );
+    clock.setAhead(2 * 3_600_000);
+    const path = fileWith(context, `${SMALL}admin: { port: ${new URL(gate.adminUrl).port} }\n`);
+    const { out } = await poolgate(['status', '--config', path]);
+    assert.match(out, /^north .*\n(?: {40,}.*\n)* {2}no compact path, found 2h00m ago: compacts with turns$/m);
+    assert.equal(out.match(/no compact path/g)?.length, 1);
+    await gate.reconfigure((draft) => {
+      draft.accounts[0].compact = 'trigger';
+    });
+    assert.deepEqual((await shown())[0], { way: 'trigger' }, 'a setting is no loss');
+  });
 
   test('[RB33] hosts that are known to have dropped it begin with trigger turns', () => {
     for (const url of ['https://chatgpt.com', 'https://www.chatgpt.com/path']) assert.ok(isAgentBackend(url), url);

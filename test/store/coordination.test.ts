@@ -41,7 +41,14 @@ for (const adapter of adapters) {
         first.accounts.patch({ ...key, ...health, updated_at: 2 });
         second.accounts.patch({ ...key, windows: { used: 80 }, updated_at: 3 });
         await Promise.all([first.flush(), second.flush()]);
-        const expected = accountRow({ ...health, windows: { used: 80 }, updated_at: 3, health_at: DECIDED, missing_compact_path: null });
+        const expected = accountRow({
+          ...health,
+          windows: { used: 80 },
+          updated_at: 3,
+          health_at: DECIDED,
+          missing_compact_path: null,
+          compact_path_missing_at: null,
+        });
         const { updated_at, ...row } = (await one.accounts.find([key]))[0] ?? { updated_at: 0 };
         assert.deepEqual({ ...row, updated_at: 3 }, expected);
         assert.ok(updated_at === 2 || updated_at === 3);
@@ -67,7 +74,14 @@ for (const adapter of adapters) {
       one.accounts.patch({ ...key, ...health, updated_at: 2 });
       one.accounts.patch({ ...key, windows: null, updated_at: 3 });
       assert.deepEqual(await one.accounts.find([key]), [
-        accountRow({ ...health, windows: null, updated_at: 3, health_at: DECIDED, missing_compact_path: null }),
+        accountRow({
+          ...health,
+          windows: null,
+          updated_at: 3,
+          health_at: DECIDED,
+          missing_compact_path: null,
+          compact_path_missing_at: null,
+        }),
       ]);
       assert.equal(one.stats().written, 1);
     });
@@ -83,7 +97,7 @@ for (const adapter of adapters) {
       const rows = new Map((await one.accounts.load()).map((row) => [row.account, row]));
       for (const [n, account] of accounts.entries()) {
         const health_at = n % 3 === 1 ? 0 : DECIDED;
-        const fresh = { ...healthy, windows: null, missing_compact_path: null };
+        const fresh = { ...healthy, windows: null, missing_compact_path: null, compact_path_missing_at: null };
         const initial = accountRow({ ...fresh, account, model: n % 2 ? 'model-a' : '', updated_at: n, health_at });
         assert.deepEqual(rows.get(account), { ...initial, ...[health, { windows: { n } }, { cause: 'x' }][n % 3] });
       }

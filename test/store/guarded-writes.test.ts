@@ -58,6 +58,7 @@ for (const { name, fresh } of adapters) {
           cooldown_until: null,
           windows: null,
           missing_compact_path: null,
+          compact_path_missing_at: null,
           streak: 3,
           cause: 'first',
           updated_at: 3,

@@ -69,6 +69,7 @@ export const accountRow = (given: Partial<AccountStateRow> = {}): AccountStateRo
   cause: null,
   windows: [{ minutes: 300, used_percent: 41.5, resets_at: 9_000 }],
   missing_compact_path: 'ab12',
+  compact_path_missing_at: 900,
   updated_at: 1_000,
   health_at: 5_000,
   ...given,

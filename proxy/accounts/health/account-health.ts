@@ -2,6 +2,7 @@
 
 import type { HeldLease } from '../../nodes/exclusive-work.ts';
 import type { Failure } from '../../turn/errors/failure.ts';
+import type { CompactWay } from '../compact-paths.ts';
 import { COMPACT_PATH, isModelless, modelOf, pathOf, scopeAt, TURNS_PATH } from '../scope.ts';
 import { type AccountFault, accountFault } from './account-fault.ts';
 import { CircuitBreaker, type ResultTime } from './circuit-breaker.ts';
@@ -69,10 +70,10 @@ export class AccountHealth {
   reauthRequired = false;
   /** This process cannot open the stored login. It is not stored: with the right key, the next process can. */
   isSealed = false;
-  readonly #compacts: () => 'route' | 'trigger';
+  readonly #compacts: () => CompactWay;
 
   /** @param compacts how the account compacts now: a turn with a trigger goes to the path of turns */
-  constructor(id: string, compacts: () => 'route' | 'trigger') {
+  constructor(id: string, compacts: () => CompactWay) {
     this.id = id;
     this.#compacts = compacts;
   }

@@ -5,7 +5,7 @@ export type HealthFields = Pick<AccountStateRow, 'health' | 'cooldown_until' | '
 
 const HEALTHY: HealthFields = { health: 'active', cooldown_until: null, streak: 0, cause: null };
 
-const NO_EVIDENCE = { windows: null, missing_compact_path: null } as const;
+const NO_EVIDENCE = { windows: null, missing_compact_path: null, compact_path_missing_at: null } as const;
 
 const HEALTH_FIELDS = Object.keys(HEALTHY) as (keyof HealthFields)[];
 
@@ -103,7 +103,7 @@ export class AccountStates {
 
   /** @param address digest of the address at which the account has no compact path */
   putMissingCompactPath(account: string, address: string): void {
-    this.#patch(account, '', { missing_compact_path: address });
+    this.#patch(account, '', { missing_compact_path: address, compact_path_missing_at: this.#now() });
   }
 
   /** Resolves when what was put under leases is decided: with false where a lease was lost, and the rows are read again. */

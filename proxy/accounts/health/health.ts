@@ -2,6 +2,7 @@
 import type { Clock } from '../../base/time/clock.ts';
 import type { RoutabilityOfAccounts } from '../../models/pool-model.ts';
 import { type FailureCause, needsLogin } from '../../turn/errors/failure.ts';
+import type { CompactWay } from '../compact-paths.ts';
 import { AccountHealth, type Alternatives, type AttemptResult, type AttemptTicket, type HealthAvailability } from './account-health.ts';
 import type { AccountStates } from './account-states.ts';
 import type { ResultTime } from './circuit-breaker.ts';
@@ -17,7 +18,7 @@ export interface HealthOptions {
   readonly credentials: RefusedCredentials;
   readonly alternatives: Alternatives;
   /** How an account compacts now (Q27). */
-  readonly compacts: (account: string) => 'route' | 'trigger';
+  readonly compacts: (account: string) => CompactWay;
   /** Present where other nodes may probe too. */
   readonly claims?: ProbeClaims;
 }

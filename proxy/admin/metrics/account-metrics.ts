@@ -4,10 +4,10 @@ import { isChallenged } from '../../accounts/health/health-status.ts';
 import type { AdminTarget } from '../admin-target.ts';
 import type { Metric, Sample } from './metrics-page.ts';
 
-const STATES = ['active', 'failing', 'challenge_page', 'reauth_required', 'paused', 'hidden'] as const;
+const STATES = ['active', 'failing', 'challenge_page', 'no_models', 'reauth_required', 'paused', 'hidden'] as const;
 
 export function accountMetrics(gateway: AdminTarget): readonly Metric[] {
-  const { capacity, usage } = gateway.services;
+  const { capacity, catalog, usage } = gateway.services;
   const accounts = (): readonly AccountStatus[] => capacity.status().accounts;
   const configured = () => gateway.loaded.config.accounts;
   const perAccount = (value: (status: AccountStatus) => number) => (): readonly Sample[] =>
@@ -27,13 +27,25 @@ export function accountMetrics(gateway: AdminTarget): readonly Metric[] {
       labels: ['account', 'state'],
       samples: () => {
         const settings = new Map(configured().map((account) => [account.id, account]));
+        const unlisted = new Set(
+          catalog.accounts.status().flatMap(({ account, failure, models }) => (failure && models === 0 ? account : [])),
+        );
         return accounts().flatMap(({ account, status: health, models }) => {
           const { paused = false, visible = true } = settings.get(account) ?? {};
-          const status = health === 'active' && isChallenged({ models }) ? 'challenge_page' : health;
+          const served = isChallenged({ models }) ? 'challenge_page' : unlisted.has(account) ? 'no_models' : 'active';
+          const status = health === 'active' ? served : health;
           const current = paused ? 'paused' : visible ? status : 'hidden';
           return STATES.map((state) => ({ labels: { account, state }, value: state === current ? 1 : 0 }));
         });
       },
+    },
+    {
+      name: 'account_model_list_failed',
+      type: 'gauge',
+      help: 'Accounts whose model list could not be read the last time, with the cause',
+      labels: ['account', 'cause'],
+      samples: () =>
+        catalog.accounts.status().flatMap(({ account, failure }) => (failure ? { labels: { account, cause: failure }, value: 1 } : [])),
     },
     {
       name: 'account_cooldown_seconds',

@@ -54,7 +54,18 @@ function accountLines(account: LimitedAccount, quota: QuotaStatus | undefined, s
     ...Object.entries(models).map(([model, { phase, cause: why = '-', until }]) =>
       cell(`  ${model}: ${phaseText(phase, until, status.now)}, ${why}`, WIDTH),
     ),
+    ...noteLines(account, status),
   ];
+}
+
+/** What an account lacks, in words: its compact path, and the last read of its model list. */
+function noteLines({ account, compaction }: LimitedAccount, { catalogs, now }: StatusReply): readonly string[] {
+  const missing = compaction.missingSince;
+  const failure = catalogs.find((catalog) => catalog.account === account)?.failure;
+  return [
+    ...(missing === undefined ? [] : [`  no compact path, found ${timeSpan(now - missing)} ago: compacts with turns`]),
+    ...(failure === undefined ? [] : [`  last read of its model list failed: ${failure}`]),
+  ].map((line) => cell(line, WIDTH));
 }
 
 /** One word or two for the reason why no turns go there; the strongest reason first. */

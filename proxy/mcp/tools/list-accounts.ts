@@ -30,6 +30,15 @@ const ACCOUNT_ROW = object({
       until: nullable(time('When the next turn may probe it.')),
     }),
   ),
+  compaction: object(
+    {
+      way: oneOf(['route', 'trigger'], 'route: on its compact path; trigger: as a turn whose last input item is a compaction_trigger.'),
+      path_missing_since: nullable(
+        time('When it answered that it has no compact path, after which it gets triggers; null where it was not asked.'),
+      ),
+    },
+    'How conversations are compacted there.',
+  ),
   in_flight: integer('Turns of your Pools that run there now.'),
   max_concurrent: integer('Turns that may run there at the same time.'),
   quota: object(
@@ -114,6 +123,7 @@ function shownAccount(account: AccountConfig, view: OperatorView): ValueOf<typeo
       cause: own.cause ?? null,
       until: isoOrNull(own.until),
     })),
+    compaction: { way: health?.compaction.way ?? 'route', path_missing_since: isoOrNull(health?.compaction.missingSince) },
     in_flight: gateway.inFlight(account.id, view.poolIds),
     max_concurrent: account.max_concurrent,
     quota: shownQuota(quota),

@@ -60,6 +60,7 @@ export class MemoryStore implements HealthStore {
         cause: null,
         windows: null,
         missing_compact_path: null,
+        compact_path_missing_at: null,
         health_at: 0,
       } as const;
       this.rows.set(key, { ...initial, ...this.rows.get(key), ...patch });
