@@ -154,6 +154,8 @@ export interface Limits {
   readonly expansion_ratio: number;
   /** Values of a JSON body, frame or reply, at any depth (Q38). */
   readonly json_values: number;
+  /** Memory of parsed JSON beyond a multiple of its bytes, over all running turns (Q38). */
+  readonly dense_json_bytes: number;
   /** Bytes of request bodies being read at once, over all clients (Q4's memory guard). */
   readonly bodies_in_memory_bytes: number;
   readonly audio_bytes: number;

@@ -1,9 +1,11 @@
 // The operator log: metadata only, also of unforeseen errors.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { BodyMemory } from '../../proxy/base/bytes/body-memory.ts';
 import { Log, placeOf } from '../../proxy/base/process/log.ts';
 import { Counters } from '../../proxy/base/process/metrics.ts';
 import { parseBody } from '../../proxy/clients/http/bodies/json-body.ts';
+import { liveTurnOf } from '../support/live-turn.ts';
 
 test('an error is logged with its class, its code and its place, and never with its message', () => {
   const error = Object.assign(new TypeError('canary\n    at canary (/proxy/canary.ts:1:1)'), { code: 'ERR_SOMETHING' });
@@ -21,7 +23,7 @@ test('an error is located in an installation below a folder of the same name', (
 
 test('an error of our own code is found in it', () => {
   try {
-    parseBody('canary' as unknown as Buffer, { limits: { json_values: 1 }, counters: new Counters() });
+    parseBody('canary' as unknown as Buffer, { limits: liveTurnOf().turn.limits, counters: new Counters(), share: new BodyMemory().of() });
     assert.fail('it is no buffer');
   } catch (thrown) {
     const told = placeOf(thrown);

@@ -211,6 +211,12 @@ const DRIVES: Readonly<Record<string, Drive>> = {
       assert.equal((await gate.send(PATH, { body: '{"model":"model-a","input":[0,0,0]}' })).status, 413);
     },
   },
+  'memory of the JSON of running turns beyond 8 times its bytes, such as that of {},{},; half of it for one key': {
+    value: 1_000_000,
+    run: async (gate) => {
+      assert.equal((await gate.send(PATH, { body: `{"model":"model-a","input":[${'{},'.repeat(30_000)}{}]}` })).status, 503);
+    },
+  },
   'parts of a form that is held': {
     run: async (gate) => {
       const headers = { 'content-type': FORM_TYPE };

@@ -98,6 +98,7 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
       compressed_body_bytes: 33_554_432,
       expansion_ratio: 200,
       json_values: 1_000_000,
+      dense_json_bytes: 268_435_456,
       websocket_fragments: 4_096,
       websocket_controls: 1_200,
       bodies_in_memory_bytes: 536_870_912,

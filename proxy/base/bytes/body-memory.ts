@@ -1,4 +1,5 @@
 // Limits the bytes of client bodies that the process holds at the same time. When they are used up, the key that holds most gives way (Q4, Q38).
+import { DenseJson, DenseMemory } from './dense-json.ts';
 
 /** What one key holds. */
 interface KeyBodies {
@@ -6,10 +7,13 @@ interface KeyBodies {
   readonly bodies: Set<HeldBody>;
 }
 
-/** Makes the bodies of one key. */
+/** The memory for the bodies of one key. */
 export interface BodyShare {
+  readonly key: string;
   /** @param displaced drops the body, for one of a key that holds less. A body without it keeps its bytes until it gives them back */
   body(displaced?: () => void): HeldBody;
+  /** For the parsed JSON of one body. */
+  json(): DenseJson;
 }
 
 /** The owner of what is held before a key is known. */
@@ -17,10 +21,11 @@ const KEYLESS = '';
 
 export class BodyMemory {
   held = 0;
+  readonly dense = new DenseMemory();
   readonly #keys = new Map<string, KeyBodies>();
 
   of(key = KEYLESS): BodyShare {
-    return { body: (displaced) => new HeldBody(this, key, displaced) };
+    return { key, body: (displaced) => new HeldBody(this, key, displaced), json: () => new DenseJson(this.dense, key) };
   }
 
   /** Called by bodies. @returns whether there is room for `bytes` more */

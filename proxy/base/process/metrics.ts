@@ -10,6 +10,7 @@ export const COUNTERS = {
   bodies_late: 'Requests refused because their body took too long',
   bodies_too_large: 'Requests refused for their compressed or decoded size, or their expansion',
   json_values_refused: 'Requests refused for the number of values in their JSON',
+  dense_json_refused: 'Requests refused for the memory that their JSON would need beyond a multiple of its bytes',
   bodies_guard_refused: 'Requests refused because too many bytes of bodies were being read',
   bodies_displaced: 'Unfinished bodies refused to make room for one of a key that held less',
   drain_refused: 'Turns refused during shutdown',

@@ -14,8 +14,7 @@ import type { PartReader } from '../../turn/rules/rule.ts';
 import type { Body } from '../../turn/turn.ts';
 import { bodyOfForm } from './bodies/form-body.ts';
 import { FORM_ROOM_BYTES, FormUpload } from './bodies/form-upload.ts';
-import { parseBody } from './bodies/json-body.ts';
-import { LARGE_BYTES, parseLargeBody } from './bodies/large-json-body.ts';
+import { type ParsedBody, parseBody, parseLargeBody } from './bodies/json-body.ts';
 import { boundaryOf, readForm } from './bodies/multipart-form.ts';
 import { type BodyOptions, decoderOf, readBody } from './bodies/request-body.ts';
 import { checkUpload, openUpload } from './bodies/upload.ts';
@@ -112,9 +111,7 @@ export class HttpClient implements TurnClient {
     const body =
       bytes.length === 0 && kind?.emptyBody === true
         ? {}
-        : bytes.length < LARGE_BYTES
-          ? parseBody(bytes, options)
-          : await this.#parseLarge(bytes, options);
+        : this.#bodyOf(parseBody(bytes, options) ?? (await this.#parseLarge(bytes, options)));
     this.#streams = body.stream === true;
     this.#includesUsage = isObject(body.stream_options) && body.stream_options.include_usage === true;
     this.#bodyBytes = bytes.length;
@@ -195,19 +192,22 @@ export class HttpClient implements TurnClient {
     return pipeAnswer(reply, this.#response, options);
   }
 
-  /** The body counts until it is parsed: large ones wait for each other. @throws Refusal */
-  async #parseLarge(bytes: Buffer, options: BodyOptions): Promise<Body> {
-    const { counters, limits, share } = options;
-    const held = share.body();
-    if (!held.take(bytes.length, limits.bodies_in_memory_bytes)) {
-      counters.add('bodies_guard_refused');
-      throw new Refusal('server_is_overloaded');
-    }
+  /** @throws Refusal */
+  async #parseLarge(bytes: Buffer, options: BodyOptions): Promise<ParsedBody> {
+    const left = new AbortController();
+    const listens = this.onGone(() => left.abort(new Refusal('invalid_request', { message: 'The request body ended early.' })));
     try {
-      return await parseLargeBody(bytes, options);
+      return await parseLargeBody(bytes, options, left.signal);
     } finally {
-      held.give();
+      listens();
     }
+  }
+
+  /** What is counted for the body's JSON is released when the turn has ended. */
+  #bodyOf({ body, release }: ParsedBody): Body {
+    if (release && this.#response.destroyed) release();
+    else if (release) this.#response.once('close', release);
+    return body;
   }
 
   /** Counts bytes against the memory limit of all bodies until the turn has ended. @throws Refusal `server_is_overloaded` */

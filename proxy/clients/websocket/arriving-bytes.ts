@@ -1,16 +1,16 @@
 // Counts the bytes of a client's incomplete frame against the memory limit.
 import type { HeldBody } from '../../base/bytes/body-memory.ts';
-import type { FrameMemory } from './waiting-frames.ts';
+import type { JsonMemory } from '../http/bodies/json-body.ts';
 
 /** The head of a client's ping or pong: two bytes, and four of the mask. */
 const CONTROL_HEAD_BYTES = 6;
 
 export class ArrivingBytes {
-  readonly #memory: FrameMemory;
+  readonly #memory: JsonMemory;
   readonly #held: HeldBody;
 
   /** @param displaced drops the frame for a body of another key */
-  constructor(memory: FrameMemory, displaced: () => void) {
+  constructor(memory: JsonMemory, displaced: () => void) {
     this.#memory = memory;
     this.#held = memory.share.body(displaced);
   }

@@ -1,11 +1,12 @@
 // The turns of one client websocket in the order of its frames: one at a time, unless another node runs them (Q28).
 import { Refusal } from '../../turn/errors/refusal.ts';
+import type { JsonMemory } from '../http/bodies/json-body.ts';
 import { useOf } from './controls/control-frame.ts';
-import { beginsAsTurn, type Frame, isLargeFrame, parseFrame, parseLargeFrame, type TurnFrame } from './frame.ts';
-import { type FrameMemory, WaitingFrames } from './waiting-frames.ts';
+import { beginsAsTurn, type Frame, parseFrame, parseLargeFrame, releaseFrame, type TurnFrame } from './frame.ts';
+import { WaitingFrames } from './waiting-frames.ts';
 
 /** The functions that handle the frames of a connection. */
-export interface FrameHandlers<Connection> extends FrameMemory {
+export interface FrameHandlers<Connection> extends JsonMemory {
   /** Reads a message that another node forwards; undefined where it is not a frame. Without it messages are frames of the client itself. */
   readonly read?: ((data: Buffer, connection: Connection) => Frame | undefined) | undefined;
   /** Runs the turn of a frame. Never rejects. */
@@ -23,6 +24,11 @@ interface Readable {
   resume(): void;
 }
 
+/** The result of reading a message at once. */
+interface Read {
+  readonly frame: Frame | undefined;
+}
+
 export class FrameQueue<Connection extends Readable> {
   readonly #connection: Connection;
   readonly #handlers: FrameHandlers<Connection>;
@@ -33,6 +39,7 @@ export class FrameQueue<Connection extends Readable> {
   #running = false;
   #reading = false;
   #forwards = false;
+  readonly #left = new AbortController();
 
   /** @param ended called when a turn has ended and no other one waits */
   constructor(connection: Connection, handlers: FrameHandlers<Connection>, ended: () => void) {
@@ -64,8 +71,9 @@ export class FrameQueue<Connection extends Readable> {
     for (let data = this.#waiting.shift(); data; data = this.#waiting.shift()) this.take(data);
   }
 
-  /** Drops the frames that wait. */
+  /** The client left: drops the frames that wait, and the one that is parsed. */
   clear(): void {
+    this.#left.abort(new Refusal('invalid_request'));
     this.#waiting.clear();
     this.#unread.clear();
   }
@@ -75,15 +83,21 @@ export class FrameQueue<Connection extends Readable> {
   }
 
   #accept(data: Buffer): void {
-    if (this.#waits && beginsAsTurn(data)) this.#wait(data);
-    else if (this.#isRead(data)) this.#accepted(data, this.#turnIn(data));
+    if (this.#waits && beginsAsTurn(data)) {
+      this.#wait(data);
+      return;
+    }
+    const read = this.#read(data);
+    if (read) this.#accepted(data, this.#turnOf(read.frame));
     else void this.#readLarge(data);
   }
 
   #accepted(data: Buffer, frame: Frame | undefined): void {
     if (!frame) return;
-    if (this.#waits) this.#wait(data);
-    else if (this.#forwards) void this.#handlers.serve(frame, this.#connection);
+    if (this.#waits) {
+      releaseFrame(frame);
+      this.#wait(data);
+    } else if (this.#forwards) void this.#serve(frame);
     else void this.#run(frame);
   }
 
@@ -91,11 +105,12 @@ export class FrameQueue<Connection extends Readable> {
   async #readLarge(data: Buffer): Promise<void> {
     this.#reading = true;
     this.#connection.pause();
-    const frame = await parseLargeFrame(data, this.#handlers);
+    const frame = await parseLargeFrame(data, this.#handlers, this.#left.signal);
     this.#reading = false;
     // First: who takes the frame may pause it again.
     this.#connection.resume();
     if (this.#connection.isOpen) this.#accepted(data, this.#turnOf(frame));
+    else releaseFrame(frame);
     while (!this.#reading) {
       const next = this.#unread.shift();
       if (!next) break;
@@ -104,14 +119,12 @@ export class FrameQueue<Connection extends Readable> {
     if (!this.isRunning) this.#ended();
   }
 
-  /** Whether it is parsed at once: it is small, or another node has checked it. */
-  #isRead(data: Buffer): boolean {
-    return this.#handlers.read !== undefined || !isLargeFrame(data);
-  }
-
-  #turnIn(data: Buffer): Frame | undefined {
+  /** Parses at once what is small, or what another node has checked; undefined for other messages. */
+  #read(data: Buffer): Read | undefined {
     const { read } = this.#handlers;
-    return this.#turnOf(read ? read(data, this.#connection) : parseFrame(data, this.#handlers));
+    if (read) return { frame: read(data, this.#connection) };
+    const frame = parseFrame(data, this.#handlers);
+    return frame && { frame };
   }
 
   /** Undefined for a frame that is no turn: it is about the running response, or it is ignored. */
@@ -122,6 +135,7 @@ export class FrameQueue<Connection extends Readable> {
     if (use === 'turn') return frame;
     if (use === 'control') control(frame, this.#connection);
     else counters.add(use === 'unused' ? 'websocket_frames_unused' : 'websocket_frames_ignored');
+    releaseFrame(frame);
     return undefined;
   }
 
@@ -131,21 +145,31 @@ export class FrameQueue<Connection extends Readable> {
    */
   #wait(data: Buffer): void {
     const refusal = this.#connection.isOpen ? this.#waiting.add(data) : undefined;
-    if (refusal) this.#handlers.refuse(refusal, this.#connection, this.#isRead(data) ? this.#turnIn(data) : undefined);
+    if (!refusal) return;
+    const read = this.#read(data);
+    const frame = read && this.#turnOf(read.frame);
+    this.#handlers.refuse(refusal, this.#connection, frame);
+    if (frame) releaseFrame(frame);
   }
 
   async #run(first: Frame): Promise<void> {
     this.#running = true;
     for (let frame: Frame | undefined = first; frame && this.#connection.isOpen; frame = await this.#next()) {
-      await this.#handlers.serve(frame, this.#connection);
+      await this.#serve(frame);
     }
     this.#running = false;
     if (!this.#reading) this.#ended();
   }
 
+  async #serve(frame: Frame): Promise<void> {
+    await this.#handlers.serve(frame, this.#connection);
+    releaseFrame(frame);
+  }
+
   async #next(): Promise<Frame | undefined> {
     for (let data = this.#waiting.shift(); data; data = this.#waiting.shift()) {
-      const frame = this.#isRead(data) ? this.#turnIn(data) : this.#turnOf(await parseLargeFrame(data, this.#handlers));
+      const read = this.#read(data) ?? { frame: await parseLargeFrame(data, this.#handlers, this.#left.signal) };
+      const frame = this.#turnOf(read.frame);
       if (frame) return frame;
     }
     return undefined;

@@ -2,9 +2,7 @@
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { Body, ModeDecision } from '../../turn/turn.ts';
 import { has } from '../../upstream/events/type-peek.ts';
-import { type JsonLimits, parseBody } from '../http/bodies/json-body.ts';
-import { LARGE_BYTES, parseLargeBody } from '../http/bodies/large-json-body.ts';
-import type { FrameMemory } from './waiting-frames.ts';
+import { type JsonMemory, type ParsedBody, parseBody, parseLargeBody } from '../http/bodies/json-body.ts';
 
 /** A frame that is a JSON object, and its size. */
 export interface TurnFrame {
@@ -12,6 +10,8 @@ export interface TurnFrame {
   readonly bytes: number;
   /** As captured at another node. */
   readonly mode?: ModeDecision;
+  /** Releases the memory that is counted for its JSON, when its turn has ended. */
+  readonly release?: (() => void) | undefined;
 }
 
 /** A `response.create` frame; a refusal where its bytes are not a JSON object. */
@@ -23,32 +23,33 @@ const TURN_HEAD = '{"type":"response.create"';
 /** Whether the first bytes of a frame show that it asks for a turn; other frames may ask for a turn too. */
 export const beginsAsTurn = (data: Buffer): boolean => has(data, 0, TURN_HEAD);
 
-export function parseFrame(data: Buffer, limits: JsonLimits): Frame {
+/** Parses a frame that is small; undefined for another one. */
+export function parseFrame(data: Buffer, memory: JsonMemory): Frame | undefined {
   try {
-    return { json: parseBody(data, limits), bytes: data.length };
+    const parsed = parseBody(data, memory);
+    return parsed && frameOf(parsed, data);
   } catch (thrown) {
-    if (thrown instanceof Refusal) return thrown;
-    throw thrown;
+    return refused(thrown);
   }
 }
 
-/** Whether a frame is parsed in parts, with other work between them. */
-export const isLargeFrame = (data: Buffer): boolean => data.length >= LARGE_BYTES;
-
-/** Its bytes count as memory until it is parsed: large frames and bodies wait for each other. */
-export async function parseLargeFrame(data: Buffer, memory: FrameMemory): Promise<Frame> {
-  const { counters, limits, share } = memory;
-  const held = share.body();
-  if (!held.take(data.length, limits.bodies_in_memory_bytes)) {
-    counters.add('bodies_guard_refused');
-    return new Refusal('server_is_overloaded');
-  }
+/** Parses it in parts, with other work between them. @param left ends it */
+export async function parseLargeFrame(data: Buffer, memory: JsonMemory, left: AbortSignal): Promise<Frame> {
   try {
-    return { json: await parseLargeBody(data, memory), bytes: data.length };
+    return frameOf(await parseLargeBody(data, memory, left), data);
   } catch (thrown) {
-    if (thrown instanceof Refusal) return thrown;
-    throw thrown;
-  } finally {
-    held.give();
+    return refused(thrown);
   }
+}
+
+/** Releases what is counted for a frame that needs it no longer. */
+export function releaseFrame(frame: Frame): void {
+  if (!(frame instanceof Refusal)) frame.release?.();
+}
+
+const frameOf = ({ body, release }: ParsedBody, data: Buffer): TurnFrame => ({ json: body, bytes: data.length, release });
+
+function refused(thrown: unknown): Refusal {
+  if (thrown instanceof Refusal) return thrown;
+  throw thrown;
 }

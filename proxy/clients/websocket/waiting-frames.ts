@@ -1,18 +1,10 @@
 // Frames that wait during a running turn: kept as bytes, which the memory limit counts, because a parsed frame needs many times as much
 // (Q28).
-import type { BodyShare, HeldBody } from '../../base/bytes/body-memory.ts';
-import type { Counters } from '../../base/process/metrics.ts';
+import type { HeldBody } from '../../base/bytes/body-memory.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
-import type { Limits } from '../../turn/settings.ts';
+import type { JsonMemory } from '../http/bodies/json-body.ts';
 
 const MOST = 8;
-
-export interface FrameMemory {
-  /** The memory for bodies of the client's key. */
-  readonly share: BodyShare;
-  readonly limits: Limits;
-  readonly counters: Counters;
-}
 
 interface Waiting {
   readonly data: Buffer;
@@ -20,13 +12,13 @@ interface Waiting {
 }
 
 export class WaitingFrames {
-  readonly #memory: FrameMemory;
+  readonly #memory: JsonMemory;
   readonly #displaced: (refusal: Refusal) => void;
   readonly #frames: Waiting[] = [];
   #bytes = 0;
 
   /** @param displaced called for a frame that is dropped for a body of another key */
-  constructor(memory: FrameMemory, displaced: (refusal: Refusal) => void) {
+  constructor(memory: JsonMemory, displaced: (refusal: Refusal) => void) {
     this.#memory = memory;
     this.#displaced = displaced;
   }

@@ -34,7 +34,11 @@ export const failureIn = (json: JsonObject | undefined, turn: LiveTurn): Failure
  * @param json undefined for a reply that is not a JSON object, and for a stream without its end
  * @param text the answer as it came; undefined where it was collected from events
  */
-export function settleChecked(json: JsonObject | undefined, text: string | undefined, { head, client, context }: CheckedReply): void {
+export function settleChecked(
+  json: JsonObject | undefined,
+  text: string | Buffer | undefined,
+  { head, client, context }: CheckedReply,
+): void {
   const { turn, known, settle, committed, observers } = context;
   const failure = failureIn(json, turn);
   if (failure) {
@@ -63,7 +67,7 @@ export function settleChecked(json: JsonObject | undefined, text: string | undef
 /** The answer as one body, or as the few events that show it to a client that asked for a stream. */
 function closeWith(
   answer: JsonObject,
-  text: string | undefined,
+  text: string | Buffer | undefined,
   { head, client, turn }: { readonly head: Head; readonly client: Client; readonly turn: LiveTurn },
 ): CloseReply {
   const { status, headers } = head;

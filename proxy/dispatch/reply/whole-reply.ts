@@ -1,9 +1,12 @@
 // A reply that is one body: a JSON answer, or a refusal with a status; read within a limit, then checked as a whole.
+import { isUtf8 } from 'node:buffer';
 import { GatheredBytes } from '../../base/bytes/gathered-bytes.ts';
 import { loggedCode } from '../../turn/errors/error-codes.ts';
 import { type CarrierFailure, carrierFailure, type Failure, statusFailure } from '../../turn/errors/failure.ts';
 import { Refusal, refusalOf } from '../../turn/errors/refusal.ts';
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
+import { scanOf } from '../../turn/json/json-bounds.ts';
+import { LARGE, parseLargeJson } from '../../turn/json/large-json.ts';
 import { PARSED_COPIES, TooMuchHeld } from '../../turn/reply/held-bytes.ts';
 import { replyText } from '../../turn/reply/reply-text.ts';
 import type { Head, Headers, OutcomeKind } from '../../turn/turn.ts';
@@ -30,6 +33,7 @@ export class WholeReply implements ByteReader {
   #bytes = 0;
   #over = false;
   #cancelTimer: () => void = () => undefined;
+  #parsing: AbortController | undefined;
 
   constructor(upstreamHeaders: Headers, head: Head, client: Client, context: ReplyContext) {
     this.#context = context;
@@ -51,8 +55,15 @@ export class WholeReply implements ByteReader {
 
   end(): void {
     if (this.#over) return;
-    this.abandon();
-    this.#judge(this.#chunks.take());
+    this.#cancelTimer();
+    const body = this.#chunks.take();
+    if (this.#refused) this.#judge(() => this.#refuse(body));
+    else {
+      const scan = scanOf(body, this.#context.turn.limits.json_values);
+      if (typeof scan === 'string') this.#tooDense();
+      else if (scan && (body.length >= LARGE.bytes || scan.values >= LARGE.values)) void this.#judgeLarge(body);
+      else this.#judgeText(body);
+    }
   }
 
   fail(failure: CarrierFailure): void {
@@ -60,13 +71,14 @@ export class WholeReply implements ByteReader {
     this.abandon();
     if (failure === 'idle') this.#context.counters.add('upstream_idle_timeouts');
     // A refusal without its body is described only by its status.
-    if (this.#refused) this.#judge(NO_BODY);
+    if (this.#refused) this.#judge(() => this.#refuse(NO_BODY));
     else this.#context.settle({ kind: 'failed', failure: carrierFailure(failure) });
   }
 
   abandon(): void {
     this.#over = true;
     this.#cancelTimer();
+    this.#parsing?.abort();
   }
 
   /** The decision about another account does not wait for the body of a refusal without end. */
@@ -74,7 +86,7 @@ export class WholeReply implements ByteReader {
     this.abandon();
     this.#context.counters.add('upstream_refusals_cut');
     this.#context.sending().abort();
-    this.#judge(NO_BODY);
+    this.#judge(() => this.#refuse(NO_BODY));
   }
 
   get #refused(): boolean {
@@ -103,39 +115,49 @@ export class WholeReply implements ByteReader {
     }
   }
 
-  #isBounded(body: Buffer): boolean {
-    try {
-      this.#context.turn.held.allowJson(body);
-      return true;
-    } catch (thrown) {
-      if (thrown instanceof TooMuchHeld) return false;
-      throw thrown;
-    }
+  #tooDense(): void {
+    this.abandon();
+    this.#context.counters.add('upstream_events_too_large');
+    this.#context.settle({ kind: 'failed', failure: carrierFailure('too_large') });
   }
 
-  #judge(body: Buffer): void {
+  #judgeText(body: Buffer): void {
+    const text = body.toString('utf8');
+    this.#judge(() => this.#settle(parsed(text), text, body));
+  }
+
+  /** Parses it in parts. The client may leave meanwhile. */
+  async #judgeLarge(body: Buffer): Promise<void> {
+    const { turn } = this.#context;
+    const parsing = new AbortController();
+    this.#parsing = parsing;
+    const json = await parseLargeJson(body, {
+      key: turn.identity?.key.id ?? '',
+      maxValues: turn.limits.json_values,
+      signal: parsing.signal,
+    }).catch(() => undefined);
+    if (!this.#over) this.#judge(() => this.#settle(isObject(json) ? json : undefined, isUtf8(body) ? body : body.toString('utf8'), body));
+  }
+
+  #judge(settles: () => void): void {
     const { turn, settle } = this.#context;
+    this.abandon();
     try {
-      this.#settle(body);
+      settles();
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) turn.fault(thrown);
       settle({ kind: 'refused', refusal: refusalOf(thrown) });
     }
   }
 
-  #settle(body: Buffer): void {
-    const { turn, settle, keepsBack, committed, observers, counters } = this.#context;
-    if (this.#refused) {
-      settle({ kind: 'failed', failure: statusFailure(this.#head.status, this.#upstreamHeaders, body, turn.now()) });
-      return;
-    }
-    if (!this.#isBounded(body)) {
-      counters.add('upstream_events_too_large');
-      settle({ kind: 'failed', failure: carrierFailure('too_large') });
-      return;
-    }
-    const text = body.toString('utf8');
-    const json = parsed(text);
+  #refuse(body: Buffer): void {
+    const { turn, settle } = this.#context;
+    settle({ kind: 'failed', failure: statusFailure(this.#head.status, this.#upstreamHeaders, body, turn.now()) });
+  }
+
+  /** @param json undefined for a body that is no JSON object. @param text what a client gets of it. @param body as it came */
+  #settle(json: JsonObject | undefined, text: string | Buffer, body: Buffer): void {
+    const { turn, settle, keepsBack, committed, observers } = this.#context;
     if (isChecked(turn)) {
       this.#check(json, text, body);
       return;
@@ -159,7 +181,7 @@ export class WholeReply implements ByteReader {
     settle({ kind: 'done', ending: { outcome, status: this.#head.status, code }, close, failure });
   }
 
-  #check(json: JsonObject | undefined, text: string, body: Buffer): void {
+  #check(json: JsonObject | undefined, text: string | Buffer, body: Buffer): void {
     const reply = { head: this.#answerHead, client: this.#client, context: this.#context };
     const { turn, settle, followUp } = this.#context;
     if (!json && this.#isText) this.#passText(body);
@@ -192,7 +214,7 @@ export class WholeReply implements ByteReader {
   }
 
   /** @param failure a refusal that a native client gets as the provider's answer */
-  #answer(text: string, json: JsonObject, failure: Failure | undefined): CloseReply {
+  #answer(text: string | Buffer, json: JsonObject, failure: Failure | undefined): CloseReply {
     const { turn, known } = this.#context;
     turn.rules.head(this.#head);
     const { surface } = turn;

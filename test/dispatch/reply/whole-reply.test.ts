@@ -12,6 +12,7 @@ import { HandClock } from '../../models/support.ts';
 import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../support/live-turn.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { type ContextOptions, RecordingClient, RecordingContext } from '../../support/replies.ts';
+import { until } from '../../support/until.ts';
 
 interface Scene {
   readonly reply: WholeReply;
@@ -70,6 +71,31 @@ describe('an answer', () => {
       receive(reply, body);
       assert.deepEqual([context.ended, client.answers], ['failed malformed null', []]);
     }
+  });
+
+  test('[Q38] that is large is parsed in parts, and not where its client leaves meanwhile', async () => {
+    const large = { ...RESPONSE, text: 'x'.repeat(3_000_000), dense: Array.from({ length: 1_000 }, () => ({})) };
+    const many = { ...RESPONSE, many: Array.from({ length: 40_000 }, () => 1) };
+    for (const body of [large, many]) {
+      const { reply, client, context } = await scene();
+      receive(reply, body);
+      assert.equal(context.ended, undefined, 'at once');
+      await until('the end', () => context.ended);
+      context.close();
+      assert.deepEqual([context.ended, String(client.answers[0]?.body)], ['done completed 200 null', JSON.stringify(body)]);
+    }
+    const { reply, context } = await scene();
+    receive(reply, large);
+    reply.abandon();
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(context.ended, undefined);
+  });
+
+  test('[Q38] that is large and no JSON object is a failure of its account', async () => {
+    const { reply, context } = await scene();
+    receive(reply, Buffer.from(`{"a":"${'x'.repeat(3_000_000)}",}`));
+    await until('the end', () => context.ended);
+    assert.equal(context.ended, 'failed malformed null');
   });
 
   for (const status of [99, 201, 204, 205, 206, 299, 304, 600, 999]) {

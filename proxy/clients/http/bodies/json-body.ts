@@ -1,68 +1,97 @@
 // Parses a client's bytes into a JSON object that is safe to process: UTF-8, no prototype keys, bounded depth and number of values.
 import { isUtf8 } from 'node:buffer';
+import type { BodyShare } from '../../../base/bytes/body-memory.ts';
+import type { DenseJson } from '../../../base/bytes/dense-json.ts';
 import type { Counters } from '../../../base/process/metrics.ts';
 import { JsonSyntaxRefusal, Refusal } from '../../../turn/errors/refusal.ts';
-import type { Json } from '../../../turn/json/json.ts';
-import { type Excess, excessOf, MAX_DEPTH } from '../../../turn/json/json-bounds.ts';
+import { checkMembers, notAnObject, parseJson, tooDeep } from '../../../turn/json/checked-json.ts';
+import { isObject } from '../../../turn/json/json.ts';
+import { type Excess, scanOf } from '../../../turn/json/json-bounds.ts';
+import { LARGE, parseLargeJson } from '../../../turn/json/large-json.ts';
 import type { Limits } from '../../../turn/settings.ts';
 import type { Body } from '../../../turn/turn.ts';
 
-export interface JsonLimits {
-  readonly limits: Pick<Limits, 'json_values'>;
+export interface JsonMemory {
+  readonly limits: Limits;
   readonly counters: Counters;
+  /** The memory for bodies of the client's key. */
+  readonly share: BodyShare;
 }
 
-const refuse = (message: string): Refusal => new Refusal('invalid_request', { message });
+export interface ParsedBody {
+  readonly body: Body;
+  /** Ends the count of the memory of dense JSON, when its turn has ended; undefined for other JSON. */
+  readonly release: (() => void) | undefined;
+}
 
-/** @throws Refusal `invalid_request`, or `request_too_large` for more values than limits.json_values */
-export function parseBody(bytes: Buffer, { limits, counters }: JsonLimits): Body {
+/**
+ * Parses JSON that is small; undefined for other JSON.
+ * @throws Refusal `invalid_request`, `request_too_large` for more values than limits.json_values, `server_is_overloaded`
+ */
+export function parseBody(bytes: Buffer, memory: JsonMemory): ParsedBody | undefined {
+  if (bytes.length >= LARGE.bytes) return undefined;
+  const scan = scanOf(bytes, memory.limits.json_values);
+  if (typeof scan === 'string') throw refusalOf(scan, memory.counters);
+  if (scan && scan.values >= LARGE.values) return undefined;
   checkUtf8(bytes);
-  const excess = excessOf(bytes, limits.json_values);
-  if (excess) throw refusalOf(excess, counters);
-  const parsed = parseJson(bytes.toString('utf8'));
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw notAnObject();
-  checkMembers(parsed, 1);
-  return parsed as Body;
+  const body = parseJson(bytes.toString('utf8'));
+  if (!isObject(body)) throw notAnObject();
+  checkMembers(body, 1);
+  return { body, release: scan && releaseOf(count(memory.share.json(), scan.parsedBytes, bytes, memory)) };
 }
+
+/**
+ * Parses large JSON in parts. Its bytes count until then, while large bodies wait for each other, and it gives way to a body of a key that
+ * holds less.
+ * @param left ends it. @throws Refusal as `parseBody`
+ */
+export async function parseLargeBody(bytes: Buffer, memory: JsonMemory, left?: AbortSignal): Promise<ParsedBody> {
+  const { limits, counters, share } = memory;
+  const displacing = new AbortController();
+  const held = share.body(() => {
+    counters.add('bodies_displaced');
+    displacing.abort(new Refusal('server_is_overloaded'));
+  });
+  if (!held.take(bytes.length, limits.bodies_in_memory_bytes)) {
+    counters.add('bodies_guard_refused');
+    throw new Refusal('server_is_overloaded');
+  }
+  const json = share.json();
+  try {
+    checkUtf8(bytes);
+    const body = await parseLargeJson(bytes, {
+      key: share.key,
+      maxValues: limits.json_values,
+      signal: left ? AbortSignal.any([displacing.signal, left]) : displacing.signal,
+      needs: (needed) => void count(json, needed, bytes, memory),
+    });
+    if (typeof body === 'string') throw refusalOf(body, counters);
+    return { body, release: releaseOf(json) };
+  } catch (thrown) {
+    json.give();
+    throw thrown;
+  } finally {
+    held.give();
+  }
+}
+
+/** @throws Refusal `server_is_overloaded` */
+function count(json: DenseJson, needed: number, { length }: Buffer, { limits, counters }: JsonMemory): DenseJson {
+  if (json.count(needed, length, limits.dense_json_bytes)) return json;
+  counters.add('dense_json_refused');
+  throw new Refusal('server_is_overloaded');
+}
+
+const releaseOf = (json: DenseJson): (() => void) | undefined => (json.isCounted ? () => json.give() : undefined);
 
 /** @throws JsonSyntaxRefusal */
-export function checkUtf8(bytes: Buffer): void {
+function checkUtf8(bytes: Buffer): void {
   if (!isUtf8(bytes)) throw new JsonSyntaxRefusal('The request body is not valid UTF-8.');
 }
 
-/** @throws JsonSyntaxRefusal */
-export function parseJson(text: string): Json {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    throw new JsonSyntaxRefusal('The request body is not valid JSON.');
-  }
-}
-
-export const notAnObject = (): Refusal => refuse('The request body must be a JSON object.');
-
-const tooDeep = (): Refusal => refuse('The request body is nested too deeply.');
-
 /** The refusal for a bound that is exceeded: the values count as size, the depth as shape. */
-export function refusalOf(excess: Excess, counters: Counters): Refusal {
+function refusalOf(excess: Excess, counters: Counters): Refusal {
   if (excess === 'depth') return tooDeep();
   counters.add('json_values_refused');
   return new Refusal('request_too_large', { message: 'The request body has more JSON values than this gateway accepts.' });
-}
-
-/** @param depth of the value. @throws Refusal `invalid_request` */
-export function checkMembers(value: object, depth: number): void {
-  if (depth > MAX_DEPTH) throw tooDeep();
-  if (Array.isArray(value)) {
-    for (const item of value) if (typeof item === 'object' && item !== null) checkMembers(item, depth + 1);
-    return;
-  }
-  // JSON.parse makes `__proto__` an own member; a later copy by assignment would set the prototype with it.
-  if (Object.hasOwn(value, '__proto__')) throw refuse('The request body has a forbidden member name.');
-  for (const name in value) {
-    const member = (value as Record<string, unknown>)[name];
-    if (typeof member !== 'object' || member === null) continue;
-    if (name === 'constructor' && Object.hasOwn(member, 'prototype')) throw refuse('The request body has a forbidden member name.');
-    checkMembers(member, depth + 1);
-  }
 }

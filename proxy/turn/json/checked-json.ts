@@ -1,0 +1,49 @@
+// JSON of clients: what no later step can process safely is refused.
+import { JsonSyntaxRefusal, Refusal } from '../errors/refusal.ts';
+import type { Json } from './json.ts';
+import { MAX_DEPTH } from './json-bounds.ts';
+
+const refuse = (message: string): Refusal => new Refusal('invalid_request', { message });
+
+export const malformedJson = (): JsonSyntaxRefusal => new JsonSyntaxRefusal('The request body is not valid JSON.');
+
+export const notAnObject = (): Refusal => refuse('The request body must be a JSON object.');
+
+export const tooDeep = (): Refusal => refuse('The request body is nested too deeply.');
+
+export const nameTooLong = (): Refusal => refuse('The request body has a member whose name is too long.');
+
+/** @throws JsonSyntaxRefusal */
+export function parseJson(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    throw malformedJson();
+  }
+}
+
+/** @param depth of the value. @throws Refusal `invalid_request` */
+export function checkMembers(value: object, depth: number): void {
+  if (depth > MAX_DEPTH) throw tooDeep();
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === 'object' && item !== null) checkMembers(item, depth + 1);
+    return;
+  }
+  // Not found by the loop below where it is null, or no object.
+  if (Object.hasOwn(value, '__proto__')) throw forbiddenName();
+  for (const name in value) {
+    const member = (value as Record<string, unknown>)[name];
+    if (typeof member !== 'object' || member === null) continue;
+    checkName(name, member);
+    checkMembers(member, depth + 1);
+  }
+}
+
+/** @throws Refusal `invalid_request` for a name that no member may have */
+export function checkName(name: string, member: unknown): void {
+  // JSON.parse makes `__proto__` an own member; a later copy by assignment would set the prototype with it.
+  if (name === '__proto__') throw forbiddenName();
+  if (name === 'constructor' && typeof member === 'object' && member !== null && Object.hasOwn(member, 'prototype')) throw forbiddenName();
+}
+
+const forbiddenName = (): Refusal => refuse('The request body has a forbidden member name.');

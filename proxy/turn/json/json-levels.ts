@@ -1,0 +1,247 @@
+// Builds a JSON object while its bytes are scanned: what has passed at each level is parsed in parts, and the levels that parts end in are
+// put together (Q38).
+import { checkMembers, checkName, malformedJson, nameTooLong, notAnObject, parseJson } from './checked-json.ts';
+import type { Json, JsonObject } from './json.ts';
+import { BACKSLASH, COMMA, type JsonScan, type JsonVisitor, LIST, OBJECT, type PartSize } from './json-bounds.ts';
+
+/** A list or an object that is open. Places are of bytes. */
+interface Level {
+  opening: number;
+  openedAt: number;
+  /** Where the members begin that are not parsed yet. */
+  unparsedFrom: number;
+  /** Where the last member begins; where it is built already, what is behind it. */
+  memberFrom: number;
+  isMemberBuilt: boolean;
+  /** Undefined until a part ends inside of it. */
+  container: Json[] | Record<string, Json> | undefined;
+  /** Its name in an object. */
+  name: string | undefined;
+  hasMembers: boolean;
+}
+
+export class JsonLevels implements JsonVisitor {
+  readonly longBytes: number;
+  readonly #bytes: Buffer;
+  readonly #part: PartSize;
+  /** By depth. One that was closed is used again. */
+  readonly #levels: Level[] = [];
+  #root: JsonObject | undefined;
+  #rootEnd = -1;
+  /** Behind what was parsed last, and the number of values since then. */
+  #partFrom = 0;
+  #values = 0;
+  /** A string that is parsed by itself. */
+  #long: { readonly start: number; readonly end: number } | undefined;
+
+  constructor(bytes: Buffer, part: PartSize) {
+    this.#bytes = bytes;
+    this.#part = part;
+    this.longBytes = part.bytes;
+  }
+
+  structure(byte: number, at: number, depth: number): boolean {
+    // Outside of the root: found there when the end is reached.
+    if (depth < 1 || this.#rootEnd !== -1) return false;
+    if (byte === COMMA) return this.#comma(at, this.#level(depth));
+    if (byte === LIST || byte === OBJECT) this.#opened(byte, at, depth);
+    else this.#closed(byte, at, depth);
+    return false;
+  }
+
+  longString(start: number, end: number): boolean {
+    this.#long = { start, end };
+    return true;
+  }
+
+  /** Parses what is due where the scan has stopped; yields after each part of it. */
+  *build(scan: JsonScan): Generator<void> {
+    const { depth, at } = scan;
+    if (this.#long) {
+      yield* this.#addString(this.#long, depth);
+      this.#long = undefined;
+    } else if (this.#isDue(at) && depth > 0 && this.#rootEnd === -1) {
+      this.#open(depth);
+      this.#parseMembers(this.#level(depth));
+    } else return;
+    this.#partFrom = at;
+    this.#values = 0;
+  }
+
+  /** @throws Refusal where the bytes are no JSON object */
+  root(): JsonObject {
+    if (!this.#root) throw notAnObject();
+    if (this.#rootEnd === -1 || !this.#isBlank(this.#rootEnd + 1, this.#bytes.length)) throw malformedJson();
+    return this.#root;
+  }
+
+  #isDue(at: number): boolean {
+    return at - this.#partFrom >= this.#part.bytes || this.#values >= this.#part.values;
+  }
+
+  #level(depth: number): Level {
+    return this.#levels[depth] as Level;
+  }
+
+  #opened(opening: number, at: number, depth: number): void {
+    this.#values += 1;
+    const level = this.#levels[depth] ?? newLevel();
+    this.#levels[depth] = level;
+    level.opening = opening;
+    level.openedAt = at;
+    level.unparsedFrom = at + 1;
+    level.memberFrom = at + 1;
+    level.isMemberBuilt = false;
+    level.hasMembers = false;
+    if (depth > 1) return;
+    if (opening === LIST || !this.#isBlank(0, at)) throw notAnObject();
+    const root = {};
+    level.container = root;
+    this.#root = root;
+  }
+
+  /** @returns whether a part is to be parsed */
+  #comma(at: number, level: Level): boolean {
+    this.#values += 1;
+    if (level.isMemberBuilt) {
+      this.#endBuilt(level, at);
+      level.unparsedFrom = at + 1;
+    }
+    level.memberFrom = at + 1;
+    return this.#isDue(at);
+  }
+
+  #closed(closing: number, at: number, depth: number): void {
+    const level = this.#level(depth);
+    const { container, name } = level;
+    if (!container) return;
+    if (closing !== level.opening + 2) throw malformedJson();
+    if (level.isMemberBuilt) this.#endBuilt(level, at);
+    else if (level.hasMembers || !this.#isBlank(level.unparsedFrom, at)) this.#parse(level, at);
+    level.container = undefined;
+    if (depth === 1) {
+      this.#rootEnd = at;
+      return;
+    }
+    if (name !== undefined) checkName(name, container);
+    const parent = this.#level(depth - 1);
+    parent.isMemberBuilt = true;
+    parent.memberFrom = at + 1;
+  }
+
+  /** @param at the comma or the end behind a member that is built: nothing else is between them */
+  #endBuilt(level: Level, at: number): void {
+    if (!this.#isBlank(level.memberFrom, at)) throw malformedJson();
+    level.isMemberBuilt = false;
+  }
+
+  /** Gives every level down to the depth its container. */
+  #open(depth: number): void {
+    for (let i = 2; i <= depth; i++) {
+      const level = this.#level(i);
+      if (level.container) continue;
+      const parent = this.#level(i - 1);
+      const container = level.opening === LIST ? [] : {};
+      level.name = this.#put(parent, level.openedAt, container);
+      level.container = container;
+    }
+  }
+
+  *#addString({ start, end }: { readonly start: number; readonly end: number }, depth: number): Generator<void> {
+    // A root that is a string, or text behind the root, is refused at the end.
+    if (depth < 1 || this.#rootEnd !== -1) return;
+    this.#open(depth);
+    const level = this.#level(depth);
+    if (level.opening === OBJECT && this.#isBlank(level.memberFrom, start - 1)) throw nameTooLong();
+    let text = '';
+    for (let from = start; from < end; ) {
+      const to = endOfPart(this.#bytes, from, Math.min(from + this.#part.bytes, end));
+      text += parseJson(`"${this.#text(from, to)}"`) as string;
+      from = to;
+      yield;
+    }
+    this.#put(level, start - 1, text);
+    level.isMemberBuilt = true;
+    level.memberFrom = end + 1;
+  }
+
+  /** Adds a value that is built by itself, behind the members before it. @param at where it begins. @returns its name in an object */
+  #put(level: Level, at: number, value: Json): string | undefined {
+    if (level.isMemberBuilt) throw malformedJson();
+    this.#parseMembers(level);
+    const { container, memberFrom } = level;
+    level.hasMembers = true;
+    if (Array.isArray(container)) {
+      if (!this.#isBlank(memberFrom, at)) throw malformedJson();
+      container.push(value);
+      return undefined;
+    }
+    const [name, ...others] = Object.keys(parseJson(`{${this.#text(memberFrom, at)}[]}`) as JsonObject);
+    if (name === undefined || others.length > 0) throw malformedJson();
+    checkName(name, undefined);
+    if (container) container[name] = value;
+    return name;
+  }
+
+  /** Parses the members before the last comma that are not parsed yet. */
+  #parseMembers(level: Level): void {
+    if (level.unparsedFrom < level.memberFrom) this.#parse(level, level.memberFrom - 1);
+  }
+
+  #parse(level: Level, end: number): void {
+    const { container, unparsedFrom } = level;
+    const text = this.#text(unparsedFrom, end);
+    level.unparsedFrom = end + 1;
+    level.hasMembers = true;
+    if (Array.isArray(container)) {
+      const items = parseJson(`[${text}]`) as readonly Json[];
+      // A comma without a value.
+      if (items.length === 0) throw malformedJson();
+      checkMembers(items, 1);
+      for (const item of items) container.push(item);
+    } else if (container) {
+      const members = parseJson(`{${text}}`) as JsonObject;
+      const names = Object.keys(members);
+      if (names.length === 0) throw malformedJson();
+      checkMembers(members, 1);
+      for (const name of names) container[name] = members[name] as Json;
+    }
+  }
+
+  #text(from: number, to: number): string {
+    return this.#bytes.toString('utf8', from, to);
+  }
+
+  #isBlank(from: number, to: number): boolean {
+    const bytes = this.#bytes;
+    for (let at = from; at < to; at++) {
+      const byte = bytes[at];
+      if (byte !== 32 && byte !== 10 && byte !== 13 && byte !== 9) return false;
+    }
+    return true;
+  }
+}
+
+const UNICODE_ESCAPE = 117;
+
+const newLevel = (): Level => ({
+  opening: OBJECT,
+  openedAt: 0,
+  unparsedFrom: 0,
+  memberFrom: 0,
+  isMemberBuilt: false,
+  container: undefined,
+  name: undefined,
+  hasMembers: false,
+});
+
+/** The end of a part of a string, at `target` or a little behind it: between two characters. */
+function endOfPart(bytes: Buffer, from: number, target: number): number {
+  let at = from;
+  while (at < target) {
+    if (bytes[at] !== BACKSLASH) at += 1;
+    else at += bytes[at + 1] === UNICODE_ESCAPE ? 6 : 2;
+  }
+  while (((bytes[at] as number) & 0xc0) === 0x80) at += 1;
+  return at;
+}
