@@ -5,30 +5,28 @@
 //   node test/run.ts --all        both
 //   node test/run.ts FILE…        these files
 //
-// All files share one PostgreSQL, and one cache of compiled code.
+// A few processes run all files, because most files load the whole gateway. All files share one PostgreSQL, and one cache of compiled code.
 import { execFile } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join, relative } from 'node:path';
-import { run } from 'node:test';
-import { spec } from 'node:test/reporters';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import type { FileResult } from './runner/file-run.ts';
+import { Report } from './runner/report.ts';
+import { WorkerProcess } from './runner/worker-process.ts';
 import { PostgresServer, SHARED_SERVER } from './support/postgres.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /** Half of a test's time is spent in waits for sockets and processes. */
-const CONCURRENCY = 4;
-
-/** Rooms whose files start no server: they share a process each, because a process takes a third of a second to start. */
-const TOGETHER = ['accounts', 'admission', 'config', 'dispatch', 'models', 'rehearsal', 'rules', 'turn'];
+const WORKERS = 4;
 
 const LONG = '.long.test.ts';
 
 const SLOW_MS = 10_000;
 
-/** Files that may take longer than SLOW_MS, and why. */
+/** Files that may take longer than SLOW_MS, and why. They start first, so that none of them is the last to end. */
 const SLOW: Readonly<Record<string, string>> = {
   'test/gateway/process.test.ts': 'starts and stops the program for each signal and each message of its start',
   'test/nodes/capacity.test.ts': 'leases of real length between three nodes',
@@ -40,38 +38,38 @@ const SLOW: Readonly<Record<string, string>> = {
   'test/store/postgres-outage.test.ts': 'stops and starts a PostgreSQL of its own',
 };
 
+/** Files that have a process to themselves, and why. So have the long ones. */
+const ALONE: Readonly<Record<string, string>> = {
+  'test/nodes/database-gone.test.ts': 'all databases of its process are on a server of its own',
+  'test/store/postgres.test.ts': 'all databases of its process are on a server of its own',
+  'test/store/postgres-outage.test.ts': 'all databases of its process are on a server of its own',
+};
+
+/** After them the process that runs a file is ended: a file that waits for what never comes. */
+const DEADLINE_MS = 300_000;
+const LONG_DEADLINE_MS = 1_200_000;
+
 const { values, positionals } = parseArgs({
   options: { long: { type: 'boolean', default: false }, all: { type: 'boolean', default: false } },
   allowPositionals: true,
 });
 
-const relativeTo = (file: string): string => relative(ROOT, file);
-
-function chosen(): readonly string[] {
-  if (positionals.length > 0) return positionals.flatMap((pattern) => globSync(pattern, { cwd: ROOT }));
-  const files = globSync('test/**/*.test.ts', { cwd: ROOT }).sort();
-  return files.filter((file) => values.all || file.endsWith(LONG) === values.long || (values.long && hasSamples(file)));
-}
+const isLong = (file: string): boolean => file.endsWith(LONG);
 
 /** Whether `npm test` runs a sample of its cases. */
 const hasSamples = (file: string): boolean => readFileSync(join(ROOT, file), 'utf8').includes("support/sample.ts'");
 
-/** The files to start: those of a room that share a process are imported by one file. */
-function entries(files: readonly string[], folder: string): readonly string[] {
-  const rooms = new Map<string, string[]>();
-  const alone: string[] = [];
-  for (const file of files) {
-    const [, room = ''] = file.split('/');
-    if (TOGETHER.includes(room) && !file.endsWith(LONG)) rooms.set(room, [...(rooms.get(room) ?? []), file]);
-    else alone.push(join(ROOT, file));
-  }
-  const shared = [...rooms].map(([room, own]) => {
-    const entry = join(folder, `${room}.test.mjs`);
-    writeFileSync(entry, own.map((file) => `await import(${JSON.stringify(pathToFileURL(join(ROOT, file)).href)});\n`).join(''));
-    return entry;
-  });
-  return [...shared, ...alone];
+function chosen(): readonly string[] {
+  if (positionals.length > 0) return positionals.flatMap((pattern) => globSync(pattern, { cwd: ROOT }));
+  const files = globSync('test/**/*.test.ts', { cwd: ROOT }).sort();
+  return files.filter((file) => values.all || isLong(file) === values.long || (values.long && hasSamples(file)));
 }
+
+/** The order in which files start. */
+const inOrder = (files: readonly string[]): string[] => [
+  ...files.filter((file) => isLong(file) || file in SLOW),
+  ...files.filter((file) => !isLong(file) && !(file in SLOW)),
+];
 
 /** Runs a check, and prints what it says if it fails. @returns whether it passed */
 function check(command: string, args: readonly string[]): Promise<boolean> {
@@ -84,25 +82,49 @@ function check(command: string, args: readonly string[]): Promise<boolean> {
   });
 }
 
-/** Resolves with whether all tests passed, when their report is printed. */
-function tests(files: readonly string[], took: Map<string, number>): Promise<boolean> {
-  return new Promise((resolve) => {
-    let passed = true;
-    const events = run({ files: [...files], concurrency: CONCURRENCY, cwd: ROOT });
-    events.on('test:fail', ({ todo }) => {
-      if (todo === undefined || todo === false) passed = false;
-    });
-    events.on('test:summary', ({ file, duration_ms }) => {
-      if (file !== undefined) took.set(file, duration_ms);
-    });
-    const report = events.compose(spec);
-    report.pipe(process.stdout);
-    report.on('end', () => resolve(passed));
-  });
+/** Runs files of the queue until it is empty, in one process as long as that is possible. */
+async function work(queue: string[], onResult: (result: FileResult) => void): Promise<void> {
+  let worker: WorkerProcess | undefined;
+  for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
+    const isAlone = file in ALONE || isLong(file);
+    if (worker && (isAlone || worker.isWorn)) {
+      await worker.end();
+      worker = undefined;
+    }
+    worker ??= new WorkerProcess();
+    onResult(await worker.run(file, isLong(file) || values.long || values.all ? LONG_DEADLINE_MS : DEADLINE_MS));
+    if (isAlone) {
+      await worker.end();
+      worker = undefined;
+    }
+  }
+  await worker?.end();
 }
 
-const nameOf = (file: string, folder: string): string =>
-  file.startsWith(folder) ? `the files of test/${basename(file, '.test.mjs')} together` : relativeTo(file);
+async function tests(files: readonly string[]): Promise<readonly FileResult[]> {
+  const queue = inOrder(files);
+  const report = new Report();
+  const results: FileResult[] = [];
+  const start = performance.now();
+  const onResult = (result: FileResult) => {
+    results.push(result);
+    report.add(result);
+  };
+  await Promise.all(Array.from({ length: WORKERS }, () => work(queue, onResult)));
+  await report.end(performance.now() - start);
+  if (report.hasFailed) process.exitCode = 1;
+  return results;
+}
+
+const seconds = (ms: number): string => (ms / 1000).toFixed(1);
+
+function printSlowest(results: readonly FileResult[]): void {
+  process.stdout.write('\nThe ten slowest files, and the processor time of their processes:\n');
+  for (const { file, wallMs, processorMs } of results.toSorted((a, b) => b.wallMs - a.wallMs).slice(0, 10)) {
+    const why = wallMs < SLOW_MS || isLong(file) ? '' : `: ${SLOW[file] ?? 'SLOW in test/run.ts has no reason for it'}`;
+    process.stdout.write(`${seconds(wallMs).padStart(6)} s ${seconds(processorMs).padStart(6)} s  ${file}${why}\n`);
+  }
+}
 
 const folder = mkdtempSync(join(tmpdir(), 'poolgate-tests-'));
 try {
@@ -110,16 +132,10 @@ try {
   process.env.NODE_COMPILE_CACHE ??= join(folder, 'compiled');
   if (values.long || values.all) process.env.POOLGATE_CASES = 'all';
   if (files.length > 1) process.env[SHARED_SERVER] = (await PostgresServer.start()).folder;
-  const took = new Map<string, number>();
   const checks = positionals.length > 0 ? [] : [check('tsc', []), check('biome', ['check', '--error-on-warnings'])];
-  const passed = await Promise.all([tests(entries(files, folder), took), ...checks]);
-  const slowest = [...took].map(([file, ms]) => ({ name: nameOf(file, folder), ms })).sort((a, b) => b.ms - a.ms);
-  process.stdout.write('\nThe ten slowest files:\n');
-  for (const { name, ms } of slowest.slice(0, 10)) process.stdout.write(`${(ms / 1000).toFixed(1).padStart(6)} s  ${name}\n`);
-  for (const { name, ms } of slowest.filter(({ name, ms }) => ms > SLOW_MS && SLOW[name] === undefined)) {
-    process.stdout.write(`note: ${name} took ${(ms / 1000).toFixed(1)} s, and SLOW in test/run.ts has no reason for it\n`);
-  }
-  if (passed.includes(false) || files.length === 0) process.exitCode = 1;
+  const [results, ...checked] = await Promise.all([tests(files), ...checks]);
+  printSlowest(results);
+  if (checked.includes(false) || files.length === 0) process.exitCode = 1;
 } finally {
   rmSync(folder, { recursive: true });
 }

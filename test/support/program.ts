@@ -15,6 +15,9 @@ import { until } from './until.ts';
 /** As `npx poolgate` runs it, without the check for a Node that is new enough. */
 const COMMAND = ['--import', import.meta.resolve('tsx/esm'), fileURLToPath(new URL('../../proxy/main.ts', import.meta.url))];
 
+/** On a busy machine. */
+const START_MS = 20_000;
+
 /** One line of the operator log. */
 // biome-ignore lint/suspicious/noExplicitAny: each event has fields of its own
 export type Line = Readonly<Record<string, any>>;
@@ -76,7 +79,12 @@ export class Program {
       if (child.exitCode !== null) throw new Error(`the program ended: ${this.written}`);
       return /poolgate serves (http:\/\/[^,\s]+)/.exec(this.#out.slice(from))?.[1];
     };
-    this.url = await until('the program to serve', started, 20_000);
+    try {
+      this.url = await until('the program to serve', started, START_MS);
+    } catch (error) {
+      await this.kill();
+      throw error;
+    }
   }
 
   /** Saves the draft as the file, whole and at once. */
@@ -146,7 +154,7 @@ export class Program {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#child?.kill('SIGKILL');
+    await this.kill();
     await this.upstream.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
@@ -175,7 +183,12 @@ export async function startProgram({ upstream: accounts, config, place }: Progra
   const path = place?.(folder, stringify(draft)) ?? join(folder, 'config.yaml');
   if (!place) writeFileSync(path, stringify(draft));
   const program = new Program({ upstream, folder, path, draft });
-  await program.run();
+  try {
+    await program.run();
+  } catch (error) {
+    await program[Symbol.asyncDispose]();
+    throw error;
+  }
   return program;
 }
 

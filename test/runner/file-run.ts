@@ -1,0 +1,46 @@
+// The run of one file: the events of its tests, and what its process printed meanwhile, until its last test or the end of the process.
+import type { TestEvent } from 'node:test/reporters';
+
+export interface FileResult {
+  readonly file: string;
+  /** In the order of a report. */
+  readonly events: readonly TestEvent[];
+  /** Why the file has no end of its own: its process ended, or was ended. */
+  readonly lost: string | undefined;
+  readonly wallMs: number;
+  /** Of the process that ran it; that of the programs it started is not counted. */
+  readonly processorMs: number;
+}
+
+export class FileRun {
+  readonly file: string;
+  readonly events: TestEvent[] = [];
+  readonly #running = new Map<number, string>();
+  #ended: string | undefined;
+
+  constructor(file: string) {
+    this.file = file;
+  }
+
+  /** @returns whether it was the end of the file */
+  add(event: TestEvent): boolean {
+    if (event.type === 'test:enqueue') return false;
+    if (event.type === 'test:dequeue') this.#running.set(event.data.testId, event.data.name);
+    else if (event.type === 'test:complete') {
+      this.#running.delete(event.data.testId);
+      this.#ended = event.data.name;
+    } else this.events.push(event);
+    return (event.type === 'test:pass' || event.type === 'test:fail') && event.data.nesting === 0;
+  }
+
+  printed(type: 'test:stdout' | 'test:stderr', bytes: Buffer): void {
+    this.events.push({ type, data: { file: this.file, message: bytes.toString() } });
+  }
+
+  /** Where it is: the tests that have begun and not ended, the outermost first; else the last one that ended. */
+  get place(): string {
+    const [, ...titles] = this.#running.values();
+    if (titles.length > 0) return `in: ${titles.join(' › ')}`;
+    return this.#ended === undefined ? 'before its first test' : `after: ${this.#ended}`;
+  }
+}

@@ -1,0 +1,96 @@
+// The report of all files: the tree of their tests, each file whole, then the sums and the failures.
+import { PassThrough } from 'node:stream';
+import { spec, type TestEvent } from 'node:test/reporters';
+import { inspect } from 'node:util';
+import type { FileResult } from './file-run.ts';
+import type { TestError } from './reporter.ts';
+
+type Result = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>;
+
+const CANCELLED: readonly (string | undefined)[] = ['cancelledByParent', 'testTimeoutFailure', 'testAborted'];
+
+const SUBTESTS_FAILED = 'subtestsFailed';
+
+const errorOf = (event: Result): TestError => ('error' in event.data.details ? event.data.details.error : {}) as TestError;
+
+/** A failure of a file that has no end of its own, or of a test of that file that holds others. */
+const failure = ({ name, nesting }: { readonly name: string; readonly nesting: number }, durationMs: number, error: TestError) => ({
+  type: 'test:fail',
+  data: { name, nesting, details: { duration_ms: durationMs, error: { code: 'ERR_TEST_FAILURE', ...error } } },
+});
+
+/** The text of an error is printed as it is. */
+const asIs = (text: unknown) => ({ [inspect.custom]: () => text });
+
+/** The event as the report prints it: the test that is a file stands in no file. */
+function readable(event: Result): object {
+  const { file, ...data } = event.data;
+  const error = errorOf(event);
+  const details = { ...data.details, error: { ...error, cause: asIs(error.cause) } };
+  return { ...event, data: { ...data, ...(data.nesting > 0 ? { file } : {}), ...(event.type === 'test:fail' ? { details } : {}) } };
+}
+
+export class Report {
+  readonly #events = new PassThrough({ objectMode: true });
+  readonly #printed: Promise<void>;
+  readonly #sums = { tests: 0, suites: 0, pass: 0, fail: 0, cancelled: 0, skipped: 0, todo: 0 };
+
+  constructor() {
+    const text = this.#events.compose(spec);
+    text.pipe(process.stdout);
+    this.#printed = new Promise((resolve) => text.once('end', resolve));
+  }
+
+  get hasFailed(): boolean {
+    return this.#sums.fail + this.#sums.cancelled > 0;
+  }
+
+  add({ file, events, lost, wallMs }: FileResult): void {
+    const open: { readonly name: string; readonly nesting: number }[] = [];
+    for (const event of events) {
+      if (event.type === 'test:start') open.push(event.data);
+      if (event.type === 'test:pass' || event.type === 'test:fail') {
+        open.pop();
+        this.#count(event);
+        this.#events.write(readable(event));
+      } else {
+        this.#events.write(event);
+      }
+    }
+    if (lost === undefined) return;
+    this.#sums.tests++;
+    this.#sums.fail++;
+    if (open.length === 0) {
+      open.push({ name: file, nesting: 0 });
+      this.#events.write({ type: 'test:start', data: open[0] });
+    }
+    for (const test of open.reverse()) {
+      const error = test.nesting === 0 ? { failureType: 'testCodeFailure', cause: asIs(lost) } : { failureType: SUBTESTS_FAILED };
+      this.#events.write(failure(test, wallMs, error));
+    }
+  }
+
+  /** Resolves when all is printed. */
+  async end(durationMs: number): Promise<void> {
+    for (const [name, sum] of Object.entries({ ...this.#sums, duration_ms: Math.round(durationMs) })) {
+      this.#events.write({ type: 'test:diagnostic', data: { nesting: 0, message: `${name} ${sum}` } });
+    }
+    this.#events.end();
+    await this.#printed;
+  }
+
+  /** As Node counts. A file counts if it failed without a test that did, as one that cannot be loaded. */
+  #count(event: Result): void {
+    const { nesting, skip, todo, details } = event.data;
+    const { failureType } = errorOf(event);
+    if (details.type === 'suite') this.#sums.suites++;
+    else if (nesting > 0 || (event.type === 'test:fail' && failureType !== SUBTESTS_FAILED)) {
+      this.#sums.tests++;
+      if (skip !== undefined) this.#sums.skipped++;
+      else if (todo !== undefined) this.#sums.todo++;
+      else if (CANCELLED.includes(failureType)) this.#sums.cancelled++;
+      else if (event.type === 'test:fail') this.#sums.fail++;
+      else this.#sums.pass++;
+    }
+  }
+}

@@ -1,0 +1,93 @@
+// A worker as the runner holds it: a process that runs one file after another, until it ends, hangs or has grown too large.
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { type FileResult, FileRun } from './file-run.ts';
+import type { Sent } from './reporter.ts';
+
+const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
+const REPORTER = new URL('reporter.ts', import.meta.url).href;
+
+/** A process that holds more after a file is replaced. */
+const MEMORY_BYTES = 800e6;
+
+export class WorkerProcess {
+  readonly #child: ChildProcess;
+  readonly #exit: Promise<string>;
+  readonly #files: string[] = [];
+  #processorMs = 0;
+  #memoryBytes = 0;
+
+  constructor() {
+    this.#child = fork(WORKER, {
+      // A group of its own, so that what its tests have started ends with it.
+      detached: true,
+      silent: true,
+      serialization: 'advanced',
+      execArgv: [...process.execArgv, `--test-reporter=${REPORTER}`, '--test-reporter-destination=stdout'],
+    });
+    this.#exit = once(this.#child, 'exit').then(([code, signal]) => `its process ended with ${signal ?? code}`);
+  }
+
+  get isUsed(): boolean {
+    return this.#files.length > 0;
+  }
+
+  get isWorn(): boolean {
+    return !this.#child.connected || this.#memoryBytes > MEMORY_BYTES;
+  }
+
+  async run(file: string, deadlineMs: number): Promise<FileResult> {
+    const run = new FileRun(file);
+    const [start, processorMs] = [performance.now(), this.#processorMs];
+    const onOut = (bytes: Buffer) => run.printed('test:stdout', bytes);
+    const onError = (bytes: Buffer) => run.printed('test:stderr', bytes);
+    this.#child.stdout?.on('data', onOut);
+    this.#child.stderr?.on('data', onError);
+    let late: string | undefined;
+    const deadline = setTimeout(() => {
+      late = `it did not end within ${deadlineMs / 1000} s`;
+      this.#kill();
+    }, deadlineMs);
+    const lost = await Promise.race([this.#lastEventOf(run), this.#exit]);
+    clearTimeout(deadline);
+    this.#child.stdout?.off('data', onOut);
+    this.#child.stderr?.off('data', onError);
+    const why = lost && `${late ?? lost}; ${run.place}${this.#earlier()}`;
+    this.#files.push(file);
+    return { file, events: run.events, lost: why, wallMs: performance.now() - start, processorMs: this.#processorMs - processorMs };
+  }
+
+  async end(): Promise<void> {
+    if (this.#child.connected) this.#child.disconnect();
+    await this.#exit;
+    this.#kill();
+  }
+
+  /** Resolves when the file's own test has ended, after all tests in it. */
+  #lastEventOf(run: FileRun): Promise<undefined> {
+    return new Promise((resolve) => {
+      const onMessage = ({ event, processorMs, memoryBytes }: Sent) => {
+        this.#processorMs = processorMs;
+        this.#memoryBytes = memoryBytes;
+        if (!run.add(event)) return;
+        this.#child.off('message', onMessage);
+        resolve(undefined);
+      };
+      this.#child.on('message', onMessage);
+      this.#child.send(run.file);
+    });
+  }
+
+  #earlier(): string {
+    return this.#files.length === 0 ? '' : `\nThe process had run:\n${this.#files.map((file) => `  ${file}\n`).join('')}`;
+  }
+
+  #kill(): void {
+    try {
+      if (this.#child.pid !== undefined) process.kill(-this.#child.pid, 'SIGKILL');
+    } catch {
+      // All processes of the group have ended.
+    }
+  }
+}
