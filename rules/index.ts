@@ -14,12 +14,6 @@ import { transcriptionFields } from './audio/transcription-fields.ts';
 import { transcriptionLists } from './audio/transcription-lists.ts';
 import { transcriptionModel } from './audio/transcription-model.ts';
 import { transcriptionUsage } from './audio/transcription-usage.ts';
-import { chatMessages } from './chat/chat-messages.ts';
-import { chatParameters } from './chat/chat-parameters.ts';
-import { chatSettings } from './chat/chat-settings.ts';
-import { chatText } from './chat/chat-text.ts';
-import { chatToolChoice } from './chat/chat-tool-choice.ts';
-import { chatTools } from './chat/chat-tools.ts';
 import { compactionAnswer } from './compaction/compaction-answer.ts';
 import { compactionProjection } from './compaction/compaction-projection.ts';
 import { compactionReplay } from './compaction/compaction-replay.ts';
@@ -46,14 +40,12 @@ import { fileForm } from './files/file-form.ts';
 import { fileInputs } from './files/file-inputs.ts';
 import { fileMetadata } from './files/file-metadata.ts';
 import { filePath } from './files/file-path.ts';
-import { imageAnswer } from './images/image-answer.ts';
 import { imageModel } from './images/image-model.ts';
-import { imageParameters } from './images/image-parameters.ts';
-import { imageRequest } from './images/image-request.ts';
 import { audio } from './input/audio.ts';
 import { inputLists } from './input/input-lists.ts';
 import { itemReferences } from './input/item-references.ts';
 import { reasoningContext } from './input/reasoning-context.ts';
+import { translation } from './input/translation.ts';
 import { unsupportedParameters } from './input/unsupported-parameters.ts';
 import { agentEvents } from './reply/agent-events.ts';
 import { closingError } from './reply/closing-error.ts';
@@ -84,7 +76,6 @@ export const RULES: readonly Rule[] = [
   imagePermission, // before the body is read (F6.1)
 
   markerHeader, // before liteMarker adds ours (F2.4)
-  imageAnswer, // reply: after fillOutput, which may bring the image
   closingError, // reply: after every rule that edits events
   agentEvents, // reply: after usage, which reads the provider's events
   leadingKeepalives, // reply: whatever its place, the first event that it lets pass is `response.created`
@@ -108,10 +99,8 @@ export const RULES: readonly Rule[] = [
   modelAccess, // the model before the content of the body (Q4)
   imageModel, // the same for images, whose model may be in no catalog (A10)
   servingMode, // before the refusals below, whose rows note the mode too (RM1)
+  translation, // before every rule that reads more of a body than its model
   unsupportedParameters, // before the shapes of supported ones
-  chatParameters, // the same for Chat
-  imageParameters, // as the client wrote them
-  imageRequest, // before every rule that reads a Responses body
   inputLists, // every rule below gets lists
   compactionTrigger, // its place, before the shape of other items
   compactionReplay, // names items of input by their index, so before itemReferences
@@ -126,11 +115,7 @@ export const RULES: readonly Rule[] = [
   strictRepair, // below a root that strictSchemas accepted
   namespaceRestoration, // reads declared names before tools are moved
   audio, // before the files are looked up: it costs no read
-  fileInputs, // the last check that names items of input, or messages of Chat
-  chatTools, // every check above names Chat's members as the client wrote them
-  chatToolChoice, // after chatTools: it is looked up among flat tools
-  chatMessages, // after audio and fileInputs
-  chatText, // after strictSchemas
+  fileInputs, // the last check that names items of input
   itemReferences, // after every check that names items of input by their index: it removes some
   reasoningContext, // before Lite forces its own
   dialectShape, // members that the dialects below edit
@@ -139,8 +124,7 @@ export const RULES: readonly Rule[] = [
   eligibility, // the last refusal that costs nothing (SM5)
 
   effortAlias, // after the policy has distinguished minimal from low
-  effortRecord, // after the alias: the effort as it is sent; before chatSettings, which translates Chat's field
-  chatSettings, // after every rule that reads effort and caps by Chat's names
+  effortRecord, // after the alias: the effort as it is sent
   lowerSchemas, // before Lite moves the tools
   liftInstructions, // Full only
   systemRole, // what could not be lifted, and all of it in Lite

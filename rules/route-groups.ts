@@ -17,8 +17,10 @@ export const NATIVE_TURNS = turnsWhere(({ surface }) => surface === 'native');
 /** Turns of the compatible surface, whatever the shape of their bodies. */
 export const COMPATIBLE_TURNS = turnsWhere(({ surface }) => surface !== 'native');
 
+const writesResponses = ({ surface }: DispatchedKind): boolean => surface === 'native' || surface === 'public';
+
 /** Turns with a Responses body of the client's. */
-export const RESPONSES_TURNS = turnsWhere(({ surface }) => surface !== 'chat');
+export const RESPONSES_TURNS = turnsWhere(writesResponses);
 
 /** Compactions, on both surfaces. */
 export const COMPACTIONS = TURNS.filter(isCompaction);
@@ -32,8 +34,8 @@ export const NORMALISED_TURNS = TURNS.filter((name) => !isNativeCompaction(name)
 
 export const NORMALISED_RESPONSES = RESPONSES_TURNS.filter((name) => !isNativeCompaction(name));
 
-/** Turns of Chat Completions, on `/v1` and under the backend's path. */
-export const CHAT_TURNS = turnsWhere(({ surface }) => surface === 'chat');
+/** Work of surfaces with an API of their own, which becomes Responses work. */
+export const TRANSLATED = kindsWhere((kind) => kind.served === 'dispatch' && !writesResponses(kind));
 
 export const PUBLIC_RESPONSES = turnsWhere(({ surface }) => surface === 'public');
 

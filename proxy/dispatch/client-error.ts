@@ -25,7 +25,7 @@ export function clientError(failures: readonly Failure[], turn: LiveTurn, known:
     case 'challenge_page':
       return new Refusal('upstream_error');
     default: {
-      const answer = turn.surface.refusalOf(last, headerOptions(turn), known);
+      const answer = turn.surface.refusalOf(turn.named(last), headerOptions(turn), known);
       if (!(answer instanceof Refusal)) turn.rules.head(answer);
       return answer;
     }

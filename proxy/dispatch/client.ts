@@ -4,52 +4,14 @@ import type { Readable } from 'node:stream';
 import type { Refusal } from '../turn/errors/refusal.ts';
 import type { FormPart } from '../turn/json/form.ts';
 import type { JsonObject } from '../turn/json/json.ts';
-import type { ReplyEvent } from '../turn/reply/reply-event.ts';
+import type { Sink } from '../turn/reply/sink.ts';
 import type { PartReader } from '../turn/rules/rule.ts';
 import type { AccountConfig } from '../turn/settings.ts';
-import type { Body, Event, Outcome } from '../turn/turn.ts';
+import type { Body } from '../turn/turn.ts';
 import type { FollowingFrames } from '../upstream/carriers/following-frames.ts';
 import type { SocketSlot } from '../upstream/carriers/socket-slot.ts';
 
 type AnswerHeaders = Readonly<Record<string, string>>;
-
-/** Writes a reply of events in the client's encoding: SSE, one collected JSON answer, websocket frames. */
-export interface Sink {
-  /** Event types that it needs parsed, in addition to those that rules subscribe to. */
-  readonly wants: Pick<ReadonlySet<string>, 'has'>;
-  /** Whether it makes one answer of the reply: its client gets no failure event, but a refusal. */
-  readonly collects: boolean;
-  /**
-   * How much of each event is checked, so that its client gets only JSON objects: nothing, the first and last character, or all (F1.10).
-   * Any other event is dropped, as if it had not been sent.
-   */
-  readonly objectCheck: 'none' | 'braces' | 'parse';
-  /** Event types that it does not write: they are not parsed, even where rules subscribe to them. */
-  readonly drops: ReadonlySet<string>;
-  /** Whether anything irrevocable was sent to the client. */
-  readonly shown: boolean;
-  /** Commit: no other attempt follows. */
-  open(status: number, headers: AnswerHeaders): void;
-  /** An event as it came. The view is reused: the sink has to copy what it needs before it returns. */
-  raw(event: ReplyEvent): void;
-  /** An event that rules made or changed, or that the sink needs parsed. */
-  event(event: Event): void;
-  /** Rules dropped or added events: the sequence numbers of the account no longer hold. */
-  renumber(): void;
-  /** Writes everything since the last flush. False: the client is slow, and `onDrain` reports when to continue. */
-  flush(): boolean;
-  onDrain(resume: () => void): void;
-  /**
-   * The reply ended. A sink that shows nothing before makes its answer here.
-   * @param refusal the answer to a client that gets no stream, where the reply failed
-   * @throws Refusal while nothing was shown
-   */
-  conclude(outcome: Outcome, refusal: () => Refusal): void;
-  /** Ends the client's reply, after the closing events of the rules. */
-  close(closing: readonly (Event | Refusal)[], outcome: Outcome): void;
-  /** Ends it as a dead connection does, so that no reader mistakes it for complete. */
-  cut(): void;
-}
 
 /** A request body that is passed on unread. It can be read once. */
 export interface Upload {

@@ -193,7 +193,8 @@ function closing(
     case 'relayed':
       return answering(turn, client, served.answer, served.answer.code);
     case 'refused': {
-      const { refusal, outcome } = served;
+      const { outcome } = served;
+      const refusal = turn.shown(served.refusal);
       const { shown } = client;
       const kind = outcome ?? (attempts.rows.length > 0 ? 'failed' : 'refused');
       const ending = client.gone ? clientGone(shown) : { outcome: { kind, shown }, status: refusal.status, code: refusal.loggedCode };

@@ -1,15 +1,21 @@
 // One turn from its arrival to its end: the state that rules see, and the metadata that they note.
+import type { ServerResponse } from 'node:http';
 import { isLoopback } from '../base/process/loopback.ts';
+import { failureInClientWords, refusalInClientWords } from './errors/error-words.ts';
+import type { Failure } from './errors/failure.ts';
+import { ItemPlaces } from './errors/item-places.ts';
+import type { Refusal } from './errors/refusal.ts';
 import type { JsonObject } from './json/json.ts';
 import { HeldBytes, type ReplyMemory } from './reply/held-bytes.ts';
 import { PendingWrites } from './reply/pending-writes.ts';
+import type { Sink } from './reply/sink.ts';
 import { requestId } from './request-id.ts';
 import { KINDS, type Kind, type RouteKind } from './routes/kinds.ts';
 import type { Chains } from './rules/rule-chain.ts';
 import { RuleRun } from './rules/rule-run.ts';
 import type { AccountConfig, KeyConfig, Limits, OperatorConfig, PoolConfig, Timeouts, TranscriptionConfig, WireWords } from './settings.ts';
-import type { Surface, Surfaces } from './surface.ts';
-import type { FileView, Headers, ModeDecision, ModelView, Presence, Route, SafeFields, Turn } from './turn.ts';
+import type { Decoded, Surface, Surfaces } from './surface.ts';
+import type { FileView, Headers, ModeDecision, ModelView, Presence, Route, SafeFields, Turn, Work } from './turn.ts';
 
 /** The configuration that a turn began with and keeps, compiled for look-ups. */
 export interface TurnConfiguration {
@@ -93,6 +99,9 @@ export class LiveTurn implements Turn {
   committedAt: number | undefined;
   #identity: { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined;
   #operator: OperatorConfig | undefined;
+  /** Undefined until the request was decoded, and on a surface without a translation. */
+  #decoded: Decoded<unknown> | undefined;
+  #places: ItemPlaces | undefined;
   readonly #keyOf: Arrival['keyOf'];
   readonly #mode: ModeDecision | undefined;
   readonly #host: TurnHost;
@@ -184,6 +193,37 @@ export class LiveTurn implements Turn {
     this.#host.fault(thrown, this.id);
   }
 
+  get credentials(): readonly string[] {
+    return this.surface.credentials(this.headers);
+  }
+
+  decode(work: Work): void {
+    this.#decoded = this.surface.decode?.(work, this);
+  }
+
+  spliced(at: number, removed: number, added: number): void {
+    this.#places ??= new ItemPlaces();
+    this.#places.splice(at, removed, added);
+  }
+
+  /** A refusal as the client gets it: with its own names of members, in the envelope of its surface. */
+  shown(refusal: Refusal): Refusal {
+    // No rule that moves items refuses by their places: those are still the places after the decoding.
+    const names = this.#decoded?.names;
+    const named = names ? refusalInClientWords(refusal, (param) => names.nameOf(param)) : refusal;
+    return this.surface.refusal?.(named, this) ?? named;
+  }
+
+  /** A provider's failure with the client's names of members; native clients get the provider's own. */
+  named(failure: Failure): Failure {
+    const [names, places] = [this.#decoded?.names, this.#places];
+    if (this.surface.agentProtocol || (!names && !places)) return failure;
+    return failureInClientWords(failure, (sent) => {
+      const param = places?.before(sent) ?? sent;
+      return names ? names.nameOf(param) : param;
+    });
+  }
+
   identify(secret: string): KeyConfig | undefined {
     const key = this.#keyOf(secret);
     const pool = key && this.generation.pools.get(key.pool);
@@ -225,7 +265,12 @@ export class LiveTurn implements Turn {
   /** Maps a final response to the client's answer: by the rules, then in the encoding of the surface. @throws Refusal of a rule */
   answerOf(response: JsonObject): JsonObject {
     const answer = this.rules.answer(response);
-    return this.surface.answer?.(answer, this) ?? answer;
+    return this.surface.answer?.(answer, this, this.#decoded?.memory) ?? answer;
+  }
+
+  /** The sink of its reply as a stream over HTTP. */
+  stream(response: ServerResponse): Sink {
+    return this.surface.stream(response, this, this.#decoded?.memory);
   }
 
   countTokens(texts: readonly string[]): Promise<readonly number[] | undefined> {

@@ -1,11 +1,13 @@
-// A surface: how one family of clients is addressed. Header lists both ways, errors of accounts, and how a broken reply ends.
+// A surface: one API of clients. How it authenticates, decodes requests, names members in errors, and encodes answers, streams and refusals.
+import type { ServerResponse } from 'node:http';
 import type { Failure } from './errors/failure.ts';
 import type { Refusal } from './errors/refusal.ts';
 import type { Confidential } from './errors/sanitise.ts';
 import type { JsonObject } from './json/json.ts';
+import type { Sink } from './reply/sink.ts';
 import type { SurfaceName } from './routes/kinds.ts';
 import type { WireWords } from './settings.ts';
-import type { Event, Headers, Turn } from './turn.ts';
+import type { Event, Headers, Turn, Work } from './turn.ts';
 import type { AnswerHeaderOptions } from './wire/headers.ts';
 
 /** A provider's own refusal, sanitised, as a native client gets it. */
@@ -25,13 +27,47 @@ export interface FailureEventOptions extends AnswerHeaderOptions {
   readonly responseId: string | undefined;
 }
 
-export interface Surface {
+/** The turn of a stream, with its clock. */
+export interface StreamedTurn extends Turn {
+  now(): number;
+  /** Runs `run` once after `ms` milliseconds; the function it returns cancels it. */
+  after(ms: number, run: () => void): () => void;
+}
+
+/** The client's names of members of a request that was translated. */
+export interface MemberNames {
+  /**
+   * The path that the client wrote for a member of the translated request, such as `input.3.content.0`; null if the member was made from
+   * nothing that the client wrote.
+   */
+  nameOf(param: string): string | null;
+}
+
+export interface Decoded<Memory> {
+  readonly names: MemberNames;
+  /** What the encoding of the reply needs of the request. */
+  readonly memory: Memory;
+}
+
+/** @typeParam Memory what the surface keeps of a request that it has decoded, for its reply */
+export interface Surface<Memory = unknown> {
   readonly name: SurfaceName;
+  /** The texts in the request's headers that may be the key's secret, in the order in which they are tried. */
+  credentials(headers: Headers): readonly string[];
+  /**
+   * Replaces the client's request by one of the Responses API. It runs before every rule that reads more of the body than its model. Absent
+   * on a surface whose clients write such requests themselves.
+   * @throws Refusal that names members as the client wrote them
+   */
+  decode?(work: Work, turn: Turn): Decoded<Memory>;
   /** The client's headers that go to an account; a fresh object, so that an attempt may edit it. */
   requestHeaders(headers: Headers, wire: WireWords): Record<string, string>;
   /** The account's headers that go to the client. */
   answerHeaders(headers: Headers, options: AnswerHeaderOptions): Record<string, string>;
-  /** Whether answers have the ETag of the model list (Q14), and the account's turn state is read from them (Q10). */
+  /**
+   * Whether its clients speak the backend's own protocol: answers have the ETag of the model list (Q14), the account's turn state is read
+   * from them (Q10), and errors keep the provider's words.
+   */
   readonly agentProtocol: boolean;
   /** Whether a client that did not ask for a stream gets the events collected as one answer (Q15). */
   readonly collects: boolean;
@@ -39,18 +75,22 @@ export interface Surface {
   readonly numbersEvents: boolean;
   /** Whether a whole JSON body is an answer to a turn, also where the client asked for a stream. */
   readonly relaysWholeAnswers: boolean;
+  /** Encodes a reply of events as a stream over HTTP. */
+  stream(response: ServerResponse, turn: StreamedTurn, memory: Memory): Sink;
   /**
-   * The answer that the final response becomes, when every rule has run; undefined where the client gets the response itself. The same
-   * encoding of streams is the work of the surface's sink.
+   * The answer that the final response becomes, when every rule has run; absent where the client gets the response itself.
+   * @throws Refusal
    */
-  readonly answer?: (response: JsonObject, turn: Pick<Turn, 'id' | 'at' | 'model'>) => JsonObject;
+  answer?(response: JsonObject, turn: Turn, memory: Memory): JsonObject;
+  /** The refusal in this surface's envelope; absent where it is that of the error table (Q1). */
+  refusal?(refusal: Refusal, turn: Turn): Refusal;
   /** A reply that died after commit: `cut` ends the connection without its last chunk; `close` ends it with an error event (Q17, F1.8). */
   readonly brokenReply: 'cut' | 'close';
   /** The code for the row of a reply that broke off. */
   readonly brokenReplyCode: 'upstream_error' | 'server_error';
   /** The event or the whole answer that ends a reply, as this client may see it; the same object where nothing was removed. */
   endOf(data: JsonObject, known: Confidential, options: AnswerHeaderOptions): JsonObject;
-  /** A failure event as this client may see it. */
+  /** A failure event as this client may see it. The failure has the client's names already. */
   failureEvent(data: JsonObject, failure: Failure, known: Confidential, options: FailureEventOptions): JsonObject;
   /**
    * The one event of a stream that begins with a refusal, in place of all that the account sent (F1.8, Q17). Undefined on a surface that
@@ -62,9 +102,12 @@ export interface Surface {
    * as one body.
    */
   readonly wholeAnswerEvents?: (answer: JsonObject) => readonly Event[];
-  /** The client's answer where an account refused with a status and no other account is asked (Q3). */
+  /** The client's answer where an account refused with a status and no other account is asked (Q3). The failure has the client's names already. */
   refusalOf(failure: Failure, options: AnswerHeaderOptions, known: Confidential): Refusal | RelayedAnswer;
 }
+
+/** Fixes Memory by inference. */
+export const surface = <Memory>(definition: Surface<Memory>): Surface => definition;
 
 /** One for each way in which kinds are addressed. */
 export type Surfaces = Readonly<Record<SurfaceName, Surface>>;

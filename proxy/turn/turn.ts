@@ -153,6 +153,12 @@ export interface Turn {
   readonly wire: WireWords;
   readonly limits: Limits;
   readonly transcription: TranscriptionConfig;
+  /** The texts in its headers that may be the key's secret, in the order in which they are tried. */
+  readonly credentials: readonly string[];
+  /** Translates the request of a surface that has an API of its own. @throws Refusal in the client's words */
+  decode(work: Work): void;
+  /** Notes that items were removed from the input or added to it, so that errors name items by their places in the client's request. */
+  spliced(at: number, removed: number, added: number): void;
   /** Throws until `identify` succeeded: a rule before authentication must not need them. */
   readonly key: KeyConfig;
   readonly pool: PoolConfig;

@@ -1,7 +1,7 @@
 // /mcp needs the token of an operator (AU2 to AU4, Q25).
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
-import { bearerToken } from './bearer-token.ts';
+import { bearerToken } from '../../proxy/turn/wire/bearer-token.ts';
 
 const NO_TOKEN = new Refusal('invalid_api_key', { message: 'A valid MCP token of an operator is required as a Bearer token.' });
 

@@ -1,16 +1,24 @@
 // Every runtime route needs a Pool API key, unsupported rows included (AU1, AU3).
 import { type ErrorCode, plainRefusal } from '../../proxy/turn/errors/refusal.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
+import type { KeyConfig } from '../../proxy/turn/settings.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
-import { bearerToken } from './bearer-token.ts';
+
+/** The key of the first secret that is known: a client may send another provider's key beside it. */
+function knownKey(turn: Turn): KeyConfig | undefined {
+  for (const secret of turn.credentials) {
+    const key = turn.identify(secret);
+    if (key) return key;
+  }
+  return undefined;
+}
 
 /**
  * The refusal of a turn's key. A missing key, an unknown one and an operator's token get the same code; the status of a key is
  * revealed only when the secret matches (Q2). Returned, not thrown: V8 does not optimise a function that always throws.
  */
 function refusalCode(turn: Turn): ErrorCode | undefined {
-  const secret = bearerToken(turn.headers);
-  const key = secret === undefined ? undefined : turn.identify(secret);
+  const key = knownKey(turn);
   if (!key) return 'invalid_api_key';
   if (key.status !== 'active') return 'api_key_disabled';
   return key.expires_at !== undefined && turn.arrivedAt >= key.expires_at ? 'api_key_expired' : undefined;

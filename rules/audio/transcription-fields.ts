@@ -1,11 +1,11 @@
 // Checks that a transcription has exactly one file, and sends only the fields that transcriptions have (C3, Q23).
 
+import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { safeParam } from '../../proxy/turn/errors/sanitise.ts';
 import type { StreamedPart } from '../../proxy/turn/json/form.ts';
 import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';
 import { type PartReader, rule } from '../../proxy/turn/rules/rule.ts';
-import { invalidRequest } from '../helpers/invalid-request.ts';
 import { TRANSCRIPTIONS } from '../route-groups.ts';
 import { listOf } from './list-fields.ts';
 

@@ -1,11 +1,11 @@
 // Members that a dialect edits have the shape that it edits; the provider judges all others.
 
+import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import type { Json } from '../../proxy/turn/json/json.ts';
 import { isAbsent, isList, isObject } from '../../proxy/turn/json/json.ts';
 import { isCompaction, surfaceOf } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
-import { invalidRequest } from '../helpers/invalid-request.ts';
 import { RESPONSES_TURNS } from '../route-groups.ts';
 
 /**

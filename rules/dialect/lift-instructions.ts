@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { asList, isAbsent, isList, isObject } from '../../proxy/turn/json/json.ts';
 import { isCompaction } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
-import type { Body } from '../../proxy/turn/turn.ts';
+import type { Body, Turn } from '../../proxy/turn/turn.ts';
 import { explainInMode } from '../helpers/explain.ts';
 import { userMessage } from '../helpers/user-message.ts';
 import { COMPATIBLE_TURNS } from '../route-groups.ts';
@@ -20,14 +20,14 @@ export const liftInstructions = rule({
     const mode = turn.model?.mode?.effective;
     const { previous_response_id: anchor } = body;
     const earlier = typeof anchor === 'string' ? turn.liftedWith(anchor) : undefined;
-    const lifted = mode === 'full' ? lift(body) : undefined;
+    const lifted = mode === 'full' ? lift(body, turn) : undefined;
     if (mode === 'full') turn.lifted = joined([earlier, lifted]) || undefined;
     if (mode === undefined || (earlier === undefined && lifted === undefined)) return;
     const own = typeof body.instructions === 'string' ? body.instructions : undefined;
     const instructions = joined([own, earlier, lifted]);
     if (instructions === '') return;
     body.instructions = instructions;
-    if (lifted !== undefined && !isCompaction(turn.route.kind)) keepInput(body);
+    if (lifted !== undefined && !isCompaction(turn.route.kind)) keepInput(body, turn);
   },
   explain: explainInMode('full', 'lifts system and developer texts of the compatible surface'),
 });
@@ -36,13 +36,14 @@ const joined = (texts: readonly (string | undefined)[]): string =>
   texts.filter((text) => text !== undefined && text.trim() !== '').join('\n\n');
 
 /** Takes the texts out of the input, which may be blank; undefined where there are none. */
-function lift(body: Body): string | undefined {
+function lift(body: Body, turn: Turn): string | undefined {
   if (!isList(body.input) || !body.input.some(isInstruction)) return undefined;
   const texts: string[] = [];
   const left: Json[] = [];
   for (const item of body.input) {
     const rest = isInstruction(item) ? withoutTexts(item, texts) : item;
     if (rest !== undefined) left.push(rest);
+    else turn.spliced(left.length, 1, 0);
   }
   if (left.length === body.input.length && texts.length === 0) return undefined;
   body.input = left;
@@ -53,9 +54,10 @@ function lift(body: Body): string | undefined {
  * Providers refuse an empty input that continues nothing. Some clients open a conversation with only a system message. A prewarm
  * (`generate: false`) is not answered: the turn after it contains the user's message.
  */
-function keepInput(body: Body): void {
+function keepInput(body: Body, turn: Turn): void {
   if (asList(body.input).length > 0 || !isAbsent(body.previous_response_id) || body.generate === false) return;
   body.input = [userMessage('Follow the instructions.')];
+  turn.spliced(0, 0, 1);
 }
 
 /** On this surface a message may have no type; other items with such a role (`additional_tools`) are not messages. */

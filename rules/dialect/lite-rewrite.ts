@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isList, isObject } from '../../proxy/turn/json/json.ts';
 import { isCompaction, surfaceOf } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
-import type { Body } from '../../proxy/turn/turn.ts';
+import type { Body, Turn } from '../../proxy/turn/turn.ts';
 import { explainInMode } from '../helpers/explain.ts';
 import { userMessage } from '../helpers/user-message.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';
@@ -17,10 +17,8 @@ export const liteRewrite = rule({
   edit({ body }, _memory, turn) {
     if (turn.model?.mode?.effective !== 'lite') return;
     const { kind } = turn.route;
-    moveIntoInput(
-      body,
-      withoutImageDetail(itemsOf(body.input), surfaceOf(kind) === 'native' ? 'typed-messages-only' : 'untyped-messages-too'),
-    );
+    const items = withoutImageDetail(itemsOf(body.input), surfaceOf(kind) === 'native' ? 'typed-messages-only' : 'untyped-messages-too');
+    moveIntoInput(body, items, turn);
     body.parallel_tool_calls = false;
     // Compact gets no `reasoning` beyond what the client or its key's policy set (F1.4, Q33).
     if (!isCompaction(kind) || isObject(body.reasoning)) body.reasoning = acrossAllTurns(body.reasoning);
@@ -34,7 +32,7 @@ function itemsOf(input: Json | undefined): readonly Json[] {
   return isList(input) ? input : [];
 }
 
-function moveIntoInput(body: Body, items: readonly Json[]): void {
+function moveIntoInput(body: Body, items: readonly Json[], turn: Turn): void {
   const declared = isList(body.tools) ? body.tools : [];
   const prefix = declared.length === 0 ? toolsPrefix(items[0]) : undefined;
   const { instructions } = body;
@@ -43,8 +41,13 @@ function moveIntoInput(body: Body, items: readonly Json[]): void {
   delete body.instructions;
   // Already rewritten: the list stays the same object.
   if (prefix && prefix === items[0] && developer.length === 0) body.input = items;
-  else if (prefix) body.input = [prefix, ...developer, ...items.slice(1)];
-  else body.input = [{ type: 'additional_tools', role: 'developer', tools: declared }, ...developer, ...items];
+  else if (prefix) {
+    body.input = [prefix, ...developer, ...items.slice(1)];
+    turn.spliced(1, 0, developer.length);
+  } else {
+    body.input = [{ type: 'additional_tools', role: 'developer', tools: declared }, ...developer, ...items];
+    turn.spliced(0, 0, 1 + developer.length);
+  }
 }
 
 /** The leading item where it is the Lite tools prefix. An item with an id is a client's own item; null counts as no id (Q33). */

@@ -6,7 +6,6 @@ import { rule } from '../../proxy/turn/rules/rule.ts';
 import { explainInMode } from '../helpers/explain.ts';
 import { TURNS } from '../route-groups.ts';
 
-/** Chat has the same member, so the check holds before its translation as well. */
 export const liteToolChoice = rule({
   name: 'lite-tool-choice',
   routes: TURNS,

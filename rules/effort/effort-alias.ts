@@ -2,7 +2,7 @@
 
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { TURNS } from '../route-groups.ts';
-import { effortFieldOf, mapEffortUpdates } from './effort-field.ts';
+import { fieldEffort, mapEffortUpdates, setEffort } from './effort-field.ts';
 
 const ALIASES: ReadonlyMap<unknown, string> = new Map([
   ['minimal', 'low'],
@@ -12,10 +12,9 @@ const ALIASES: ReadonlyMap<unknown, string> = new Map([
 export const effortAlias = rule({
   name: 'effort-alias',
   routes: TURNS,
-  request({ body }, turn) {
-    const field = effortFieldOf(turn.route.kind);
-    const alias = ALIASES.get(field.read(body));
-    if (alias !== undefined) field.write(body, alias);
+  request({ body }) {
+    const alias = ALIASES.get(fieldEffort(body));
+    if (alias !== undefined) setEffort(body, alias);
     mapEffortUpdates(body, (effort) => ALIASES.get(effort) ?? effort);
   },
 });

@@ -1,36 +1,18 @@
-// The places of a request that hold its effort: `reasoning.effort`, or `reasoning_effort` on Chat (F4.3), and updates among the items (RB15).
+// The places of a request that hold its effort: `reasoning.effort`, and updates among the items (RB15).
 
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isList, isObject, mapList } from '../../proxy/turn/json/json.ts';
-import { type RouteKind, surfaceOf } from '../../proxy/turn/routes/kinds.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 
-export interface EffortField {
-  /** The path in a refusal. */
-  readonly param: string;
-  /** Undefined where it is omitted or null. */
-  read(body: Body): Json | undefined;
-  write(body: Body, effort: string): void;
+/** The path of the field in a refusal. */
+export const EFFORT = 'reasoning.effort';
+
+/** Undefined where it is omitted or null. */
+export const fieldEffort = ({ reasoning }: Body): Json | undefined => effortIn(reasoning);
+
+export function setEffort(body: Body, effort: string): void {
+  body.reasoning = isObject(body.reasoning) ? { ...body.reasoning, effort } : { effort };
 }
-
-const RESPONSES: EffortField = {
-  param: 'reasoning.effort',
-  read: ({ reasoning }) => effortIn(reasoning),
-  write: (body, effort) => {
-    body.reasoning = isObject(body.reasoning) ? { ...body.reasoning, effort } : { effort };
-  },
-};
-
-const CHAT: EffortField = {
-  param: 'reasoning_effort',
-  read: ({ reasoning_effort }) => reasoning_effort ?? undefined,
-  write: (body, effort) => {
-    body.reasoning_effort = effort;
-  },
-};
-
-/** On Chat it is the field of the client's own body: the policy runs before the translation. */
-export const effortFieldOf = (kind: RouteKind | undefined): EffortField => (surfaceOf(kind) === 'chat' ? CHAT : RESPONSES);
 
 /** An effort that an item of `input` sets. */
 export interface EffortUpdate {
@@ -61,8 +43,7 @@ export function mapEffortUpdates(body: Body, change: (effort: Json) => Json): vo
 }
 
 /** The effort of the turn as it is sent: that of the last update, otherwise of the field. Undefined where the model decides. */
-export const effortOf = (body: Body, kind: RouteKind | undefined): Json | undefined =>
-  effortUpdatesOf(body).at(-1)?.effort ?? effortFieldOf(kind).read(body);
+export const effortOf = (body: Body): Json | undefined => effortUpdatesOf(body).at(-1)?.effort ?? fieldEffort(body);
 
 const NONE: readonly EffortUpdate[] = [];
 

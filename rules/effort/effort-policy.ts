@@ -5,7 +5,7 @@ import type { Json } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { omittedEffort, permittedEfforts } from '../helpers/key-policy.ts';
 import { TURNS } from '../route-groups.ts';
-import { effortFieldOf, effortUpdatesOf, mapEffortUpdates } from './effort-field.ts';
+import { EFFORT, effortUpdatesOf, fieldEffort, mapEffortUpdates, setEffort } from './effort-field.ts';
 
 /** An effort that the policy sets goes to compact dispatch too (Q16). */
 export const effortPolicy = rule({
@@ -14,10 +14,9 @@ export const effortPolicy = rule({
   request({ body }, turn) {
     const policy = turn.key.reasoning_effort;
     if (!policy || !turn.model) return;
-    const field = effortFieldOf(turn.route.kind);
-    const asked = field.read(body);
+    const asked = fieldEffort(body);
     if ('always' in policy) {
-      if (asked !== policy.always) field.write(body, policy.always);
+      if (asked !== policy.always) setEffort(body, policy.always);
       mapEffortUpdates(body, () => policy.always);
       return;
     }
@@ -27,9 +26,9 @@ export const effortPolicy = rule({
     };
     if (asked === undefined) {
       const effort = omittedEffort(policy, turn.model.entry);
-      if (effort === undefined) throw new Refusal('reasoning_effort_not_allowed', { param: field.param });
-      field.write(body, effort);
-    } else refuseOthers(asked, field.param);
+      if (effort === undefined) throw new Refusal('reasoning_effort_not_allowed', { param: EFFORT });
+      setEffort(body, effort);
+    } else refuseOthers(asked, EFFORT);
     for (const { effort, param } of effortUpdatesOf(body)) refuseOthers(effort, param);
   },
   explain({ key, live }) {

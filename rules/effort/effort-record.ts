@@ -10,7 +10,7 @@ export const effortRecord = rule({
   name: 'effort-record',
   routes: TURNS,
   request({ body }, turn) {
-    const effort = effortOf(body, turn.route.kind);
+    const effort = effortOf(body);
     if (typeof effort === 'string' && KNOWN_EFFORTS.includes(effort)) turn.note('effort', effort);
   },
 });

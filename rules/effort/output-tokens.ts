@@ -1,15 +1,13 @@
 // The key's output-token policy: a larger cap is refused, and a missing one is set to the key's maximum (CR1).
 
+import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { isAbsent } from '../../proxy/turn/json/json.ts';
-import { isCompaction, type RouteKind, surfaceOf } from '../../proxy/turn/routes/kinds.ts';
+import { isCompaction } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
-import { invalidRequest } from '../helpers/invalid-request.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';
 
-/** The members of the surface that hold a cap; the first is the one that is filled in. */
-const fieldsOf = (kind: RouteKind | undefined): readonly [string, ...string[]] =>
-  surfaceOf(kind) === 'chat' ? ['max_completion_tokens', 'max_tokens'] : ['max_output_tokens'];
+const CAP = 'max_output_tokens';
 
 /**
  * An omitted cap is set, since a model's own maximum may be above the key's. Where an account does not get the field (`drop_fields`, or an
@@ -22,19 +20,14 @@ export const outputTokens = rule({
   request({ body }, turn) {
     const policy = turn.key.output_tokens;
     if (!policy) return;
-    const fields = fieldsOf(turn.route.kind);
-    let omitted = true;
-    for (const param of fields) {
-      const asked = body[param];
-      if (isAbsent(asked)) continue;
-      omitted = false;
-      // A string or a negative number would pass the comparison below, and a provider may read it in any way.
-      if (typeof asked !== 'number' || !Number.isSafeInteger(asked) || asked < 1) {
-        throw invalidRequest(param, 'must be a positive integer');
-      }
-      if (asked > policy.max) throw new Refusal('output_tokens_not_allowed', { param });
+    const asked = body[CAP];
+    if (isAbsent(asked)) {
+      if (!isCompaction(turn.route.kind)) body[CAP] = policy.max;
+      return;
     }
-    if (omitted && !isCompaction(turn.route.kind)) body[fields[0]] = policy.max;
+    // A string or a negative number would pass the comparison below, and a provider may read it in any way.
+    if (typeof asked !== 'number' || !Number.isSafeInteger(asked) || asked < 1) throw invalidRequest(CAP, 'must be a positive integer');
+    if (asked > policy.max) throw new Refusal('output_tokens_not_allowed', { param: CAP });
   },
   explain({ key }) {
     if (!key) return undefined;

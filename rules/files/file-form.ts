@@ -1,10 +1,10 @@
 // Reads the one file and the purpose from an upload's form, and makes the metadata of them that is sent to the account (D7, Q21).
 
+import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { safeParam } from '../../proxy/turn/errors/sanitise.ts';
 import type { FormFile, FormPart } from '../../proxy/turn/json/form.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
-import { invalidRequest } from '../helpers/invalid-request.ts';
 import { isFileName, isPurpose } from './file-metadata.ts';
 
 export const fileForm = rule({

@@ -3,7 +3,7 @@
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isList, isObject } from '../../proxy/turn/json/json.ts';
-import { type RouteKind, surfaceOf } from '../../proxy/turn/routes/kinds.ts';
+import type { RouteKind } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Body, FileView, Turn } from '../../proxy/turn/turn.ts';
 import { NATIVE_IMAGES, TURNS } from '../route-groups.ts';
@@ -42,8 +42,7 @@ function filesNamedIn(body: Body, kind: RouteKind | undefined): readonly NamedFi
     for (const member of ['image', 'images', 'mask']) collectImages(body[member], member, found);
     return found;
   }
-  const member = surfaceOf(kind) === 'chat' ? 'messages' : 'input';
-  collect(body[member], member, found);
+  collect(body.input, 'input', found);
   if (isObject(body.prompt)) collectVariables(body.prompt.variables, found);
   for (const { path, tools } of toolLists(body)) tools.forEach((tool, i) => void collectTool(tool, `${path}.${i}`, found));
   return found;
@@ -64,7 +63,6 @@ function collect(value: Json | undefined, path: string, found: NamedFile[]): voi
 
 function collectPart(part: JsonObject, path: string, found: NamedFile[]): void {
   if (FILE_PARTS.has(part.type)) add(part, path, found);
-  else if (part.type === 'file' && isObject(part.file)) add(part.file, `${path}.file`, found);
   if (typeof part.content === 'object') collect(part.content, `${path}.content`, found);
   if (typeof part.output === 'object') collect(part.output, `${path}.output`, found);
 }

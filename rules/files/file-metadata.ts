@@ -1,7 +1,8 @@
 // Checks that the metadata of a new file has a shape that can be stored and sent to an account (C1, Q21).
+
+import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { isAbsent, isText, type Json } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
-import { invalidRequest } from '../helpers/invalid-request.ts';
 
 /** File systems allow names of at most 255 bytes. */
 const LONGEST_NAME = 1_024;

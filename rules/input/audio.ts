@@ -1,31 +1,28 @@
 // Input audio is well-formed, of a known format, and not too large (F1.2, Q24, Q33).
 
+import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isList, isObject } from '../../proxy/turn/json/json.ts';
-import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
-import { invalidRequest } from '../helpers/invalid-request.ts';
 import { COMPATIBLE_TURNS } from '../route-groups.ts';
 import { decodedBytes } from './base64.ts';
 
 const FORMATS: ReadonlySet<Json | undefined> = new Set(['wav', 'mp3', 'm4a', 'webm', 'ogg']);
 
-/** Chat messages have the same parts; they are checked before their translation, as the client wrote them. */
 export const audio = rule({
   name: 'audio',
   routes: COMPATIBLE_TURNS,
-  request({ body }, { route, limits }) {
-    const member = surfaceOf(route.kind) === 'chat' ? 'messages' : 'input';
-    for (const { part, path } of audioParts(body[member], member)) refuseAudio(part.input_audio, `${path}.input_audio`, limits.audio_bytes);
+  request({ body }, { limits }) {
+    for (const { part, path } of audioParts(body.input)) refuseAudio(part.input_audio, `${path}.input_audio`, limits.audio_bytes);
   },
 });
 
-function* audioParts(messages: Json | undefined, member: string): Generator<{ readonly part: JsonObject; readonly path: string }> {
+function* audioParts(messages: Json | undefined): Generator<{ readonly part: JsonObject; readonly path: string }> {
   if (!isList(messages)) return;
   for (const [i, message] of messages.entries()) {
     if (!isObject(message) || !isList(message.content)) continue;
     for (const [j, part] of message.content.entries()) {
-      if (isObject(part) && part.type === 'input_audio') yield { part, path: `${member}.${i}.content.${j}` };
+      if (isObject(part) && part.type === 'input_audio') yield { part, path: `input.${i}.content.${j}` };
     }
   }
 }

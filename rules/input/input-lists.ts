@@ -1,10 +1,10 @@
 // `input` and `tools` are lists; the public surface also accepts a string as the user's one message (F1.6, Q15).
 
+import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { isAbsent, isList } from '../../proxy/turn/json/json.ts';
 import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
-import { invalidRequest } from '../helpers/invalid-request.ts';
 import { userMessage } from '../helpers/user-message.ts';
 import { NORMALISED_RESPONSES } from '../route-groups.ts';
 

@@ -1,16 +1,16 @@
 // References to stored items: nothing is stored, so one to reasoning is dropped and any other is refused (Q15).
 
+import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isAbsent, isList, isObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
-import { invalidRequest } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
 /** A conversation can continue without the reasoning of earlier turns, but not without their messages, calls and outputs. */
 export const itemReferences = rule({
   name: 'item-references',
   routes: PUBLIC_RESPONSES,
-  request({ body }) {
+  request({ body }, turn) {
     if (!isList(body.input) || !body.input.some(isReference)) return;
     const kept: Json[] = [];
     for (const [i, item] of body.input.entries()) {
@@ -20,6 +20,7 @@ export const itemReferences = rule({
           `input.${i}`,
           'refers to a stored item, but nothing is stored here; send the item itself, as SDKs do with `store: false`',
         );
+      else turn.spliced(kept.length, 1, 0);
     }
     body.input = kept;
   },

@@ -1,8 +1,8 @@
 // `reasoning.context` of public Responses is one of three words, in any case, with or without blanks around it (F1.7).
 
+import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { isAbsent, isObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
-import { invalidRequest } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
 const CONTEXTS: ReadonlySet<string> = new Set(['auto', 'current_turn', 'all_turns']);

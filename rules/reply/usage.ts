@@ -2,10 +2,10 @@
 
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isObject } from '../../proxy/turn/json/json.ts';
+import { imageUsage } from '../../proxy/turn/reply/image-usage.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
 import { tokenCount } from '../helpers/token-count.ts';
-import { imageUsage } from '../images/image-usage.ts';
 import { NATIVE_IMAGES, RESPONSES_WORK } from '../route-groups.ts';
 
 interface Expected {

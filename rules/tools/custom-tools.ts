@@ -1,11 +1,12 @@
 // Custom tools have only the fields of the contract (F5.2, Q16).
+
+import { invalidRequest, unknownMember } from '../../proxy/turn/errors/invalid-request.ts';
+import { grammarFault } from '../../proxy/turn/json/grammar-fault.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isList, isObject, isText } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
-import { invalidRequest, unknownMember } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 import { declaredTools } from './declared-tools.ts';
-import { grammarFault } from './grammar-fault.ts';
 
 /** Not on native routes: they refuse remote MCP tools only, over their websocket too (Q16). */
 export const customTools = rule({

@@ -1,10 +1,10 @@
 // Which tools a `tool_choice` may name: all that the request declares (F5.3, Q16).
 
+import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import type { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isList, isObject } from '../../proxy/turn/json/json.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
-import { invalidRequest } from '../helpers/invalid-request.ts';
 import { declaredTools } from './declared-tools.ts';
 import { wrappedFunction } from './executable-tools.ts';
 

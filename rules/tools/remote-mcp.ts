@@ -1,8 +1,8 @@
 // Refuses remote MCP tools before dispatch, on every surface (F1.3).
 
+import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { isObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
-import { invalidRequest } from '../helpers/invalid-request.ts';
 import { TURNS } from '../route-groups.ts';
 import { declaredTools } from './declared-tools.ts';
 

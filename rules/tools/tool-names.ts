@@ -1,7 +1,7 @@
 // Names of executable tools are unique across the top level and all namespaces (F5.2).
 
+import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
-import { invalidRequest } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 import { toolLists, toolsIn } from './declared-tools.ts';
 import { executableOf } from './executable-tools.ts';

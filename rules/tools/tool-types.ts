@@ -1,11 +1,11 @@
 // The public surface accepts a closed list of tool types, and one shape of namespaces (F5.2, Q16).
 
+import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import type { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { Json } from '../../proxy/turn/json/json.ts';
 import { isAbsent, isList, isObject, isText } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
-import { invalidRequest } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 import { type DeclaredTool, declaredTools, isNamespace } from './declared-tools.ts';
 import { wrappedFunction } from './executable-tools.ts';

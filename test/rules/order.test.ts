@@ -1,7 +1,6 @@
 // THE ORDER, as the contract requires it: pairs of rules, each with its reason.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RouteKind } from '../../proxy/turn/routes/kinds.ts';
 import { RULES } from '../../rules/index.ts';
 import { chainOf, turnOf } from '../support/turn.ts';
 
@@ -14,11 +13,7 @@ const PAIRS: readonly string[] = [
   'route-status > model-access: [E1] an unsupported row answers before anything of the turn is looked at',
   'image-permission > model-access: [F6.1] the permission before the body',
   'image-permission > image-model: [F6.1] the permission before the body',
-  'image-model > image-parameters: [Q4] the model, then the shape of the body',
-  'image-parameters > image-request: [Q22] parameters are judged as the client wrote them',
-  'image-request > output-tokens: [CR1] the cap is that of the turn that is sent',
-  'image-request > lite-rewrite: [F2.5] the dialects apply to the turn of the host',
-  'image-request > backend-shape: [F1.4] the turn of the host has what every dispatch has',
+  'image-model > translation: [Q4] the model, then the shape of the body',
   'marker-header > lite-marker: [F2.4] a client’s marker is removed before ours is added',
   'model-access > effort-policy: [F4.4] the denial of a model before the effort policy',
   'model-access > serving-mode: [SM7] the mode is that of the model that was found',
@@ -62,31 +57,12 @@ const PAIRS: readonly string[] = [
   'model-mapping > lite-marker: [F2.1] the marker is the last edit',
   'known-fields > drop-fields: [Q35] what an account keeps it may not drop',
   'drop-fields > lite-marker: [F2.2] no setting of an account drops it',
-  'model-access > chat-parameters: [Q4] the model before the content of the body',
-  'chat-parameters > chat-tools: [Q24] unsupported parameters before the shape of supported ones',
-  'strict-schemas > chat-tools: [F5.7] parameters are named where Chat has them',
-  'strict-schemas > chat-text: [F5.7] a schema is named where Chat has it',
-  'remote-mcp > chat-tools: [F1.3] the refusal of all surfaces comes first',
-  'lite-tool-choice > chat-tool-choice: [F2.12] Lite takes no map, whether or not it resolves',
-  'chat-tools > chat-tool-choice: [F5.5] a choice is looked up among flat tools',
-  'audio > chat-messages: [F1.2] audio is named where Chat has it',
-  'chat-tool-choice > effort-policy: [Q4] shape rules, then effort',
-  'chat-messages > effort-policy: [Q4] shape rules, then effort',
-  'chat-text > effort-policy: [Q4] shape rules, then effort',
-  'effort-policy > chat-settings: [F4.3] the effort is judged where Chat has it',
-  'output-tokens > chat-settings: [CR1] caps are judged where Chat has them',
-  'effort-alias > chat-settings: [F4.7] the alias reads what the policy read',
-  'chat-tools > lower-schemas: [F5.1] flat functions are lowered',
-  'chat-messages > lift-instructions: [F1.1] items are lifted',
+  'model-access > translation: [Q4] the model before the content of the body',
   'lift-instructions > system-role: [F1.1] lifted texts have no role any more',
   'lift-instructions > json-mention: [F1.1] lifted texts are read',
-  'chat-text > json-mention: [Q24] the format of Chat is read as one of Responses',
-  'chat-messages > lite-rewrite: [F2.5] items are rewritten',
   'transcription-fields > transcription-lists: [Q23] a field is known before its list is read',
   'language-detection > transcription-usage: [Q18] usage is read before any other rule has edited the reply',
   // Replies run up the list: the later one sees an event first.
-  'image-answer > fill-output: [Q15] an empty output is filled before its image is looked for',
-  'image-answer > usage: [Q18] usage is read before any other rule has edited the reply',
   'fill-output > namespace-restoration: [Q15] items are collected as clients get them',
   'public-user > usage: [Q18] usage is read before any other rule has edited the reply',
   'public-model > usage: [Q18] usage is read before any other rule has edited the reply',
@@ -123,26 +99,17 @@ test('[F6.1] no rule before the look-up of the model reads or edits a body', () 
   for (const kind of ['responses', 'compact', 'public-responses', 'chat'] as const) chainOf(before, turnOf({ kind })).request({ body });
 });
 
-/** Rules that read what a Chat client wrote, in Chat's own shape. */
-const CHAT_SHAPED = ['remote-mcp', 'lite-tool-choice', 'strict-schemas', 'audio', 'effort-policy', 'output-tokens', 'effort-alias'];
-
-/** Rules that work on a translated Chat body. */
-const TRANSLATED = ['request-compression', 'lower-schemas', 'lift-instructions', 'lite-rewrite', 'backend-shape'];
-
-test('[F4.3] Chat-shaped checks come before the end of its translation, and the dialects after it', () => {
-  const at = (name: string): number => {
-    assert.ok(
-      RULES.some((rule) => rule.name === name && takesPart(rule.routes, 'chat')),
-      `${name} takes part in Chat`,
+test('[D4] [Q22] the requests of Chat and images are translated before any rule but that of the model reads them', () => {
+  const before = RULES.slice(0, NAMES.indexOf('translation'));
+  for (const kind of ['chat', 'public-image', 'public-image-edit'] as const) {
+    const reading = before.filter(
+      ({ name, routes, request }) => name !== 'fill-output' && request && (routes === '*' || routes.includes(kind)),
     );
-    return NAMES.indexOf(name);
-  };
-  const last = Math.max(...RULES.flatMap(({ routes }, i) => (routes !== '*' && routes.every((kind) => kind === 'chat') ? [i] : [])));
-  assert.equal(NAMES[last], 'chat-settings');
-  for (const name of CHAT_SHAPED) assert.ok(at(name) < last, name);
-  for (const name of TRANSLATED) assert.ok(at(name) > last, name);
+    const model = kind === 'chat' ? 'model-access' : 'image-model';
+    assert.deepEqual(
+      reading.map(({ name }) => name),
+      [model, 'serving-mode'],
+      kind,
+    );
+  }
 });
-
-function takesPart(routes: readonly RouteKind[] | '*', kind: RouteKind): boolean {
-  return routes === '*' || routes.includes(kind);
-}

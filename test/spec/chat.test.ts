@@ -324,6 +324,43 @@ test('[Q24] a provider’s error names the members of Chat, collected and stream
   assert.equal((await streamed(ask('hi'))).json.error.param, at);
 });
 
+test('[Q24] a provider’s error names the message of the client, wherever its item was sent', async () => {
+  const refused = (param: string): Parameters<TestGateway['upstream']['always']>[1] => ({
+    kind: 'reply',
+    status: 400,
+    body: { json: { error: { message: `Invalid '${param}'.`, type: 'invalid_request_error', code: 'invalid_value', param } } },
+  });
+  const messages = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: [{ type: 'text', text: 'one' }] },
+    { role: 'developer', content: 'Be kind.' },
+    { role: 'user', content: [{ type: 'text', text: 'two' }] },
+  ];
+  const CASES = [
+    // A catalog without Lite: Full.
+    ['auto', 'input[1].content[0].text', 'messages.3.content.0.text'],
+    ['auto', 'instructions', 'messages'],
+    // The tools come before the items.
+    ['lite', 'input[1].content[0].text', 'messages.0.content'],
+    ['lite', 'input.4.content.0', 'messages.3.content.0'],
+    ['lite', 'input.0.tools.0.parameters', 'tools.0.function.parameters'],
+  ] as const;
+  const tools = [{ type: 'function', function: { name: 'f' } }];
+  for (const [mode, sent, own] of CASES) {
+    await gate.reconfigure((draft) => {
+      draft.pools[0].serving_modes = { 'model-a': mode };
+    });
+    gate.upstream.always('north', refused(sent));
+    for (const stream of [false, true]) {
+      const { status, json } = await gate.send(CHAT, { body: { model: 'model-a', messages, tools, stream } });
+      assert.deepEqual([status, json.error.param, json.error.message], [400, own, `Invalid '${own}'.`], sent);
+    }
+  }
+  await gate.reconfigure((draft) => {
+    delete draft.pools[0].serving_modes;
+  });
+});
+
 test('[CR1] a cap that is raised to what providers take stays within the key’s policy', async () => {
   await using capped = await startGateway({
     upstream: { manners: { knownMembers: false } },

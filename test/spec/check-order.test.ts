@@ -134,16 +134,28 @@ const CHAT_FAULTY: JsonObject = {
 };
 
 const AUDIO = { type: 'input_audio', input_audio: { format: 'wav', data: 'AAAA' } };
-const NAMED = { type: 'json_schema', json_schema: { strict: true, schema: { type: 'object' } } };
+const LOOSE = { type: 'json_schema', json_schema: { name: 'a', strict: true, schema: { anyOf: [] } } };
+const NAMED = { type: 'json_schema', json_schema: { name: 'a', strict: true, schema: { type: 'object' } } };
 
 const CHAT_STEPS: readonly Step[] = [
   { mended: 'nothing', refusal: [400, 'invalid_model', 'model'] },
   { mended: 'the missing model', change: set({ model: 'denied' }), refusal: [403, 'model_not_allowed', 'model'] },
   { mended: 'the denied model', change: set({ model: 'idle' }), refusal: [400, 'unsupported_parameter', 'n'] },
-  { mended: 'the parameter', change: set({ n: 1 }), refusal: [400, 'invalid_request', 'tools.0.type'] },
+  // The translation comes first: it reports what it cannot translate. All other checks have the order of Responses.
+  { mended: 'the parameter', change: set({ n: 1 }), refusal: [400, 'invalid_request', 'messages.0.content.1.type'] },
   {
-    mended: 'the remote MCP tool',
-    change: set({ tools: [{ type: 'web_search' }] }),
+    mended: 'the message',
+    change: set({
+      messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: { format: 'midi', data: 'AAAA' } }] }],
+    }),
+    refusal: [400, 'invalid_request', 'response_format.json_schema.name'],
+  },
+  { mended: 'the format', change: set({ response_format: LOOSE }), refusal: [400, 'invalid_request', 'tools.0.type'] },
+  { mended: 'the remote MCP tool', change: set({ tools: [{ type: 'web_search' }] }), refusal: [400, 'invalid_request', 'tools.0.type'] },
+  { mended: 'the tool', change: set({ tools: [] }), refusal: [400, 'invalid_request', 'tool_choice'] },
+  {
+    mended: 'the tool choice',
+    change: set({ tool_choice: 'auto' }),
     refusal: [400, 'invalid_json_schema', 'response_format.json_schema.schema'],
   },
   {
@@ -153,17 +165,9 @@ const CHAT_STEPS: readonly Step[] = [
   },
   {
     mended: 'the audio',
-    change: set({ messages: [{ role: 'user', content: [AUDIO, { type: 'video' }] }] }),
-    refusal: [400, 'invalid_request', 'tools.0.type'],
-  },
-  { mended: 'the tool', change: set({ tools: [] }), refusal: [400, 'invalid_request', 'tool_choice'] },
-  { mended: 'the tool choice', change: set({ tool_choice: 'auto' }), refusal: [400, 'invalid_request', 'messages.0.content.1.type'] },
-  {
-    mended: 'the message',
     change: set({ messages: [{ role: 'user', content: [AUDIO] }] }),
-    refusal: [400, 'invalid_request', 'response_format.json_schema.name'],
+    refusal: [400, 'reasoning_effort_not_allowed', 'reasoning_effort'],
   },
-  { mended: 'the format', change: set({ response_format: null }), refusal: [400, 'reasoning_effort_not_allowed', 'reasoning_effort'] },
   { mended: 'the effort', change: set({ reasoning_effort: 'low' }), refusal: [400, 'output_tokens_not_allowed', 'max_tokens'] },
   { mended: 'the output tokens', change: set({ max_tokens: 10 }), refusal: [503, 'no_eligible_account', null] },
 ];

@@ -1,7 +1,7 @@
 // A reply of an account without a gateway: the product's readers over a fake account, a fake client and a test clock.
 
 import { Counters } from '../../proxy/base/process/metrics.ts';
-import type { Client, PipeEnd, Sink } from '../../proxy/dispatch/client.ts';
+import type { Client, PipeEnd } from '../../proxy/dispatch/client.ts';
 import type { ReplyContext, Verdict } from '../../proxy/dispatch/reply/reply-context.ts';
 import { AttemptObservers } from '../../proxy/dispatch/reply/reply-observers.ts';
 import type { Continuation } from '../../proxy/turn/continuation.ts';
@@ -12,6 +12,7 @@ import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import type { LiveTurn } from '../../proxy/turn/live-turn.ts';
 import type { ReplyEvent } from '../../proxy/turn/reply/reply-event.ts';
 import type { ReplyObserver } from '../../proxy/turn/reply/reply-observer.ts';
+import type { Sink } from '../../proxy/turn/reply/sink.ts';
 import type { Event, Outcome } from '../../proxy/turn/turn.ts';
 import type { EventReader, Sending } from '../../proxy/upstream/carriers/carrier.ts';
 import { SseSplitter } from '../../proxy/upstream/events/sse-splitter.ts';

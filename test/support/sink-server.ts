@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SseSink } from '../../proxy/clients/http/replies/sse-sink.ts';
-import type { Sink } from '../../proxy/dispatch/client.ts';
+import type { Sink } from '../../proxy/turn/reply/sink.ts';
 import { headOf, RawClient } from './raw.ts';
 
 export interface SinkClient {

@@ -1,11 +1,15 @@
 // A turn without a gateway: runs rules through the product's own chain, for the tables that show them alone.
 import assert from 'node:assert/strict';
+import { SURFACES } from '../../proxy/surfaces/surfaces.ts';
+import { refusalInClientWords } from '../../proxy/turn/errors/error-words.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
-import type { RouteKind } from '../../proxy/turn/routes/kinds.ts';
+import { isObject, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
+import { KINDS, type RouteKind } from '../../proxy/turn/routes/kinds.ts';
 import type { Rule } from '../../proxy/turn/rules/rule.ts';
 import { Chains, type Phase } from '../../proxy/turn/rules/rule-chain.ts';
 import { RuleRun } from '../../proxy/turn/rules/rule-run.ts';
 import type { KeyConfig, PoolConfig } from '../../proxy/turn/settings.ts';
+import type { MemberNames } from '../../proxy/turn/surface.ts';
 import type {
   AccountView,
   Body,
@@ -19,6 +23,7 @@ import type {
   SafeFields,
   Turn,
 } from '../../proxy/turn/turn.ts';
+import { translation } from '../../rules/input/translation.ts';
 
 export interface TurnOptions {
   readonly kind?: RouteKind;
@@ -57,8 +62,16 @@ export const KEY: KeyConfig = { id: 'ci', pool: 'team', weight: 1, secret_sha256
 
 export const ACCOUNT: AccountView = { id: 'north', label: 'North', models: {}, keep_fields: [], drop_fields: [], compact: 'route' };
 
-/** A turn after authentication and model access; `noted` collects what rules noted. */
-export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Partial<SafeFields> } {
+/** A turn of a test. */
+export interface TestTurn extends Turn {
+  /** The notes of rules. */
+  readonly noted: Partial<SafeFields>;
+  /** The client's names of members, once its request was translated. */
+  names: MemberNames | undefined;
+}
+
+/** A turn after authentication and model access. */
+export function turnOf(options: TurnOptions = {}): TestTurn {
   const kind = options.kind ?? 'responses';
   const publicSurface = kind !== 'responses' && kind !== 'compact';
   const route: Route = {
@@ -81,6 +94,12 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
   const key = { ...KEY, ...options.key };
   const noted: Partial<SafeFields> = {};
   return {
+    names: undefined,
+    credentials: SURFACES[KINDS[kind].surface].credentials(options.headers ?? {}),
+    decode(work) {
+      this.names = SURFACES[KINDS[kind].surface].decode?.(work, this)?.names;
+    },
+    spliced: () => undefined,
     id: 'req_test',
     route,
     client: options.client ?? 'http',
@@ -147,7 +166,7 @@ export function frozen<T>(value: T): T {
 
 export interface Ran {
   readonly body: Body;
-  readonly turn: Turn & { readonly noted: Partial<SafeFields> };
+  readonly turn: TestTurn;
   /** The chain of the turn, after its request and edit phases. */
   readonly rules: RuleRun;
   /** One attempt, after the rules' `attempt` phases. */
@@ -159,9 +178,25 @@ export interface Ran {
 /** A turn's run through the product's own chain, compiled of these rules. */
 export const chainOf = (rules: readonly Rule[], turn: Turn): RuleRun => new RuleRun(new Chains(rules, turn.wire).of(turn.route.kind), turn);
 
-/** Runs the request and edit phases on a copy of `body`. Throws the Refusal of the rule that refused. */
+/** Whether it is a request of Chat: all rules need its translation first. */
+const isOfChat = (body: unknown): boolean => isObject(body as Json) && (body as JsonObject).messages !== undefined;
+
+/** The body that rules get: of a request of Chat its translation. */
+export const asRulesGetIt = async (body: JsonObject, options: TurnOptions = {}): Promise<Body> =>
+  isOfChat(body) ? (await run([translation], body, { ...options, kind: 'chat' })).body : body;
+
+/** Runs the request and edit phases on a copy of `body`. Throws the Refusal of the rule that refused, in the client's words. */
 export async function run(rules: readonly Rule[], body: unknown, options: TurnOptions = {}): Promise<Ran> {
   const turn = turnOf(options);
+  try {
+    return await ranOf(isOfChat(body) && !rules.includes(translation) ? [translation, ...rules] : rules, body, turn);
+  } catch (thrown) {
+    const { names } = turn;
+    throw thrown instanceof Refusal && names ? refusalInClientWords(thrown, (param) => names.nameOf(param)) : thrown;
+  }
+}
+
+async function ranOf(rules: readonly Rule[], body: unknown, turn: TestTurn): Promise<Ran> {
   const chain = chainOf(rules, turn);
   const input = structuredClone(body) as Body;
   for (const member of Object.values(input)) frozen(member);

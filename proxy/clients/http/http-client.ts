@@ -3,13 +3,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BodyMemory, BodyShare } from '../../base/bytes/body-memory.ts';
 import type { UploadMeter } from '../../base/bytes/upload-meter.ts';
 import type { Counters } from '../../base/process/metrics.ts';
-import type { PipeEnd, PipeOptions, Sink, TurnClient, Upload } from '../../dispatch/client.ts';
+import type { PipeEnd, PipeOptions, TurnClient, Upload } from '../../dispatch/client.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { FormPart } from '../../turn/json/form.ts';
-import { isObject } from '../../turn/json/json.ts';
 import { isForm } from '../../turn/json/media-type.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
-import type { SurfaceName } from '../../turn/routes/kinds.ts';
+import type { Sink } from '../../turn/reply/sink.ts';
 import type { PartReader } from '../../turn/rules/rule.ts';
 import type { Body } from '../../turn/turn.ts';
 import { bodyOfForm } from './bodies/form-body.ts';
@@ -19,11 +18,8 @@ import { boundaryOf, readForm } from './bodies/multipart-form.ts';
 import { type BodyOptions, decoderOf, readBody } from './bodies/request-body.ts';
 import { checkUpload, openUpload } from './bodies/upload.ts';
 import { askForBody } from './connections/expect-continue.ts';
-import { ChatSseSink } from './replies/chat-sse-sink.ts';
 import { CollectSink } from './replies/collect-sink.ts';
 import { pipeAnswer } from './replies/piped-answer.ts';
-import { PublicSseSink } from './replies/public-sse-sink.ts';
-import { SseSink } from './replies/sse-sink.ts';
 import { breakOff, writeAnswer, writeRefusal } from './replies/write-answer.ts';
 
 export interface HttpClientOptions {
@@ -45,23 +41,8 @@ const STREAMED_BYTES = 1_048_576;
 /** Methods without a request body. */
 const BODYLESS: ReadonlySet<string | undefined> = new Set(['GET', 'DELETE']);
 
-interface StreamOptions {
-  readonly includeUsage: boolean;
-}
-
-/** The stream of each surface. */
-const STREAMS: Readonly<Record<SurfaceName, (response: ServerResponse, turn: LiveTurn, options: StreamOptions) => Sink>> = {
-  native: (response) => new SseSink(response),
-  public: (response, turn) => new PublicSseSink(response, turn),
-  chat: (response, turn, options) => new ChatSseSink(response, turn, options),
-  // A request for a stream is refused (Q22).
-  images: (response, turn) => new PublicSseSink(response, turn),
-};
-
 export class HttpClient implements TurnClient {
   #streams = false;
-  /** Chat only: whether the stream ends with the usage. */
-  #includesUsage = false;
   #bodyBytes = 0;
   readonly #turn: LiveTurn;
   readonly #request: IncomingMessage;
@@ -113,7 +94,6 @@ export class HttpClient implements TurnClient {
         ? {}
         : this.#bodyOf(parseBody(bytes, options) ?? (await this.#parseLarge(bytes, options)));
     this.#streams = body.stream === true;
-    this.#includesUsage = isObject(body.stream_options) && body.stream_options.include_usage === true;
     this.#bodyBytes = bytes.length;
     return body;
   }
@@ -167,9 +147,8 @@ export class HttpClient implements TurnClient {
   }
 
   sink(): Sink {
-    const { surface } = this.#turn;
-    if (!this.#streams && surface.collects) return new CollectSink(this.#turn, this);
-    return STREAMS[surface.name](this.#response, this.#turn, { includeUsage: this.#includesUsage });
+    if (!this.#streams && this.#turn.surface.collects) return new CollectSink(this.#turn, this);
+    return this.#turn.stream(this.#response);
   }
 
   answer(status: number, headers: Readonly<Record<string, string>>, body: Buffer | string): void {

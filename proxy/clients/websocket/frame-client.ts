@@ -1,8 +1,9 @@
 // The client of one turn over a websocket: its frame, its reply as frames, and the signal that it left.
-import type { PipeEnd, Sink, TurnClient, Upload } from '../../dispatch/client.ts';
+import type { PipeEnd, TurnClient, Upload } from '../../dispatch/client.ts';
 import { frameDataOf, Refusal } from '../../turn/errors/refusal.ts';
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
+import type { Sink } from '../../turn/reply/sink.ts';
 import type { Ending } from '../../turn/reply/turn-result.ts';
 import type { Body } from '../../turn/turn.ts';
 import type { SocketSlot } from '../../upstream/carriers/socket-slot.ts';

@@ -1,10 +1,10 @@
 // A reply as frames of a native client: the account's events as they came, without the framing of their stream.
 import { isUtf8 } from 'node:buffer';
-import type { Sink } from '../../dispatch/client.ts';
 import { frameDataOf, Refusal } from '../../turn/errors/refusal.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import { replyText } from '../../turn/reply/reply-text.ts';
+import type { Sink } from '../../turn/reply/sink.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
 import { errorFrame } from './error-frame.ts';
 import type { TurnOutput } from './turn-output.ts';

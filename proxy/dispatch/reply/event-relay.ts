@@ -3,10 +3,10 @@ import { responseIdIn } from '../../sessions/response-id.ts';
 import { type Failure, inBandFailure } from '../../turn/errors/failure.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
+import type { Sink } from '../../turn/reply/sink.ts';
 import { endOf, type ReplyEnd } from '../../turn/reply/terminal-event.ts';
 import { dispatchedKind } from '../../turn/routes/kinds.ts';
 import type { Event } from '../../turn/turn.ts';
-import type { Sink } from '../client.ts';
 import { headerOptions, type ReplyContext } from './reply-context.ts';
 
 /** The forms in which a client gets an event that reports a failure. */
@@ -90,7 +90,7 @@ export class EventRelay {
     if (this.#sink.collects) return data;
     const isTurn = dispatchedKind(turn.route.kind)?.model === true;
     const as = turn.client === 'websocket' ? 'frame' : isTurn ? 'turn stream' : 'other';
-    return turn.surface.failureEvent(data, this.#failure, known, { ...headerOptions(turn), as, responseId: this.#responseId });
+    return turn.surface.failureEvent(data, turn.named(this.#failure), known, { ...headerOptions(turn), as, responseId: this.#responseId });
   }
 
   /** The event that ends a reply which did not fail, as its client may see it. */

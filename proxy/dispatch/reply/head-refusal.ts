@@ -17,7 +17,7 @@ export function headRefusal(data: JsonObject | undefined, { turn, known, keepsBa
   const { refusalEvent } = turn.surface;
   if (!failure || !refusalEvent) return { verdict: undefined, replacement: undefined };
   const collected = collectedError(failure, turn, known);
-  const replacement = refusalEvent(failure, collected, known);
+  const replacement = refusalEvent(turn.named(failure), collected, known);
   if (turn.client === 'http') return { verdict: undefined, replacement };
   return { verdict: { kind: 'refused', refusal: frameRefusal(failure, collected, replacement), outcome: 'failed', failure } };
 }

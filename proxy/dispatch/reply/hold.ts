@@ -1,18 +1,10 @@
 // The head of a reply, held before commit: events that show nothing of the work, so that a refusal after them can be retried.
 
 import type { JsonObject } from '../../turn/json/json.ts';
+import { LIFECYCLE } from '../../turn/reply/event-types.ts';
 import { type HeldBytes, PARSED_COPIES } from '../../turn/reply/held-bytes.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import type { HeldEvents } from '../../turn/reply/reply-observer.ts';
-
-/** Events of successful and of failed turns, which show nothing of the work. */
-export const LIFECYCLE: ReadonlySet<string> = new Set([
-  'response.created',
-  'response.queued',
-  'response.in_progress',
-  'response.metadata',
-  'keepalive',
-]);
 
 /** A head beyond this is passed on. */
 const HELD_BYTES = 1_048_576;

@@ -219,7 +219,9 @@ export class WholeReply implements ByteReader {
     turn.rules.head(this.#head);
     const { surface } = turn;
     const options = { ...headerOptions(turn), as: 'other', responseId: undefined } as const;
-    const answer = turn.answerOf(failure ? surface.failureEvent(json, failure, known, options) : surface.endOf(json, known, options));
+    const answer = turn.answerOf(
+      failure ? surface.failureEvent(json, turn.named(failure), known, options) : surface.endOf(json, known, options),
+    );
     const { status, headers } = this.#head;
     // Node writes text in one piece with the head, and bytes separately.
     const out = answer === json ? text : replyText(answer);

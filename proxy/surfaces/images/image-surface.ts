@@ -1,13 +1,7 @@
-// The surface of images on /v1: addressed like the compatible surface, and never streamed; errors name the members of the Images API (Q22).
-import { inClientWords } from '../../turn/errors/error-words.ts';
-import type { Surface } from '../../turn/surface.ts';
+// The surface of images on /v1: addressed like the compatible surface, with requests and answers of its own, and never streamed (D10, Q22).
+import { surface } from '../../turn/surface.ts';
 import { publicSurface } from '../public/public-surface.ts';
-import { imageParam } from './image-params.ts';
+import { imageAnswer } from './image-answer.ts';
+import { imageRequest } from './image-request.ts';
 
-export const imageSurface: Surface = {
-  ...publicSurface,
-  name: 'images',
-
-  refusalOf: (failure, options, known) =>
-    publicSurface.refusalOf({ ...failure, error: inClientWords(failure.error, imageParam) }, options, known),
-};
+export const imageSurface = surface({ ...publicSurface, name: 'images', decode: imageRequest, answer: imageAnswer });

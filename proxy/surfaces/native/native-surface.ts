@@ -1,16 +1,18 @@
 // The native surface: agent clients, which get an account's headers, events and errors as sent, without what identifies its owner.
+import { SseSink } from '../../clients/http/replies/sse-sink.ts';
 import { loggedCode } from '../../turn/errors/error-codes.ts';
 import { blamesAccount } from '../../turn/errors/failure.ts';
 import { frameDataOf, Refusal } from '../../turn/errors/refusal.ts';
 import { type Confidential, endWithoutOwner, jsonWithoutOwner, withoutOwner } from '../../turn/errors/sanitise.ts';
 import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
-import type { FailureEventOptions, Surface } from '../../turn/surface.ts';
+import { type FailureEventOptions, surface } from '../../turn/surface.ts';
 import { type AnswerHeaderOptions, nativeAnswerHeaders, nativeEventHeaders, nativeRequestHeaders } from '../../turn/wire/headers.ts';
 import { withoutMarker } from '../../turn/wire/lite-marker.ts';
-import { publicSurface } from '../public/public-surface.ts';
+import { bearerSecrets, publicSurface } from '../public/public-surface.ts';
 
-export const nativeSurface: Surface = {
+export const nativeSurface = surface({
   name: 'native',
+  credentials: bearerSecrets,
   requestHeaders: nativeRequestHeaders,
   answerHeaders: nativeAnswerHeaders,
   agentProtocol: true,
@@ -18,6 +20,7 @@ export const nativeSurface: Surface = {
   numbersEvents: false,
   relaysWholeAnswers: true,
   refusalEvent: undefined,
+  stream: (response) => new SseSink(response),
   brokenReply: 'cut',
   brokenReplyCode: 'upstream_error',
 
@@ -46,7 +49,7 @@ export const nativeSurface: Surface = {
     if (failure.retryAfterMs === undefined) delete headers['retry-after'];
     return { status, headers, body, code: loggedCode(failure.error.code) };
   },
-};
+});
 
 function cleanEnd(data: JsonObject, known: Confidential, options: AnswerHeaderOptions): JsonObject {
   const clean = withoutMarker(endWithoutOwner(data, known.secrets()), options.wire);

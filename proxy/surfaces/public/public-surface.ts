@@ -5,10 +5,18 @@ import { blamesAccount, type Failure } from '../../turn/errors/failure.ts';
 import { errorEvent, Refusal, RelayedRefusal } from '../../turn/errors/refusal.ts';
 import { type Confidential, publicEnd, publicError, publicFailure } from '../../turn/errors/sanitise.ts';
 import { asList } from '../../turn/json/json.ts';
-import type { Surface } from '../../turn/surface.ts';
-import type { Event } from '../../turn/turn.ts';
+import { surface } from '../../turn/surface.ts';
+import type { Event, Headers } from '../../turn/turn.ts';
+import { bearerToken } from '../../turn/wire/bearer-token.ts';
 import { publicAnswerHeaders, publicRequestHeaders } from '../../turn/wire/headers.ts';
 import { withoutMarker } from '../../turn/wire/lite-marker.ts';
+import { PublicSseSink } from './public-sse-sink.ts';
+
+/** The key as a Bearer token. */
+export function bearerSecrets(headers: Headers): readonly string[] {
+  const token = bearerToken(headers);
+  return token === undefined ? [] : [token];
+}
 
 /** Statuses of a provider that mean the same to an SDK. */
 const SHARED_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 409, 413, 422]);
@@ -32,14 +40,16 @@ export function publicRefusalEvent({ error }: Failure, { error: { type, resets_a
   return { type: 'error', data: errorEvent(shown, 0) };
 }
 
-export const publicSurface: Surface = {
+export const publicSurface = surface({
   name: 'public',
+  credentials: bearerSecrets,
   requestHeaders: publicRequestHeaders,
   answerHeaders: publicAnswerHeaders,
   agentProtocol: false,
   collects: true,
   numbersEvents: true,
   relaysWholeAnswers: false,
+  stream: (response, turn) => new PublicSseSink(response, turn),
   brokenReply: 'close',
   brokenReplyCode: 'server_error',
 
@@ -74,4 +84,4 @@ export const publicSurface: Surface = {
     }
     return new RelayedRefusal(shown, { ...publicError(error, known), type: 'invalid_request_error' }, loggedCode(error.code));
   },
-};
+});

@@ -37,3 +37,12 @@ export const familyPrefix = ({ agent }: WireWords): string => `${agent}.`;
 export function wireType(type: EventType, wire: WireWords): string {
   return type.startsWith(NEUTRAL_PREFIX) ? familyPrefix(wire) + type.slice(NEUTRAL_PREFIX.length) : type;
 }
+
+/** Events of successful and of failed turns, which show nothing of the work. */
+export const LIFECYCLE: ReadonlySet<string> = new Set([
+  'response.created',
+  'response.queued',
+  'response.in_progress',
+  'response.metadata',
+  'keepalive',
+]);

@@ -1,7 +1,6 @@
 // Lowers the schemas of non-strict functions to what the backend accepts (F5.1, F1.5).
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { isAbsent, isList, isObject, mapList } from '../../../proxy/turn/json/json.ts';
-import { surfaceOf } from '../../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../../proxy/turn/rules/rule.ts';
 import { NORMALISED_TURNS } from '../../route-groups.ts';
 import { isNamespace } from '../declared-tools.ts';
@@ -17,31 +16,29 @@ import { lowerParameters } from './schema-lowering.ts';
 export const lowerSchemas = rule({
   name: 'lower-schemas',
   routes: NORMALISED_TURNS,
-  request({ body }, { route }) {
+  request({ body }) {
     if (!isList(body.tools)) return;
-    // A refusal names the parameters where the client wrote them: those of Chat were in a wrapper.
-    const member = surfaceOf(route.kind) === 'chat' ? 'function.parameters' : 'parameters';
-    const lowered = lowerTools(body.tools, 'tools', member);
+    const lowered = lowerTools(body.tools, 'tools');
     if (lowered !== body.tools) body.tools = lowered;
   },
 });
 
-function lowerTools(tools: readonly Json[], path: string, member: string): readonly Json[] {
+function lowerTools(tools: readonly Json[], path: string): readonly Json[] {
   return mapList(tools, (tool, i) => {
     if (isNamespace(tool) && isList(tool.tools)) return lowerNamespace(tool, tool.tools, `${path}.${i}`);
-    return lowerTool(tool, `${path}.${i}`, member);
+    return lowerTool(tool, `${path}.${i}`);
   });
 }
 
 function lowerNamespace(namespace: JsonObject, children: readonly Json[], path: string): JsonObject {
-  const lowered = mapList(children, (child, i) => lowerTool(child, `${path}.tools.${i}`, 'parameters'));
+  const lowered = mapList(children, (child, i) => lowerTool(child, `${path}.tools.${i}`));
   return lowered === children ? namespace : { ...namespace, tools: lowered };
 }
 
 /** A strict function stays the same object, in either form. */
-function lowerTool(tool: Json, path: string, member: string): Json {
+function lowerTool(tool: Json, path: string): Json {
   if (!isObject(tool) || tool.type !== 'function' || isStrict(tool)) return tool;
-  const flat = lowerHolder(tool, `${path}.${member}`);
+  const flat = lowerHolder(tool, `${path}.parameters`);
   const inside = wrappedFunction(flat);
   if (inside === undefined) return flat;
   const lowered = lowerHolder(inside, `${path}.function.parameters`);

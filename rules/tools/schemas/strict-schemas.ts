@@ -1,9 +1,7 @@
 // Strict schemas on the compatible surface have a direct object root (F5.7).
 
 import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
-import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { isObject } from '../../../proxy/turn/json/json.ts';
-import { surfaceOf } from '../../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../../proxy/turn/rules/rule.ts';
 import type { Body } from '../../../proxy/turn/turn.ts';
 import { COMPATIBLE_TURNS } from '../../route-groups.ts';
@@ -11,29 +9,19 @@ import { declaredTools } from '../declared-tools.ts';
 import { isStrict, parametersOf } from '../executable-tools.ts';
 import { hasObjectRoot } from './tool-schema.ts';
 
-/** Chat bodies are checked as the client wrote them, so the rule runs before their translation. */
 export const strictSchemas = rule({
   name: 'strict-schemas',
   routes: COMPATIBLE_TURNS,
-  request({ body }, { route }) {
-    if (surfaceOf(route.kind) === 'chat') refuseChatFormat(body);
-    else refuseTextFormat(body);
+  request({ body }) {
+    refuseTextFormat(body);
     refuseParameters(body);
   },
 });
 
 function refuseTextFormat({ text }: Body): void {
   const format = isObject(text) ? text.format : undefined;
-  if (isObject(format) && format.type === 'json_schema') refuseFormat(format, 'text.format.schema');
-}
-
-function refuseChatFormat({ response_format: format }: Body): void {
-  if (!isObject(format) || format.type !== 'json_schema' || !isObject(format.json_schema)) return;
-  refuseFormat(format.json_schema, 'response_format.json_schema.schema');
-}
-
-function refuseFormat({ strict, schema }: JsonObject, param: string): void {
-  if (strict === true && !hasObjectRoot(schema)) throw new Refusal('invalid_json_schema', { param });
+  if (!isObject(format) || format.type !== 'json_schema' || format.strict !== true || hasObjectRoot(format.schema)) return;
+  throw new Refusal('invalid_json_schema', { param: 'text.format.schema' });
 }
 
 /** Top level, nested wrapper and namespace children. A function may have no parameters. */

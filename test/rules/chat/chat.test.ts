@@ -8,7 +8,7 @@ import { asksOnChat, testCases } from '../tools/case.ts';
 import { CHAT_MESSAGES, CHAT_PARAMETERS, CHAT_TEXT, CHAT_TOOL_CHOICE, CHAT_TOOLS } from './chat.cases.ts';
 
 /** The rules of the whole translation; another rule ensures `reasoning` and `include`. */
-const TRANSLATION = RULES.filter(({ name }) => /^(chat-|remote-mcp|audio|effort-alias|lift-instructions)/.test(name));
+const TRANSLATION = RULES.filter(({ name }) => /^(translation|remote-mcp|tool-choice|audio|effort-alias|lift-instructions)$/.test(name));
 
 testCases(TRANSLATION, [...CHAT_PARAMETERS, ...CHAT_TEXT, ...CHAT_MESSAGES, ...CHAT_TOOLS, ...CHAT_TOOL_CHOICE]);
 

@@ -42,7 +42,7 @@ export const TOOL_CHOICE: readonly Case[] = [
   {
     name: '[F2.12] a named function of Chat is refused too',
     options: { ...lite, kind: 'chat' },
-    body: { tool_choice: { type: 'function', function: { name: 'f' } } },
+    body: { messages: [], tool_choice: { type: 'function', function: { name: 'f' } } },
     refusal: unsupported,
   },
   {

@@ -161,10 +161,10 @@ export const ALLOW_UP_TO: readonly Case[] = [
     refusal: refusedOnChat,
   },
   {
-    name: '[F4.2] on Chat an omitted effort is set where Chat has it',
+    name: '[F4.2] on Chat an omitted effort is set too',
     options: { ...upTo('high'), kind: 'chat' },
     body: { messages: [] },
-    changes: { reasoning_effort: 'medium' },
+    changes: { reasoning: { effort: 'medium' } },
   },
   {
     name: '[F4.1] a websocket frame is under the same policy',
@@ -214,10 +214,10 @@ export const ALWAYS: readonly Case[] = [
     changes: { reasoning: { effort: 'low' } },
   },
   {
-    name: '[RE3] on Chat the configured effort is set where Chat has it',
+    name: '[RE3] on Chat the configured effort is set too',
     options: { ...always('low'), kind: 'chat' },
     body: { messages: [], reasoning_effort: 'high' },
-    changes: { reasoning_effort: 'low' },
+    changes: { reasoning: { effort: 'low' } },
   },
 ];
 
@@ -241,7 +241,7 @@ export const ALIASES: readonly Case[] = [
     name: '[F4.7] minimal goes out as low on Chat',
     options: { kind: 'chat' },
     body: { messages: [], reasoning_effort: 'minimal' },
-    changes: { reasoning_effort: 'low' },
+    changes: { reasoning: { effort: 'low' } },
   },
 ];
 

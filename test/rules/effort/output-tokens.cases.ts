@@ -51,11 +51,11 @@ export const OUTPUT_TOKENS: readonly Case[] = [
     body: { messages: [], max_completion_tokens: 5, max_tokens: 1001 },
     refusal: tooMany('max_tokens'),
   },
-  { name: '[CR1] on Chat one of the two names is enough', options: { key, kind: 'chat' }, body: { max_tokens: 7 } },
+  { name: '[CR1] on Chat one of the two names is enough', options: { key, kind: 'chat' }, body: { messages: [], max_tokens: 70 } },
   {
     name: '[CR1] on Chat an omitted value goes out as the maximum of the key',
     options: { key, kind: 'chat' },
     body: { messages: [] },
-    changes: { max_completion_tokens: 1000 },
+    changes: { max_output_tokens: 1000 },
   },
 ];

@@ -81,9 +81,11 @@ export const STRICT_FORMATS: readonly Case[] = [
   ),
 ];
 
+/** A tool without parameters. */
+const beside = (kind: Case['kind']): Json => (kind === 'chat' ? { type: 'custom', custom: { name: 'c' } } : { type: 'web_search' });
+
 const HOLDERS: readonly (readonly [string, Case['kind'], (parameters: Json) => Json, string])[] = [
   ['flat', 'public-responses', strict, 'tools.1.parameters'],
-  ['flat on Chat', 'chat', strict, 'tools.1.parameters'],
   [
     'wrapped',
     'public-responses',
@@ -117,7 +119,7 @@ export const STRICT_PARAMETERS: readonly Case[] = [
         clause: 'F5.7',
         kind,
         name: `${holder} function, ${name}`,
-        body: asking(kind, { tools: [{ type: 'web_search' }, hold(parameters)] }),
+        body: asking(kind, { tools: [beside(kind), hold(parameters)] }),
         refused: at('invalid_function_parameters', param),
       }),
     ),
@@ -125,13 +127,13 @@ export const STRICT_PARAMETERS: readonly Case[] = [
       clause: 'F5.7',
       kind,
       name: `${holder} function, nested refs`,
-      body: asking(kind, { tools: [{ type: 'web_search' }, hold(NESTED)] }),
+      body: asking(kind, { tools: [beside(kind), hold(NESTED)] }),
     },
     {
       clause: 'F5.7',
       kind,
       name: `${holder} function, null parameters`,
-      body: asking(kind, { tools: [{ type: 'web_search' }, hold(null)] }),
+      body: asking(kind, { tools: [beside(kind), hold(null)] }),
     },
   ]),
   {
@@ -169,6 +171,11 @@ const NODES: readonly (readonly [string, (node: Json) => JsonObject])[] = [
   ['a property of a node that is not repaired', (node) => closed({ a: { description: 'x', properties: { b: node } } })],
 ];
 
+function looseTool(kind: Case['kind'], flag: Json | undefined): Json {
+  const members = { name: 'f', parameters: { type: 'object', properties: {}, anyOf: [ROOT] }, strict: flag };
+  return kind === 'chat' ? { type: 'function', function: members } : { type: 'function', ...members };
+}
+
 /** Roots that only a strict function may not have. */
 export const LOOSE_PARAMETERS: readonly Case[] = (['public-responses', 'chat'] as const).flatMap((kind) =>
   ([undefined, null, false, 'true', 1] as const).map(
@@ -176,7 +183,7 @@ export const LOOSE_PARAMETERS: readonly Case[] = (['public-responses', 'chat'] a
       clause: 'Q16',
       kind,
       name: `strict ${JSON.stringify(flag)} leaves the root alone`,
-      body: asking(kind, { tools: [{ ...strict({ type: 'object', properties: {}, anyOf: [ROOT] }), strict: flag }] }),
+      body: asking(kind, { tools: [looseTool(kind, flag)] }),
     }),
   ),
 );
@@ -302,6 +309,8 @@ export const STRICT_REPAIR: readonly Case[] = [
     { type: 'namespace', name: 'crm', tools: [strict(closed({ a: BARE_OBJECT }))] },
   ]),
   unrepaired('responses', 'native routes', [strict(closed({ a: BARE_OBJECT }))]),
-  unrepaired('chat', 'Chat Completions', [strict(closed({ a: BARE_OBJECT }))]),
+  unrepaired('chat', 'Chat Completions', [
+    { type: 'function', function: { name: 'f', strict: true, parameters: closed({ a: BARE_OBJECT }) } },
+  ]),
   { clause: 'F5.6', kind: 'public-responses', name: 'structured outputs', body: format(closed({ a: BARE_OBJECT })) },
 ];

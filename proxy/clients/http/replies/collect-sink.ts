@@ -1,10 +1,11 @@
 // The sink of a client that did not ask for a stream: the reply is collected and sent as one JSON answer (Q15).
-import type { Client, Sink } from '../../../dispatch/client.ts';
-import { LIFECYCLE } from '../../../dispatch/reply/hold.ts';
+import type { Client } from '../../../dispatch/client.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import { isObject } from '../../../turn/json/json.ts';
 import type { LiveTurn } from '../../../turn/live-turn.ts';
+import { LIFECYCLE } from '../../../turn/reply/event-types.ts';
 import { replyText } from '../../../turn/reply/reply-text.ts';
+import type { Sink } from '../../../turn/reply/sink.ts';
 import { TERMINAL_TYPES } from '../../../turn/reply/terminal-event.ts';
 import type { Event, Outcome } from '../../../turn/turn.ts';
 

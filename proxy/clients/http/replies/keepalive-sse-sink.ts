@@ -1,7 +1,7 @@
 // The SSE stream of a client outside the native surface: while it is idle, a comment every 15 s keeps it open (Q17).
 import type { ServerResponse } from 'node:http';
 import type { Refusal } from '../../../turn/errors/refusal.ts';
-import type { LiveTurn } from '../../../turn/live-turn.ts';
+import type { StreamedTurn } from '../../../turn/surface.ts';
 import type { Event, Outcome } from '../../../turn/turn.ts';
 import { SseSink } from './sse-sink.ts';
 
@@ -11,11 +11,11 @@ const COMMENT = ': keepalive\n\n';
 export class KeepaliveSseSink extends SseSink {
   /** SDKs end a stream with an error at data that is not JSON. */
   override readonly objectCheck = 'braces';
-  protected readonly turn: LiveTurn;
+  protected readonly turn: StreamedTurn;
   #wroteAt = 0;
   #cancelComment: () => void = () => undefined;
 
-  constructor(response: ServerResponse, turn: LiveTurn) {
+  constructor(response: ServerResponse, turn: StreamedTurn) {
     super(response);
     this.turn = turn;
   }

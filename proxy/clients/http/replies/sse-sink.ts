@@ -1,10 +1,10 @@
 // The SSE stream of a native client: the account's bytes, whole events, one write per upstream chunk.
 import type { ServerResponse } from 'node:http';
 import { takeOverChunking } from '../../../base/process/node-internals.ts';
-import type { Sink } from '../../../dispatch/client.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import { replyText } from '../../../turn/reply/reply-text.ts';
+import type { Sink } from '../../../turn/reply/sink.ts';
 import type { Event, Outcome } from '../../../turn/turn.ts';
 import { breakOff } from './write-answer.ts';
 

@@ -1,7 +1,7 @@
 // The grammar of a custom tool, in the flat form and in Chat's (F5.2, F5.5).
 
-import type { JsonObject } from '../../proxy/turn/json/json.ts';
-import { isText } from '../../proxy/turn/json/json.ts';
+import type { JsonObject } from './json.ts';
+import { isText } from './json.ts';
 
 /** The path below the grammar at which it is wrong; undefined where it is right. */
 export function grammarFault({ syntax, definition }: JsonObject): '.syntax' | '.definition' | undefined {

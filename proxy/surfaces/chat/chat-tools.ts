@@ -1,30 +1,25 @@
 // Flattens the tools of Chat: takes functions and custom tools out of the objects that wrap them (F5.5, Q24).
 
-import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isAbsent, isList, isObject, isText } from '../../proxy/turn/json/json.ts';
-import { rule } from '../../proxy/turn/rules/rule.ts';
-import { invalidRequest, unknownMember } from '../helpers/invalid-request.ts';
-import { CHAT_TURNS } from '../route-groups.ts';
-import { isStrict, wrappedFunction } from '../tools/executable-tools.ts';
-import { grammarFault } from '../tools/grammar-fault.ts';
+import { invalidRequest, unknownMember } from '../../turn/errors/invalid-request.ts';
+import { grammarFault } from '../../turn/json/grammar-fault.ts';
+import type { Json, JsonObject } from '../../turn/json/json.ts';
+import { isAbsent, isList, isObject, isText } from '../../turn/json/json.ts';
+import type { Body } from '../../turn/turn.ts';
 
-/** Runs after the checks of strict parameters, which name them in the wrapper (F5.7), and before their lowering. */
-export const chatTools = rule({
-  name: 'chat-tools',
-  routes: CHAT_TURNS,
-  request({ body }) {
-    const { tools } = body;
-    if (isAbsent(tools)) delete body.tools;
-    else if (isList(tools)) body.tools = flatTools(tools);
-    else throw invalidRequest('tools', 'must be an array');
-  },
-});
+export function translateTools(body: Body): void {
+  const { tools } = body;
+  if (isAbsent(tools)) delete body.tools;
+  else if (isList(tools)) body.tools = flatTools(tools);
+  else throw invalidRequest('tools', 'must be an array');
+}
 
 function flatTools(tools: readonly Json[]): readonly Json[] {
   const taken = new Set<Json>();
   return tools.map((tool, i) => {
     const path = `tools.${i}`;
     const type = isObject(tool) ? tool.type : undefined;
+    // A rule refuses it, with one text on every surface (F1.3).
+    if (type === 'mcp') return tool;
     if (!isObject(tool) || (type !== 'function' && type !== 'custom')) throw invalidRequest(`${path}.type`, 'must be function or custom');
     const flat = type === 'function' ? flatFunction(tool, path) : flatCustom(tool, path);
     const name = flat.name as Json;
@@ -41,10 +36,10 @@ const NO_STRICT_PARAMETERS: JsonObject = { ...NO_PARAMETERS, required: [], addit
 
 /** Chat's defaults are written out: a function of Responses is strict by default, and must have parameters. */
 function flatFunction(tool: JsonObject, path: string): JsonObject {
-  const inside = wrappedFunction(tool);
-  if (!inside) throw invalidRequest(`${path}.function`, 'must be an object');
+  const inside = tool.function;
+  if (!isObject(inside)) throw invalidRequest(`${path}.function`, 'must be an object');
   if (!isText(inside.name)) throw invalidRequest(`${path}.function.name`, 'must be a non-blank string');
-  const strict = isStrict(tool);
+  const strict = tool.strict === true || inside.strict === true;
   const none = strict ? NO_STRICT_PARAMETERS : NO_PARAMETERS;
   return { ...inside, type: 'function', parameters: isAbsent(inside.parameters) ? none : inside.parameters, strict };
 }

@@ -1,13 +1,10 @@
 // Checks the parameters of images on /v1: those that the image tool accepts, and that all others have a neutral value (Q22).
 
-import { Refusal } from '../../proxy/turn/errors/refusal.ts';
-import { isBodyFile } from '../../proxy/turn/json/body-file.ts';
-import { isAbsent, isText, type Json } from '../../proxy/turn/json/json.ts';
-import { dispatchedKind } from '../../proxy/turn/routes/kinds.ts';
-import { rule } from '../../proxy/turn/rules/rule.ts';
-import type { Body } from '../../proxy/turn/turn.ts';
-import { invalidRequest } from '../helpers/invalid-request.ts';
-import { TRANSLATED_IMAGES } from '../route-groups.ts';
+import { invalidRequest } from '../../turn/errors/invalid-request.ts';
+import { Refusal } from '../../turn/errors/refusal.ts';
+import { isBodyFile } from '../../turn/json/body-file.ts';
+import { isAbsent, isText, type Json } from '../../turn/json/json.ts';
+import type { Body } from '../../turn/turn.ts';
 import { compressionOf, TOOL_TEXTS } from './image-options.ts';
 import { imagesIn, SOURCE_MEMBERS } from './image-sources.ts';
 import { imageTypeOf } from './image-type.ts';
@@ -25,24 +22,20 @@ const TAKEN: ReadonlySet<string> = new Set(['model', 'prompt', 'user', 'output_c
 /** Parameters of the public API that may be named in an answer; any other name is a client's text. */
 const NAMED: ReadonlySet<string> = new Set([...NEUTRAL.keys(), ...SOURCE_MEMBERS, 'style', 'images']);
 
-export const imageParameters = rule({
-  name: 'image-parameters',
-  routes: TRANSLATED_IMAGES,
-  request({ body }, { route }) {
-    const edits = dispatchedKind(route.kind)?.payload === 'form';
-    for (const [name, value] of Object.entries(body)) {
-      if (isAbsent(value)) continue;
-      const taken = NEUTRAL.get(name)?.has(value) ?? (TAKEN.has(name) || (edits && SOURCE_MEMBERS.has(name)));
-      if (!taken) throw unsupported(name);
-    }
-    if (!isText(body.prompt)) throw invalidRequest('prompt', 'must be a text');
-    for (const param of TOOL_TEXTS) {
-      if (!isAbsent(body[param]) && !isText(body[param])) throw invalidRequest(param, 'must be a text');
-    }
-    if (compressionOf(body) === 'malformed') throw invalidRequest('output_compression', 'must be an integer from 0 to 100');
-    if (edits) checkSources(body);
-  },
-});
+/** @param edits whether the request edits images, which it then has. @throws Refusal */
+export function checkParameters(body: Body, { edits }: { readonly edits: boolean }): void {
+  for (const [name, value] of Object.entries(body)) {
+    if (isAbsent(value)) continue;
+    const taken = NEUTRAL.get(name)?.has(value) ?? (TAKEN.has(name) || (edits && SOURCE_MEMBERS.has(name)));
+    if (!taken) throw unsupported(name);
+  }
+  if (!isText(body.prompt)) throw invalidRequest('prompt', 'must be a text');
+  for (const param of TOOL_TEXTS) {
+    if (!isAbsent(body[param]) && !isText(body[param])) throw invalidRequest(param, 'must be a text');
+  }
+  if (compressionOf(body) === 'malformed') throw invalidRequest('output_compression', 'must be an integer from 0 to 100');
+  if (edits) checkSources(body);
+}
 
 function checkSources(body: Body): void {
   const images = imagesIn(body);

@@ -1,11 +1,10 @@
 // Parameters of Chat that have no counterpart: refused where they ask for something, removed where they do not (Q24).
 
-import type { Json } from '../../proxy/turn/json/json.ts';
-import { isAbsent, isList, isObject } from '../../proxy/turn/json/json.ts';
-import { rule } from '../../proxy/turn/rules/rule.ts';
-import { invalidRequest } from '../helpers/invalid-request.ts';
-import { type Asked, refuseAsking } from '../helpers/neutral-values.ts';
-import { CHAT_TURNS } from '../route-groups.ts';
+import { invalidRequest } from '../../turn/errors/invalid-request.ts';
+import { type Asked, refuseAsking } from '../../turn/errors/neutral-values.ts';
+import type { Json } from '../../turn/json/json.ts';
+import { isAbsent, isList, isObject } from '../../turn/json/json.ts';
+import type { Body } from '../../turn/turn.ts';
 
 const always = (): boolean => true;
 const isEmptyList = (value: Json): boolean => isList(value) && value.length === 0;
@@ -46,16 +45,12 @@ const IGNORED = ['user', 'seed', 'stream_options'] as const;
 const REMOVED: readonly string[] = [...WITHOUT_COUNTERPART.keys(), ...OF_RESPONSES.keys(), ...IGNORED];
 
 /** All other parameters are sent under their own names, unknown ones too. */
-export const chatParameters = rule({
-  name: 'chat-parameters',
-  routes: CHAT_TURNS,
-  request({ body }) {
-    refuseAsking(body, WITHOUT_COUNTERPART);
-    refuseAsking(body, OF_RESPONSES);
-    const { stream, stream_options: options } = body;
-    // Otherwise a client that waits for a stream would get one answer.
-    if (!isAbsent(stream) && typeof stream !== 'boolean') throw invalidRequest('stream', 'must be a boolean');
-    if (!isAbsent(options) && !isObject(options)) throw invalidRequest('stream_options', 'must be an object');
-    for (const name of REMOVED) delete body[name];
-  },
-});
+export function withoutOwnParameters(body: Body): void {
+  refuseAsking(body, WITHOUT_COUNTERPART);
+  refuseAsking(body, OF_RESPONSES);
+  const { stream, stream_options: options } = body;
+  // Otherwise a client that waits for a stream would get one answer.
+  if (!isAbsent(stream) && typeof stream !== 'boolean') throw invalidRequest('stream', 'must be a boolean');
+  if (!isAbsent(options) && !isObject(options)) throw invalidRequest('stream_options', 'must be an object');
+  for (const name of REMOVED) delete body[name];
+}

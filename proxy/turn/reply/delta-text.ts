@@ -1,8 +1,8 @@
 // The text of a delta event, taken out of its bytes as JSON has it between its quotes; parsed only where it is written in an unusual way.
 
-import type { Json } from '../../../turn/json/json.ts';
-import { DeltaLocator } from '../../../turn/reply/delta-locator.ts';
-import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
+import type { Json } from '../json/json.ts';
+import { DeltaLocator } from './delta-locator.ts';
+import type { ReplyEvent } from './reply-event.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

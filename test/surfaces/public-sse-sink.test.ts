@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { PublicSseSink } from '../../../../proxy/clients/http/replies/public-sse-sink.ts';
-import type { LiveTurn } from '../../../../proxy/turn/live-turn.ts';
-import { HandClock } from '../../../models/support.ts';
-import { headOf, RawClient } from '../../../support/raw.ts';
+import { PublicSseSink } from '../../proxy/surfaces/public/public-sse-sink.ts';
+import type { LiveTurn } from '../../proxy/turn/live-turn.ts';
+import { HandClock } from '../models/support.ts';
+import { headOf, RawClient } from '../support/raw.ts';
 
 const LARGE = 'x'.repeat(8_000_000);
 

@@ -1,5 +1,5 @@
 // The tokens of images that a hosted tool made: providers state them separately from the usage of the model (Q18, Q22).
-import { isObject, type JsonObject } from '../../proxy/turn/json/json.ts';
+import { isObject, type JsonObject } from '../json/json.ts';
 
 /** Undefined where none are stated. */
 export function imageUsage({ tool_usage }: JsonObject): JsonObject | undefined {

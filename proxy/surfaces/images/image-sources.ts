@@ -1,6 +1,6 @@
 // The images and the mask of an edit, as the parts of its form name them (Q22).
-import type { Json } from '../../proxy/turn/json/json.ts';
-import type { Body } from '../../proxy/turn/turn.ts';
+import type { Json } from '../../turn/json/json.ts';
+import type { Body } from '../../turn/turn.ts';
 
 /** SDKs send one image as `image`, and several as `image[]`. */
 const IMAGE_MEMBERS = ['image', 'image[]'] as const;

@@ -1,6 +1,6 @@
 // The parameters of images on /v1 that the image tool has too (Q22).
-import { isAbsent } from '../../proxy/turn/json/json.ts';
-import type { Body } from '../../proxy/turn/turn.ts';
+import { isAbsent } from '../../turn/json/json.ts';
+import type { Body } from '../../turn/turn.ts';
 
 /** Texts that are passed to the tool; the provider checks their values. */
 export const TOOL_TEXTS = ['size', 'quality', 'background', 'input_fidelity', 'output_format', 'moderation'] as const;

@@ -1,9 +1,9 @@
 // Refuses a parameter whose meaning would be lost here, unless its value asks for nothing (Q15, Q24).
 
-import { Refusal } from '../../proxy/turn/errors/refusal.ts';
-import type { Json } from '../../proxy/turn/json/json.ts';
-import { isAbsent } from '../../proxy/turn/json/json.ts';
-import type { Body } from '../../proxy/turn/turn.ts';
+import type { Json } from '../json/json.ts';
+import { isAbsent } from '../json/json.ts';
+import type { Body } from '../turn.ts';
+import { Refusal } from './refusal.ts';
 
 /** Whether a value asks for something. A null never does. */
 export type Asked = (value: Json) => boolean;

@@ -1,25 +1,15 @@
 // The SSE stream of Chat Completions: Responses events become chunks, their deltas without being parsed (D4, F1.9, Q24).
 import type { ServerResponse } from 'node:http';
-import { LIFECYCLE } from '../../../dispatch/reply/hold.ts';
-import {
-  CALLS,
-  callId,
-  chatUsage,
-  completionName,
-  finishReason,
-  isCall,
-  type Said,
-  saidIn,
-  statedByProvider,
-} from '../../../surfaces/chat/chat-completion.ts';
-import { Refusal } from '../../../turn/errors/refusal.ts';
-import { asList, isAbsent, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
-import type { LiveTurn } from '../../../turn/live-turn.ts';
-import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
-import type { Event, Outcome } from '../../../turn/turn.ts';
+import { KeepaliveSseSink } from '../../clients/http/replies/keepalive-sse-sink.ts';
+import { Refusal } from '../../turn/errors/refusal.ts';
+import { asList, isAbsent, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
+import { DeltaText } from '../../turn/reply/delta-text.ts';
+import { LIFECYCLE } from '../../turn/reply/event-types.ts';
+import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
+import type { StreamedTurn } from '../../turn/surface.ts';
+import type { Event, Outcome } from '../../turn/turn.ts';
 import { ChatChunks, type DeltaChunk } from './chat-chunks.ts';
-import { DeltaText } from './delta-text.ts';
-import { KeepaliveSseSink } from './keepalive-sse-sink.ts';
+import { CALLS, callId, chatUsage, completionName, finishReason, isCall, type Said, saidIn, statedByProvider } from './chat-completion.ts';
 
 /** The events that are parsed: items as they open and close, and the end. */
 const WANTS: ReadonlySet<string> = new Set([
@@ -34,6 +24,11 @@ interface Call {
   readonly chunk: DeltaChunk;
   /** Whether a part of its arguments or input was written. */
   written: boolean;
+}
+
+export interface ChatStreamOptions {
+  /** The client asked for a chunk with the usage (`stream_options.include_usage`). */
+  readonly includeUsage: boolean;
 }
 
 export class ChatSseSink extends KeepaliveSseSink {
@@ -52,8 +47,7 @@ export class ChatSseSink extends KeepaliveSseSink {
   /** After the last chunk or an error, only the end mark may follow. */
   #state: 'open' | 'finished' | 'failed' = 'open';
 
-  /** @param includeUsage the client asked for a chunk with the usage (`stream_options.include_usage`) */
-  constructor(response: ServerResponse, turn: LiveTurn, { includeUsage }: { readonly includeUsage: boolean }) {
+  constructor(response: ServerResponse, turn: StreamedTurn, { includeUsage }: ChatStreamOptions) {
     super(response, turn);
     this.#includeUsage = includeUsage;
     this.#chunks = new ChatChunks(completionName(turn), { includeUsage });

@@ -1,8 +1,9 @@
 // The SSE stream of the compatible surface: numbers without gaps, comments while it is idle, and a marked end.
-import { errorEvent, Refusal } from '../../../turn/errors/refusal.ts';
-import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
-import type { Event, Outcome } from '../../../turn/turn.ts';
-import { KeepaliveSseSink } from './keepalive-sse-sink.ts';
+
+import { KeepaliveSseSink } from '../../clients/http/replies/keepalive-sse-sink.ts';
+import { errorEvent, Refusal } from '../../turn/errors/refusal.ts';
+import { ReplyEvent } from '../../turn/reply/reply-event.ts';
+import type { Event, Outcome } from '../../turn/turn.ts';
 
 /** More than there are types of events. */
 const MAX_TYPES = 256;

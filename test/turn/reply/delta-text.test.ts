@@ -1,8 +1,8 @@
 // The text of a delta event, taken out of its bytes: always equal to the parsed text, however it is written and split.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DeltaText } from '../../../../proxy/clients/http/replies/delta-text.ts';
-import { SseSplitter } from '../../../../proxy/upstream/events/sse-splitter.ts';
+import { DeltaText } from '../../../proxy/turn/reply/delta-text.ts';
+import { SseSplitter } from '../../../proxy/upstream/events/sse-splitter.ts';
 
 interface Read {
   readonly text: string | undefined;

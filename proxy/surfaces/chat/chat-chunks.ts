@@ -1,7 +1,8 @@
 // The chunks of one Chat stream as SSE: what all of them have in common is encoded once (D4, Q24).
-import { CALLS, type CallType, type CompletionName, type FinishReason } from '../../../surfaces/chat/chat-completion.ts';
-import type { ErrorBody } from '../../../turn/errors/refusal.ts';
-import type { Json, JsonObject } from '../../../turn/json/json.ts';
+
+import type { ErrorBody } from '../../turn/errors/refusal.ts';
+import type { Json, JsonObject } from '../../turn/json/json.ts';
+import { CALLS, type CallType, type CompletionName, type FinishReason } from './chat-completion.ts';
 
 /** A chunk around the text of its delta, which is inserted as JSON has it between its quotes. */
 export interface DeltaChunk {

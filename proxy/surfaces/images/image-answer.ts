@@ -1,0 +1,23 @@
+// The answer of an image request on /v1: the image that the host's tool call made, in the shape of the Images API (D10, Q22).
+
+import { Refusal } from '../../turn/errors/refusal.ts';
+import { asList, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
+import { imageUsage } from '../../turn/reply/image-usage.ts';
+import type { Turn } from '../../turn/turn.ts';
+
+/** @throws Refusal where no image was made */
+export function imageAnswer(response: JsonObject, { at }: Pick<Turn, 'at'>): JsonObject {
+  // One image was asked for; a further call would be the model's own idea.
+  const call = asList(response.output).find(isImage);
+  if (!call) throw new Refusal('image_generation_failed');
+  const { created_at, usage } = response;
+  const { result, revised_prompt } = call;
+  const used = imageUsage(response) ?? usage;
+  return {
+    created: Number.isInteger(created_at) ? created_at : Math.floor(at / 1000),
+    data: [{ b64_json: result, ...(isText(revised_prompt) ? { revised_prompt } : {}) }],
+    ...(isObject(used) ? { usage: used } : {}),
+  };
+}
+
+const isImage = (item: Json): item is JsonObject => isObject(item) && item.type === 'image_generation_call' && isText(item.result);

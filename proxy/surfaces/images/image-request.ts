@@ -1,0 +1,43 @@
+// Translates an image request on /v1 into a Responses turn of the Pool's host model, which has to call the image tool (D10, Q22).
+
+import type { BodyFile } from '../../turn/json/body-file.ts';
+import { isAbsent, type Json, type JsonObject } from '../../turn/json/json.ts';
+import { dispatchedKind } from '../../turn/routes/kinds.ts';
+import type { Decoded } from '../../turn/surface.ts';
+import type { Body, Turn, Work } from '../../turn/turn.ts';
+import { ImageNames } from './image-names.ts';
+import { compressionOf, TOOL_TEXTS } from './image-options.ts';
+import { checkParameters } from './image-parameters.ts';
+import { imagesIn } from './image-sources.ts';
+import { imageTypeOf } from './image-type.ts';
+
+/** @throws Refusal that names parameters of the Images API */
+export function imageRequest(work: Work, { model, route }: Turn): Decoded<undefined> {
+  const { body } = work;
+  checkParameters(body, { edits: dispatchedKind(route.kind)?.payload === 'form' });
+  const images = imagesIn(body);
+  const sent = images.map(({ value }) => ({ type: 'input_image', image_url: dataUrl(value) }));
+  const content: Json = [{ type: 'input_text', text: body.prompt }, ...sent];
+  work.body = {
+    ...(model ? { model: model.id } : {}),
+    input: [{ type: 'message', role: 'user', content }],
+    tools: [toolOf(body)],
+    tool_choice: 'required',
+  };
+  return { names: new ImageNames(images.map(({ path }) => path)), memory: undefined };
+}
+
+function toolOf(body: Body): JsonObject {
+  const tool: Record<string, Json | undefined> = { type: 'image_generation', model: body.model };
+  for (const name of TOOL_TEXTS) if (!isAbsent(body[name])) tool[name] = body[name];
+  const compression = compressionOf(body);
+  if (compression !== undefined) tool.output_compression = compression;
+  if (!isAbsent(body.mask)) tool.input_image_mask = { image_url: dataUrl(body.mask) };
+  return tool;
+}
+
+/** Checked before: it is an image. */
+function dataUrl(value: Json): string {
+  const { data } = value as BodyFile;
+  return `data:${imageTypeOf(data)};base64,${data}`;
+}
