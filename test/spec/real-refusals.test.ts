@@ -170,6 +170,38 @@ describe('[RB19] both shapes of refusals', () => {
   }
 });
 
+describe('[RB8] a member that the account refuses by name', () => {
+  const DETAIL = 'Unsupported parameter: max_output_tokens';
+  for (const route of ROUTES) {
+    const name = route.name.startsWith('chat') ? 'max_completion_tokens' : 'max_output_tokens';
+    test(`[RB8] is ${name} in the error of a ${route.name}`, async () => {
+      gate.upstream.next(
+        'north',
+        route.name.endsWith('websocket')
+          ? replyEvents([{ type: 'error', status: 400, error: { type: 'invalid_request_error', message: DETAIL } }])
+          : replyJson({ detail: DETAIL }, { status: 400 }),
+      );
+      const { status, error } = await route.turn({ [name]: 100 });
+      assert.equal(status, 400);
+      assert.deepEqual(asked(), ['north']);
+      // Native clients get what the account sent: a detail, or a frame with its text as the message.
+      if (route.native) return assert.equal(error?.message, route.name.endsWith('websocket') ? DETAIL : undefined);
+      assert.deepEqual(
+        [error?.type, error?.code, error?.param, error?.message],
+        ['invalid_request_error', 'unsupported_parameter', name, `Unsupported parameter: ${name}`],
+      );
+    });
+
+    test(`[RB8] inside the accepted turn of a ${route.name} it has the same words`, async () => {
+      gate.upstream.next('north', inside({ type: 'error', sequence_number: 2, error: { type: 'invalid_request_error', message: DETAIL } }));
+      const { error } = await route.turn({ [name]: 100 });
+      assert.deepEqual(asked(), ['north']);
+      assert.equal(error?.message, route.native ? DETAIL : `Unsupported parameter: ${name}`);
+      if (!route.native) assert.deepEqual([error?.code, error?.param], ['unsupported_parameter', name]);
+    });
+  }
+});
+
 describe('[RB20] [RB2] a model that the account lacks, in words only', () => {
   const WORDS = [
     "The 'model-a' model is not supported when using Codex with a ChatGPT account.",
@@ -190,6 +222,25 @@ describe('[RB20] [RB2] a model that the account lacks, in words only', () => {
         assert.ok(last !== 'error' && last !== 'response.failed' && last !== 'chunk');
         assert.deepEqual(asked(), ['north', 'south']);
         assert.equal(gate.account('north').models['model-a']?.cause, 'model');
+      });
+    }
+  }
+
+  for (const route of ROUTES.filter(({ native }) => !native)) {
+    for (const detail of WORDS) {
+      test(`[RB20] where every account lacks it, a ${route.name} gets neutral words for: ${detail.slice(0, 40)}`, async () => {
+        const status = detail.startsWith('Model') ? 404 : 400;
+        const refusal = route.name.endsWith('websocket')
+          ? replyEvents([{ type: 'error', status, error: { type: 'invalid_request_error', message: detail } }])
+          : replyJson({ detail }, { status });
+        for (const account of ['north', 'south']) gate.upstream.next(account, refusal);
+        const { status: got, error } = await route.turn();
+        const code = detail.startsWith('Model') ? 'model_not_found' : 'model_not_supported';
+        assert.deepEqual(
+          [got, error?.code, error?.param, error?.message],
+          [status, code, 'model', 'The requested model is not available.'],
+        );
+        assert.deepEqual(asked(), ['north', 'south']);
       });
     }
   }

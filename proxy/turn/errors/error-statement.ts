@@ -19,7 +19,7 @@ export const NO_ERROR: ProviderError = { code: null, type: null, param: null, me
 /**
  * Reads every shape in which providers state an error: `{error: {…}}`, `{response: {error: {…}}}`, an event that is itself the error, and
  * `{detail}` with a text, an object or a list of `{type, loc, msg}` (RB19). Code and param are looked up in the text where no member states
- * them.
+ * them. A sentence about a model that the account lacks has neutral words (RB20).
  */
 export function errorIn(json: JsonObject | undefined): ProviderError {
   if (!json) return NO_ERROR;
@@ -32,7 +32,7 @@ export function errorIn(json: JsonObject | undefined): ProviderError {
     // An event that is itself the error has its own type there.
     type: error === json && endOf(type ?? '') !== undefined ? null : type,
     param: text(error.param) ?? inText.param,
-    message,
+    message: inText.message ?? message,
   };
 }
 

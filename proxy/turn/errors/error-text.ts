@@ -5,6 +5,8 @@ import { isList, isObject, type Json, type JsonObject } from '../json/json.ts';
 export interface StatedInText {
   readonly code: string | null;
   readonly param: string | null;
+  /** What the text says, without the provider's products and its name of the model; absent where the text itself can be shown. */
+  readonly message?: string;
 }
 
 interface Sentence {
@@ -12,18 +14,22 @@ interface Sentence {
   readonly words: RegExp;
   readonly code: string | null;
   readonly param?: string;
+  readonly message?: string;
 }
+
+const NO_MODEL = 'The requested model is not available.';
 
 /** Each is the beginning of a whole message: a text that quotes one of them further on does not count. */
 const SENTENCES: readonly Sentence[] = [
   { words: /^Unsupported parameter: ['"`]?([\w.[\]-]+)/i, code: 'unsupported_parameter' },
   { words: /^['"`]?([\w.[\]-]+)['"`]? is not supported on this model\b/i, code: 'unsupported_parameter' },
-  { words: /^Model not found\b/i, code: 'model_not_found', param: 'model' },
+  { words: /^Model not found\b/i, code: 'model_not_found', param: 'model', message: NO_MODEL },
   // The second form blames the version that the account's headers state: another account may state a newer one.
   {
     words: /^The ['"`][^'"`]{1,200}['"`] model (?:is not supported|requires a newer version)\b/i,
     code: 'model_not_supported',
     param: 'model',
+    message: NO_MODEL,
   },
   { words: /^(Stream|Store|Input|Instructions) (?:must be|is required|are required)\b/i, code: null },
   { words: /^System messages are not allowed\b/i, code: null, param: 'input' },
@@ -33,9 +39,11 @@ const NOTHING: StatedInText = { code: null, param: null };
 
 export function statedInText(message: string | null): StatedInText {
   if (message === null) return NOTHING;
-  for (const { words, code, param } of SENTENCES) {
+  for (const { words, code, param, message: own } of SENTENCES) {
     const found = words.exec(message);
-    if (found) return { code, param: param ?? (code === null ? found[1]?.toLowerCase() : found[1]) ?? null };
+    if (!found) continue;
+    const stated = param ?? (code === null ? found[1]?.toLowerCase() : found[1]) ?? null;
+    return { code, param: stated, ...(own === undefined ? {} : { message: own }) };
   }
   return statedInPythonList(message);
 }

@@ -4,6 +4,8 @@
 import type { Failure } from './failure.ts';
 import { type ErrorBody, Refusal, RelayedRefusal } from './refusal.ts';
 
+/** The sentence in which the agent backend names a member without quotes (RB8). */
+const UNQUOTED = 'Unsupported parameter: ';
 const QUOTES = ["'", '"', '`'] as const;
 
 /** The client's name of a member of the Responses request; null if the member was made from nothing in its request. */
@@ -21,10 +23,11 @@ export function inClientWords<E extends Worded>(error: E, rename: Rename): E {
   const own = rename(param);
   if (own === param) return error;
   if (own === null || message === null) return { ...error, param: own };
+  const named = message.startsWith(UNQUOTED + param) ? UNQUOTED + own + message.slice(UNQUOTED.length + param.length) : message;
   return {
     ...error,
     param: own,
-    message: QUOTES.reduce((text, quote) => text.replaceAll(quote + param + quote, quote + own + quote), message),
+    message: QUOTES.reduce((text, quote) => text.replaceAll(quote + param + quote, quote + own + quote), named),
   };
 }
 

@@ -124,6 +124,12 @@ for (const [responses, own] of Object.entries(IMAGES)) {
   test(`[Q22] of an image ${responses} is ${own}`, () => assert.equal(images.nameOf(responses), own));
 }
 
+test('[RB8] a member that is named without quotes has its name there too, and nowhere else', () => {
+  const error = { code: 'unsupported_parameter', type: null, param: 'text', message: 'Unsupported parameter: text of text' };
+  assert.equal(inClientWords(error, chatParam).message, 'Unsupported parameter: response_format of text');
+  assert.equal(inClientWords({ ...error, message: 'A text is too long.' }, chatParam).message, 'A text is too long.');
+});
+
 test('[Q24] an error without a param, or without a message, stays as it is', () => {
   const error = { code: 'invalid_value', type: null, param: null, message: "Invalid 'input'." };
   assert.equal(inClientWords(error, chatParam), error);
