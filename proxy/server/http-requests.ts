@@ -6,7 +6,7 @@ import type { UploadMeter } from '../base/bytes/upload-meter.ts';
 import type { Batches } from '../base/process/batch.ts';
 import type { Counters } from '../base/process/metrics.ts';
 import { endConnectionAfter } from '../base/process/node-internals.ts';
-import { BODY_MALFORMED } from '../clients/http/bodies/request-body.ts';
+import { BODY_MALFORMED } from '../clients/http/bodies/body-arrival.ts';
 import { connectionOf } from '../clients/http/connections/client-connection.ts';
 import type { Cors } from '../clients/http/connections/cors.ts';
 import { checkFraming, pathOf, queryOf } from '../clients/http/connections/framing.ts';

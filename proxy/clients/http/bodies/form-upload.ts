@@ -8,11 +8,13 @@ import type { Counters } from '../../../base/process/metrics.ts';
 import type { Upload } from '../../../dispatch/client.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import type { FileHead, StreamedPart } from '../../../turn/json/form.ts';
+import { FormEncoding, LINE_BREAK } from '../../../turn/json/form-encoding.ts';
+import { fileType } from '../../../turn/json/media-type.ts';
 import type { PartReader } from '../../../turn/rules/rule.ts';
-import { END, FormEncoding, FormPieces, FormWriter } from './form-writer.ts';
+import { BodyArrival } from './body-arrival.ts';
+import { END, FormPieces, FormWriter } from './form-writer.ts';
 import { JoinedBody } from './joined-body.ts';
 import { MAX_PART_HEADER_BYTES, MAX_PART_HEADERS } from './multipart-form.ts';
-import { BODY_MALFORMED, RATIO_FREE_BYTES } from './request-body.ts';
 
 export interface FormUploadOptions {
   /** The client's boundary. */
@@ -46,12 +48,13 @@ export class FormUpload implements HeldUpload {
   readonly #pieces = new FormPieces();
   readonly #ready = Promise.withResolvers<void>();
   readonly #refused = Promise.withResolvers<never>();
-  readonly #idle: NodeJS.Timeout;
+  readonly #arrival: BodyArrival;
   #writer: FormWriter | undefined;
   #file: Readable | undefined;
-  #arrived = 0;
   #passed = 0;
   #fieldBytes = 0;
+  /** Whether the last part was read. */
+  #isWhole = false;
   #isOver = false;
   #refusal: unknown;
 
@@ -60,7 +63,19 @@ export class FormUpload implements HeldUpload {
     this.#options = options;
     this.#refused.promise.catch(() => undefined);
     this.#ready.promise.catch(() => undefined);
-    this.#idle = setTimeout(() => this.#silent(), options.idleMs);
+    const { idleMs, counters } = options;
+    this.#arrival = new BodyArrival(request, {
+      idleMs,
+      counters,
+      // The client cannot send more while its upload has no reader.
+      isBusy: () => this.#isWhole || request.complete || this.#body.isFull || this.#parser.writableNeedDrain,
+      // The client left in the middle of its body. Its connection reports that to dispatch.
+      closed: () => {
+        if (!request.complete) this.close();
+      },
+      malformed: this.#onMalformed,
+      refuse: (refusal) => this.#refuse(refusal),
+    });
     this.#body = new JoinedBody(request);
     this.#parser = new Busboy({
       headers: { 'content-type': `multipart/form-data; boundary="${options.boundary}"` },
@@ -108,10 +123,8 @@ export class FormUpload implements HeldUpload {
     this.#isOver = true;
     // Readers that wait for a part must not wait any longer.
     this.#ready.reject(malformed());
-    const request = this.#request;
     const { decoder, meter } = this.#options;
-    clearTimeout(this.#idle);
-    request.off('data', this.#onArrived).off('close', this.#onClosed).off(BODY_MALFORMED, this.#onMalformed);
+    this.#arrival.stop();
     this.#body.destroy();
     decoder?.destroy();
     this.#parser.destroy();
@@ -135,7 +148,6 @@ export class FormUpload implements HeldUpload {
   }
 
   #listen(): void {
-    const request = this.#request;
     const parser = this.#parser;
     const { decoder } = this.#options;
     parser.on('field', (name: string | undefined, value: string, _nameCut, valueCut) => {
@@ -152,7 +164,6 @@ export class FormUpload implements HeldUpload {
     parser.on('partsLimit', () => this.#refuse(this.#tooLarge()));
     parser.on('finish', () => this.#guarded(() => this.#finish()));
     parser.on('error', this.#onMalformed);
-    request.on('data', this.#onArrived).once('close', this.#onClosed).once(BODY_MALFORMED, this.#onMalformed);
     const source = decoder ?? this.#body;
     source.on('data', (chunk: Buffer) => this.#guarded(() => this.#count(chunk)));
     // Its end is reported by `close` and `refused`.
@@ -165,7 +176,7 @@ export class FormUpload implements HeldUpload {
     this.#passed += length;
     this.#options.meter.sample(this.heldBytes);
     const { bytes, decoder, expansionRatio } = this.#options;
-    const isBomb = decoder && this.#passed > RATIO_FREE_BYTES && this.#passed > this.#arrived * expansionRatio;
+    const isBomb = decoder && this.#arrival.isBomb(this.#passed, expansionRatio);
     if (this.#passed > bytes + FORM_ROOM_BYTES || isBomb) throw this.#tooLarge();
   }
 
@@ -185,14 +196,14 @@ export class FormUpload implements HeldUpload {
 
   #write(parts: readonly StreamedPart[], stream?: Readable): void {
     for (const part of parts) {
-      if (part.kind === 'field') this.#pieces.add(this.#encoding.field(part));
+      if (part.kind === 'field') this.#pieces.add(this.#encoding.field(part.name, part.value));
       else if (stream) this.#writeFile(part, stream);
     }
   }
 
-  #writeFile(head: FileHead, stream: Readable): void {
+  #writeFile({ name, filename, mediaType }: FileHead, stream: Readable): void {
     this.#file = stream;
-    this.#pieces.add(this.#encoding.fileHead(head));
+    this.#pieces.add(this.#encoding.fileHead(name, filename ?? '', fileType(mediaType)));
     this.#pieces.add(stream);
     this.#pieces.add(LINE_BREAK);
   }
@@ -201,31 +212,10 @@ export class FormUpload implements HeldUpload {
     this.#write(this.#options.reader.end());
     this.#pieces.add(this.#encoding.end);
     this.#pieces.add(END);
-    clearTimeout(this.#idle);
+    this.#isWhole = true;
   }
-
-  readonly #onArrived = ({ length }: Buffer): void => {
-    this.#arrived += length;
-    this.#idle.refresh();
-  };
-
-  /** The client left in the middle of its body. Its connection reports that to dispatch. */
-  readonly #onClosed = (): void => {
-    if (!this.#request.complete) this.close();
-  };
 
   readonly #onMalformed = (): void => this.#refuse(malformed());
-
-  #silent(): void {
-    if (this.#request.complete) return;
-    // The client's silence does not count while its upload has no reader.
-    if (this.#body.isFull || this.#parser.writableNeedDrain) {
-      this.#idle.refresh();
-      return;
-    }
-    this.#options.counters.add('body_timeouts');
-    this.#refuse(new Refusal('request_timeout'));
-  }
 
   #tooLarge(): Refusal {
     this.#options.counters.add('bodies_too_large');
@@ -250,7 +240,5 @@ export class FormUpload implements HeldUpload {
     this.close();
   }
 }
-
-const LINE_BREAK = Buffer.from('\r\n');
 
 const malformed = (): Refusal => new Refusal('invalid_request', { message: 'The multipart body ended early, or is not a form.' });

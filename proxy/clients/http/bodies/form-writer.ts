@@ -1,7 +1,5 @@
 // Writes a multipart form while its parts arrive: fields whole, the bytes of a file as fast as they are read.
 import { Readable } from 'node:stream';
-import type { FileHead, FormField } from '../../../turn/json/form.ts';
-import { fileType } from '../../../turn/json/media-type.ts';
 
 /** Pieces of the form in order, until `END`. */
 export class FormPieces {
@@ -77,35 +75,5 @@ export class FormWriter extends Readable {
       this.#file = undefined;
       this.#pump();
     });
-  }
-}
-
-/** RFC 7578 names are UTF-8; characters that would end the name or the line are escaped as browsers do. */
-const escaped = (text: string): string => text.replace(/["\r\n]/g, (found) => (found === '"' ? '%22' : found === '\r' ? '%0D' : '%0A'));
-
-/** The parts of a form under one boundary. */
-export class FormEncoding {
-  readonly boundary: string;
-
-  constructor(boundary: string) {
-    this.boundary = boundary;
-  }
-
-  get contentType(): string {
-    return `multipart/form-data; boundary=${this.boundary}`;
-  }
-
-  field({ name, value }: FormField): Buffer {
-    return Buffer.from(`--${this.boundary}\r\nContent-Disposition: form-data; name="${escaped(name)}"\r\n\r\n${value}\r\n`);
-  }
-
-  /** The head of a file part; a line break follows the bytes of the file. */
-  fileHead({ name, filename, mediaType }: FileHead): Buffer {
-    const disposition = `form-data; name="${escaped(name)}"; filename="${escaped(filename ?? '')}"`;
-    return Buffer.from(`--${this.boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: ${fileType(mediaType)}\r\n\r\n`);
-  }
-
-  get end(): Buffer {
-    return Buffer.from(`--${this.boundary}--\r\n`);
   }
 }

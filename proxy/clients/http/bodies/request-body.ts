@@ -5,10 +5,10 @@ import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { BodyShare } from '../../../base/bytes/body-memory.ts';
 import { GatheredBytes } from '../../../base/bytes/gathered-bytes.ts';
-
 import type { CounterName, Counters } from '../../../base/process/metrics.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import type { Limits, Timeouts } from '../../../turn/settings.ts';
+import { BodyArrival } from './body-arrival.ts';
 import { ZstdFramesDecoder } from './zstd-frames.ts';
 
 /** `bytesWritten`: how much of the input the decoder has used. */
@@ -23,13 +23,7 @@ const DECODERS: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decod
   ['zstd', () => new ZstdFramesDecoder()],
 ]);
 
-/** Bodies up to this size may expand at any ratio. */
-export const RATIO_FREE_BYTES = 65_536;
-
 const LATE = 'The request body took too long.';
-
-/** Emitted on a request with a body that is not HTTP: no further byte of its connection is a request. */
-export const BODY_MALFORMED = Symbol('malformed body');
 
 export interface BodyOptions {
   readonly limits: Limits;
@@ -109,20 +103,17 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
   const { limits, timeouts, share, counters } = options;
   return new Promise((resolve, reject) => {
     const chunks = new GatheredBytes();
-    let arrived = 0;
     const held = share.body(() => fail(new Refusal('server_is_overloaded'), 'bodies_displaced'));
-    let ended = false;
     let done = false;
-    const idle = setTimeout(() => silent(), timeouts.client_body_idle_ms);
     const late = setTimeout(() => fail(new Refusal('request_timeout', { message: LATE }), 'bodies_late'), timeouts.client_body_ms);
 
     const settle = (): boolean => {
       if (done) return false;
       done = true;
-      clearTimeout(idle);
       clearTimeout(late);
       held.give();
-      request.off('data', onArrived).off('data', onDecoded).off('end', onEnd).off('close', onClose).off(BODY_MALFORMED, cutShort);
+      arrival.stop();
+      request.off('data', onDecoded).off('end', onEnd);
       if (decoder) {
         request.unpipe(decoder);
         decoder.destroy();
@@ -136,26 +127,12 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
       if (counter) counters.add(counter);
       reject(refusal);
     };
-    const silent = (): void => {
-      // The client's silence does not count while the decoder works: on a busy machine it may have to wait for a thread.
-      if (decoder && (request.complete || decoder.writableLength > 0)) idle.refresh();
-      else fail(new Refusal('request_timeout'), 'body_timeouts');
-    };
     const garbled = (): void => fail(new Refusal('invalid_request', { message: 'The request body could not be decoded.' }));
     const cutShort = (): void => fail(new Refusal('invalid_request', { message: 'The request body ended early.' }));
-    // Not `complete`: it is true as soon as the bytes have reached this process, and a client may leave after that.
-    const onClose = (): void => {
-      if (!ended) cutShort();
-    };
-    const onArrived = (chunk: Buffer): void => {
-      arrived += chunk.length;
-      idle.refresh();
-      if (decoder && arrived > limits.compressed_body_bytes) fail(new Refusal('request_too_large'), 'bodies_too_large');
-    };
     const onDecoded = (chunk: Buffer): void => {
       if (done) return;
       const size = chunks.length + chunk.length;
-      const bomb = decoder && size > RATIO_FREE_BYTES && size > arrived * limits.expansion_ratio;
+      const bomb = decoder && arrival.isBomb(size, limits.expansion_ratio);
       if (size > limits.request_body_bytes || bomb) {
         fail(new Refusal('request_too_large'), 'bodies_too_large');
         return;
@@ -165,13 +142,24 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
     };
     const onEnd = (): void => {
       // Bytes after the compressed data are not part of it, and another reader might treat them as the body.
-      if (decoder && decoder.bytesWritten < arrived) garbled();
+      if (decoder && decoder.bytesWritten < arrival.bytes) garbled();
       else if (settle()) resolve(chunks.take());
     };
 
-    request.on('data', onArrived).once('close', onClose).once(BODY_MALFORMED, cutShort);
-    request.once('end', () => {
-      ended = true;
+    const arrival = new BodyArrival(request, {
+      idleMs: timeouts.client_body_idle_ms,
+      counters,
+      // On a busy machine the decoder may have to wait for a thread.
+      isBusy: () => decoder !== undefined && (request.complete || decoder.writableLength > 0),
+      arrived: () => {
+        if (decoder && arrival.bytes > limits.compressed_body_bytes) fail(new Refusal('request_too_large'), 'bodies_too_large');
+      },
+      // Not `complete`: it is true as soon as the bytes have reached this process, and a client may leave after that.
+      closed: () => {
+        if (!arrival.hasEnded) cutShort();
+      },
+      malformed: cutShort,
+      refuse: fail,
     });
     if (!decoder) {
       request.on('data', onDecoded).once('end', onEnd);

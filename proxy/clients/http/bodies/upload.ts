@@ -5,8 +5,8 @@ import type { Counters } from '../../../base/process/metrics.ts';
 import type { Upload } from '../../../dispatch/client.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import type { LiveTurn } from '../../../turn/live-turn.ts';
+import { BodyArrival } from './body-arrival.ts';
 import { JoinedBody } from './joined-body.ts';
-import { BODY_MALFORMED } from './request-body.ts';
 
 export interface UploadLimits {
   readonly bytes: number;
@@ -37,10 +37,8 @@ export function checkUpload({ headers }: IncomingMessage, turn: LiveTurn, counte
 export function openUpload(request: IncomingMessage, { bytes, idleMs }: UploadLimits, counters: Counters): Upload {
   const { promise: refused, reject } = Promise.withResolvers<never>();
   refused.catch(() => undefined);
-  let passed = 0;
   const detach = (): boolean => {
-    clearTimeout(idle);
-    request.off('data', arrived).off('end', ended).off('close', closed).off(BODY_MALFORMED, malformed);
+    arrival.stop();
     stream.destroy();
     return request.complete;
   };
@@ -48,31 +46,23 @@ export function openUpload(request: IncomingMessage, { bytes, idleMs }: UploadLi
     reject(refusal);
     detach();
   };
-  const closed = (): void => {
-    if (!request.complete) detach();
-  };
-  const malformed = (): void => refuse(new Refusal('invalid_request', { message: 'The request body ended early.' }));
-  const silent = (): void => {
-    // The whole body has arrived: from now on only the account can be slow.
-    if (request.complete) return;
-    if (stream.isFull) {
-      idle.refresh();
-      return;
-    }
-    counters.add('body_timeouts');
-    refuse(new Refusal('request_timeout'));
-  };
-  const idle = setTimeout(silent, idleMs);
-  const arrived = ({ length }: Buffer): void => {
-    passed += length;
-    idle.refresh();
-    if (passed <= bytes) return;
-    counters.add('bodies_too_large');
-    refuse(new Refusal('request_too_large'));
-  };
-  const ended = (): void => clearTimeout(idle);
-  request.once('end', ended).once('close', closed).once(BODY_MALFORMED, malformed);
-  const stream = new JoinedBody(request.on('data', arrived));
+  const arrival = new BodyArrival(request, {
+    idleMs,
+    counters,
+    // When the whole body has arrived, only the account can be slow.
+    isBusy: () => request.complete || stream.isFull,
+    arrived: () => {
+      if (arrival.bytes <= bytes) return;
+      counters.add('bodies_too_large');
+      refuse(new Refusal('request_too_large'));
+    },
+    closed: () => {
+      if (!request.complete) detach();
+    },
+    malformed: () => refuse(new Refusal('invalid_request', { message: 'The request body ended early.' })),
+    refuse,
+  });
+  const stream = new JoinedBody(request);
   // `refused` reports its end; without a listener an error would end the process.
   stream.on('error', () => undefined);
   return { stream, headers: framingOf(request), refused, isTaken: () => true, detach };

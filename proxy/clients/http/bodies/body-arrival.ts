@@ -1,0 +1,72 @@
+// The arrival of one request body: counts its bytes, and ends it for a client that is silent, leaves, or sends what is no HTTP.
+import type { IncomingMessage } from 'node:http';
+import type { Counters } from '../../../base/process/metrics.ts';
+import { Refusal } from '../../../turn/errors/refusal.ts';
+
+/** Emitted on a request with a body that is not HTTP: no further byte of its connection is a request. */
+export const BODY_MALFORMED = Symbol('malformed body');
+
+/** Bodies up to this size may expand at any ratio. */
+const RATIO_FREE_BYTES = 65_536;
+
+export interface ArrivalOptions {
+  /** Longest silence of the client. */
+  readonly idleMs: number;
+  readonly counters: Counters;
+  /** Whether the client's silence does not count: it cannot send more, or what it sent is still being decoded. */
+  readonly isBusy: () => boolean;
+  /** Called after every chunk. */
+  readonly arrived?: () => void;
+  /** The connection closed, perhaps after the whole body. */
+  readonly closed: () => void;
+  readonly malformed: () => void;
+  readonly refuse: (refusal: Refusal) => void;
+}
+
+export class BodyArrival {
+  /** As they came: not decoded. */
+  bytes = 0;
+  /** Whether the whole body was read. */
+  hasEnded = false;
+  readonly #request: IncomingMessage;
+  readonly #options: ArrivalOptions;
+  readonly #idle: NodeJS.Timeout;
+
+  constructor(request: IncomingMessage, options: ArrivalOptions) {
+    this.#request = request;
+    this.#options = options;
+    this.#idle = setTimeout(() => this.#silent(), options.idleMs);
+    request.on('data', this.#arrived).once('end', this.#ended).once('close', options.closed).once(BODY_MALFORMED, options.malformed);
+  }
+
+  /** Whether the decoded bytes are more than an honest compression makes of what has arrived. */
+  isBomb(decoded: number, expansionRatio: number): boolean {
+    return decoded > RATIO_FREE_BYTES && decoded > this.bytes * expansionRatio;
+  }
+
+  stop(): void {
+    const { closed, malformed } = this.#options;
+    clearTimeout(this.#idle);
+    this.#request.off('data', this.#arrived).off('end', this.#ended).off('close', closed).off(BODY_MALFORMED, malformed);
+  }
+
+  readonly #arrived = ({ length }: Buffer): void => {
+    this.bytes += length;
+    this.#idle.refresh();
+    this.#options.arrived?.();
+  };
+
+  readonly #ended = (): void => {
+    this.hasEnded = true;
+  };
+
+  #silent(): void {
+    const { isBusy, counters, refuse } = this.#options;
+    if (isBusy()) {
+      this.#idle.refresh();
+      return;
+    }
+    counters.add('body_timeouts');
+    refuse(new Refusal('request_timeout'));
+  }
+}
