@@ -100,8 +100,11 @@ export class FrameTurns {
     this.#last.delete(connection);
     const identified = this.#identified(turn, frame);
     if (identified && this.#forwarding?.isUndecided(connection)) {
-      const forwarded = await this.#forwarding.forward(turn, frame, connection, identified.session);
-      if (forwarded || !connection.isOpen) return;
+      if (await this.#forwarding.forward(turn, frame, connection, identified.session)) return;
+      if (!connection.isOpen) {
+        this.#options.runner.recordLeft(turn);
+        return;
+      }
     }
     const found = identified && !(frame instanceof Refusal) && this.#resumable.find(identified.session, identified.identity, frame.json);
     if (found) {

@@ -4,10 +4,12 @@ import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { decodeClient } from '../../proxy/nodes/forwarded-client.ts';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
-import { KEY, NODE_SECRET, type TestGateway } from '../support/gateway.ts';
+import { KEY, NODE_SECRET, startGateway, type TestGateway } from '../support/gateway.ts';
 import { dropped, interrupted, openSession, QUESTION, SESSION, turnsAndRetries, wholeTurn } from '../support/interrupted-turns.ts';
 import { turnFrame, typesOf, userMessage } from '../support/native-frames.ts';
 import { type NodesOptions, startNodes } from '../support/nodes.ts';
+import { freshDatabase } from '../support/postgres.ts';
+import { Link } from '../support/postgres-link.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';
 import { replyEvents } from '../support/rehearsal-replies.ts';
 import { TcpRelay } from '../support/tcp-relay.ts';
@@ -317,4 +319,37 @@ test('[S4] [Q34] the secret of a forwarded client is not sent between nodes, and
   assert.deepEqual(rest, { key: 'ci', pool: 'team', path: '/backend-api/agent/responses', query: '', turn_id: 't1' });
   assert.deepEqual(headers, { ...SESSION, 'x-agent-read': 'd' });
   for (const secret of [KEY, hash('sha256', KEY, 'hex'), NODE_SECRET]) assert.ok(!text.includes(secret));
+});
+
+test('[S5] a frame whose client leaves while its owner is looked for leaves a row', async (context) => {
+  const direct = await freshDatabase();
+  const link = await Link.open(direct);
+  context.after(() => link.close());
+  await using gate = await startGateway({
+    store: link.url(direct),
+    upstream: { accounts: ['north'], strict: false },
+    config: (draft) => {
+      draft.node = { id: 'a', listen: { host: '127.0.0.1', port: 0 }, secret: { env: 'NODE_SECRET' } };
+    },
+  });
+  const socket = await openSession(gate);
+  const lookups = (): number => [...link.statements].reduce((sum, [text, count]) => sum + (text.includes('session_owners') ? count : 0), 0);
+  const before = lookups();
+  // The answer does not come: its connection is cut.
+  link.delayMs = 60_000;
+  socket.send(turnFrame('t1', QUESTION));
+  await until('the look-up', () => lookups() > before || undefined);
+  socket.terminate();
+  await until('its end', () => (gate.openWebsockets === 0 ? true : undefined));
+  link.delayMs = 0;
+  link.cut();
+  const rows = await until('its row', async () => {
+    const found = await gate.rows();
+    return found.length > 0 ? found : undefined;
+  });
+  assert.deepEqual(
+    rows.map(({ outcome, key_id }) => [outcome, key_id]),
+    [['client_gone', 'ci']],
+  );
+  assert.equal(gate.upstream.turns().length, 0);
 });

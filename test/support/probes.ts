@@ -47,6 +47,10 @@ export class Probes {
     return this.gateway.websockets.heldBytes;
   }
 
+  get openWebsockets(): number {
+    return this.gateway.websockets.count;
+  }
+
   /** Bytes of the bodies that are being received. */
   get bodyBytes(): number {
     return this.gateway.services.bodies.held;
