@@ -46,6 +46,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   models: ['nodes', 'turn'],
   rehearsal: ['config', 'turn'],
   sessions: ['encryption', 'turn'],
+  providers: ['turn'],
   surfaces: ['clients', 'turn'],
   tokenizer: [],
   upstream: ['config', 'encryption', 'nodes', 'turn'],
@@ -72,6 +73,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'mcp',
     'models',
     'nodes',
+    'providers',
     'rehearsal',
     'server',
     'sessions',
@@ -83,7 +85,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   doctor: ['admin', 'config'],
   recording: ['turn', 'upstream'],
   replay: ['config', 'gateway', 'recording', 'turn'],
-  cli: ['admin', 'config', 'doctor', 'explain', 'gateway', 'recording', 'replay', 'turn'],
+  cli: ['admin', 'config', 'doctor', 'explain', 'gateway', 'providers', 'recording', 'replay', 'turn'],
 };
 
 /** The rooms that print or run the rules; all others reach them through the chain. */

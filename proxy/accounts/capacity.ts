@@ -8,6 +8,7 @@ import type { LoadedConfig } from '../config/config.ts';
 import type { Catalog } from '../models/catalog/catalog.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
 import type { ExclusiveWork } from '../nodes/exclusive-work.ts';
+import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import type { AccountConfig, PoolConfig } from '../turn/settings.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
 import { CompactPaths, type CompactStatus } from './compact-paths.ts';
@@ -33,6 +34,7 @@ export interface CapacityOptions {
   readonly models: () => ModelDirectory;
   readonly upstream: (account: string) => Upstream | undefined;
   readonly quota?: QuotaView;
+  readonly providerOf: ProviderOf;
   /** Present with several nodes. */
   readonly exclusive?: ExclusiveWork | undefined;
   /** Present where several nodes share the capacity of the accounts. */
@@ -67,11 +69,24 @@ export class Capacity {
   #accounts: ReadonlyMap<string, AccountConfig> = new Map();
 
   constructor(options: CapacityOptions) {
-    const { clock, counters, log, store, loaded, catalog, models, upstream, quota = UNKNOWN_QUOTA, exclusive, shared } = options;
+    const {
+      clock,
+      counters,
+      log,
+      store,
+      loaded,
+      catalog,
+      models,
+      upstream,
+      quota = UNKNOWN_QUOTA,
+      providerOf,
+      exclusive,
+      shared,
+    } = options;
     const now = (): number => clock.now();
     this.#loaded = loaded;
     this.states = new AccountStates(store.accounts, now, store);
-    this.compactPaths = new CompactPaths({ states: this.states, log });
+    this.compactPaths = new CompactPaths({ states: this.states, providerOf, log });
     this.#credentials = new RefusedCredentials(store.credentials, now);
     this.#clock = clock;
     const sources = new Sources({

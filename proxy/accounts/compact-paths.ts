@@ -1,13 +1,14 @@
 // How an account compacts: on its compact path, or with a turn that ends in a trigger where it has dropped that path (RB33, Q27).
 import { hash } from 'node:crypto';
 import type { AccountStateRow } from '../../store/store.ts';
+import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import type { AccountConfig } from '../turn/settings.ts';
-import { isAgentBackend } from '../turn/wire/known-hosts.ts';
 import type { AccountStates } from './health/account-states.ts';
 
 export interface CompactPathsOptions {
   /** The store's copy: it outlives a restart, and other nodes read it. */
   readonly states: Pick<AccountStates, 'rows' | 'putMissingCompactPath'>;
+  readonly providerOf: ProviderOf;
   readonly log: { info(event: string, fields: Readonly<Record<string, string>>): void };
 }
 
@@ -28,9 +29,9 @@ export class CompactPaths {
   }
 
   of(account: AccountConfig): CompactWay {
-    const { base_url, compact } = account;
+    const { compact } = account;
     if (compact !== 'auto') return compact;
-    return isAgentBackend(base_url) || this.#missing(account) ? 'trigger' : 'route';
+    return this.#options.providerOf(account).compaction.knownWay(account) ?? (this.#missing(account) ? 'trigger' : 'route');
   }
 
   status(account: AccountConfig): CompactStatus {

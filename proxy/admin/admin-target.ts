@@ -1,4 +1,5 @@
 // The parts of the running gateway that the admin listener uses: its state, and the reload.
+
 import type { Store } from '../../store/store.ts';
 import type { Capacity } from '../accounts/capacity.ts';
 import type { AccountUsage } from '../accounts/quota/account-usage.ts';
@@ -15,6 +16,7 @@ import type { Catalog } from '../models/catalog/catalog.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
 import type { NodesStatus } from '../nodes/nodes-status.ts';
 import type { Continuity } from '../sessions/continuity.ts';
+import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import type { Credentials } from '../upstream/credentials/credentials.ts';
 import type { TurnMetrics } from './metrics/turn-metrics.ts';
 
@@ -40,6 +42,7 @@ export interface AdminTarget {
   };
   readonly services: {
     readonly clock: Pick<Clock, 'after'>;
+    readonly providerOf: ProviderOf;
     readonly log: Pick<Log, 'error'>;
     readonly capacity: Pick<Capacity, 'admission' | 'health' | 'selection' | 'status'>;
     readonly credentials: Pick<Credentials, 'relogin'>;

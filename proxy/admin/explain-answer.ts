@@ -22,7 +22,9 @@ export async function explainAnswer(gateway: AdminTarget, query: URLSearchParams
     // A session belongs to a key.
     ...(named && session !== undefined && { session: { account: await gateway.services.continuity.accountOf(named, session) } }),
   };
-  const turns = explainTurns(config, route, question, { rules: RULES, live: liveModels(gateway.services), now: gateway.wallTime() });
+  const { providerOf } = gateway.services;
+  const sources = { rules: RULES, providerOf, live: liveModels(gateway.services), now: gateway.wallTime() };
+  const turns = explainTurns(config, route, question, sources);
   if (!turns) return adminJson(404, { error: 'no such key' });
   return adminJson(200, { version: versionOf(config), turns } satisfies ExplainReply);
 }

@@ -1,7 +1,8 @@
 // `GET /api/agent/usage`, `/meter/usage` and `/backend-api/meter/usage`: the Pool's quota windows, from evidence (C4, Q20).
 
 import type { Quota } from '../accounts/quota/quota.ts';
-import { classOf, fullest, type QuotaWindow, type WindowClass } from '../accounts/quota/quota-window.ts';
+import { classOf, fullest, type WindowClass } from '../accounts/quota/quota-window.ts';
+import type { QuotaWindow } from '../turn/provider/quota-statement.ts';
 import type { Answer } from '../turn/reply/turn-result.ts';
 import type { PoolConfig } from '../turn/settings.ts';
 import type { AnswerHandler } from './answer-handler.ts';

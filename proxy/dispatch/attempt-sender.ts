@@ -9,6 +9,7 @@ import { type Failure, unsentFailure } from '../turn/errors/failure.ts';
 import type { Confidential } from '../turn/errors/sanitise.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { promptOf } from '../turn/prompt.ts';
+import type { ProviderApi, ProviderOf } from '../turn/provider/provider-api.ts';
 import type { ReplySource } from '../turn/reply/reply-observer.ts';
 import { isCompaction } from '../turn/routes/kinds.ts';
 import type { AccountConfig } from '../turn/settings.ts';
@@ -31,6 +32,7 @@ export interface SenderServices {
   readonly observers: ReplyObservers;
   readonly counters: Counters;
   readonly compactPaths: CompactPaths;
+  readonly providerOf: ProviderOf;
   /** By kind. */
   readonly followUps: FollowUps;
   /** Headers of the gateway's own on every answer that an account gave. */
@@ -114,8 +116,12 @@ export class AttemptSender implements Confidential {
     const { counters, ownHeaders, continuity, observers } = this.#services;
     const trim = (out: Outgoing): void => continuity.trim(out, continuation, turn.wire);
     const session = this.#sessionFor(account);
-    const { request, slot, outputCap } = this.#compose(body, continuation, {
+    const { payload } = this.#request;
+    const provider = this.#services.providerOf(account);
+    const { request, slot, out, outputCap } = this.#compose(body, continuation, {
       turn,
+      provider,
+      work: payload.kind === 'json' ? payload.work : undefined,
       account: this.#compacting(account),
       own,
       session,
@@ -126,9 +132,11 @@ export class AttemptSender implements Confidential {
     const keepResponse: ReplySource['keepResponse'] =
       slot && ((id, pin) => slot.keepResponse({ id, mode: turn.model?.mode?.effective, lifted: turn.lifted, pin }));
     const isUnstored = this.sentBody.store === false;
-    const observed = observers.of({ turn, account, continuation, keepResponse, isUnstored });
+    const observed = observers.of({ turn, account, provider, continuation, keepResponse, isUnstored });
     return attempt({
       turn,
+      provider,
+      decoding: provider.replies.decoding?.(out, turn),
       client,
       counters,
       upstream: lease.upstream,
@@ -147,7 +155,7 @@ export class AttemptSender implements Confidential {
         observed.committed(head);
       },
       observers: observed,
-      followUp: this.#followUp(lease),
+      followUp: this.#followUp(lease, provider),
       ownHeaders: ownHeaders(turn),
       begins: () => {
         complete = this.log.begin(account.label, cause);
@@ -176,7 +184,8 @@ export class AttemptSender implements Confidential {
     const { account } = composition;
     this.sentBody = this.#services.continuity.fit(body, continuation, account.id);
     const frame = this.#socket?.carries(account) ? composeFrame(this.sentBody, composition) : undefined;
-    if (frame && this.#socket?.fits((frame.request.body as Buffer).length)) {
+    const { maxBytes = 0 } = composition.provider.requests.frames ?? {};
+    if (frame && this.#socket?.fits((frame.request.body as Buffer).length, maxBytes)) {
       this.#socket.inSession(composition.session);
       return { ...frame, slot: this.#socket.slot };
     }
@@ -197,11 +206,11 @@ export class AttemptSender implements Confidential {
     return this.#session.id;
   }
 
-  #followUp({ account, upstream }: Lease): AttemptOptions['followUp'] {
+  #followUp({ account, upstream }: Lease, provider: ProviderApi): AttemptOptions['followUp'] {
     const { turn, payload } = this.#request;
     const followUp = turn.route.kind && this.#services.followUps[turn.route.kind];
     if (!followUp || payload.kind !== 'json') return undefined;
     const { work } = payload;
-    return (answer, signal) => followUp({ turn, account, upstream, work, answer, signal });
+    return (answer, signal) => followUp({ turn, account, provider, upstream, work, answer, signal });
   }
 }

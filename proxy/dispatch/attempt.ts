@@ -5,22 +5,25 @@ import { Refusal } from '../turn/errors/refusal.ts';
 import type { Confidential } from '../turn/errors/sanitise.ts';
 import type { JsonObject } from '../turn/json/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
+import type { ProviderApi } from '../turn/provider/provider-api.ts';
 import type { ReplyEvent } from '../turn/reply/reply-event.ts';
 import type { Head, Headers } from '../turn/turn.ts';
-import type { ByteReader, CarrierRequest, ReplyHandler, Sending } from '../upstream/carriers/carrier.ts';
+import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending } from '../upstream/carriers/carrier.ts';
 import { SWITCHING_PROTOCOLS } from '../upstream/carriers/websocket-carrier.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
 import type { Upload } from './client.ts';
+import { DecodedReply } from './reply/decoded-reply.ts';
 import { EventReply } from './reply/event-reply.ts';
 import { OutputCap } from './reply/output-cap.ts';
 import { PipedReply } from './reply/piped-reply.ts';
-import { pipedReply, type Reply, type ReplyByHead, type ReplyPath, turnReply, wholeReply } from './reply/reply-by-head.ts';
+import { mayBeEvents, pipedReply, type Reply, type ReplyByHead, type ReplyPath, turnReply, wholeReply } from './reply/reply-by-head.ts';
 import { failureOf, type ReplyContext, type Verdict } from './reply/reply-context.ts';
 import type { AttemptObservers } from './reply/reply-observers.ts';
 import { WholeReply } from './reply/whole-reply.ts';
 
 export interface AttemptOptions extends ReplyPath {
   readonly turn: LiveTurn;
+  readonly provider: ProviderApi;
   readonly counters: Counters;
   readonly upstream: Upstream;
   readonly request: CarrierRequest;
@@ -60,6 +63,7 @@ export function attempt(options: AttemptOptions): Promise<Attempted> {
 
 class Attempt implements ReplyContext {
   readonly turn: LiveTurn;
+  readonly provider: ProviderApi;
   readonly counters: Counters;
   readonly observers: AttemptObservers;
   readonly known: Confidential;
@@ -82,6 +86,7 @@ class Attempt implements ReplyContext {
 
   constructor(options: AttemptOptions, resolve: (attempted: Attempted) => void) {
     this.turn = options.turn;
+    this.provider = options.provider;
     this.counters = options.counters;
     this.observers = options.observers;
     this.known = options.known;
@@ -114,9 +119,9 @@ class Attempt implements ReplyContext {
 
   #send(): Sending {
     const { upstream, request, slot, upload } = this.#options;
-    if (this.#pipes) return upstream.streamCarrier.send(request, this.#handler(pipedReply));
-    if (upload) return upstream.streamCarrier.send(request, this.#handler(wholeReply));
-    const handler = this.#handler(turnReply);
+    if (this.#pipes) return upstream.streamCarrier.send(request, this.#handler(pipedReply, asItIs));
+    if (upload) return upstream.streamCarrier.send(request, this.#handler(wholeReply, asItIs));
+    const handler = this.#handler(turnReply, (reply, headers) => this.#decoded(reply, headers));
     if (!slot) return upstream.carrier.send(request, handler);
     const { websocketCarrier } = upstream;
     this.#reused = websocketCarrier.isOpen(slot);
@@ -166,7 +171,10 @@ class Attempt implements ReplyContext {
   }
 
   /** Ends the turn after an error: the carrier would swallow it, and the turn would wait for ever. */
-  #handler<Of extends Reply>(replyOf: ReplyByHead<Of>): ReplyHandler<Of | ByteReader> {
+  #handler<Of extends Reply, Reader>(
+    replyOf: ReplyByHead<Of>,
+    readerOf: (reply: Of | ByteReader, headers: Headers) => Reader,
+  ): ReplyHandler<Reader | ByteReader> {
     return {
       head: (status, headers) => {
         // An accepted upgrade has the meaning of status 200 of a reply of events. Over HTTP it is not an answer.
@@ -174,7 +182,7 @@ class Attempt implements ReplyContext {
         try {
           this.#status = replied;
           this.observers.head(replied, headers);
-          return this.#began(replyOf(replied, headers, this.#options, this));
+          return readerOf(this.#began(replyOf(replied, headers, this.#options, this)), headers);
         } catch (thrown) {
           this.#faulted(thrown);
           return DISCARD;
@@ -192,6 +200,14 @@ class Attempt implements ReplyContext {
     }
     this.#reply = reply;
     return reply;
+  }
+
+  /** The reader of the account's own events, where it does not send Responses events. */
+  #decoded(reply: EventReader | ByteReader, headers: Headers): EventReader | ByteReader {
+    const { decoding: steps } = this.#options;
+    if (!steps || reply.reads !== 'events') return reply;
+    const decoded = new DecodedReply({ steps, reader: reply, memory: this.turn.held, context: this });
+    return mayBeEvents(headers) ? decoded : decoded.asBytes();
   }
 
   #failed(failure: CarrierFailure): void {
@@ -229,6 +245,8 @@ class Attempt implements ReplyContext {
     this.settle({ kind: 'gone', shown: reply?.shown ?? false });
   }
 }
+
+const asItIs = <Of>(reply: Of): Of => reply;
 
 /** Those of a 200 are in its head already. */
 const NO_HEADERS: Headers = {};

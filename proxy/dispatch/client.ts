@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import type { Refusal } from '../turn/errors/refusal.ts';
 import type { FormPart } from '../turn/json/form.ts';
 import type { JsonObject } from '../turn/json/json.ts';
+import type { ProviderApi } from '../turn/provider/provider-api.ts';
 import type { Sink } from '../turn/reply/sink.ts';
 import type { PartReader } from '../turn/rules/rule.ts';
 import type { AccountConfig } from '../turn/settings.ts';
@@ -43,6 +44,7 @@ export interface LiveReply {
   /** The response; undefined until the account has named it, and again once it has ended. */
   readonly responseId: string | undefined;
   readonly account: AccountConfig;
+  readonly provider: ProviderApi;
   /** Sends a frame on the websocket that runs the response; undefined where it runs over HTTP. */
   readonly send: ((frame: Buffer) => void) | undefined;
   /** Ends a response that runs over HTTP, in the form in which an account ends an interrupted one. */

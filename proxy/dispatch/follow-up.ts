@@ -2,6 +2,7 @@
 // store.
 import type { JsonObject } from '../turn/json/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
+import type { ProviderApi } from '../turn/provider/provider-api.ts';
 import type { RouteKind } from '../turn/routes/kinds.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { Work } from '../turn/turn.ts';
@@ -12,6 +13,7 @@ export interface FollowedAnswer {
   /** The account as the turn's configuration has it. Its lease lasts until the follow-up is over. */
   readonly account: AccountConfig;
   readonly upstream: Upstream;
+  readonly provider: ProviderApi;
   /** The request as its rules left it. */
   readonly work: Work;
   readonly answer: JsonObject;

@@ -2,6 +2,7 @@
 import type { Why } from '../../store/schema/request-log.ts';
 import type { AttemptResult } from '../accounts/health/account-health.ts';
 import { demandOf } from '../accounts/selection/demand.ts';
+import type { LackingAccounts } from '../accounts/selection/lacking-accounts.ts';
 import type { Lease } from '../accounts/selection/lease.ts';
 import type { Slot } from '../admission/admission.ts';
 import type { LiveSocket } from '../sessions/continuity.ts';
@@ -26,6 +27,7 @@ import { type UnansweredServices, unanswered, unchosen } from './unanswered.ts';
 export interface TurnServices extends SenderServices, UnansweredServices {
   readonly websockets: WebsocketSupport;
   readonly budgets: RetryBudgets;
+  readonly lacking: LackingAccounts;
 }
 
 export class TurnAttempts {
@@ -103,7 +105,9 @@ export class TurnAttempts {
     const progress = this.#progress;
     const onGone = (left: () => void): (() => void) => client.onGone(left);
     progress.continuation = continuation;
-    progress.demand = demandOf({ turn, continuation, slot: this.#slot, onGone });
+    const lacking = this.#services.lacking.of(turn, progress.hasJson ? progress.body : undefined);
+    progress.demand = demandOf({ turn, continuation, ...(lacking && { lacking }), slot: this.#slot, onGone });
+    for (const account of progress.demand.lacking.keys()) progress.tried.add(account);
     progress.budget.turn(turn.now());
     counters.add('turns');
     const isUnroutable = turn.model?.routable === false;
@@ -143,10 +147,13 @@ export class TurnAttempts {
 
   #repeat(lease: Lease, failed: Attempted): ReturnType<typeof repeatAt> {
     const { account } = lease;
-    const { credentials, compactPaths } = this.#services;
+    const { credentials, compactPaths, providerOf } = this.#services;
     const { socket } = this.#progress;
     const resend = (): Promise<Attempted> => this.#attempt(lease, 'resend');
-    return repeatAt({ account, credentials, socket, compactPaths, isSpent: () => this.#sender.isSpent, resend }, failed);
+    return repeatAt(
+      { account, provider: providerOf(account), credentials, socket, compactPaths, isSpent: () => this.#sender.isSpent, resend },
+      failed,
+    );
   }
 
   #next(failure: Failure, status: number | undefined, { account }: Lease): NextStep | Promise<NextStep> {

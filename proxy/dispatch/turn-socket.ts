@@ -4,12 +4,9 @@ import { Refusal } from '../turn/errors/refusal.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { SocketSlot } from '../upstream/carriers/socket-slot.ts';
 import { CONNECTION_LIMIT, type EffectiveMode } from '../upstream/carriers/upstream-socket.ts';
-import { saysNoWebsocket, type WebsocketSupport } from '../upstream/websocket-support.ts';
+import type { WebsocketSupport } from '../upstream/websocket-support.ts';
 import type { Attempted } from './attempt.ts';
 import type { DispatchRequest } from './request/dispatch-request.ts';
-
-/** The largest frame that providers take. */
-export const MAX_FRAME_BYTES = 15_728_640;
 
 /** Undefined for a turn that goes over HTTP: its client uses HTTP, or its kind is sent as frames only where it continues a response. */
 export function turnSocketOf({ turn, payload, client }: DispatchRequest, support: WebsocketSupport): TurnSocket | undefined {
@@ -84,8 +81,8 @@ export class TurnSocket {
   }
 
   /** Whether a frame of this size can be sent; if not, the turn goes over HTTP. @throws Refusal where it continues a response */
-  fits(bytes: number): boolean {
-    if (bytes <= MAX_FRAME_BYTES) return true;
+  fits(bytes: number, largest: number): boolean {
+    if (bytes <= largest) return true;
     this.#refuseSize();
     return false;
   }
@@ -101,11 +98,13 @@ export class TurnSocket {
     const { failure } = verdict;
     // A live socket keeps the credential of its upgrade: the renewed one needs a new socket.
     if (failure.cause === 'credential') this.slot.close();
-    if (failure.answer && saysNoWebsocket(failure.status)) this.#support.refused(account);
-    else if (failure.cause === 'challenge_page') this.#support.challenged(account);
-    else if (failure.frameTooLarge) this.#refuseSize();
+    const isAbsent = failure.answer !== undefined && this.#support.refused(account, failure.status);
+    if (!isAbsent && failure.cause === 'challenge_page') this.#support.challenged(account);
+    else if (!isAbsent && failure.frameTooLarge) this.#refuseSize();
     // A connection may have died while it was idle; the first turn that uses it finds out.
-    else if (!(failure.error.code === CONNECTION_LIMIT || (reused && status === undefined && failure.cause === 'network'))) return false;
+    else if (!isAbsent && !(failure.error.code === CONNECTION_LIMIT || (reused && status === undefined && failure.cause === 'network'))) {
+      return false;
+    }
     this.slot.close();
     this.#resent = this.#anchor === undefined && !this.skips(account);
     return this.#resent;

@@ -14,7 +14,8 @@ export function explainAccounts(facts: Facts): readonly ExplainedAccount[] {
   const { pool, config } = facts;
   return pool.assignments.map((assignment) => {
     const account = config.accounts.find(({ id }) => id === assignment.account);
-    const excluded = excludedBy(assignment, account);
+    const lack = facts.lacking.get(assignment.account);
+    const excluded = excludedBy(assignment, account) ?? (lack && `accounts of the API ${lack.api} take no such turn (${lack.reason})`);
     const result: Candidacy = excluded === undefined ? candidacy(assignment.account, facts) : { takes: 'no', why: excluded };
     return { account: assignment.account, ...result };
   });

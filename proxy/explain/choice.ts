@@ -11,20 +11,19 @@ export interface ExplainedChoice {
   readonly why: string;
 }
 
-const isAvailable = ({ standing }: LiveSource): boolean => standing?.availability === 'available';
-
 /** Undefined where it is not known: without the running gateway, without a model, or for a model that is not in the Pool. */
 export function explainChoice(facts: Facts): ExplainedChoice | undefined {
-  const { live, pool, session } = facts;
+  const { live, pool, session, lacking } = facts;
   if (!live || live.presence === 'suppressed' || live.sources.length === 0) return undefined;
-  const pinned = live.sources.find(({ account }) => account === session?.account);
+  const sources = live.sources.filter(({ account }) => !lacking.has(account));
+  const pinned = sources.find(({ account }) => account === session?.account);
   if (pinned && isAvailable(pinned)) {
     return { account: pinned.account, tied: [], reason: 'soft_pin', why: 'its session went there last' };
   }
   const left = leftText(facts, pinned);
-  const [first, ...tied] = best(live.sources, 'cohort') ?? best(live.sources, 'overflow') ?? [];
+  const [first, ...tied] = best(sources, 'cohort') ?? best(sources, 'overflow') ?? [];
   if (!first) {
-    const busy = live.sources.some(({ standing }) => standing?.availability === 'at_max_concurrent');
+    const busy = sources.some(({ standing }) => standing?.availability === 'at_max_concurrent');
     const why = busy
       ? 'every account that could take it is at its max_concurrent: the turn waits for one'
       : `no account can take it: ${live.refusal}`;
@@ -41,6 +40,8 @@ function leftText({ session }: Facts, pinned: LiveSource | undefined): string {
   if (session.account === undefined) return 'its session is not known; ';
   return `its session's account ${session.account} cannot take it (${pinned?.standing?.availability ?? 'not_a_source'}); `;
 }
+
+const isAvailable = ({ standing }: LiveSource): boolean => standing?.availability === 'available';
 
 /** The available sources of a place with the highest score, in configuration order; undefined where there are none. */
 function best(sources: readonly LiveSource[], place: LiveSource['place']): readonly LiveSource[] | undefined {

@@ -1,9 +1,10 @@
 // Explains what a turn of this key and model would get: its refusal, mode, rules and accounts, each with its reason.
 
 import { configuredMode } from '../models/mode-resolution.ts';
+import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import { dispatchedKind } from '../turn/routes/kinds.ts';
 import type { ExplainedMode, Rule, TurnFacts } from '../turn/rules/rule.ts';
-import type { PoolConfig } from '../turn/settings.ts';
+import type { AccountConfig, PoolConfig } from '../turn/settings.ts';
 import type { Route } from '../turn/turn.ts';
 import { type ExplainedAccount, explainAccounts } from './candidates.ts';
 import { type ExplainedChoice, explainChoice } from './choice.ts';
@@ -33,6 +34,7 @@ export interface ExplainedTurn {
 /** The inputs of an explanation, in addition to the configuration. */
 export interface Sources {
   readonly rules: readonly Rule[];
+  readonly providerOf: ProviderOf;
   /** Undefined without the running gateway. */
   readonly live?: LiveModels;
   /** Unix milliseconds. */
@@ -47,7 +49,7 @@ export function explainTurns(
   config: ExplainedConfig,
   route: Route,
   question: Question,
-  { rules, live, now }: Sources,
+  { rules, providerOf, live, now }: Sources,
 ): readonly ExplainedTurn[] | undefined {
   const key = config.keys.find(({ id }) => id === question.key);
   if (question.key !== undefined && !key) return undefined;
@@ -57,7 +59,9 @@ export function explainTurns(
     const liveModel = model === undefined ? undefined : live?.model(pool, model);
     const mode = model === undefined ? null : modeOf(pool, model, liveModel);
     const { session } = question;
-    const facts: Facts = { config, pool, key, model, live: liveModel, session, mode, now, accounts: accountsOf(pool, config) };
+    const accounts = accountsOf(pool, config);
+    const lacking = lackingIn(accounts, route, providerOf);
+    const facts: Facts = { config, pool, key, model, live: liveModel, session, mode, now, accounts, lacking };
     const refused = refusalOf(facts, route);
     return {
       pool: pool.id,
@@ -72,8 +76,20 @@ export function explainTurns(
   });
 }
 
-const accountsOf = (pool: PoolConfig, config: ExplainedConfig): TurnFacts['accounts'] =>
+const accountsOf = (pool: PoolConfig, config: ExplainedConfig): readonly AccountConfig[] =>
   pool.assignments.flatMap((assignment) => config.accounts.find(({ id }) => id === assignment.account) ?? []);
+
+/** By what the API of each account has no request for. Only the body of a turn shows what else it lacks. */
+function lackingIn(accounts: readonly AccountConfig[], { kind }: Route, providerOf: ProviderOf): Facts['lacking'] {
+  if (!dispatchedKind(kind) || kind === undefined) return new Map();
+  return new Map(
+    accounts.flatMap((account) => {
+      const provider = providerOf(account);
+      const lack = provider.lacks?.({ kind, body: undefined }, account);
+      return lack ? [[account.id, { ...lack, api: provider.name }]] : [];
+    }),
+  );
+}
 
 function effectsOf(rules: readonly Rule[], facts: TurnFacts): ExplainedTurn['rules'] {
   const effects = rules.map((rule) => [rule.name, rule.explain?.(facts)] as const);

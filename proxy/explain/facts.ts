@@ -3,6 +3,7 @@
 import type { Standing } from '../accounts/selection/candidate-accounts.ts';
 import type { Config } from '../config/config.ts';
 import type { JsonObject } from '../turn/json/json.ts';
+import type { Lack } from '../turn/provider/lack.ts';
 import type { TurnFacts } from '../turn/rules/rule.ts';
 import type { PoolConfig } from '../turn/settings.ts';
 import type { ModeDecision } from '../turn/turn.ts';
@@ -14,6 +15,8 @@ export interface Facts extends TurnFacts {
   readonly config: ExplainedConfig;
   /** Undefined without the running gateway, or without a model. */
   readonly live: LiveModel | undefined;
+  /** By account, for such turns. */
+  readonly lacking: ReadonlyMap<string, Lack & { readonly api: string }>;
   /** The session that the turn names; undefined where it names none. */
   readonly session: Session | undefined;
   /** Unix milliseconds. */

@@ -4,11 +4,10 @@ import type { FollowedAnswer, FollowUp, FollowUps } from '../dispatch/follow-up.
 import { Refusal } from '../turn/errors/refusal.ts';
 import { asString, type JsonObject } from '../turn/json/json.ts';
 import { fileType } from '../turn/json/media-type.ts';
-import type { Destination } from '../upstream/credentials/own-calls.ts';
-import { expiryOf, fileIdOf, finalisedOf, sizeOf } from './file-answers.ts';
+import type { ProviderFiles } from '../turn/provider/reads.ts';
 import { fileObject } from './file-object.ts';
 import type { Files } from './files.ts';
-import type { Finalisation } from './finalisation.ts';
+import type { Finalisation, Finalising } from './finalisation.ts';
 import { uploadBytes } from './upload-bytes.ts';
 import { uploadTarget } from './upload-target.ts';
 
@@ -36,42 +35,56 @@ async function created(followed: FollowedAnswer, { files }: FileFollowUpOptions)
 
 /** `POST /backend-api/files/{file_id}/uploaded` (C2). */
 async function finished(followed: FollowedAnswer, { files, finalisation }: FileFollowUpOptions): ReturnType<FollowUp> {
-  const { turn, answer, signal } = followed;
+  const { turn, answer } = followed;
   const fileId = turn.params.file_id ?? '';
-  const last = await finalisation.finalise({ to: destinationOf(followed), fileId, clock: turn, signal }, answer).catch(failed(followed));
+  const { upload } = filesOf(followed);
+  if (!upload) return answer;
+  const last = await finalisation.finalise(finalising(followed, upload, fileId), answer).catch(failed(followed));
   const row = await files.read(turn.pool.id, fileId);
-  if (row) await files.save(finalisedRow(row, last));
+  if (row) await files.save(finalisedRow(row, last, followed));
   return last;
 }
 
 /**
- * `POST /v1/files`: the bytes go to the address that the account named; the client gets the file object (D7). The address is not stored.
+ * `POST /v1/files`: the bytes go to the address that the account named, unless it has them already; the client gets the file object (D7).
+ * The address is not stored.
  */
 async function uploaded(followed: FollowedAnswer, { files, finalisation }: FileFollowUpOptions): ReturnType<FollowUp> {
-  const { turn, signal } = followed;
   const row = newRow(followed);
-  await sendBytes(followed);
-  const last = await finalisation.finalise({ to: destinationOf(followed), fileId: row.id, clock: turn, signal }).catch(failed(followed));
-  const status = finalisedOf(last);
+  const { upload } = filesOf(followed);
+  if (!upload) {
+    const whole = finalisedRow(row, followed.answer, followed);
+    await files.save(whole);
+    return fileObject(whole);
+  }
+  await sendBytes(followed, upload);
+  const last = await finalisation.finalise(finalising(followed, upload, row.id)).catch(failed(followed));
+  const status = upload.finalisedOf(last);
   if (status === 'retry') throw new Refusal('upstream_timeout', { message: 'The provider took too long to process the file.' });
   if (status !== 'success') throw upstreamError(followed, 'upstream_refusal');
-  const whole = finalisedRow(row, last);
+  const whole = finalisedRow(row, last, followed);
   await files.save(whole);
   return fileObject(whole);
 }
 
-const destinationOf = ({ turn, account, upstream }: FollowedAnswer): Destination => ({
-  account,
-  upstream,
-  wire: turn.wire,
-  loaded: turn.generation.loaded,
-});
+type Upload = NonNullable<ProviderFiles['upload']>;
 
-async function sendBytes(followed: FollowedAnswer): Promise<void> {
+/** Selection gives no request for a file to an account whose API has none. */
+function filesOf({ provider }: FollowedAnswer): ProviderFiles {
+  if (!provider.files) throw new Error('a file at an account that keeps none');
+  return provider.files;
+}
+
+function finalising({ turn, account, upstream, signal }: FollowedAnswer, upload: Upload, fileId: string): Finalising {
+  const to = { account, upstream, loaded: turn.generation.loaded };
+  return { to, path: upload.finalisePath(fileId, turn.wire), finalisedOf: upload.finalisedOf, clock: turn, signal };
+}
+
+async function sendBytes(followed: FollowedAnswer, upload: Upload): Promise<void> {
   const { turn, upstream, work, answer, signal } = followed;
   const { file } = work;
   if (!file) throw new Error('a file without bytes');
-  const target = await uploadTarget(asString(answer.upload_url) ?? '', upstream.url);
+  const target = await uploadTarget(upload.targetOf(answer), upstream.url);
   if (!target) throw upstreamError(followed, 'upstream_malformed');
   const { upstream_connect_ms: connectMs, upstream_first_byte_ms: ms } = turn.timeouts;
   const status = await uploadBytes(target, { bytes: file.bytes, type: fileType(file.mediaType), connectMs, ms, signal }).catch(
@@ -83,7 +96,7 @@ async function sendBytes(followed: FollowedAnswer): Promise<void> {
 /** @throws Refusal `upstream_error` where the account gave the file no id that can be used */
 function newRow(followed: FollowedAnswer): FileRow {
   const { turn, account, work, answer } = followed;
-  const id = fileIdOf(answer);
+  const id = filesOf(followed).idOf(answer);
   if (id === undefined) throw upstreamError(followed, 'upstream_malformed');
   const { file_name, file_size, use_case } = work.body;
   const created_at = turn.wallTime();
@@ -100,8 +113,10 @@ function newRow(followed: FollowedAnswer): FileRow {
   };
 }
 
-function finalisedRow(row: FileRow, answer: JsonObject): FileRow {
-  const status = finalisedOf(answer);
+function finalisedRow(row: FileRow, answer: JsonObject, followed: FollowedAnswer): FileRow {
+  const { upload, sizeOf, expiryOf } = filesOf(followed);
+  // An account that took the bytes with the request is done with them.
+  const status = upload ? upload.finalisedOf(answer) : 'success';
   if (status === 'success') return { ...row, status: 'processed', bytes: sizeOf(answer) ?? row.bytes, expires_at: expiryOf(answer) };
   return status === 'error' ? { ...row, status: 'error' } : row;
 }

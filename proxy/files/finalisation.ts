@@ -1,8 +1,8 @@
 // Finalises a file at its account: repeats the request until the account has processed it (Q21).
 import { isObject, type JsonObject } from '../turn/json/json.ts';
+import type { ProviderFiles } from '../turn/provider/reads.ts';
 import type { CallAnswer, CallBounds } from '../upstream/call.ts';
 import type { Destination } from '../upstream/credentials/own-calls.ts';
-import { finalisedOf } from './file-answers.ts';
 
 const PAUSE_MS = 250;
 const LONGEST_MS = 30_000;
@@ -17,7 +17,9 @@ export interface FinalisationOptions {
 
 export interface Finalising {
   readonly to: Destination;
-  readonly fileId: string;
+  /** The path of the request that ends the upload. */
+  readonly path: string;
+  readonly finalisedOf: NonNullable<ProviderFiles['upload']>['finalisedOf'];
   readonly clock: { now(): number; after(ms: number, run: () => void): () => void };
   readonly signal: AbortSignal;
 }
@@ -34,7 +36,7 @@ export class Finalisation {
    * @param first the answer that the account has given already
    * @throws Error where the account does not answer with a JSON object and a status of success, or the signal aborts
    */
-  async finalise({ to, fileId, clock, signal }: Finalising, first?: JsonObject): Promise<JsonObject> {
+  async finalise({ to, path, finalisedOf, clock, signal }: Finalising, first?: JsonObject): Promise<JsonObject> {
     const end = clock.now() + LONGEST_MS;
     let answer = first;
     for (;;) {
@@ -43,7 +45,7 @@ export class Finalisation {
         await pause(clock, signal);
       }
       const bounds = { bytes: ANSWER_BYTES, ms: this.#options.answerMs(), signal };
-      const { status, body } = await this.#options.post(to, `/backend-api/files/${fileId}/uploaded`, {}, bounds);
+      const { status, body } = await this.#options.post(to, path, {}, bounds);
       if (status < 200 || status >= 300 || !isObject(body)) throw new Error(`finalising: status ${status}`);
       answer = body;
     }

@@ -10,11 +10,13 @@ import { type Clock, systemClock, withDeadline } from '../base/time/clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { agreeOnNodeSecret, agreeOnSecret } from '../encryption/shared-secret.ts';
 import { storeKeyOf } from '../encryption/store-key.ts';
+import { providerOf as accountProvider } from '../providers/providers.ts';
 import { RehearsalProviders } from '../rehearsal/rehearsal-providers.ts';
 import { Generation } from '../server/generation.ts';
 import { NodeHop } from '../server/node-hop.ts';
 import { PublicListener } from '../server/public-listener.ts';
 import type { Websockets } from '../server/websockets.ts';
+import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import { ConfigFollower } from './config-follower.ts';
 import { followOtherProcesses } from './convergence.ts';
 import { ownHeaders, turnHost, turnRunner } from './handlers.ts';
@@ -27,6 +29,8 @@ export interface GatewayOptions {
   readonly log?: Log;
   /** The load of the process, as its guard reads it. */
   readonly load?: ProcessLoad;
+  /** The API of each account. */
+  readonly providerOf?: ProviderOf;
 }
 
 export interface Addresses {
@@ -55,7 +59,13 @@ export class Gateway {
 
   /** Opens the store and starts what must run before the first turn. @throws StoreError */
   static async open(options: GatewayOptions): Promise<Gateway> {
-    const { loaded, clock = systemClock, log = new Log(loaded.config.log.level), load = new NodeLoad() } = options;
+    const {
+      loaded,
+      clock = systemClock,
+      log = new Log(loaded.config.log.level),
+      load = new NodeLoad(),
+      providerOf = accountProvider,
+    } = options;
     const { config } = loaded;
     const [store, key, rehearsals] = await Promise.all([
       openStore(loaded.storeUrl, {
@@ -76,7 +86,7 @@ export class Gateway {
       await Promise.all([rehearsals.close(), store.close()]);
       throw thrown;
     }
-    return new Gateway(loaded, rehearsals, { store, key, clock, log, load });
+    return new Gateway(loaded, rehearsals, { store, key, clock, log, load, providerOf });
   }
 
   private constructor(loaded: LoadedConfig, rehearsals: RehearsalProviders, opened: Omit<ServicesOptions, 'loaded'>) {

@@ -2,6 +2,7 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { RULES } from '../../rules/index.ts';
+import { LackingAccounts } from '../accounts/selection/lacking-accounts.ts';
 import { fileDeniedAnswers, fileListAnswers, fileReadAnswers } from '../answers/files.ts';
 import { keyUsageAnswers } from '../answers/key-usage.ts';
 import { catalogAnswers, modelAnswers } from '../answers/model-lists.ts';
@@ -40,12 +41,14 @@ export function turnRunner(services: Services, process: ProcessState): TurnRunne
       admission,
       budgets: services.retryBudgets,
       selection,
+      lacking: new LackingAccounts(services.providerOf),
       credentials,
       continuity,
       observers: new ReplyObservers([continuity.observer, usage.observer]),
       counters,
       websockets: services.websockets,
       compactPaths: services.capacity.compactPaths,
+      providerOf: services.providerOf,
       followUps: fileFollowUps(services),
       ownHeaders: (turn) => ownHeaders(turn, services),
     }),
@@ -100,6 +103,7 @@ function mcpSources(services: Services, process: ProcessState): McpSources {
     models,
     limits: (key) => accounting.limits(key),
     rules: RULES,
+    providerOf: services.providerOf,
     live: liveModels(services),
     sessionAccount: (key, value) => continuity.accountOf(key, value),
   };

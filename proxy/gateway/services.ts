@@ -25,7 +25,6 @@ import { Ledger } from '../keys/ledger.ts';
 import { LocalLimits } from '../keys/limits/local-limits.ts';
 import { UsageRefresh } from '../keys/usage-refresh.ts';
 import { Catalog } from '../models/catalog/catalog.ts';
-import type { CatalogAnswer } from '../models/catalog/catalog-refresh.ts';
 import { SharedReads } from '../models/catalog/shared-reads.ts';
 import { ModelDirectory } from '../models/model-directory.ts';
 import { ExclusiveWork } from '../nodes/exclusive-work.ts';
@@ -33,7 +32,8 @@ import { KeylessRows } from '../server/keyless-rows.ts';
 import { Continuity } from '../sessions/continuity.ts';
 import { TokenCounter } from '../tokenizer/token-counter.ts';
 import { unsentFailure } from '../turn/errors/failure.ts';
-import { readRefusal } from '../turn/errors/read-refusal.ts';
+import type { ProviderOf } from '../turn/provider/provider-api.ts';
+import type { CatalogAnswer } from '../turn/provider/reads.ts';
 import type { GuardLimits } from '../turn/settings.ts';
 import { Credentials } from '../upstream/credentials/credentials.ts';
 import { OwnCalls } from '../upstream/credentials/own-calls.ts';
@@ -51,6 +51,7 @@ export interface ServicesOptions {
   /** The configuration that turns begin with now. */
   readonly loaded: () => LoadedConfig;
   readonly load: ProcessLoad;
+  readonly providerOf: ProviderOf;
 }
 
 const CATALOG_BOUNDS = { bytes: 16_777_216, ms: 30_000 };
@@ -90,9 +91,11 @@ export class Services {
   /** Work that only one process on the store does at a time. */
   readonly exclusive: ExclusiveWork;
   readonly usageRefresh: UsageRefresh;
+  readonly providerOf: ProviderOf;
   readonly #calls: OwnCalls;
 
-  constructor({ clock, log, store, key, loaded, load }: ServicesOptions) {
+  constructor({ clock, log, store, key, loaded, load, providerOf }: ServicesOptions) {
+    this.providerOf = providerOf;
     this.clock = clock;
     this.log = log;
     this.store = store;
@@ -100,7 +103,7 @@ export class Services {
     this.exclusive = new ExclusiveWork({ leases: store.leases, clock, owner: `${loaded().config.node.id}/${randomUUID()}` });
     const exclusive = store.shared ? this.exclusive : undefined;
     this.heartbeat = new Heartbeat(clock);
-    this.websockets = new WebsocketSupport(() => clock.now());
+    this.websockets = new WebsocketSupport(() => clock.now(), providerOf);
     this.upstreams = new Upstreams(this.heartbeat);
     const { counters } = this;
     const upstream = (account: string): ReturnType<Upstreams['of']> => this.upstreams.of(account);
@@ -125,6 +128,8 @@ export class Services {
       counters,
       states: () => this.capacity.states,
       get: (account, path, bounds) => this.#calls.get(account, path, bounds),
+      providerOf,
+      wire: () => loaded().config.wire,
       exclusive,
     });
     this.usageRefresh = new UsageRefresh({ store: store.usage, settlements: this.node?.settlements, ledger, clock });
@@ -138,6 +143,7 @@ export class Services {
       catalog: this.catalog,
       models: () => this.models,
       quota: this.usage.quota,
+      providerOf,
       exclusive,
       shared: this.node?.shares,
     });
@@ -200,10 +206,9 @@ export class Services {
   }
 
   async #readCatalog(id: string): Promise<CatalogAnswer> {
-    const path = `/backend-api/agent/models?client_version=${this.loaded().config.wire.client_version}`;
-    const answer = await this.#calls.get(id, path, CATALOG_BOUNDS);
-    const { status, headers, body, bytes } = answer;
-    const refused = status < 200 || status > 299 ? { refusal: readRefusal(answer) } : {};
-    return { status, body, bytes, ...refused, ...(headers.etag === undefined ? {} : { etag: headers.etag }) };
+    const { accounts, wire } = this.loaded().config;
+    const account = accounts.find((one) => one.id === id);
+    if (!account) throw new Error('unknown account');
+    return this.providerOf(account).catalog.read((path) => this.#calls.get(id, path, CATALOG_BOUNDS), { account, wire });
   }
 }

@@ -7,6 +7,7 @@ import type { LiveModels } from '../explain/facts.ts';
 import type { LimitState } from '../keys/limits/key-limits.ts';
 import type { AccountCatalogStatus } from '../models/catalog/account-catalog.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
+import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import type { Rule } from '../turn/rules/rule.ts';
 import type { KeyConfig } from '../turn/settings.ts';
 
@@ -30,6 +31,7 @@ export interface McpSources {
   readonly models: Pick<ModelDirectory, 'models'>;
   readonly limits: (key: KeyConfig) => readonly LimitState[] | Promise<readonly LimitState[]>;
   readonly rules: readonly Rule[];
+  readonly providerOf: ProviderOf;
   readonly live: LiveModels;
   /** The account that a session of this key went to last. @param value of a continuity header */
   readonly sessionAccount: (key: KeyConfig, value: string) => Promise<string | undefined>;

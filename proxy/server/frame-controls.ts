@@ -9,11 +9,11 @@ import { type ControlError, INTERRUPT, interruptFailed, isSteerInput, steerFaile
 import { inputOf, MOST_STEERS } from '../clients/websocket/controls/steers.ts';
 import type { TurnFrame } from '../clients/websocket/frame.ts';
 import type { FrameClient } from '../clients/websocket/frame-client.ts';
+import type { LiveReply } from '../dispatch/client.ts';
 import { asksForCompaction } from '../turn/compaction-trigger.ts';
 import { Refusal, refusalOf } from '../turn/errors/refusal.ts';
 import { isObject, type Json, type JsonObject } from '../turn/json/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
-import type { AccountConfig } from '../turn/settings.ts';
 import type { Body, ModeDecision, Outgoing } from '../turn/turn.ts';
 import type { FollowingFrames } from '../upstream/carriers/following-frames.ts';
 import type { TurnRunner } from './turn-runner.ts';
@@ -93,8 +93,8 @@ export class FrameControls {
     const failed = (error: ControlError): JsonObject => steerFailed(json, error);
     if (typeof id !== 'string' || id === '' || !isSteerInput(input)) return failed({ code: 'invalid_input' });
     if (!client?.controls.runs(id)) return failed({ code: 'response_not_found' });
-    const { account, steers } = client.controls;
-    if (!account) return failed({ code: 'steering_not_supported' });
+    const { steerable, steers } = client.controls;
+    if (!steerable) return failed({ code: 'steering_not_supported' });
     const { guard, turnOf } = this.#options;
     const { limits } = client.turn;
     const held = guard.of(client.turn.key.id).body();
@@ -104,7 +104,7 @@ export class FrameControls {
       const release = (): void => held.give();
       try {
         if (!turn) throw new Refusal('unknown_endpoint');
-        const allowed = await allowedInput(turn, inherited(client, json), account);
+        const allowed = await allowedInput(turn, inherited(client, json), steerable);
         if (!client.controls.runs(id)) throw new NotActive();
         const { stream_id: _, ...frame } = json;
         client.controls.steer({ frame: json, bytes, release }, { ...frame, input: allowed });
@@ -143,14 +143,14 @@ function inherited({ settings }: FrameClient, frame: Body): Body {
 }
 
 /** The input as the account gets it: the checks and edits of a turn that continues the response with it. @throws Refusal */
-async function allowedInput(turn: LiveTurn, body: Body, account: AccountConfig): Promise<Json> {
+async function allowedInput(turn: LiveTurn, body: Body, { account, provider }: Pick<LiveReply, 'account' | 'provider'>): Promise<Json> {
   turn.rules.admit();
   if (asksForCompaction(body)) throw new Refusal('invalid_request', { param: 'input' });
   const work = { body };
   await turn.rules.request(work);
   if (turn.fileOwner !== undefined && turn.fileOwner !== account.id) throw new Refusal('file_conflict', { param: 'input' });
   await turn.rules.edit(work);
-  const out: Outgoing = { account, carrier: 'websocket', path: '', headers: {}, body: { ...work.body } };
+  const out: Outgoing = { account, api: provider.name, carrier: 'websocket', path: '', headers: {}, body: { ...work.body } };
   turn.rules.attempt(out);
   const { input = [] } = out.body;
   if (!Array.isArray(input)) return input;

@@ -210,6 +210,8 @@ export interface Work {
 /** One attempt at one account. */
 export interface Outgoing {
   readonly account: AccountView;
+  /** The name of the account's provider API. */
+  readonly api: string;
   readonly carrier: 'http' | 'websocket';
   path: string;
   /** Lower-case names; credentials and the account's own headers are added after the rules. */

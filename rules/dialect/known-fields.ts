@@ -31,6 +31,7 @@ const KNOWN_IN_FRAMES: ReadonlySet<string> = new Set(['type', 'previous_response
 export const knownFields = rule({
   name: 'known-fields',
   routes: [...COMPATIBLE_TURNS, ...TRANSLATED_IMAGES],
+  apis: ['agent'],
   attempt({ account, carrier, body }) {
     for (const name of Object.keys(body)) {
       const known = KNOWN.has(name) || (carrier === 'websocket' && KNOWN_IN_FRAMES.has(name));

@@ -35,6 +35,7 @@ export const liteMarker = rule({
     if (isObject(body.client_metadata)) body.client_metadata = withoutEntry(body.client_metadata, turn);
     return turn.model?.mode?.effective === 'lite' ? undefined : SKIP;
   },
+  apis: ['agent'],
   attempt(out, _memory, turn) {
     const marker = turn.wire.lite_marker.toLowerCase();
     if (out.carrier === 'http') out.headers[marker] = 'true';

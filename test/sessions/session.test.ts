@@ -62,6 +62,7 @@ test('turn state stays in an attempt at its issuer, and only there', () => {
   const name = 'x-agent-turn-state';
   const out = (header: string, entry: unknown): Outgoing => ({
     account: ACCOUNT,
+    api: 'agent',
     carrier: 'http',
     path: '/',
     headers: { [name]: header, other: 'x' },

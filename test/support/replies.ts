@@ -4,6 +4,7 @@ import { Counters } from '../../proxy/base/process/metrics.ts';
 import type { Client, PipeEnd } from '../../proxy/dispatch/client.ts';
 import type { ReplyContext, Verdict } from '../../proxy/dispatch/reply/reply-context.ts';
 import { AttemptObservers } from '../../proxy/dispatch/reply/reply-observers.ts';
+import { agentApi } from '../../proxy/providers/agent/agent-api.ts';
 import type { Continuation } from '../../proxy/turn/continuation.ts';
 import { type Failure, isRetryable } from '../../proxy/turn/errors/failure.ts';
 import type { Refusal } from '../../proxy/turn/errors/refusal.ts';
@@ -229,6 +230,7 @@ export interface ContextOptions {
 /** The context of a reply, and the calls that it made. */
 export class RecordingContext implements ReplyContext {
   readonly turn: LiveTurn;
+  readonly provider = agentApi;
   readonly counters = new Counters();
   readonly observers: AttemptObservers;
   readonly known: Confidential = { secrets: () => ['bearer-of-north'], prompt: () => 'a prompt' };
@@ -245,6 +247,7 @@ export class RecordingContext implements ReplyContext {
     this.observers = new AttemptObservers(observer ? [observer] : [], new Set(types), {
       turn,
       account: account('north'),
+      provider: agentApi,
       continuation: NOTHING,
       keepResponse: undefined,
       isUnstored: false,

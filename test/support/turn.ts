@@ -208,7 +208,8 @@ async function ranOf(rules: readonly Rule[], body: unknown, turn: TestTurn): Pro
     turn,
     rules: chain,
     attempt: (account = {}, carrier = 'http', headers = {}) => {
-      const out: Outgoing = { account: { ...ACCOUNT, ...account }, carrier, path: turn.route.upstream, headers, body: { ...work.body } };
+      const of = { account: { ...ACCOUNT, ...account }, api: 'agent', carrier };
+      const out: Outgoing = { ...of, path: turn.route.upstream, headers, body: { ...work.body } };
       chain.attempt(out);
       return out;
     },

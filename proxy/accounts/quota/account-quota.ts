@@ -1,6 +1,6 @@
 // The quota evidence of one account, and what it amounts to at a given time (Q8).
-import type { QuotaSource, QuotaStatement } from './quota-statement.ts';
-import { fullest, type QuotaWindow, resetOf } from './quota-window.ts';
+import type { QuotaSource, QuotaStatement, QuotaWindow } from '../../turn/provider/quota-statement.ts';
+import { fullest, resetOf } from './quota-window.ts';
 
 export interface KnownWindow extends QuotaWindow {
   /** Unix milliseconds at which it was stated. */

@@ -3,7 +3,9 @@
 import type { Counters } from '../../base/process/metrics.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import type { ExclusiveWork } from '../../nodes/exclusive-work.ts';
-import type { AccountConfig } from '../../turn/settings.ts';
+import type { ProviderOf } from '../../turn/provider/provider-api.ts';
+import type { ProviderQuota } from '../../turn/provider/reads.ts';
+import type { AccountConfig, WireWords } from '../../turn/settings.ts';
 import type { CallAnswer, CallBounds } from '../../upstream/call.ts';
 import type { AccountStates } from '../health/account-states.ts';
 import { Quota } from './quota.ts';
@@ -17,8 +19,15 @@ export interface AccountUsageOptions {
   readonly states: () => Pick<AccountStates, 'rows' | 'putWindows' | 'refresh' | 'settled'>;
   /** Sends a request of our own to an account. */
   readonly get: (account: string, path: string, bounds: CallBounds) => Promise<CallAnswer>;
+  readonly providerOf: ProviderOf;
+  readonly wire: () => WireWords;
   /** Present with several nodes. */
   readonly exclusive?: ExclusiveWork | undefined;
+}
+
+interface ReadAccount {
+  readonly account: AccountConfig;
+  readonly usage: NonNullable<ProviderQuota['usage']>;
 }
 
 const BOUNDS: CallBounds = { bytes: 262_144, ms: 10_000 };
@@ -29,8 +38,12 @@ export class AccountUsage {
   readonly observer: QuotaObserver;
   readonly #firstRound = Promise.withResolvers<void>();
   #ready = false;
+  readonly #providerOf: ProviderOf;
+  /** The accounts whose providers state their usage. */
+  #read: ReadonlyMap<string, ReadAccount> = new Map();
 
-  constructor({ clock, counters, states, get, exclusive }: AccountUsageOptions) {
+  constructor({ clock, counters, states, get, providerOf, wire, exclusive }: AccountUsageOptions) {
+    this.#providerOf = providerOf;
     this.quota = new Quota({
       clock,
       load: (account) =>
@@ -45,7 +58,12 @@ export class AccountUsage {
       clock,
       counters,
       quota: this.quota,
-      read: (account) => get(account, '/backend-api/meter/usage', BOUNDS),
+      read: async (id) => {
+        const read = this.#read.get(id);
+        if (!read) throw new Error('no account whose usage is read');
+        return read.usage.read((path) => get(id, path, BOUNDS), { account: read.account, wire: wire() });
+      },
+      parse: (id, body, now) => this.#read.get(id)?.usage.parse(body, now),
       sharing: exclusive && {
         exclusive,
         refresh: (account) => states().refresh([[account, '']]),
@@ -67,9 +85,14 @@ export class AccountUsage {
 
   /** Takes the accounts of a configuration. Accounts without fresh evidence are asked at once. */
   configure(accounts: readonly AccountConfig[]): void {
+    const read = accounts.flatMap((account): readonly ReadAccount[] => {
+      const { usage } = this.#providerOf(account).quota;
+      return usage ? [{ account, usage }] : [];
+    });
+    this.#read = new Map(read.map((one) => [one.account.id, one]));
     this.quota.configure(accounts);
-    this.reads.configure(accounts);
-    if (!this.#ready) void this.reads.firstReads(accounts.map(({ id }) => id)).then(() => this.#becomeReady());
+    this.reads.configure(read.map(({ account }) => account));
+    if (!this.#ready) void this.reads.firstReads([...this.#read.keys()]).then(() => this.#becomeReady());
   }
 
   stop(): void {

@@ -1,10 +1,12 @@
 // Reads quota statements from the replies of accounts, independent of what the client receives (Q8).
 import type { Failure } from '../../turn/errors/failure.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
+import type { ProviderApi } from '../../turn/provider/provider-api.ts';
+import type { QuotaStatement } from '../../turn/provider/quota-statement.ts';
 import type { ReplyObserver, ReplySource } from '../../turn/reply/reply-observer.ts';
+import type { WireWords } from '../../turn/settings.ts';
 import type { Headers } from '../../turn/turn.ts';
 import type { Quota } from './quota.ts';
-import { type QuotaStatement, quotaFromEvent, quotaFromHeaders } from './quota-statement.ts';
 
 export interface QuotaObserverOptions {
   readonly quota: Quota;
@@ -13,25 +15,29 @@ export interface QuotaObserverOptions {
 }
 
 export class QuotaObserver implements ReplyObserver {
-  readonly events = ['<agent>.rate_limits'];
+  readonly events = [];
   readonly #options: QuotaObserverOptions;
 
   constructor(options: QuotaObserverOptions) {
     this.#options = options;
   }
 
+  eventsOf({ quota }: ProviderApi, wire: WireWords): readonly string[] {
+    return quota.eventTypes(wire);
+  }
+
   head(source: ReplySource, status: number, headers: Headers): void {
-    this.#record(source, quotaFromHeaders(headers, source.turn.wire.agent, status, source.turn.now()));
+    this.#recordHeaders(source, status, headers);
   }
 
   event(source: ReplySource, _type: string, data: JsonObject): void {
-    this.#record(source, quotaFromEvent(data, source.turn.now()));
+    this.#record(source, source.provider.quota.fromEvent(data, source.turn.now()));
   }
 
   failed(source: ReplySource, { cause, status, resetsAt, lastingLimit, frameHeaders }: Failure): void {
-    const { turn, account } = source;
+    const { account } = source;
     // Before the refusal, which may have its reset from them (RB27).
-    if (frameHeaders) this.#record(source, quotaFromHeaders(frameHeaders, turn.wire.agent, status ?? 400, turn.now()));
+    if (frameHeaders) this.#recordHeaders(source, status ?? 400, frameHeaders);
     if (cause !== 'quota') return;
     const { quota, readLater } = this.#options;
     if (lastingLimit !== true || resetsAt !== undefined) quota.recordRefusal(account.id, resetsAt);
@@ -39,6 +45,11 @@ export class QuotaObserver implements ReplyObserver {
       quota.recordLastingLimit(account.id);
       readLater(account.id);
     }
+  }
+
+  #recordHeaders(source: ReplySource, status: number, headers: Headers): void {
+    const { provider, turn } = source;
+    this.#record(source, provider.quota.fromHeaders(headers, { status, wire: turn.wire, now: turn.now() }));
   }
 
   #record({ account }: ReplySource, statement: QuotaStatement | undefined): void {

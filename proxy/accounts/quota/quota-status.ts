@@ -1,6 +1,7 @@
 // An account's quota outside this room: as /status reports it, and as the store keeps it through a restart.
+
+import type { QuotaSource } from '../../turn/provider/quota-statement.ts';
 import type { AccountQuota, Exhaustion, KnownWindow, StoredQuota } from './account-quota.ts';
-import type { QuotaSource } from './quota-statement.ts';
 import { classOf, type WindowClass } from './quota-window.ts';
 
 export interface WindowStatus {

@@ -1,13 +1,5 @@
-// One quota window of an account. Its length identifies it, because providers move a window between their slots (Q8).
-
-export interface QuotaWindow {
-  /** Its length in seconds. */
-  readonly seconds: number;
-  /** Percent used, 0 to 100. */
-  readonly used: number;
-  /** Unix seconds; undefined where no possible time was stated. */
-  readonly resetsAt: number | undefined;
-}
+// The windows of an account's quota: their class, their reset, and the one with the least left (Q8, Q20).
+import type { QuotaWindow } from '../../turn/provider/quota-statement.ts';
 
 /** `primary`: up to a day. `secondary`: longer (Q8, Q20). */
 export type WindowClass = 'primary' | 'secondary';

@@ -1,8 +1,8 @@
 // The quota of all accounts, in memory; replies and usage reads update it, and the store has a copy (Q8, UA2).
 import type { Lease } from '../../../store/store.ts';
+import type { QuotaStatement } from '../../turn/provider/quota-statement.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import { AccountQuota, FRESH_MS, type KnownWindow, type QuotaState } from './account-quota.ts';
-import type { QuotaStatement } from './quota-statement.ts';
 import { type QuotaStatus, quotaStatus, storedQuotaIn } from './quota-status.ts';
 import { type CopiedQuota, QuotaWrites, type QuotaWritesOptions } from './quota-writes.ts';
 

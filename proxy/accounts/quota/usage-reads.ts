@@ -4,10 +4,10 @@ import type { Counters } from '../../base/process/metrics.ts';
 import { type Clock, withDeadline } from '../../base/time/clock.ts';
 import type { ExclusiveWork, HeldLease } from '../../nodes/exclusive-work.ts';
 import type { RefusedAnswer } from '../../turn/errors/read-refusal.ts';
+import type { QuotaStatement } from '../../turn/provider/quota-statement.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import { SAME_MOMENT_MS } from './account-quota.ts';
 import { elapsed, type Quota } from './quota.ts';
-import { quotaFromUsageRead } from './quota-statement.ts';
 
 /** An account's answer to the usage read; its body is anything where it was not JSON. */
 export type UsageAnswer = RefusedAnswer;
@@ -18,6 +18,8 @@ export interface UsageReadsOptions {
   readonly counters: Counters;
   /** Rejects where no answer came. Limits size and time itself. */
   readonly read: (account: string) => Promise<UsageAnswer>;
+  /** Undefined for an answer that states nothing. */
+  readonly parse: (account: string, body: unknown, now: number) => QuotaStatement | undefined;
   /** With several nodes: one of them reads an account, and the others take over what it stores (Q34). */
   readonly sharing?: UsageSharing | undefined;
 }
@@ -177,13 +179,13 @@ export class UsageReads {
 
   /** @param held the lease under which the result of the read is stored for the other nodes */
   async #read(reader: Reader, held: HeldLease | undefined): Promise<void> {
-    const { clock, quota, counters, read } = this.#options;
+    const { clock, quota, counters, read, parse } = this.#options;
     counters.add('quota_reads');
     reader.readAt = clock.now();
     try {
       const answer = await read(reader.id);
       const isAnswered = answer.status < 300;
-      const statement = isAnswered ? quotaFromUsageRead(answer.body, clock.now()) : undefined;
+      const statement = isAnswered ? parse(reader.id, answer.body, clock.now()) : undefined;
       reader.failures = statement ? 0 : reader.failures + 1;
       if (!statement) counters.add('quota_read_failures');
       // The account may have been removed, or have another address, since the read began.

@@ -73,6 +73,8 @@ export const AVAILABILITIES = [
 
 export type Availability = (typeof AVAILABILITIES)[number];
 
+export const isAvailability = (word: string): word is Availability => AVAILABILITIES.includes(word as Availability);
+
 /** @param scope the exposed model id, or the scope of a route without a model */
 export function availabilityOf(load: AccountLoad, health: Pick<Health, 'availability'>, scope: string): Availability {
   const availability = health.availability(load.id, scope);

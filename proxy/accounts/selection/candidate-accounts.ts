@@ -8,6 +8,7 @@ import type { CandidateIndex } from './candidate-index.ts';
 import { CandidateIndexes } from './candidate-indexes.ts';
 import type { Demand, Tried } from './demand.ts';
 import { unavailableIn } from './index-choice.ts';
+import { lackRefusal } from './lacking-accounts.ts';
 import { type Left, noCandidate, type UnavailableAccount, unavailableUntil } from './selection-result.ts';
 import type { Sources } from './sources.ts';
 import { learns } from './strategies.ts';
@@ -37,6 +38,7 @@ const NONE: Tried = new Set();
 
 const FILES_GONE = 'The account that has the files of this request is not available. Upload the files again, and resend the full context.';
 
+const ROUTABLE: ReadonlySet<Availability> = new Set<Availability>(['available', 'at_max_concurrent']);
 const EXHAUSTED: ReadonlySet<Availability> = new Set<Availability>(['out_of_quota', 'reserved']);
 
 export class CandidateAccounts {
@@ -85,10 +87,12 @@ export class CandidateAccounts {
     return restartRequired(turn.wire.agent, turn.fileOwner === hard ? FILES_GONE : undefined);
   }
 
-  availabilityAt(account: string, { turn, scope }: Demand, tried: Tried): Exclude<Left, 'over_bound'> {
+  availabilityAt(account: string, { turn, scope, lacking }: Demand, tried: Tried): Exclude<Left, 'over_bound'> {
     const { clock, health, quota, sources } = this.#options;
     const load = this.loads.get(account);
     if (!load || !sources.serves(turn.pool, scope, account)) return 'not_a_source';
+    const lack = lacking.get(account);
+    if (lack) return lack.reason;
     if (tried.has(account)) return 'tried';
     load.readQuota(quota, clock.now());
     return availabilityOf(load, health, scope);
@@ -112,6 +116,15 @@ export class CandidateAccounts {
     const index = this.#indexes.get(pool, scope);
     if (index.count('available') + index.count('at_max_concurrent') > 0) return undefined;
     return this.noneOf(unavailableIn(index, NONE), scope);
+  }
+
+  /** The refusal of a turn for which no account is left. */
+  noneFor(demand: Demand, tried: Tried): Refusal {
+    const index = this.indexFor(demand);
+    const { turn, lacking, scope } = demand;
+    const unavailable = unavailableIn(index, tried);
+    const lacks = index.candidates.flatMap((one) => (ROUTABLE.has(index.availability(one)) ? (lacking.get(one.load.id) ?? []) : []));
+    return unavailable.length === 0 && lacks.length > 0 ? lackRefusal(lacks, turn.wire.agent) : this.noneOf(unavailable, scope);
   }
 
   /** The refusal of a turn that none of these accounts can take. */

@@ -2,6 +2,7 @@
 import type { Slot } from '../../admission/admission.ts';
 import type { Tenant } from '../../admission/waiting-room.ts';
 import type { Affinity, Continuation } from '../../turn/continuation.ts';
+import type { Lack } from '../../turn/provider/lack.ts';
 import type { AccountConfig, PoolConfig, WireWords } from '../../turn/settings.ts';
 import type { ModelView, Route } from '../../turn/turn.ts';
 import { scopeOf } from '../scope.ts';
@@ -23,6 +24,8 @@ export interface SelectedTurn {
   };
 }
 
+const NOTHING_LACKING: ReadonlyMap<string, Lack> = new Map();
+
 /** The accounts that a turn was sent to. */
 export type Tried = ReadonlySet<string>;
 
@@ -31,6 +34,8 @@ export interface SelectionRequest {
   readonly turn: SelectedTurn;
   /** The accounts that its anchors, its session and its conversation name (Q10, Q11). */
   readonly continuation: Pick<Continuation, 'hard' | 'soft' | 'affinity'>;
+  /** The accounts whose API cannot take it. */
+  readonly lacking?: ReadonlyMap<string, Lack>;
   readonly slot: Pick<Slot, 'deadline'>;
   readonly onGone: Demand['onGone'];
 }
@@ -40,6 +45,8 @@ export interface Demand {
   readonly turn: SelectedTurn;
   /** A result of `scopeOf`. Health and selection keep capacity per scope. */
   readonly scope: string;
+  /** The accounts whose API cannot take it: they count as tried from the beginning. */
+  readonly lacking: ReadonlyMap<string, Lack>;
   /** The account of its hard pin. */
   readonly hard: string | undefined;
   /** The account of its soft pin. */
@@ -53,6 +60,7 @@ export interface Demand {
 }
 
 /** The demand of a turn, for all its attempts. A hard pin leaves no room for a soft one. */
-export function demandOf({ turn, continuation: { hard, soft, affinity }, slot, onGone }: SelectionRequest): Demand {
-  return { turn, scope: scopeOf(turn), hard, soft: hard === undefined ? soft : undefined, affinity, onGone, deadline: slot.deadline };
+export function demandOf({ turn, continuation, lacking = NOTHING_LACKING, slot: { deadline }, onGone }: SelectionRequest): Demand {
+  const { hard, soft, affinity } = continuation;
+  return { turn, scope: scopeOf(turn), lacking, hard, soft: hard === undefined ? soft : undefined, affinity, onGone, deadline };
 }

@@ -4,9 +4,9 @@ import type { Demand } from './demand.ts';
 import type { Choice, Left, UnavailableAccount } from './selection-result.ts';
 
 /** By affinity, else by strategy. An account over its bound passes the turn to the strategy's next choice (Q11). */
-export function choiceIn(index: CandidateIndex, { turn, affinity }: Demand, tried: ReadonlySet<string>): Choice | undefined {
+export function choiceIn(index: CandidateIndex, { turn, affinity, lacking }: Demand, tried: ReadonlySet<string>): Choice | undefined {
   const last = affinity?.account;
-  const leftAffinity = last === undefined ? undefined : affinityIn(index, last, tried);
+  const leftAffinity = last === undefined ? undefined : (lacking.get(last)?.reason ?? affinityIn(index, last, tried));
   const byAffinity = affinity && last !== undefined ? { account: last, reason: affinity.reason, index, tried } : undefined;
   if (leftAffinity === 'available') return byAffinity;
   if (index.count('available', tried) === 0) return undefined;

@@ -1,13 +1,14 @@
 // The report of a selection: the reason in the turn's row (Q7), or the refusal where no account can take the turn (Q2).
 import type { Why } from '../../../store/schema/request-log.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
-import type { PoolConfig } from '../../turn/settings.ts';
+import type { LackReason } from '../../turn/provider/lack.ts';
 import type { Health } from '../health/health.ts';
 import { type AccountLoad, AVAILABILITIES, type Availability, type QuotaView } from './account-load.ts';
 import type { CandidateIndex } from './candidate-index.ts';
+import type { Demand } from './demand.ts';
 
 /** The reason why a turn did not go to an account that it should go to. */
-export type Left = Availability | 'tried' | 'not_a_source' | 'over_bound';
+export type Left = Availability | LackReason | 'tried' | 'not_a_source' | 'over_bound';
 
 export interface Choice {
   /** The chosen account. */
@@ -24,7 +25,10 @@ export interface Choice {
 }
 
 /** The index has the counts, so a row costs the same whatever the number of accounts. */
-export function whyOf(pool: PoolConfig, { account, reason, index, tried, leftSoftPin, leftAffinity }: Choice): Why {
+export function whyOf(
+  { turn: { pool }, lacking }: Pick<Demand, 'turn' | 'lacking'>,
+  { account, reason, index, tried, leftSoftPin, leftAffinity }: Choice,
+): Why {
   const others: Record<string, number> = {};
   if (index) {
     for (const availability of AVAILABILITIES) {
@@ -32,7 +36,9 @@ export function whyOf(pool: PoolConfig, { account, reason, index, tried, leftSof
       const count = index.count(availability, tried) - (availability === 'available' && index.get(account) ? 1 : 0);
       if (count > 0) others[availability === 'available' ? 'less_preferred' : availability] = count;
     }
-    if (tried.size > 0) others.tried = tried.size;
+    for (const [id, { reason: lack }] of lacking) if (index.get(id)) others[lack] = (others[lack] ?? 0) + 1;
+    const sent = lacking.size === 0 ? tried.size : [...tried].filter((id) => !lacking.has(id)).length;
+    if (sent > 0) others.tried = sent;
     const notSources = pool.assignments.length - index.candidates.length;
     if (notSources > 0) others.not_a_source = notSources;
   }

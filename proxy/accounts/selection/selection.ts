@@ -5,10 +5,11 @@ import type { Counters } from '../../base/process/metrics.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
-import type { AccountLoad, AccountLoads } from './account-load.ts';
+import { type AccountLoad, type AccountLoads, isAvailability } from './account-load.ts';
 import { CandidateAccounts, type CandidateAccountsOptions } from './candidate-accounts.ts';
 import type { Demand, Tried } from './demand.ts';
-import { choiceIn, unavailableIn } from './index-choice.ts';
+import { choiceIn } from './index-choice.ts';
+import { lackRefusal } from './lacking-accounts.ts';
 import { Lease } from './lease.ts';
 import { type Choice, type Left, whyOf } from './selection-result.ts';
 import type { SharedCapacity } from './shared-capacity.ts';
@@ -110,7 +111,7 @@ export class Selection {
       passed = new Set(passed).add(choice.account);
     }
     if (index.count('at_max_concurrent', tried) > 0) return undefined;
-    throw this.candidates.noneOf(unavailableIn(index, tried), demand.scope);
+    throw this.candidates.noneFor(demand, tried);
   }
 
   /** A hard pin never moves: it waits where its account is at its maximum, and fails where the account is unavailable (Q10). */
@@ -125,8 +126,9 @@ export class Selection {
     if (availability === 'at_max_concurrent') return undefined;
     this.candidates.requirePinned(demand);
     const load = this.#loads.get(account);
-    const unavailable = !load || availability === 'tried' || availability === 'not_a_source' ? [] : [{ load, availability }];
-    throw this.candidates.noneOf(unavailable, demand.scope);
+    const lack = demand.lacking.get(account);
+    if (lack) throw lackRefusal([lack], demand.turn.wire.agent);
+    throw this.candidates.noneOf(load && isAvailability(availability) ? [{ load, availability }] : [], demand.scope);
   }
 
   /** Undefined where the account was removed or has another address since the turn's configuration: it must not get the old credential. */
@@ -142,7 +144,7 @@ export class Selection {
     const lease = new Lease({
       account,
       upstream,
-      why: whyOf(turn.pool, choice),
+      why: whyOf(demand, choice),
       ticket,
       load,
       pool: turn.pool.id,

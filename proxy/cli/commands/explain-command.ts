@@ -4,6 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { versionOf } from '../../config/diff.ts';
 import { nearest } from '../../config/schema/suggestion.ts';
 import { type ExplainedTurn, explainTurns, type Question } from '../../explain/explanation.ts';
+import { providerOf } from '../../providers/providers.ts';
 import { dispatchedKind } from '../../turn/routes/kinds.ts';
 import { RouteTable, worded } from '../../turn/routes/route-table.ts';
 import { noteOf } from '../../turn/routes/served.ts';
@@ -91,7 +92,7 @@ async function explain(
   { session, ...question }: Omit<Question, 'session'> & Pick<Options, 'session'>,
 ): Promise<Explanation> {
   if (question.key !== undefined) indexOfId(config.keys, question.key, 'key');
-  const turns = explainTurns(config, route, question, { rules: await loadRules(), now: Date.now() }) ?? [];
+  const turns = explainTurns(config, route, question, { rules: await loadRules(), providerOf, now: Date.now() }) ?? [];
   const reply = await fetchExplained(config, route, { ...question, session });
   if ('unavailable' in reply) return { known: `from the file alone: ${reply.unavailable}`, turns };
   const same = reply.version === versionOf(config);

@@ -1,5 +1,5 @@
 // A JSON answer that rules validate in full before the client gets any of it (F3.7).
-import { type Failure, inBandFailure } from '../../turn/errors/failure.ts';
+import type { Failure } from '../../turn/errors/failure.ts';
 import { Refusal, refusalOf } from '../../turn/errors/refusal.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
@@ -26,8 +26,8 @@ export const isFailure = (json: JsonObject): boolean =>
   (json.detail !== undefined && Object.keys(json).length === 1);
 
 /** The failure that a reply contains; undefined for an answer. */
-export const failureIn = (json: JsonObject | undefined, turn: LiveTurn): Failure | undefined =>
-  json && isFailure(json) ? inBandFailure(json, turn.now()) : undefined;
+export const failureIn = (json: JsonObject | undefined, { turn, provider }: ReplyContext): Failure | undefined =>
+  json && isFailure(json) ? provider.failures.inBand(json, turn.now()) : undefined;
 
 /**
  * Settles the attempt. An invalid answer, or one that a rule refuses, does not count as a failure of the account (Q5).
@@ -40,7 +40,7 @@ export function settleChecked(
   { head, client, context }: CheckedReply,
 ): void {
   const { turn, known, settle, committed, observers } = context;
-  const failure = failureIn(json, turn);
+  const failure = failureIn(json, context);
   if (failure) {
     settle({ kind: 'failed', failure });
     return;

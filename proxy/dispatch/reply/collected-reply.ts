@@ -1,5 +1,5 @@
 // Collects the events of a reply into one answer, and validates it in full before the client gets any of it (F3.5, Q27).
-import { type CarrierFailure, carrierFailure, inBandFailure } from '../../turn/errors/failure.ts';
+import { type CarrierFailure, carrierFailure } from '../../turn/errors/failure.ts';
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import { FinishedItems } from '../../turn/reply/finished-output.ts';
 import { type HeldBytes, TooMuchHeld } from '../../turn/reply/held-bytes.ts';
@@ -89,10 +89,10 @@ export class CollectedReply implements EventReader {
   }
 
   #failed(data: JsonObject | undefined): void {
-    const { turn, sending, settle } = this.#reply.context;
+    const { turn, sending, settle, provider } = this.#reply.context;
     this.abandon();
     sending().abort();
-    settle({ kind: 'failed', failure: inBandFailure(data ?? {}, turn.now()) });
+    settle({ kind: 'failed', failure: provider.failures.inBand(data ?? {}, turn.now()) });
   }
 
   #ends(data: JsonObject | undefined, end: ReplyEnd): void {

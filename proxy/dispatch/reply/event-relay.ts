@@ -1,6 +1,6 @@
 // Relays the events of a committed reply to its sink: through the rules that subscribe to them, others as the account sent them.
 import { responseIdIn } from '../../sessions/response-id.ts';
-import { type Failure, inBandFailure } from '../../turn/errors/failure.ts';
+import type { Failure } from '../../turn/errors/failure.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import type { Sink } from '../../turn/reply/sink.ts';
@@ -85,8 +85,8 @@ export class EventRelay {
 
   /** A failure event as its client may see it. A sink that collects gets it as sent, since the client gets an answer of ours. */
   failureEvent(data: JsonObject): JsonObject {
-    const { turn, known } = this.#context;
-    this.#failure = inBandFailure(data, turn.now());
+    const { turn, known, provider } = this.#context;
+    this.#failure = provider.failures.inBand(data, turn.now());
     if (this.#sink.collects) return data;
     const isTurn = dispatchedKind(turn.route.kind)?.model === true;
     const as = turn.client === 'websocket' ? 'frame' : isTurn ? 'turn stream' : 'other';

@@ -1,5 +1,5 @@
 // A reply of events: held until it shows something, then relayed to its client's sink, then ended as its account or client ended it.
-import { type CarrierFailure, carrierFailure, inBandFailure } from '../../turn/errors/failure.ts';
+import { type CarrierFailure, carrierFailure } from '../../turn/errors/failure.ts';
 import { Refusal, refusalOf } from '../../turn/errors/refusal.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import { type HeldBytes, TooMuchHeld } from '../../turn/reply/held-bytes.ts';
@@ -159,9 +159,9 @@ export class EventReply implements EventReader {
 
   /** Nothing more will come, whether the account ends the connection or not. */
   #cancelled(event: ReplyEvent, data: JsonObject | undefined): void {
-    const { turn, sending } = this.#context;
+    const { turn, provider, sending } = this.#context;
     sending().abort();
-    const failure = inBandFailure({}, turn.now());
+    const failure = provider.failures.inBand({}, turn.now());
     if (this.#state === 'held') {
       this.#settle({ kind: 'failed', failure });
       return;

@@ -1,6 +1,6 @@
 // A refusal at the head of a reply, before anything was shown: kept back for another attempt, or given to the client (Q2, Q3, Q6).
 import { loggedCode } from '../../turn/errors/error-codes.ts';
-import { type Failure, inBandFailure } from '../../turn/errors/failure.ts';
+import type { Failure } from '../../turn/errors/failure.ts';
 import { type ErrorBody, type Refusal, RelayedRefusal } from '../../turn/errors/refusal.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { Event } from '../../turn/turn.ts';
@@ -11,8 +11,8 @@ import type { ReplyContext, Verdict } from './reply-context.ts';
 export type HeadRefusal = { readonly verdict: Verdict } | { readonly verdict: undefined; readonly replacement: Event | undefined };
 
 /** @param data of the event that refuses; undefined where it is not a JSON object */
-export function headRefusal(data: JsonObject | undefined, { turn, known, keepsBack }: ReplyContext): HeadRefusal {
-  const failure = data && inBandFailure(data, turn.now());
+export function headRefusal(data: JsonObject | undefined, { turn, known, provider, keepsBack }: ReplyContext): HeadRefusal {
+  const failure = data && provider.failures.inBand(data, turn.now());
   if (failure && keepsBack(failure)) return { verdict: { kind: 'failed', failure } };
   const { refusalEvent } = turn.surface;
   if (!failure || !refusalEvent) return { verdict: undefined, replacement: undefined };

@@ -1,6 +1,6 @@
 // How the reply of an account is read, chosen by its head: as events, collected, whole, or piped through.
-import { carrierFailure, type Failure, statusFailure } from '../../turn/errors/failure.ts';
-import type { LiveTurn } from '../../turn/live-turn.ts';
+import { carrierFailure, type Failure } from '../../turn/errors/failure.ts';
+import type { EventHandler } from '../../turn/provider/replies.ts';
 import type { TokenCounts } from '../../turn/reply/turn-result.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Head, Headers } from '../../turn/turn.ts';
@@ -22,6 +22,8 @@ export interface ReplyPath {
   /** Where the request was sent as a frame: the websocket of its client's connection. */
   readonly slot: SocketSlot | undefined;
   readonly account: AccountConfig;
+  /** The decoding of the reply; undefined where the account sends Responses events. */
+  readonly decoding: readonly EventHandler[] | undefined;
   /** The usage of the reply so far, where the account states none (Q18). */
   readonly estimateUsage: () => TokenCounts | undefined;
   /** Headers of the gateway's own on the answer. */
@@ -36,9 +38,9 @@ export const turnReply: ReplyByHead<EventReply | CollectedReply | WholeReply> = 
   if (!isPlain(headers)) return encodedReply(status, headers, context);
   const { client, slot } = path;
   if (slot && status !== 200) context.counters.add('upstream_websocket_refusals');
-  const streams = status === 200 && (slot !== undefined || mayBeEvents(headers));
+  const streams = status === 200 && (slot !== undefined || path.decoding !== undefined || mayBeEvents(headers));
   if (!streams) return wholeReply(status, headers, path, context);
-  const head = headOf(status, headers, path, context.turn);
+  const head = headOf(status, headers, path, context);
   if (!isEventStream(headers)) delete head.headers['content-type'];
   return isChecked(context.turn)
     ? new CollectedReply({ head, client, context })
@@ -46,22 +48,22 @@ export const turnReply: ReplyByHead<EventReply | CollectedReply | WholeReply> = 
 };
 
 /** Undefined for a client that sends no frames about its reply. */
-function controlOf({ client, account, estimateUsage }: ReplyPath, { turn, sending }: ReplyContext) {
+function controlOf({ client, account, estimateUsage }: ReplyPath, { turn, provider, sending }: ReplyContext) {
   const { controls } = client;
-  return controls && ((endWith: EndWith) => new ResponseControl({ controls, account, turn, sending, estimateUsage, endWith }));
+  return controls && ((endWith: EndWith) => new ResponseControl({ controls, account, turn, provider, sending, estimateUsage, endWith }));
 }
 
 /** The reply to a body that was passed on unread, where rules check the answer. */
 export const wholeReply: ReplyByHead<WholeReply> = (status, headers, path, context) => {
   if (!isPlain(headers)) return encodedReply(status, headers, context);
-  return new WholeReply(headers, headOf(status, headers, path, context.turn), path.client, context);
+  return new WholeReply(headers, headOf(status, headers, path, context), path.client, context);
 };
 
 /** The reply to a request that passes unread, as its answer does. A refusal is read. */
 export const pipedReply: ReplyByHead<PipedReply | WholeReply> = (status, headers, path, context) => {
   if (status < 200) return carrierFailure('malformed');
   if (status >= 300) return wholeReply(status, headers, path, context);
-  const head = headOf(status, headers, path, context.turn);
+  const head = headOf(status, headers, path, context);
   const { 'content-length': length, 'content-encoding': coding, location } = headers;
   // A 204 has no content, and therefore no length.
   if (length !== undefined && status !== 204) head.headers['content-length'] = length;
@@ -71,12 +73,12 @@ export const pipedReply: ReplyByHead<PipedReply | WholeReply> = (status, headers
 };
 
 /** Only identity was asked for: an encoded body can be neither read nor passed on. For a refusal its status is enough. */
-function encodedReply(status: number, headers: Headers, { turn }: ReplyContext): Failure {
-  return status < 300 ? carrierFailure('malformed') : statusFailure(status, headers, Buffer.alloc(0), turn.now());
+function encodedReply(status: number, headers: Headers, { turn, provider }: ReplyContext): Failure {
+  return status < 300 ? carrierFailure('malformed') : provider.failures.ofStatus(status, headers, Buffer.alloc(0), turn.now());
 }
 
-function headOf(status: number, headers: Headers, { ownHeaders }: ReplyPath, turn: LiveTurn): Head {
-  const passed = turn.surface.answerHeaders(headers, headerOptions(turn));
+function headOf(status: number, headers: Headers, { ownHeaders }: ReplyPath, { turn, provider }: ReplyContext): Head {
+  const passed = turn.surface.answerHeaders(provider.replies.headers(headers), headerOptions(turn));
   return { status, headers: Object.assign(passed, ownHeaders) };
 }
 
@@ -87,5 +89,5 @@ const typeOf = (headers: Headers): string => (headers['content-type'] ?? '').tri
 const isEventStream = (headers: Headers): boolean => typeOf(headers).startsWith('text/event-stream');
 
 /** A stream may have any type, or none. Its first byte decides then (RB16). */
-const mayBeEvents = (headers: Headers): boolean =>
+export const mayBeEvents = (headers: Headers): boolean =>
   !/^(?:application\/(?:[\w.+-]*\+)?json|text\/html|application\/xhtml)/.test(typeOf(headers));

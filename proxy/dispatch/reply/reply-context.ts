@@ -6,6 +6,7 @@ import type { Refusal } from '../../turn/errors/refusal.ts';
 import type { Confidential } from '../../turn/errors/sanitise.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
+import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import type { HeldEvents } from '../../turn/reply/reply-observer.ts';
 import type { Ending } from '../../turn/reply/turn-result.ts';
@@ -18,6 +19,8 @@ import type { AttemptObservers } from './reply-observers.ts';
 /** The context that a reply gets from its attempt. */
 export interface ReplyContext {
   readonly turn: LiveTurn;
+  /** The API of the account. */
+  readonly provider: ProviderApi;
   readonly counters: Counters;
   readonly observers: AttemptObservers;
   readonly known: Confidential;

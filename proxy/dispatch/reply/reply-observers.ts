@@ -1,6 +1,7 @@
 // The observers of replies: continuity and quota read the accounts' answers, independent of what the client gets.
 import type { Failure } from '../../turn/errors/failure.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
+import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import type { HeldEvents, ReplyObserver, ReplySource } from '../../turn/reply/reply-observer.ts';
 import type { WireWords } from '../../turn/settings.ts';
 import type { Headers } from '../../turn/turn.ts';
@@ -52,24 +53,26 @@ export class AttemptObservers {
   }
 }
 
-/** The observers of a gateway. Their event types are resolved once for each set of wire words. */
+/** The observers of a gateway. Their event types are resolved once for each provider API and set of wire words. */
 export class ReplyObservers {
   readonly #observers: readonly ReplyObserver[];
-  readonly #types = new Map<string, ReadonlySet<string>>();
+  readonly #types = new WeakMap<ProviderApi, Map<string, ReadonlySet<string>>>();
 
   constructor(observers: readonly ReplyObserver[]) {
     this.#observers = observers;
   }
 
   of(source: ReplySource): AttemptObservers {
-    return new AttemptObservers(this.#observers, this.#typesIn(source.turn.wire), source);
+    return new AttemptObservers(this.#observers, this.#typesIn(source.provider, source.turn.wire), source);
   }
 
-  #typesIn({ agent }: WireWords): ReadonlySet<string> {
-    const known = this.#types.get(agent);
+  #typesIn(provider: ProviderApi, wire: WireWords): ReadonlySet<string> {
+    const byWord = this.#types.get(provider) ?? new Map<string, ReadonlySet<string>>();
+    this.#types.set(provider, byWord);
+    const known = byWord.get(wire.agent);
     if (known) return known;
-    const types = new Set(this.#observers.flatMap(({ events }) => events.map((type) => type.replace('<agent>', agent))));
-    this.#types.set(agent, types);
+    const types = new Set(this.#observers.flatMap((one) => [...one.events, ...(one.eventsOf?.(provider, wire) ?? [])]));
+    byWord.set(wire.agent, types);
     return types;
   }
 }

@@ -1,6 +1,7 @@
 // The response of a reply under the frames of its client: its id, the answers to those frames, and the end of an interrupted one (RB29, RB31).
 import { responseIdIn } from '../../sessions/response-id.ts';
 import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
+import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import { endOf } from '../../turn/reply/terminal-event.ts';
 import type { TokenCounts } from '../../turn/reply/turn-result.ts';
@@ -11,7 +12,7 @@ import type { ReplyContext } from './reply-context.ts';
 /** Ends the reply with these events in place of its account. The last of them is a terminal one. */
 export type EndWith = (events: readonly JsonObject[]) => void;
 
-export interface ResponseControlOptions extends Pick<ReplyContext, 'turn' | 'sending'> {
+export interface ResponseControlOptions extends Pick<ReplyContext, 'turn' | 'provider' | 'sending'> {
   readonly controls: ReplyControls;
   readonly account: AccountConfig;
   /** The usage of the reply so far, where the account states none (Q18). */
@@ -56,6 +57,10 @@ export class ResponseControl implements LiveReply {
 
   get account(): AccountConfig {
     return this.#options.account;
+  }
+
+  get provider(): ProviderApi {
+    return this.#options.provider;
   }
 
   get send(): LiveReply['send'] {

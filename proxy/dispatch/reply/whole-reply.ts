@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { GatheredBytes } from '../../base/bytes/gathered-bytes.ts';
 import { loggedCode } from '../../turn/errors/error-codes.ts';
-import { type CarrierFailure, carrierFailure, type Failure, statusFailure } from '../../turn/errors/failure.ts';
+import { type CarrierFailure, carrierFailure, type Failure } from '../../turn/errors/failure.ts';
 import { Refusal, refusalOf } from '../../turn/errors/refusal.ts';
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import { scanOf } from '../../turn/json/json-bounds.ts';
@@ -151,8 +151,8 @@ export class WholeReply implements ByteReader {
   }
 
   #refuse(body: Buffer): void {
-    const { turn, settle } = this.#context;
-    settle({ kind: 'failed', failure: statusFailure(this.#head.status, this.#upstreamHeaders, body, turn.now()) });
+    const { turn, provider, settle } = this.#context;
+    settle({ kind: 'failed', failure: provider.failures.ofStatus(this.#head.status, this.#upstreamHeaders, body, turn.now()) });
   }
 
   /** @param json undefined for a body that is no JSON object. @param text what a client gets of it. @param body as it came */
@@ -162,7 +162,7 @@ export class WholeReply implements ByteReader {
       this.#check(json, text, body);
       return;
     }
-    const failure = failureIn(json, turn);
+    const failure = failureIn(json, this.#context);
     const { relaysWholeAnswers } = turn.surface;
     if (failure && (!relaysWholeAnswers || keepsBack(failure))) {
       settle({ kind: 'failed', failure });
@@ -185,7 +185,7 @@ export class WholeReply implements ByteReader {
     const reply = { head: this.#answerHead, client: this.#client, context: this.#context };
     const { turn, settle, followUp } = this.#context;
     if (!json && this.#isText) this.#passText(body);
-    else if (!json || !followUp || failureIn(json, turn)) settleChecked(json, text, reply);
+    else if (!json || !followUp || failureIn(json, this.#context)) settleChecked(json, text, reply);
     else {
       followUp(json)
         .then((answer) => settleChecked(answer, answer === json ? text : JSON.stringify(answer), reply))

@@ -2,6 +2,7 @@
 import type { CompactPaths } from '../../accounts/compact-paths.ts';
 import type { AttemptResult } from '../../accounts/health/account-health.ts';
 import type { Failure } from '../../turn/errors/failure.ts';
+import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { AccountCredentials } from '../../upstream/account-credentials.ts';
 import type { Attempted } from '../attempt.ts';
@@ -19,6 +20,7 @@ export interface SameAccount {
   readonly credentials: AccountCredentials;
   /** Undefined for a turn that goes over HTTP. */
   readonly socket: TurnSocket | undefined;
+  readonly provider: ProviderApi;
   readonly compactPaths: CompactPaths;
   /** Whether the request has a body that can be sent only once, and has been sent. */
   readonly isSpent: () => boolean;
@@ -33,10 +35,10 @@ export function resultOf({ verdict }: Attempted): AttemptResult {
 
 /** @param failed an attempt with a failure, before which the client may have seen a part of the reply */
 export async function repeatAt(
-  { account, credentials, socket, compactPaths, isSpent, resend }: SameAccount,
+  { account, provider, credentials, socket, compactPaths, isSpent, resend }: SameAccount,
   failed: Attempted,
 ): Promise<Judged> {
-  const hasNoPath = account.compact === 'auto' && missesCompactPath(failed);
+  const hasNoPath = account.compact === 'auto' && missesCompactPath(failed, provider);
   if (hasNoPath) compactPaths.missing(account);
   const attempted = hasNoPath || socket?.sendsAgain(failed, account) ? await resend() : failed;
   const refused = refusedCredential(attempted);
@@ -57,12 +59,9 @@ export async function repeatAt(
   return { attempted: again, result: imported ? 'neutral' : resultOf(again) };
 }
 
-/** A 404 may also be about something that the request names: such an error has a param, or a code of its own. */
-function missesCompactPath({ verdict, over, path }: Attempted): boolean {
+function missesCompactPath({ verdict, over, path }: Attempted, { compaction }: ProviderApi): boolean {
   const failure = failureOf(verdict);
-  if (!failure || over === 'websocket' || !path.endsWith('/compact')) return false;
-  const { status, error } = failure;
-  return status === 405 || status === 501 || (status === 404 && error.param === null && (error.code ?? 'not_found') === 'not_found');
+  return failure !== undefined && over === 'http' && compaction.isPathMissing(failure, path);
 }
 
 /** The failure of an attempt whose credential was refused and may be renewed. */

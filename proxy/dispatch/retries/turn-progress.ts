@@ -65,7 +65,7 @@ export class TurnProgress {
 
   /** How many accounts were asked. */
   get attempts(): number {
-    return this.tried.size - this.#skipped.size;
+    return this.tried.size - this.#skipped.size - this.demand.lacking.size;
   }
 
   /** Whether an account was closed because the turn has no meaning there. */
@@ -80,7 +80,7 @@ export class TurnProgress {
     const { pool, generation } = this.turn;
     for (const { account: id } of pool.assignments) {
       const account = generation.accounts.get(id);
-      if (!account || !socket.skips(account)) continue;
+      if (!account || this.demand.lacking.has(id) || !socket.skips(account)) continue;
       this.tried.add(id);
       this.#skipped.add(id);
     }

@@ -174,10 +174,10 @@ interface Question {
 }
 
 function explain(route: Route, { key, pool, model, session }: Question, view: OperatorView): readonly ValueOf<typeof TURN>[] {
-  const { rules, live, now } = view.gateway;
+  const { rules, providerOf, live, now } = view.gateway;
   const pools = key ? view.pools : view.pools.filter((one) => pool === undefined || one.id === pool);
   const visible = { accounts: view.accounts, keys: view.keys, pools };
-  const turns = explainTurns(visible, route, { key: key?.id, model, session }, { rules, live, now: now() }) ?? [];
+  const turns = explainTurns(visible, route, { key: key?.id, model, session }, { rules, providerOf, live, now: now() }) ?? [];
   return turns.map((turn) => shownTurn(turn, view));
 }
 

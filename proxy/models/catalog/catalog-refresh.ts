@@ -1,20 +1,8 @@
 // One refresh of the catalogs: reads every visible account once, at most 32 at the same time, each with a deadline.
 import { type Clock, LATE, withDeadline } from '../../base/time/clock.ts';
-import type { ReadRefusal } from '../../turn/errors/read-refusal.ts';
+import type { CatalogAnswer } from '../../turn/provider/reads.ts';
 import type { AccountCatalog, ReadCost, ReadFailure } from './account-catalog.ts';
 import { type ParsedCatalog, parseCatalog } from './catalog-parser.ts';
-
-/** An account's answer to `GET …/models`. */
-export interface CatalogAnswer {
-  readonly status: number;
-  /** The decoded JSON body; any value where the answer was not JSON. */
-  readonly body: unknown;
-  readonly etag?: string;
-  /** Its size as it was sent. */
-  readonly bytes: number;
-  /** Why it is not a list; read only where the status is not 2xx. */
-  readonly refusal?: ReadRefusal;
-}
 
 /** Rejects where no answer came. Limits the answer's size itself. */
 export type ReadCatalog = (account: string) => Promise<CatalogAnswer>;

@@ -3,7 +3,8 @@ import type { Continuation, LivePin } from '../continuation.ts';
 import type { Failure } from '../errors/failure.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { LiveTurn } from '../live-turn.ts';
-import type { AccountConfig } from '../settings.ts';
+import type { ProviderApi } from '../provider/provider-api.ts';
+import type { AccountConfig, WireWords } from '../settings.ts';
 import type { Headers } from '../turn.ts';
 import type { ReplyEvent } from './reply-event.ts';
 
@@ -11,6 +12,7 @@ import type { ReplyEvent } from './reply-event.ts';
 export interface ReplySource {
   readonly turn: LiveTurn;
   readonly account: AccountConfig;
+  readonly provider: ProviderApi;
   readonly continuation: Continuation;
   /** Remembers a response that can be continued only on the websocket it came over; undefined over HTTP. */
   readonly keepResponse: ((id: string, pin?: LivePin) => void) | undefined;
@@ -25,8 +27,10 @@ export interface HeldEvents {
 
 /** Sees the reply of every attempt as the account sent it, before rules and before commit. */
 export interface ReplyObserver {
-  /** Event types that it reads; `<agent>` is replaced with the deployment's word. Other events are not parsed for it. */
+  /** The types of the events that it reads. Other events are not parsed for it. */
   readonly events: readonly string[];
+  /** Further types, of this provider API alone. */
+  eventsOf?(provider: ProviderApi, wire: WireWords): readonly string[];
   /** The status and headers of every reply, refusals included. */
   head?(source: ReplySource, status: number, headers: Headers): void;
   event?(source: ReplySource, type: string, data: JsonObject): void;

@@ -75,7 +75,8 @@ export class RuleRun {
 
   attempt(out: Outgoing): void {
     for (const { rule, index } of this.#chain.attempt) {
-      if (!this.#skips(index)) rule.attempt?.(out, this.#memories[index], this.#turn);
+      if (this.#skips(index) || rule.apis?.includes(out.api) === false) continue;
+      rule.attempt?.(out, this.#memories[index], this.#turn);
     }
   }
 

@@ -65,6 +65,8 @@ export interface Rule<Memory = unknown> {
    * its memory of the parts there.
    */
   parts?(turn: Turn): PartReader;
+  /** The provider APIs whose attempts it edits; absent where it edits all. */
+  readonly apis?: readonly string[];
   /** Edits this attempt for one account; on failover it runs again from the same start. */
   attempt?(out: Outgoing, memory: Memory, turn: Turn): void;
   /** The reply's head at commit. Events returned are sent first. */

@@ -1,8 +1,7 @@
 // The gateway's own requests to an account: with its credential, and again after a renewal where that was refused (Q9).
 import type { LoadedConfig } from '../../config/config.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
-import { worded } from '../../turn/routes/route-table.ts';
-import type { AccountConfig, WireWords } from '../../turn/settings.ts';
+import type { AccountConfig } from '../../turn/settings.ts';
 import type { AccountCredentials, StaticCredentials } from '../account-credentials.ts';
 import { type CallAnswer, type CallBounds, call } from '../call.ts';
 import type { Upstream } from '../upstreams.ts';
@@ -18,7 +17,6 @@ export interface OwnCallsOptions {
 export interface Destination {
   readonly account: AccountConfig;
   readonly upstream: Upstream;
-  readonly wire: WireWords;
   readonly loaded: StaticCredentials;
 }
 
@@ -35,7 +33,7 @@ export class OwnCalls {
     const account = loaded.config.accounts.find((one) => one.id === id);
     const upstream = this.#options.upstream(id);
     if (!account || !upstream) throw new Error('unknown account');
-    return this.#send({ account, upstream, wire: loaded.config.wire, loaded }, { method: 'GET', path }, bounds);
+    return this.#send({ account, upstream, loaded }, { method: 'GET', path }, bounds);
   }
 
   post(to: Destination, path: string, body: JsonObject, bounds: CallBounds): Promise<CallAnswer> {
@@ -45,12 +43,12 @@ export class OwnCalls {
   /** @throws Error when no answer came; CredentialUnavailable when the account cannot be asked */
   async #send(to: Destination, { method, path, body }: OwnRequest, bounds: CallBounds): Promise<CallAnswer> {
     const { credentials } = this.#options;
-    const { account, upstream, wire, loaded } = to;
+    const { account, upstream, loaded } = to;
     const type = body === undefined ? {} : { 'content-type': 'application/json' };
     const ask = async (): Promise<CallAnswer & { readonly authorization: string | undefined }> => {
       const own = await credentials.headersFor(account, loaded);
       const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...type, ...own };
-      const answer = await call(upstream.carrier, { method, path: worded(path, wire), headers, body: body ?? null }, bounds);
+      const answer = await call(upstream.carrier, { method, path, headers, body: body ?? null }, bounds);
       return { ...answer, authorization: own.authorization };
     };
     upstream.lease();
@@ -66,7 +64,6 @@ export class OwnCalls {
 
 interface OwnRequest {
   readonly method: 'GET' | 'POST';
-  /** In neutral words. */
   readonly path: string;
   readonly body?: string;
 }

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { AccountQuota, FRESH_MS } from '../../../proxy/accounts/quota/account-quota.ts';
-import type { QuotaSource, QuotaStatement } from '../../../proxy/accounts/quota/quota-statement.ts';
-import type { QuotaWindow } from '../../../proxy/accounts/quota/quota-window.ts';
+import type { QuotaSource, QuotaStatement, QuotaWindow } from '../../../proxy/turn/provider/quota-statement.ts';
 
 const NOW = 1_700_000_000_000;
 const HOUR = 3_600_000;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Quota } from '../../../proxy/accounts/quota/quota.ts';
-import type { QuotaStatement } from '../../../proxy/accounts/quota/quota-statement.ts';
+import type { QuotaStatement } from '../../../proxy/turn/provider/quota-statement.ts';
 import { account, HandClock } from '../../models/support.ts';
 
 /** Two nodes over one column, which each write replaces as a whole. */

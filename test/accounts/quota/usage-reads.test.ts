@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { Quota } from '../../../proxy/accounts/quota/quota.ts';
 import { type UsageAnswer, UsageReads } from '../../../proxy/accounts/quota/usage-reads.ts';
 import { Counters } from '../../../proxy/base/process/metrics.ts';
+import { quotaFromUsageRead } from '../../../proxy/providers/agent/quota.ts';
 import type { AccountConfig } from '../../../proxy/turn/settings.ts';
 import { account, HandClock, settled } from '../../models/support.ts';
 
@@ -32,6 +33,7 @@ class World {
         this.running -= 1;
       }
     },
+    parse: (_id, body, now) => quotaFromUsageRead(body, now),
   });
 
   configure(...accounts: readonly AccountConfig[]): void {

@@ -36,7 +36,7 @@ async function rules(batch: ReturnType<typeof turns>): Promise<void> {
     const work = { body };
     await run.request(work);
     await run.edit(work);
-    run.attempt({ account: ACCOUNT, carrier: 'http', path: '/', headers: {}, body: { ...work.body } });
+    run.attempt({ account: ACCOUNT, api: 'agent', carrier: 'http', path: '/', headers: {}, body: { ...work.body } });
   }
 }
 

@@ -130,6 +130,7 @@ test('[F2.4] the header is dropped on every route, whatever the deployment calls
   phase(markerHeader, 'attempt')(
     {
       account: { id: '', label: '', models: {}, keep_fields: [], drop_fields: [], compact: 'route' },
+      api: 'agent',
       carrier: 'http',
       path: '/',
       headers,

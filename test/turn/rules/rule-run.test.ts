@@ -72,7 +72,7 @@ for (const [title, request, expected] of [
     await chain.request({ body: {} });
     await chain.edit({ body: {} });
     assert.equal(chain.wants('response.completed'), expected !== undefined);
-    chain.attempt({ account: ACCOUNT, carrier: 'http', path: '/', headers: {}, body: {} });
+    chain.attempt({ account: ACCOUNT, api: 'agent', carrier: 'http', path: '/', headers: {}, body: {} });
     chain.head({ status: 200, headers: {} });
     chain.refused({ status: 400, code: null, param: null });
     chain.event(event('response.completed'));
@@ -87,7 +87,7 @@ test('a rule whose request phase never ran has no later phases; one without a re
   const seen: string[] = [];
   const always = named('always', { attempt: ({ path }) => void seen.push(path) });
   const chain = chainOf([recording, always], ACME);
-  chain.attempt({ account: ACCOUNT, carrier: 'http', path: '/piped', headers: {}, body: {} });
+  chain.attempt({ account: ACCOUNT, api: 'agent', carrier: 'http', path: '/piped', headers: {}, body: {} });
   assert.deepEqual([ran, seen], [[], ['/piped']]);
 });
 

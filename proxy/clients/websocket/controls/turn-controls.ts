@@ -1,7 +1,6 @@
 // The frames of a client about the response of its running turn: sent to the account that runs it, and each answered once (RB29, RB31).
 import type { LiveReply, ReplyControls } from '../../../dispatch/client.ts';
 import type { Json, JsonObject } from '../../../turn/json/json.ts';
-import type { AccountConfig } from '../../../turn/settings.ts';
 import type { Body } from '../../../turn/turn.ts';
 import { FollowingFrames } from '../../../upstream/carriers/following-frames.ts';
 import { interruptFailed } from './control-frame.ts';
@@ -28,9 +27,9 @@ export class TurnControls implements ReplyControls {
     return this.#reply?.responseId === responseId;
   }
 
-  /** The account that runs the response, where frames can be sent to it. */
-  get account(): AccountConfig | undefined {
-    return this.#reply?.send && this.#reply.account;
+  /** The reply that runs, where frames can be sent to its account. */
+  get steerable(): LiveReply | undefined {
+    return this.#reply?.send && this.#reply;
   }
 
   /** Those that are being checked, and those that the account has neither used nor returned. */

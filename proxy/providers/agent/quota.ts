@@ -1,21 +1,18 @@
-// Parses what a provider states of an account's quota, in each of its three forms; impossible numbers are ignored (Q8).
+// The quota of an account of an agent backend, in each of the three forms that state it; impossible numbers are ignored (Q8).
 
 import { LASTING_LIMITS } from '../../turn/errors/error-codes.ts';
 import { resetTime, type StatedReset } from '../../turn/errors/quota-reset.ts';
 import type { Json, JsonObject } from '../../turn/json/json.ts';
+import type { QuotaStatement, QuotaWindow } from '../../turn/provider/quota-statement.ts';
+import type { ProviderQuota } from '../../turn/provider/reads.ts';
 import type { Headers } from '../../turn/turn.ts';
-import type { QuotaWindow } from './quota-window.ts';
 
-/** In falling order of trust: an `<agent>.rate_limits` event, the headers of a reply, our own usage read. */
-export type QuotaSource = 'event' | 'headers' | 'read';
-
-export interface QuotaStatement {
-  readonly source: QuotaSource;
-  /** All windows of the account that the provider reports. */
-  readonly windows: readonly QuotaWindow[];
-  /** True: the account refuses turns. False: it accepts them. Undefined: not stated. */
-  readonly reached: boolean | undefined;
-}
+export const agentQuota: ProviderQuota = {
+  eventTypes: ({ agent }) => [`${agent}.rate_limits`],
+  fromHeaders: (headers, { status, wire, now }) => quotaFromHeaders(headers, wire.agent, status, now),
+  fromEvent: quotaFromEvent,
+  usage: { read: (get, { wire: { meter } }) => get(`/backend-api/${meter}/usage`), parse: quotaFromUsageRead },
+};
 
 /** The fields of one window before validation. */
 interface StatedWindow extends StatedReset {

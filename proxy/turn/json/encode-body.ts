@@ -1,9 +1,9 @@
 // The bytes of an attempt's body: JSON, or a multipart form where the client sent one that is passed on.
 import { randomUUID } from 'node:crypto';
-import { isBodyFile } from '../../turn/json/body-file.ts';
-import { FormEncoding, LINE_BREAK } from '../../turn/json/form-encoding.ts';
-import type { Json } from '../../turn/json/json.ts';
-import type { Body } from '../../turn/turn.ts';
+import type { Body } from '../turn.ts';
+import { isBodyFile } from './body-file.ts';
+import { FormEncoding, LINE_BREAK } from './form-encoding.ts';
+import type { Json } from './json.ts';
 
 export interface EncodedBody {
   readonly contentType: string;

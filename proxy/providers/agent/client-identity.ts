@@ -1,14 +1,17 @@
 // The account's own headers on an attempt, and the client version that it states: the newer of the operator's and the client's (RB2).
 
-import type { Headers } from '../turn/turn.ts';
-import { compareVersions, parseVersion, versionText } from '../turn/wire/client-version.ts';
-import type { AccountHeaders } from '../upstream/account-credentials.ts';
+import type { Headers } from '../../turn/turn.ts';
+import { compareVersions, parseVersion, versionText } from '../../turn/wire/client-version.ts';
 
 /**
  * Adds the account's headers, which replace the client's.
  * @param client the headers of a native client; undefined for other clients, whose versions are those of other programs
  */
-export function identify(sent: Record<string, string>, own: AccountHeaders, client: Headers | undefined): Record<string, string> {
+export function identify(
+  sent: Record<string, string>,
+  own: Readonly<Record<string, string>>,
+  client: Headers | undefined,
+): Record<string, string> {
   const operator = versionText(own);
   const stated = client && versionText(client);
   Object.assign(sent, own);

@@ -1,0 +1,105 @@
+// Decodes the reply of an account into Responses events, for the reader of these: the steps of its provider API, one after another.
+import { GatheredBytes } from '../../base/bytes/gathered-bytes.ts';
+import type { CarrierFailure } from '../../turn/errors/failure.ts';
+import { type Emit, type EventHandler, UnreadableReply } from '../../turn/provider/replies.ts';
+import { type HeldBytes, TooMuchHeld } from '../../turn/reply/held-bytes.ts';
+import { ReplyEvent } from '../../turn/reply/reply-event.ts';
+import type { ReplyEnd } from '../../turn/reply/terminal-event.ts';
+import type { ByteReader, EventReader } from '../../upstream/carriers/carrier.ts';
+import type { ReplyContext } from './reply-context.ts';
+
+export interface DecodedReplyOptions {
+  readonly steps: readonly EventHandler[];
+  readonly reader: EventReader;
+  readonly memory: HeldBytes;
+  readonly context: Pick<ReplyContext, 'turn' | 'sending' | 'counters'>;
+}
+
+export class DecodedReply implements EventReader {
+  readonly reads = 'events';
+  readonly memory: HeldBytes;
+  readonly #options: DecodedReplyOptions;
+  readonly #first: Emit;
+  /** Ends each step, the first one first: what it emits still passes the steps after it. */
+  readonly #ends: readonly (() => void)[];
+  #end: ReplyEnd | undefined;
+  #isOver = false;
+
+  constructor(options: DecodedReplyOptions) {
+    this.#options = options;
+    this.memory = options.memory;
+    const ends: (() => void)[] = [];
+    let emit: Emit = (event) => {
+      this.#end = options.reader.event(event) ?? this.#end;
+    };
+    for (const step of options.steps.toReversed()) {
+      const next = emit;
+      emit = (event) => step.event(event, next);
+      ends.unshift(() => step.end?.(next));
+    }
+    this.#first = emit;
+    this.#ends = ends;
+  }
+
+  /** A body that is not a stream: it comes as one event. */
+  asBytes(): ByteReader {
+    const body = new GatheredBytes();
+    return {
+      reads: 'bytes',
+      data: (chunk) => this.#guarded(() => this.memory.hold(body.add(chunk))),
+      end: () => {
+        this.event(eventOf(body.take()));
+        this.delivered();
+        this.end();
+      },
+      fail: (failure) => this.fail(failure),
+    };
+  }
+
+  event(event: ReplyEvent): ReplyEnd | undefined {
+    this.#guarded(() => this.#first(event));
+    return this.#end;
+  }
+
+  delivered(): void {
+    this.#options.reader.delivered();
+  }
+
+  end(): void {
+    this.#guarded(() => {
+      for (const end of this.#ends) end();
+    });
+    if (this.#isOver) return;
+    this.delivered();
+    this.#options.reader.end();
+  }
+
+  fail(failure: CarrierFailure): void {
+    if (!this.#isOver) this.#options.reader.fail(failure);
+  }
+
+  /** An account's bytes end its own reply, whatever is in them. */
+  #guarded(work: () => void): void {
+    if (this.#isOver) return;
+    try {
+      work();
+    } catch (thrown) {
+      const { context, reader } = this.#options;
+      if (!(thrown instanceof TooMuchHeld || thrown instanceof UnreadableReply)) context.turn.fault(thrown);
+      this.#isOver = true;
+      context.sending().abort();
+      reader.fail(thrown instanceof TooMuchHeld ? 'too_large' : 'malformed');
+    }
+  }
+}
+
+/** A whole body as an event. */
+function eventOf(bytes: Buffer): ReplyEvent {
+  const event = new ReplyEvent();
+  event.bytes = bytes;
+  event.end = bytes.length;
+  event.hasData = true;
+  event.dataStart = 0;
+  event.dataEnd = bytes.length;
+  return event;
+}

@@ -1,0 +1,19 @@
+// The API of agent backends: native turns pass to them as their clients wrote them, and their replies are Responses events already.
+import { inBandFailure, statusFailure } from '../../turn/errors/failure.ts';
+import type { ProviderApi } from '../../turn/provider/provider-api.ts';
+import { agentCatalog } from './catalog.ts';
+import { agentCompaction } from './compaction.ts';
+import { agentFiles } from './files.ts';
+import { agentQuota } from './quota.ts';
+import { agentRequests } from './requests.ts';
+
+export const agentApi: ProviderApi = {
+  name: 'agent',
+  requests: agentRequests,
+  replies: { headers: (headers) => headers },
+  failures: { ofStatus: statusFailure, inBand: inBandFailure },
+  compaction: agentCompaction,
+  quota: agentQuota,
+  catalog: agentCatalog,
+  files: agentFiles,
+};

@@ -1,0 +1,40 @@
+// What an account lacks for a turn: such an account is no candidate (AA18).
+import type { RouteKind } from '../routes/kinds.ts';
+import type { Body } from '../turn.ts';
+
+/** The turn as it stands before an account is chosen. */
+export interface AskedTurn {
+  readonly kind: RouteKind;
+  /** After its rules; undefined where nobody has read it, as in explanations and for bodies that pass unread. */
+  readonly body: Body | undefined;
+}
+
+/**
+ * In the order in which they are checked: the first one that applies counts. `kind`: the API has no such request. `anchor`: nothing there
+ * continues a response. `files`: it keeps none. `compaction_item`, `ciphertext`: another account made them. `item`, `tools`, `hosted_tool`,
+ * `tool_type`, `tool_choice`, `schema`, `modality`, `effort`: the request has what the account does not take. `window`: the turn is too long.
+ */
+export const LACKS = [
+  'kind',
+  'anchor',
+  'files',
+  'compaction_item',
+  'ciphertext',
+  'item',
+  'tools',
+  'hosted_tool',
+  'tool_type',
+  'tool_choice',
+  'schema',
+  'modality',
+  'effort',
+  'window',
+] as const;
+
+export type LackReason = (typeof LACKS)[number];
+
+export interface Lack {
+  readonly reason: LackReason;
+  /** The member of the Responses request that excludes the account, as in `tools.2.type`. */
+  readonly param?: string;
+}

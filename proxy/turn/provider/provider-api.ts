@@ -1,0 +1,26 @@
+// A provider API: how the accounts of one kind are spoken to. The turn between its surface and its provider is a Responses turn: a provider
+// encodes it for one account, and decodes the account's reply into Responses events.
+import type { AccountConfig } from '../settings.ts';
+import type { ProviderFailures } from './failures.ts';
+import type { AskedTurn, Lack } from './lack.ts';
+import type { ProviderCatalog, ProviderFiles, ProviderQuota } from './reads.ts';
+import type { ProviderReplies } from './replies.ts';
+import type { ProviderCompaction, ProviderRequests } from './requests.ts';
+
+export interface ProviderApi {
+  /** Lower case, as in explanations and in the rules that name it. */
+  readonly name: string;
+  /** Why this account cannot take such a turn; undefined where it can. Absent for an API whose accounts take every turn. */
+  readonly lacks?: (turn: AskedTurn, account: AccountConfig) => Lack | undefined;
+  readonly requests: ProviderRequests;
+  readonly replies: ProviderReplies;
+  readonly failures: ProviderFailures;
+  readonly compaction: ProviderCompaction;
+  readonly quota: ProviderQuota;
+  readonly catalog: ProviderCatalog;
+  /** Absent for an API whose accounts keep no files. */
+  readonly files?: ProviderFiles;
+}
+
+/** The API of an account. */
+export type ProviderOf = (account: AccountConfig) => ProviderApi;

@@ -1,0 +1,22 @@
+// What a provider states of an account's quota, in whichever form (Q8).
+
+/** One quota window of an account. Its length identifies it, because providers move a window between their slots. */
+export interface QuotaWindow {
+  /** Its length in seconds. */
+  readonly seconds: number;
+  /** Percent used, 0 to 100. */
+  readonly used: number;
+  /** Unix seconds; undefined where no possible time was stated. */
+  readonly resetsAt: number | undefined;
+}
+
+/** In falling order of trust: an event of a reply, the headers of a reply, our own usage read. */
+export type QuotaSource = 'event' | 'headers' | 'read';
+
+export interface QuotaStatement {
+  readonly source: QuotaSource;
+  /** All windows of the account that the provider reports. */
+  readonly windows: readonly QuotaWindow[];
+  /** True: the account refuses turns. False: it accepts them. Undefined: not stated. */
+  readonly reached: boolean | undefined;
+}

@@ -1,0 +1,86 @@
+// What the gateway reads at accounts of a provider API besides replies: quota evidence, the list of models, and the state of files.
+import type { ReadRefusal } from '../errors/read-refusal.ts';
+import type { JsonObject } from '../json/json.ts';
+import type { AccountConfig, WireWords } from '../settings.ts';
+import type { Headers } from '../turn.ts';
+import type { QuotaStatement } from './quota-statement.ts';
+
+/** The answer to a request of the gateway's own. */
+export interface OwnAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The decoded JSON; undefined where the body was none. */
+  readonly body: unknown;
+  /** The size of the body as it was sent. */
+  readonly bytes: number;
+}
+
+/** Asks the account with its credential, within the bounds of this read. @param path below its base URL */
+export type OwnGet = (path: string) => Promise<OwnAnswer>;
+
+/** The account that is asked. */
+export interface Asked {
+  readonly account: AccountConfig;
+  readonly wire: WireWords;
+}
+
+/** What a reply was to. */
+export interface ReplyMoment {
+  readonly status: number;
+  readonly wire: WireWords;
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+export interface ProviderQuota {
+  /** The types of events that state a quota. */
+  eventTypes(wire: WireWords): readonly string[];
+  fromHeaders(headers: Headers, moment: ReplyMoment): QuotaStatement | undefined;
+  /** @param now Unix milliseconds */
+  fromEvent(data: JsonObject, now: number): QuotaStatement | undefined;
+  /** Absent for an API that states the usage of an account nowhere. */
+  readonly usage?: {
+    read(get: OwnGet, asked: Asked): Promise<OwnAnswer>;
+    /** Undefined for an answer that states nothing. @param now Unix milliseconds */
+    parse(body: unknown, now: number): QuotaStatement | undefined;
+  };
+}
+
+/** An account's list of models. */
+export interface CatalogAnswer {
+  readonly status: number;
+  /** Entries with `slug` or `id`, bare or in `models` or `data`; any value where the answer was no list. */
+  readonly body: unknown;
+  readonly etag?: string;
+  /** Its size as it was sent. */
+  readonly bytes: number;
+  /** Why it is not a list; read only where the status is not 2xx. */
+  readonly refusal?: ReadRefusal;
+}
+
+export interface ProviderCatalog {
+  /** Rejects where no answer came. */
+  read(get: OwnGet, asked: Asked): Promise<CatalogAnswer>;
+}
+
+/** `retry`: the account is not done with the file yet. */
+export type Finalised = 'success' | 'retry' | 'error';
+
+/** Reads the answers about files, which are unchecked provider text. */
+export interface ProviderFiles {
+  /** Undefined where the answer has no usable id. */
+  idOf(answer: JsonObject): string | undefined;
+  /** Undefined where the answer does not state it. */
+  sizeOf(answer: JsonObject): number | undefined;
+  /** Unix milliseconds; null where the account states no expiry. */
+  expiryOf(answer: JsonObject): number | null;
+  /** How an upload goes on after its creation; absent for an API that takes the bytes with the request that creates the file. */
+  readonly upload?: {
+    /** The address for the bytes. */
+    targetOf(answer: JsonObject): string;
+    /** The path of the request that ends the upload. */
+    finalisePath(fileId: string, wire: WireWords): string;
+    /** Undefined where the answer does not state it. */
+    finalisedOf(answer: JsonObject): Finalised | undefined;
+  };
+}

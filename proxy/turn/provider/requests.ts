@@ -1,0 +1,59 @@
+// The requests of a provider API: where a turn goes, what an attempt may carry, and how its body is written.
+import type { Failure } from '../errors/failure.ts';
+import type { LiveTurn } from '../live-turn.ts';
+import type { AccountConfig } from '../settings.ts';
+import type { Outgoing, Work } from '../turn.ts';
+
+/** The attempt that is encoded. */
+export interface AttemptContext {
+  readonly turn: LiveTurn;
+  readonly account: AccountConfig;
+  /** The account's configured headers and its credential, which replace the client's. */
+  readonly own: Readonly<Record<string, string>>;
+  /** The session id that the gateway derived for an account with `session_header: derived`; undefined for all others. */
+  readonly session: string | undefined;
+  /** The request as its rules left it; undefined where its body passes unread. */
+  readonly work: Work | undefined;
+}
+
+/** A request without its body. */
+export interface RequestHead {
+  readonly method: string;
+  /** Absolute, with any query, below the account's base URL. */
+  readonly path: string;
+  /** The whole set, with lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface EncodedRequest extends RequestHead {
+  /** As bytes, which the connection holds until the reply is complete: of a string it would hold both the string and its bytes. */
+  readonly body: Buffer;
+}
+
+export interface ProviderRequests {
+  /** The path and the client's headers that an attempt begins with, before its rules edit them; a fresh object. */
+  begin(turn: LiveTurn): { readonly path: string; readonly headers: Record<string, string> };
+  /** A request whose body rules have read and written. Called after the rules; `out.body` is the Responses body for this account. */
+  json(out: Outgoing, context: AttemptContext): EncodedRequest;
+  /** A request whose body passes unread; `out.headers` has those that describe it. */
+  passed(out: Outgoing, context: AttemptContext): RequestHead;
+  /** Absent for an API without websockets: its turns go over HTTP. */
+  readonly frames?: ProviderFrames;
+}
+
+export interface ProviderFrames {
+  /** A turn as one frame; the headers are those of the upgrade, should a connection have to be opened for it. */
+  encode(out: Outgoing, context: AttemptContext): EncodedRequest;
+  /** A larger frame goes over HTTP. */
+  readonly maxBytes: number;
+  /** Whether an upgrade that was refused with this status means that the account has no websocket (Q6). */
+  isAbsent(status: number | undefined): boolean;
+}
+
+/** How accounts compact with `compact: auto` (Q27). */
+export interface ProviderCompaction {
+  /** The way that the account's address alone shows; undefined where only an attempt on the compact path can tell. */
+  knownWay(account: AccountConfig): 'route' | 'trigger' | undefined;
+  /** Whether the account refused a compaction because it has no compact path. @param path of the request, below the base URL */
+  isPathMissing(failure: Failure, path: string): boolean;
+}
