@@ -67,7 +67,6 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'config',
     'dispatch',
     'encryption',
-    'explain',
     'files',
     'keys',
     'mcp',

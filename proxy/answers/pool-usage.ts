@@ -1,18 +1,21 @@
 // `GET /api/agent/usage`, `/meter/usage` and `/backend-api/meter/usage`: the Pool's quota windows, from evidence (C4, Q20).
 
+import type { Health } from '../accounts/health/health.ts';
 import type { Quota } from '../accounts/quota/quota.ts';
 import { classOf, fullest, type WindowClass } from '../accounts/quota/quota-window.ts';
 import type { QuotaWindow } from '../turn/provider/quota-statement.ts';
 import type { Answer } from '../turn/reply/turn-result.ts';
-import type { PoolConfig } from '../turn/settings.ts';
+import type { AccountConfig, PoolConfig } from '../turn/settings.ts';
 import type { AnswerHandler } from './answer-handler.ts';
 
-export interface PoolUsageOptions {
-  readonly quota: Pick<Quota, 'windows' | 'exhausted' | 'reserved'>;
-  /** Resolves when the first usage reads of the accounts have ended, or their deadline has passed. */
-  readonly known: (accounts: readonly string[]) => Promise<void>;
-  /** The accounts of the Pool that are routable now (UA1). */
-  readonly routable: (pool: PoolConfig) => readonly string[];
+export interface PoolUsageServices {
+  readonly capacity: { readonly health: Pick<Health, 'routable'> };
+  readonly loaded: () => { readonly config: { readonly accounts: readonly AccountConfig[] } };
+  readonly usage: {
+    readonly quota: Pick<Quota, 'windows' | 'exhausted' | 'reserved'>;
+    /** `firstReads` resolves when the first usage reads of the accounts have ended, or their deadline has passed. */
+    readonly reads: { firstReads(accounts: readonly string[]): Promise<void> };
+  };
 }
 
 /** Integers only: native clients read nothing else. */
@@ -24,10 +27,11 @@ interface PoolWindow {
   readonly reset_at: number;
 }
 
-export function poolUsageAnswers({ quota, known, routable }: PoolUsageOptions): AnswerHandler {
+export function poolUsageAnswers(services: PoolUsageServices): AnswerHandler {
+  const { quota, reads } = services.usage;
   return async (turn): Promise<Answer> => {
-    const accounts = routable(turn.pool);
-    await known(accounts);
+    const accounts = routableAccounts(turn.pool, services);
+    await reads.firstReads(accounts);
     const now = turn.now();
     const taking = accounts.filter((account) => !quota.exhausted(account, now) && !quota.reserved(account, now));
     const windows = accounts.map((account) => quota.windows(account));
@@ -42,6 +46,14 @@ export function poolUsageAnswers({ quota, known, routable }: PoolUsageOptions): 
     };
     return { status: 200, headers: { 'cache-control': 'no-store' }, body: JSON.stringify(body) };
   };
+}
+
+/** The accounts of the Pool that are routable now (UA1). */
+function routableAccounts({ assignments }: PoolConfig, { capacity, loaded }: PoolUsageServices): readonly string[] {
+  const visible = new Set(loaded().config.accounts.flatMap(({ id, visible: isVisible }) => (isVisible ? id : [])));
+  return assignments.flatMap(({ account, active, eligible }) =>
+    active && eligible && visible.has(account) && capacity.health.routable(account, '(pool-usage)') ? account : [],
+  );
 }
 
 /** The mean over the fullest window of the class of each account; null where no account has one. */

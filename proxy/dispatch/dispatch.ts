@@ -1,4 +1,5 @@
 // Dispatch: takes an admission slot, then runs one turn's attempts at accounts within the retry budget of its Pool (Q4, Q6).
+import { LackingAccounts } from '../accounts/selection/lacking-accounts.ts';
 import type { Admission, Slot } from '../admission/admission.ts';
 import { clientGone, NO_ATTEMPTS } from '../turn/reply/turn-result.ts';
 import type { Dispatched, DispatchRequest } from './request/dispatch-request.ts';
@@ -6,19 +7,24 @@ import { CiphertextRecovery } from './retries/ciphertext-recovery.ts';
 import { NextSteps } from './retries/next-step.ts';
 import { TurnAttempts, type TurnServices } from './turn-attempts.ts';
 
-export interface DispatchOptions extends Omit<TurnServices, 'steps'> {
-  readonly admission: Admission;
+export interface DispatchServices extends Pick<TurnServices, 'continuity' | 'counters' | 'credentials' | 'providerOf' | 'websockets'> {
+  readonly capacity: Pick<TurnServices, 'compactPaths' | 'selection'> & { readonly admission: Admission };
+  readonly retryBudgets: TurnServices['budgets'];
 }
+
+export type DispatchOptions = Pick<TurnServices, 'followUps' | 'observers' | 'ownHeaders'>;
 
 export class Dispatch {
   readonly #admission: Admission;
   readonly #services: TurnServices;
 
-  constructor({ admission, ...services }: DispatchOptions) {
-    const { continuity, selection, counters } = services;
-    const recovery = new CiphertextRecovery(continuity, selection);
+  constructor(services: DispatchServices, options: DispatchOptions) {
+    const { capacity, continuity, counters, credentials, providerOf, retryBudgets: budgets, websockets } = services;
+    const { admission, compactPaths, selection } = capacity;
+    const steps = new NextSteps({ selection, counters, recovery: new CiphertextRecovery(continuity, selection) });
     this.#admission = admission;
-    this.#services = { ...services, steps: new NextSteps({ selection, counters, recovery }) };
+    const own = { budgets, compactPaths, continuity, counters, credentials, providerOf, selection, websockets };
+    this.#services = { ...options, ...own, lacking: new LackingAccounts(providerOf), steps };
   }
 
   /**

@@ -99,24 +99,12 @@ export class Gateway {
     void this.services.upstreams.configure(loaded.config, (account) => rehearsals.urlOf(account));
     const { counters, heartbeat } = this.services;
     this.#hop = NodeHop.of({ ...opened, counters, heartbeat, loaded: () => this.loaded });
-    this.#listener = new PublicListener({
+    this.#listener = new PublicListener(this.services, {
       generation: () => this.#generation,
       host: turnHost(this.services),
       runner: turnRunner(this.services, this),
       nodes: this.#hop?.sessions,
-      overload: this.services.guard,
-      counters,
-      bodies: this.services.bodies,
-      replies: this.services.replies,
-      uploads: this.services.uploads,
-      clock: this.services.clock,
-      heartbeat,
       ownHeaders: (turn) => ownHeaders(turn, this.services),
-      speaks: (pool, { accounts }) =>
-        pool.assignments.some(({ account: id }) => {
-          const account = accounts.get(id);
-          return account !== undefined && this.services.websockets.has(account);
-        }),
     });
     this.follower = new ConfigFollower(this, loaded);
     const routes = adminRoutes(this);

@@ -1,7 +1,8 @@
 // What one operator sees: the Pools that it owns or is assigned, their keys, and the accounts that are assigned to them (G3).
 import type { Config } from '../config/config.ts';
+import { versionOf } from '../config/diff.ts';
 import type { AccountConfig, AssignmentConfig, KeyConfig, OperatorConfig, PoolConfig } from '../turn/settings.ts';
-import type { McpSources } from './mcp-sources.ts';
+import type { McpSources, ProcessState } from './mcp-sources.ts';
 
 /** An assignment of an account, with its Pool. */
 export interface Assigned extends AssignmentConfig {
@@ -11,7 +12,9 @@ export interface Assigned extends AssignmentConfig {
 /** Tools read the configuration only through a view, and rows only of its Pools: they cannot see anything outside. */
 export class OperatorView {
   readonly operator: string;
-  readonly gateway: McpSources;
+  readonly services: McpSources['services'];
+  readonly process: ProcessState;
+  readonly rules: McpSources['rules'];
   /** In configuration order, as the other two. */
   readonly pools: readonly PoolConfig[];
   readonly keys: readonly KeyConfig[];
@@ -19,11 +22,13 @@ export class OperatorView {
   readonly #config: Config;
   readonly #owns: ReadonlySet<string>;
 
-  constructor({ id, owns, assigned }: OperatorConfig, gateway: McpSources) {
-    const config = gateway.config();
+  constructor({ id, owns, assigned }: OperatorConfig, { services, process, rules }: McpSources) {
+    const { config } = services.loaded();
     const visible = new Set([...owns, ...assigned]);
     this.operator = id;
-    this.gateway = gateway;
+    this.services = services;
+    this.process = process;
+    this.rules = rules;
     this.pools = config.pools.filter((pool) => visible.has(pool.id));
     const pools = new Set(this.poolIds);
     this.keys = config.keys.filter(({ pool }) => pools.has(pool));
@@ -44,6 +49,16 @@ export class OperatorView {
   /** Settings of the gateway as a whole, which name no Pool, key or account. */
   get settings(): Pick<Config, 'admission' | 'routes' | 'wire'> {
     return this.#config;
+  }
+
+  /** Digest of the running configuration: equal for equal settings. */
+  get configVersion(): string {
+    return versionOf(this.#config);
+  }
+
+  /** Unix milliseconds of the machine's wall clock. */
+  now(): number {
+    return this.services.clock.wallTime();
   }
 
   /** The Pools that a filter names: all of the view without one, and none for a Pool outside it. */

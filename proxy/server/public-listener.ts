@@ -1,20 +1,28 @@
 // The public listener: its server and connections, the handlers of their requests and upgrades, and an orderly end.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { OverloadGuard } from '../admission/overload-guard.ts';
+import type { BodyMemory } from '../base/bytes/body-memory.ts';
+import type { UploadMeter } from '../base/bytes/upload-meter.ts';
 import { Batches } from '../base/process/batch.ts';
 import { listenOn } from '../base/process/listen-on.ts';
 import { endConnectionAfter, takeOverConnections } from '../base/process/node-internals.ts';
 import { Cors } from '../clients/http/connections/cors.ts';
 import { IdleConnections, KEEP_ALIVE_MS } from '../clients/http/connections/idle-connections.ts';
 import { UnparsedConnections } from '../clients/http/connections/unparsed-connections.ts';
-import { HttpRequests, type HttpRequestsOptions } from './http-requests.ts';
+import type { WebsocketSupport } from '../upstream/websocket-support.ts';
+import { HttpRequests } from './http-requests.ts';
 import { RunningTurns } from './running-turns.ts';
 import { Websockets, type WebsocketsOptions } from './websockets.ts';
 
-/** The options that the listener provides itself, for requests and websockets. */
-type OwnOptions = 'running' | 'batches' | 'cors' | 'guard';
+export interface ListenerServices extends Pick<WebsocketsOptions, 'clock' | 'counters' | 'heartbeat' | 'replies'> {
+  readonly bodies: BodyMemory;
+  readonly guard: OverloadGuard;
+  readonly uploads: UploadMeter;
+  readonly websockets: WebsocketSupport;
+}
 
-export interface PublicListenerOptions extends Omit<HttpRequestsOptions, OwnOptions>, Omit<WebsocketsOptions, OwnOptions> {}
+export type ListenerOptions = Pick<WebsocketsOptions, 'generation' | 'host' | 'nodes' | 'ownHeaders' | 'runner'>;
 
 const TIMEOUT_CHECK_MS = 1_000;
 
@@ -23,7 +31,7 @@ const SWEEP_MS = 50;
 const LAST_ROWS_MS = 250;
 
 export class PublicListener {
-  readonly #options: PublicListenerOptions;
+  readonly #generation: ListenerOptions['generation'];
   readonly #server: Server;
   readonly #connections: IdleConnections;
   readonly #requests: HttpRequests;
@@ -32,14 +40,16 @@ export class PublicListener {
   readonly websockets: Websockets;
   readonly #unparsed: UnparsedConnections;
 
-  constructor(options: PublicListenerOptions) {
-    this.#options = options;
-    const { limits, listen, timeouts } = options.generation().config;
-    const shared = { running: this.#running, batches: this.#batches };
-    this.#requests = new HttpRequests({ ...options, ...shared, cors: new Cors(listen.cors.origins) });
+  constructor(services: ListenerServices, options: ListenerOptions) {
+    const { generation } = options;
+    const { bodies, clock, counters, guard, heartbeat, replies, uploads, websockets } = services;
+    this.#generation = generation;
+    const { limits, listen, timeouts } = generation().config;
+    const shared = { ...options, counters, running: this.#running, batches: this.#batches };
+    this.#requests = new HttpRequests({ ...shared, bodies, uploads, cors: new Cors(listen.cors.origins) });
     this.#connections = new IdleConnections({
-      stalledMs: () => options.generation().config.timeouts.client_read_idle_ms,
-      counters: options.counters,
+      stalledMs: () => generation().config.timeouts.client_read_idle_ms,
+      counters,
     });
     this.#server = createServer({
       maxHeaderSize: limits.header_bytes,
@@ -57,10 +67,10 @@ export class PublicListener {
     // Node drops further headers silently, and one of those might frame the body: a request with one too many is refused.
     this.#server.maxHeadersCount = limits.header_count + 1;
     this.#server.maxConnections = limits.connections;
-    this.#server.on('drop', () => options.counters.add('connections_refused'));
+    this.#server.on('drop', () => counters.add('connections_refused'));
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.#requests.serve(request, response);
     this.#server.on('request', serve).on('checkContinue', serve).on('checkExpectation', serve);
-    this.websockets = new Websockets({ ...options, ...shared, guard: options.bodies });
+    this.websockets = new Websockets({ ...shared, clock, heartbeat, replies, guard: bodies, overload: guard, support: websockets });
     this.#server.on('upgrade', (request, socket, head) => this.websockets.accept(request, socket as Socket, head));
     this.#server.on('connect', (request: IncomingMessage, socket: Socket) => this.#requests.refuseTunnel(request, socket));
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#requests.refuseUnparsed(error, socket));
@@ -72,12 +82,12 @@ export class PublicListener {
     });
     this.#unparsed = new UnparsedConnections({
       limits: () => {
-        const { config } = options.generation();
+        const { config } = generation();
         return { maxBytes: config.limits.header_bytes, waitMs: config.timeouts.client_header_ms };
       },
       parse,
       refuse: (socket, counter, refusal) => {
-        options.counters.add(counter);
+        counters.add(counter);
         this.#requests.refuseBytes(socket, refusal);
       },
     });
@@ -85,7 +95,7 @@ export class PublicListener {
 
   /** Applies a new configuration to open connections. */
   configure(): void {
-    const { limits, timeouts } = this.#options.generation().config;
+    const { limits, timeouts } = this.#generation().config;
     this.#server.headersTimeout = timeouts.client_header_ms;
     this.#server.maxConnections = limits.connections;
     this.websockets.configure();

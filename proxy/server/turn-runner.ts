@@ -27,25 +27,30 @@ import {
 import type { RouteKind } from '../turn/routes/kinds.ts';
 import type { Body, Work } from '../turn/turn.ts';
 
-export interface TurnRunnerOptions {
-  readonly admission: Admission;
+export interface RunnerServices {
+  readonly capacity: { readonly admission: Admission };
   readonly guard: OverloadGuard;
   readonly accounting: Accounting;
+  readonly turnMetrics: TurnMetrics;
+  readonly log: Log;
+}
+
+export interface TurnHandlers {
   readonly dispatch: Dispatch;
   /** The handlers of the kinds that need no account. */
   readonly answers: Readonly<Partial<Record<RouteKind, AnswerHandler>>>;
-  readonly metrics: TurnMetrics;
-  readonly log: Log;
 }
 
 /** How a turn was served. */
 type Served = DispatchEnd | { readonly kind: 'answered'; readonly answer: Answer };
 
 export class TurnRunner {
-  readonly #options: TurnRunnerOptions;
+  readonly #services: RunnerServices;
+  readonly #handlers: TurnHandlers;
 
-  constructor(options: TurnRunnerOptions) {
-    this.#options = options;
+  constructor(services: RunnerServices, handlers: TurnHandlers) {
+    this.#services = services;
+    this.#handlers = handlers;
   }
 
   /**
@@ -63,7 +68,7 @@ export class TurnRunner {
       if (method === 'WS' && turn.client === 'http') throw upgradeRequired();
       if (!kind) throw new Refusal('unsupported_endpoint');
       if (isDispatched(turn)) {
-        const overloaded = this.#options.guard.refusal(turn.at);
+        const overloaded = this.#services.guard.refusal(turn.at);
         if (overloaded) throw overloaded;
         let payload: Payload;
         let request: Body | undefined;
@@ -79,13 +84,13 @@ export class TurnRunner {
           await turn.rules.request(work);
           payload = { kind: 'json', work };
         }
-        const reserved = await this.#options.accounting.reserve(turn, request);
+        const reserved = await this.#services.accounting.reserve(turn, request);
         if (reserved instanceof Refusal) throw reserved;
         reservation = reserved;
         if (payload.kind === 'json') await turn.rules.edit(payload.work);
         const countOutput: DispatchRequest['countOutput'] = (event) => reserved.countOutput(event);
         const estimateUsage = (): TokenCounts | undefined => reserved.estimatedUsage();
-        const dispatched = await this.#options.dispatch.run({ turn, payload, client, countOutput, estimateUsage });
+        const dispatched = await this.#handlers.dispatch.run({ turn, payload, client, countOutput, estimateUsage });
         attempts = dispatched.attempts;
         served = dispatched.end;
       } else served = await this.#answer(turn, client);
@@ -129,8 +134,8 @@ export class TurnRunner {
   }
 
   async #answer(turn: LiveTurn, client: TurnClient): Promise<Served> {
-    const { admission, answers } = this.#options;
-    const handler = turn.route.kind && answers[turn.route.kind];
+    const { admission } = this.#services.capacity;
+    const handler = turn.route.kind && this.#handlers.answers[turn.route.kind];
     if (!handler) throw new Error(`no handler for ${turn.route.kind}`);
     const entering = admission.acquire({ class: turn.route.class, key: turn.identity?.key, onGone: (left) => client.onGone(left) });
     const slot = entering instanceof Promise ? await entering : entering;
@@ -161,12 +166,12 @@ export class TurnRunner {
   }
 
   #record(turn: LiveTurn, ending: Ending, attempts: Attempts, reservation: Reservation | undefined): void {
-    const { accounting, metrics, log } = this.#options;
+    const { accounting, turnMetrics, log } = this.#services;
     try {
       const row = requestRow(turn, ending, attempts, () => (attempts.rows.length > 0 ? reservation?.estimatedUsage() : undefined));
       const costNanos = accounting.settle(turn, reservation, { row, attempts: attempts.rows, wasSent: attempts.wasSent });
       const firstEventMs = turn.committedAt === undefined ? undefined : turn.committedAt - turn.at;
-      metrics.record(row, attempts.rows, { modelKnown: turn.model !== undefined, firstEventMs, costNanos });
+      turnMetrics.record(row, attempts.rows, { modelKnown: turn.model !== undefined, firstEventMs, costNanos });
       if (!log.debugs) return;
       const { id, endpoint, method, status, code, account, retries, duration_ms, detached_ms } = row;
       log.debug('request', { id, endpoint, method, status, code, account, retries, duration_ms, ...(detached_ms && { detached_ms }) });

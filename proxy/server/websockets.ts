@@ -17,6 +17,7 @@ import type { LiveTurn, TurnHost } from '../turn/live-turn.ts';
 import { type Match, NO_ROUTE } from '../turn/routes/route-table.ts';
 import type { PoolConfig } from '../turn/settings.ts';
 import { clientHeaders } from '../turn/wire/headers.ts';
+import type { WebsocketSupport } from '../upstream/websocket-support.ts';
 import { ClientUpgrade, UNUSABLE_KEY } from './client-upgrade.ts';
 import { FORWARDED_SIZE, forwardedRequest, readForwarded } from './forwarded-upgrade.ts';
 import { FrameTurns, type FrameTurnsOptions } from './frame-turns.ts';
@@ -30,8 +31,8 @@ export interface WebsocketsOptions extends Omit<FrameTurnsOptions, 'turnOf'> {
   readonly overload: OverloadGuard;
   /** Headers of the gateway's own on the answer to an upgrade. */
   readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
-  /** Whether an account of the Pool speaks websocket. */
-  readonly speaks: (pool: PoolConfig, generation: Generation) => boolean;
+  /** The accounts that speak websocket. */
+  readonly support: WebsocketSupport;
 }
 
 /** A client websocket that is open. */
@@ -77,7 +78,7 @@ export class Websockets {
 
   /** Accepts an upgrade, or answers it with a refusal and ends the connection. */
   accept(request: IncomingMessage, socket: Socket, head: Buffer): void {
-    const { generation: current, host, overload, speaks } = this.#options;
+    const { generation: current, host, overload, support } = this.#options;
     const generation = current();
     const { url = '' } = request;
     const path = pathOf(url);
@@ -91,7 +92,7 @@ export class Websockets {
       if (this.#draining) throw new Refusal('server_is_overloaded');
       const overloaded = overload.refusal(turn.at);
       if (overloaded) throw overloaded;
-      if (!speaks(turn.pool, generation)) throw upgradeRequired();
+      if (!speaks(turn.pool, generation, support)) throw upgradeRequired();
       this.#shakeHands({ request, socket, head }, { upgrade });
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) turn.fault(thrown);
@@ -217,3 +218,10 @@ export class Websockets {
     this.#options.runner.recordRefused(turn, new Refusal(limit === 'idle' ? 'request_timeout' : 'request_too_large'));
   }
 }
+
+/** Whether an account of the Pool speaks websocket. */
+const speaks = ({ assignments }: PoolConfig, { accounts }: Generation, support: WebsocketSupport): boolean =>
+  assignments.some(({ account: id }) => {
+    const account = accounts.get(id);
+    return account !== undefined && support.has(account);
+  });

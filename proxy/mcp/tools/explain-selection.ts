@@ -3,6 +3,7 @@ import type { AttemptRow, RequestRow } from '../../../store/store.ts';
 import type { ExplainedAccount } from '../../explain/candidates.ts';
 import type { ExplainedChoice } from '../../explain/choice.ts';
 import { type ExplainedTurn, explainTurns } from '../../explain/explanation.ts';
+import { liveModels } from '../../explain/live-models.ts';
 import { routeNamed } from '../../explain/route-name.ts';
 import type { KeyConfig } from '../../turn/settings.ts';
 import type { Route } from '../../turn/turn.ts';
@@ -95,7 +96,8 @@ export const explainSelection = tool({
     const key = question.key === undefined ? undefined : view.key(question.key);
     if (!row) checkKnown(asked, key, view);
     if (continuity_id !== undefined && !key) throw new ToolError('continuity_id needs the key of the session');
-    const session = key && continuity_id !== undefined ? { account: await view.gateway.sessionAccount(key, continuity_id) } : undefined;
+    const session =
+      key && continuity_id !== undefined ? { account: await view.services.continuity.accountOf(key, continuity_id) } : undefined;
     const route = routeOf(question.endpoint ?? ENDPOINT, view);
     if (!row && !route) throw new ToolError(`endpoint: the route table has no ${asked.endpoint}`);
     const now =
@@ -104,15 +106,16 @@ export const explainSelection = tool({
   },
 });
 
-async function logged(request: string, { gateway, poolIds }: OperatorView): Promise<RequestRow> {
-  await gateway.store.flush();
-  const [row] = await gateway.store.requests.list({ id: request, pools: poolIds, limit: 1 });
+async function logged(request: string, { services, poolIds }: OperatorView): Promise<RequestRow> {
+  const { store } = services;
+  await store.flush();
+  const [row] = await store.requests.list({ id: request, pools: poolIds, limit: 1 });
   if (!row) throw new ToolError('request_id: there is no such request in the log of your Pools');
   return row;
 }
 
 async function shownLogged(row: RequestRow, view: OperatorView): Promise<ValueOf<typeof LOGGED>> {
-  const attempts = await view.gateway.store.attempts.of(row);
+  const attempts = await view.services.store.attempts.of(row);
   return {
     request: shownRequest(row),
     attempts: attempts.map((attempt) => shownAttempt(attempt, row)),
@@ -174,10 +177,11 @@ interface Question {
 }
 
 function explain(route: Route, { key, pool, model, session }: Question, view: OperatorView): readonly ValueOf<typeof TURN>[] {
-  const { rules, providerOf, live, now } = view.gateway;
+  const { rules, services } = view;
   const pools = key ? view.pools : view.pools.filter((one) => pool === undefined || one.id === pool);
   const visible = { accounts: view.accounts, keys: view.keys, pools };
-  const turns = explainTurns(visible, route, { key: key?.id, model, session }, { rules, providerOf, live, now: now() }) ?? [];
+  const sources = { rules, providerOf: services.providerOf, live: liveModels(services), now: view.now() };
+  const turns = explainTurns(visible, route, { key: key?.id, model, session }, sources) ?? [];
   return turns.map((turn) => shownTurn(turn, view));
 }
 

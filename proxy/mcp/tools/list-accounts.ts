@@ -107,10 +107,10 @@ const isIn = (pool: string, account: string, view: OperatorView): boolean =>
   view.assignmentsOf(account).some((assigned) => assigned.pool === pool);
 
 function shownAccount(account: AccountConfig, view: OperatorView): ValueOf<typeof ACCOUNT_ROW> {
-  const { gateway } = view;
-  const health = gateway.capacity().accounts.find((status) => status.account === account.id);
-  const quota = gateway.quota().find((status) => status.account === account.id);
-  const catalog = gateway.catalogs().find((status) => status.account === account.id);
+  const { capacity, usage, catalog: models } = view.services;
+  const health = capacity.status().accounts.find((status) => status.account === account.id);
+  const quota = usage.quota.status().find((status) => status.account === account.id);
+  const catalog = models.accounts.status().find((status) => status.account === account.id);
   const { state, until, cause } = conditionOf(account, health, quota, catalog);
   return {
     id: account.id,
@@ -124,7 +124,7 @@ function shownAccount(account: AccountConfig, view: OperatorView): ValueOf<typeo
       until: isoOrNull(own.until),
     })),
     compaction: { way: health?.compaction.way ?? 'route', path_missing_since: isoOrNull(health?.compaction.missingSince) },
-    in_flight: gateway.inFlight(account.id, view.poolIds),
+    in_flight: capacity.selection.candidates.inFlight(account.id, view.poolIds),
     max_concurrent: account.max_concurrent,
     quota: shownQuota(quota),
     reserve_percent: account.reserve_percent,

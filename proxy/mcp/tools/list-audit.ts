@@ -43,15 +43,15 @@ export const listAudit = tool({
   }),
   output: object({ audit: list('Newest first.', AUDIT_ROW), ...NEXT_CURSOR }),
   async run({ pool, since, until, limit, cursor, ...filter }, view) {
-    const { store, now } = view.gateway;
+    const { store } = view.services;
     const page = await pageOfLog({ limit, cursor }, (place) =>
       store.audit.list({
         ...filter,
         ...place,
         pools: view.poolsFor(pool),
         accounts: pool === undefined ? view.accountIds : [],
-        since: since === undefined ? undefined : msOf(since, now()),
-        until: until === undefined ? undefined : msOf(until, now()),
+        since: since === undefined ? undefined : msOf(since, view.now()),
+        until: until === undefined ? undefined : msOf(until, view.now()),
       }),
     );
     return { audit: page.rows.map((row) => shownAudit(row, view)), next_cursor: page.next_cursor };

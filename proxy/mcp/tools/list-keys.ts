@@ -59,8 +59,8 @@ export const listKeys = tool({
   },
 });
 
-function statusOf({ status, expires_at }: KeyConfig, { gateway }: OperatorView): (typeof STATUSES)[number] {
-  return status === 'active' && expires_at !== undefined && gateway.now() >= expires_at ? 'expired' : status;
+function statusOf({ status, expires_at }: KeyConfig, view: OperatorView): (typeof STATUSES)[number] {
+  return status === 'active' && expires_at !== undefined && view.now() >= expires_at ? 'expired' : status;
 }
 
 async function shownKey(key: KeyConfig, view: OperatorView): Promise<ValueOf<typeof KEY_ROW>> {
@@ -77,7 +77,7 @@ async function shownKey(key: KeyConfig, view: OperatorView): Promise<ValueOf<typ
         : { mode: 'allow_up_to', effort: effort.allow_up_to }
       : null,
     max_output_tokens: key.output_tokens?.max ?? null,
-    limits: (await view.gateway.limits(key)).map((limit) => ({
+    limits: (await view.services.accounting.limits(key)).map((limit) => ({
       type: limit.limit_type,
       window: limit.limit_window,
       max: limit.max_value,

@@ -60,7 +60,7 @@ export const listModels = tool({
 });
 
 function modelsOf(pool: PoolConfig, view: OperatorView): readonly ValueOf<typeof MODEL_ROW>[] {
-  const models = view.gateway.models.models(pool);
+  const models = view.services.models.models(pool);
   return models.all().flatMap(({ id: model }) => {
     const known = models.get(model);
     const presence = models.presence(model);

@@ -53,7 +53,7 @@ function shownPool(pool: PoolConfig, view: OperatorView): ValueOf<typeof POOL_RO
     prompt_cache_locality,
     hide_account_quota,
   } = pool;
-  const models = view.gateway.models.models(pool);
+  const models = view.services.models.models(pool);
   return {
     ...{ id, label, relation: view.isOwned(pool) ? 'owned' : 'assigned', strategy, max_attempts },
     ...{ allow_image_generation, request_compression_enabled, prompt_cache_locality, hide_account_quota },

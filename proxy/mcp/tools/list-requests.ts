@@ -38,8 +38,8 @@ export const listRequests = tool({
     ...NEXT_CURSOR,
   }),
   async run({ pool, key, account, since = DEFAULT_SINCE, until, limit, cursor, ...filter }, view) {
-    const { store, now } = view.gateway;
-    const from = filter.id === undefined ? msOf(since, now()) : undefined;
+    const { store } = view.services;
+    const from = filter.id === undefined ? msOf(since, view.now()) : undefined;
     await store.flush();
     const page = await pageOfLog({ limit, cursor }, (place) =>
       store.requests.list({
@@ -49,7 +49,7 @@ export const listRequests = tool({
         key_id: key,
         account: account === undefined ? undefined : view.labelOf(account),
         since: from,
-        until: until === undefined ? undefined : msOf(until, now()),
+        until: until === undefined ? undefined : msOf(until, view.now()),
       }),
     );
     return { requests: page.rows.map(shownRequest), since: from === undefined ? '' : iso(from), next_cursor: page.next_cursor };

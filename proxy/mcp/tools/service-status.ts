@@ -1,6 +1,5 @@
 // `service_status`: whether the gateway and the operator's Pools are in order, and what needs an operator.
 import type { RequestRow } from '../../../store/store.ts';
-import { versionOf } from '../../config/diff.ts';
 import { CONDITION_TEXT, CONDITIONS, conditionOf } from '../account-condition.ts';
 import { args, counts, flag, integer, list, nullable, object, text, time, type ValueOf } from '../field-schemas.ts';
 import type { OperatorView } from '../operator-view.ts';
@@ -69,8 +68,8 @@ export const serviceStatus = tool({
     recent_requests: RECENT,
   }),
   async run(_input, view) {
-    const { gateway } = view;
-    const at = gateway.now();
+    const { process, services } = view;
+    const at = view.now();
     const conditions = new Map(accountConditions(view));
     const count = (state: string): number => [...conditions.values()].filter((condition) => condition.state === state).length;
     const states = CONDITIONS.map((state) => [state, count(state)] as const).filter(([, number]) => number > 0);
@@ -78,10 +77,10 @@ export const serviceStatus = tool({
     return {
       now: iso(at),
       operator: view.operator,
-      ready: gateway.ready(),
-      started_at: iso(gateway.startedAt),
-      uptime_seconds: Math.max(0, Math.floor((at - gateway.startedAt) / 1000)),
-      config_version: versionOf(gateway.config()),
+      ready: process.ready,
+      started_at: iso(process.startedAt),
+      uptime_seconds: Math.max(0, Math.floor((at - process.startedAt) / 1000)),
+      config_version: view.configVersion,
       attention: attentionOf(view, conditions),
       pools: view.pools.map(({ id, label, assignments }, index) => ({
         id,
@@ -93,8 +92,8 @@ export const serviceStatus = tool({
         routable_models: routableModels(view, index),
       })),
       accounts: Object.fromEntries(states),
-      in_flight: view.accountIds.reduce((sum, account) => sum + gateway.inFlight(account, view.poolIds), 0),
-      admission: Object.entries(gateway.admission(view.poolIds)).map(([name, { running, waiting }]) => ({
+      in_flight: view.accountIds.reduce((sum, account) => sum + services.capacity.selection.candidates.inFlight(account, view.poolIds), 0),
+      admission: Object.entries(services.capacity.admission.status(view.poolIds)).map(([name, { running, waiting }]) => ({
         class: name,
         running,
         max_running: admission[name as keyof typeof admission].running,
@@ -108,19 +107,19 @@ export const serviceStatus = tool({
 
 type Conditions = ReadonlyMap<string, ReturnType<typeof conditionOf>>;
 
-function accountConditions({ accounts, gateway }: OperatorView): [string, ReturnType<typeof conditionOf>][] {
-  const health = new Map(gateway.capacity().accounts.map((status) => [status.account, status]));
-  const quota = new Map(gateway.quota().map((status) => [status.account, status]));
-  const catalogs = new Map(gateway.catalogs().map((status) => [status.account, status]));
+function accountConditions({ accounts, services }: OperatorView): [string, ReturnType<typeof conditionOf>][] {
+  const health = new Map(services.capacity.status().accounts.map((status) => [status.account, status]));
+  const quota = new Map(services.usage.quota.status().map((status) => [status.account, status]));
+  const catalogs = new Map(services.catalog.accounts.status().map((status) => [status.account, status]));
   return accounts.map((account) => {
     const { id } = account;
     return [id, conditionOf(account, health.get(id), quota.get(id), catalogs.get(id))];
   });
 }
 
-const routableModels = ({ pools, gateway }: OperatorView, index: number): number => {
+const routableModels = ({ pools, services }: OperatorView, index: number): number => {
   const pool = pools[index];
-  return pool ? gateway.models.models(pool).listed().models.length : 0;
+  return pool ? services.models.models(pool).listed().models.length : 0;
 };
 
 function attentionOf(view: OperatorView, conditions: Conditions): readonly string[] {
@@ -136,14 +135,15 @@ function attentionOf(view: OperatorView, conditions: Conditions): readonly strin
   });
   const pools = view.pools.flatMap(({ id }, index) => (routableModels(view, index) === 0 ? [`Pool ${id} can serve no model now`] : []));
   const keys = view.keys.flatMap(({ id, status, expires_at }) =>
-    status === 'active' && expires_at !== undefined && view.gateway.now() >= expires_at ? [`key ${id} has expired`] : [],
+    status === 'active' && expires_at !== undefined && view.now() >= expires_at ? [`key ${id} has expired`] : [],
   );
   return [...accounts, ...pools, ...keys];
 }
 
-async function recentRequests({ gateway, poolIds }: OperatorView, now: number): Promise<ValueOf<typeof RECENT>> {
-  await gateway.store.flush();
-  const rows = await gateway.store.requests.list({ pools: poolIds, since: now - RECENT_MS, limit: MOST_RECENT });
+async function recentRequests({ services, poolIds }: OperatorView, now: number): Promise<ValueOf<typeof RECENT>> {
+  const { store } = services;
+  await store.flush();
+  const rows = await store.requests.list({ pools: poolIds, since: now - RECENT_MS, limit: MOST_RECENT });
   const durations = rows.map(({ duration_ms }) => duration_ms).sort((a, b) => a - b);
   const at = (share: number): number => durations[Math.max(0, Math.ceil(durations.length * share) - 1)] ?? 0;
   return {

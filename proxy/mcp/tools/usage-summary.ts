@@ -63,8 +63,8 @@ export const usageSummary = tool({
     ...NEXT_CURSOR,
   }),
   async run({ key, pool, days = WEEK_DAYS, by = BY_KEY, ...page }, view) {
-    const { store, now } = view.gateway;
-    const today = dayOf(now());
+    const { store } = view.services;
+    const today = dayOf(view.now());
     const since = today - (days - 1) * DAY_MS;
     const filter = { pools: view.poolsFor(pool), key_id: key, since };
     await store.flush();
