@@ -7,6 +7,7 @@ import type { Clock } from '../../proxy/base/time/clock.ts';
 import type { LoadedConfig } from '../../proxy/config/config.ts';
 import { inspect } from '../../proxy/config/loading/load.ts';
 import { Gateway } from '../../proxy/gateway/gateway.ts';
+import type { ProviderOf } from '../../proxy/turn/provider/provider-api.ts';
 import { Probes } from './probes.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from './rehearsal.ts';
 
@@ -32,6 +33,8 @@ export interface GatewayOptions {
   readonly store?: string;
   /** The load of the process as the guard sees it; without it the guard is off: a busy machine changes no test. */
   readonly load?: ProcessLoad;
+  /** The API of each account; by default that of the product. */
+  readonly providerOf?: ProviderOf;
 }
 
 export interface Reply {
@@ -174,9 +177,15 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     options,
   );
   options.config?.(draft);
-  const { clock, load } = options;
+  const { clock, load, providerOf } = options;
   try {
-    return await running(await loadedFrom(draft), { upstream, draft, ...(clock ? { clock } : {}), ...(load ? { load } : {}) });
+    return await running(await loadedFrom(draft), {
+      upstream,
+      draft,
+      ...(clock && { clock }),
+      ...(load && { load }),
+      ...(providerOf && { providerOf }),
+    });
   } catch (thrown) {
     await upstream.close();
     throw thrown;
@@ -185,7 +194,13 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
 
 async function running(
   loaded: LoadedConfig,
-  { upstream, draft, clock, load }: Pick<GatewayOptions, 'clock' | 'load'> & { readonly upstream: Upstream; readonly draft: Draft },
+  {
+    upstream,
+    draft,
+    clock,
+    load,
+    providerOf,
+  }: Pick<GatewayOptions, 'clock' | 'load' | 'providerOf'> & { readonly upstream: Upstream; readonly draft: Draft },
 ): Promise<TestGateway> {
   const logged: string[] = [];
   const gateway = await Gateway.open({
@@ -193,6 +208,7 @@ async function running(
     log: new Log('debug', (line) => void logged.push(line)),
     ...(clock ? { clock } : {}),
     ...(load ? { load } : {}),
+    ...(providerOf ? { providerOf } : {}),
   });
   const { main, admin, metrics } = await gateway.listen();
   const url = `http://127.0.0.1:${main.port}`;
