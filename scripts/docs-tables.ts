@@ -1,5 +1,6 @@
-// Generates the tables of the documentation from the program:  node --import tsx scripts/docs-tables.ts --write
+// Generates the tables of the documentation from the program, and the default route table from the shipped file:  node --import tsx scripts/docs-tables.ts --write
 import { readFileSync, writeFileSync } from 'node:fs';
+import { parse } from 'yaml';
 import { CLIENTS, type ClientSettings } from '../proxy/cli/client-settings.ts';
 import { bounds } from '../proxy/config/schema/expectations.ts';
 import { type SchemaNode, type Setting, settings } from '../proxy/config/schema/schema.ts';
@@ -40,12 +41,20 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
 
 const fileOf = (page: string): URL => new URL(`../${page}`, import.meta.url);
 
+const DEFAULT_ROUTES = 'proxy/config/schema/default-routes.json';
+
+const defaultRoutes = (): string => {
+  const { routes } = parse(readFileSync(fileOf('config.yaml'), 'utf8')) as { readonly routes: unknown };
+  return `${JSON.stringify(routes, null, 2)}\n`;
+};
+
 /** Each page with its text as it is, and as it should be. @throws Error when a marker is missing */
 export function pages(): readonly { readonly page: string; readonly text: string; readonly current: string }[] {
-  return Object.entries(PAGES).map(([page, sections]) => {
+  const generated = Object.entries(PAGES).map(([page, sections]) => {
     const text = readFileSync(fileOf(page), 'utf8');
     return { page, text, current: sections.reduce((sofar, name) => filled(sofar, name, page), text) };
   });
+  return [...generated, { page: DEFAULT_ROUTES, text: readFileSync(fileOf(DEFAULT_ROUTES), 'utf8'), current: defaultRoutes() }];
 }
 
 function filled(text: string, name: string, page: string): string {

@@ -1,4 +1,5 @@
 // The JSON Schema of config.yaml: its keys with descriptions, bounds and defaults.
+import defaultRoutes from './default-routes.json' with { type: 'json' };
 import document from './schema.json' with { type: 'json' };
 
 /** The keywords of JSON Schema that schema.json uses, and three of its own. */
@@ -23,7 +24,13 @@ export interface SchemaNode {
   readonly restart?: boolean;
 }
 
-export const schema = document as unknown as SchemaNode & { readonly definitions: Readonly<Record<string, SchemaNode>> };
+const { properties } = document;
+
+/** The default of the route table is generated from the shipped file (scripts/docs-tables.ts). */
+export const schema = {
+  ...document,
+  properties: { ...properties, routes: { ...properties.routes, default: defaultRoutes } },
+} as unknown as SchemaNode & { readonly definitions: Readonly<Record<string, SchemaNode>> };
 
 /** A node with its `$ref` resolved; its own keywords have precedence. */
 export function resolved(node: SchemaNode): SchemaNode {
