@@ -19,6 +19,9 @@ export const COMPATIBLE_TURNS = turnsWhere(({ surface }) => surface !== 'native'
 
 const writesResponses = ({ surface }: DispatchedKind): boolean => surface === 'native' || surface === 'public';
 
+/** Turns whose system messages become instructions. On Messages their place is part of the prompt cache (AM29). */
+export const LIFTED_TURNS = COMPATIBLE_TURNS.filter((name) => surfaceOf(name) !== 'messages');
+
 /** Turns with a Responses body of the client's. */
 export const RESPONSES_TURNS = turnsWhere(writesResponses);
 

@@ -1,6 +1,6 @@
 // The interface of routes that the gateway answers without an account.
 import type { LiveTurn } from '../turn/live-turn.ts';
-import type { Answer } from '../turn/reply/turn-result.ts';
+import type { Answer } from '../turn/surface.ts';
 import type { Body } from '../turn/turn.ts';
 
 /** The part of the turn's client that handlers use. */

@@ -3,7 +3,7 @@ import { withDeadline } from '../base/time/clock.ts';
 import type { Listing } from '../models/lists/listings.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
-import type { Answer } from '../turn/reply/turn-result.ts';
+import type { Answer } from '../turn/surface.ts';
 import { type ClientVersion, clientVersionOf, parseVersion } from '../turn/wire/client-version.ts';
 import type { AnswerHandler } from './answer-handler.ts';
 

@@ -69,6 +69,7 @@ class Attempt implements ReplyContext {
   readonly known: Confidential;
   readonly countOutput: (event: ReplyEvent) => void;
   readonly outputCap: OutputCap | undefined;
+  readonly estimateUsage: ReplyContext['estimateUsage'];
   readonly keepsBack: (failure: Failure) => boolean;
   readonly committed: ReplyContext['committed'];
   readonly followUp: ReplyContext['followUp'];
@@ -93,6 +94,7 @@ class Attempt implements ReplyContext {
     this.countOutput = options.countOutput;
     this.outputCap =
       options.outputCap === undefined ? undefined : new OutputCap(options.outputCap, options.turn.held, options.estimateUsage);
+    this.estimateUsage = options.estimateUsage;
     this.keepsBack = options.keepsBack;
     this.committed = options.committed;
     const { followUp } = options;

@@ -2,13 +2,13 @@
 import type { LoggedRequest, RequestRow, Store } from '../../store/store.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 import type { KeyConfig, PoolConfig } from '../turn/settings.ts';
+import { inputTokens, outputCap } from '../turn/token-estimate.ts';
 import type { Body, ModelView } from '../turn/turn.ts';
 import { KEPT_DAYS, type Ledger } from './ledger.ts';
 import type { Estimate, LimitCounts, LimitState, Reserved } from './limits/key-limits.ts';
 import { limitsOf } from './limits/limit-kinds.ts';
 import { LEAST_OUTPUT_TOKENS, OutputForecast } from './output-forecast.ts';
 import { Reservation } from './reservation.ts';
-import { inputTokens, outputCap } from './token-estimate.ts';
 import { type Amounts, costOf, type Totals, type Usage } from './usage-totals.ts';
 
 /** The part of a turn that accounting reads. */

@@ -1,8 +1,8 @@
 // The share of a key's limits that one turn reserved, and an estimate of its usage where the provider stated none (Q18, Q19).
 import type { EventBytes } from '../turn/reply/delta-locator.ts';
+import { inputTokens } from '../turn/token-estimate.ts';
 import type { Body } from '../turn/turn.ts';
 import type { Reserved, Used } from './limits/key-limits.ts';
-import { inputTokens } from './token-estimate.ts';
 import type { Amounts, Tokens } from './usage-totals.ts';
 import { VisibleOutput } from './visible-output.ts';
 

@@ -1,6 +1,6 @@
 // Counts the output of a reply in the bytes of its events, without parsing them: most are relayed unparsed (Q18).
 import { DeltaLocator, type EventBytes } from '../turn/reply/delta-locator.ts';
-import { tokensOfBytes } from './token-estimate.ts';
+import { tokensOfBytes } from '../turn/token-estimate.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

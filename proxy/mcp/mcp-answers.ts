@@ -3,7 +3,7 @@
 import type { AnsweredClient, AnswerHandler } from '../answers/answer-handler.ts';
 import { JsonSyntaxRefusal, Refusal } from '../turn/errors/refusal.ts';
 import { isObject } from '../turn/json/json.ts';
-import type { Answer } from '../turn/reply/turn-result.ts';
+import type { Answer } from '../turn/surface.ts';
 import type { Body } from '../turn/turn.ts';
 import { withInvalidParams } from './invalid-params.ts';
 import type { McpSources } from './mcp-sources.ts';

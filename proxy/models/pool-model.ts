@@ -2,6 +2,7 @@
 import type { ModelConfig, PoolConfig, ServingMode } from '../turn/settings.ts';
 import type { ModelView } from '../turn/turn.ts';
 import { type Cohort, canonicalCohort, cohortsOf, overflowOf, type Source } from './catalog/cohort.ts';
+import { advertisedWindow } from './context-window.ts';
 import { configuredMode, resolveMode } from './mode-resolution.ts';
 
 /** The part of UA1 that changes at run time. */
@@ -73,8 +74,9 @@ export class PoolModel {
     this.#version = version;
     // Modes are compared by identity: each decision is one of four constants, or undefined.
     if (old && old.cohort === cohort && old.view.mode === mode) return old;
-    const entry = cohort[0].entry.fields;
-    const view: ModelView = Object.freeze({ id: this.id, entry, routable: mode !== undefined, mode });
+    const [{ entry }] = cohort;
+    const window = advertisedWindow(entry.ceilings, this.config).effective;
+    const view: ModelView = Object.freeze({ id: this.id, entry: entry.fields, window, routable: mode !== undefined, mode });
     const overflow = overflowOf(cohort, this.sources, this.config);
     this.#availability = { view, cohort, candidates: { preferred: accounts(cohort), overflow: accounts(overflow) } };
     return this.#availability;

@@ -15,16 +15,9 @@ import type { Reservation } from '../keys/reservation.ts';
 import { asksForCompaction } from '../turn/compaction-trigger.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
-import {
-  type Answer,
-  type Attempts,
-  clientGone,
-  type Ending,
-  NO_ATTEMPTS,
-  requestRow,
-  type TokenCounts,
-} from '../turn/reply/turn-result.ts';
+import { type Attempts, clientGone, type Ending, NO_ATTEMPTS, requestRow, type TokenCounts } from '../turn/reply/turn-result.ts';
 import type { RouteKind } from '../turn/routes/kinds.ts';
+import type { Answer } from '../turn/surface.ts';
 import type { Body, Work } from '../turn/turn.ts';
 
 export interface RunnerServices {
@@ -82,22 +75,28 @@ export class TurnRunner {
           if (asCompaction && asksForCompaction(work.body)) turn.become(asCompaction);
           turn.liveSocket = client.upstreamSocket;
           await turn.rules.request(work);
+          if (metered) request = turn.request ?? request;
           payload = { kind: 'json', work };
         }
-        const reserved = await this.#services.accounting.reserve(turn, request);
-        if (reserved instanceof Refusal) throw reserved;
-        reservation = reserved;
-        if (payload.kind === 'json') await turn.rules.edit(payload.work);
-        const countOutput: DispatchRequest['countOutput'] = (event) => reserved.countOutput(event);
-        const estimateUsage = (): TokenCounts | undefined => reserved.estimatedUsage();
-        const dispatched = await this.#handlers.dispatch.run({ turn, payload, client, countOutput, estimateUsage });
-        attempts = dispatched.attempts;
-        served = dispatched.end;
+        if (turn.checked) served = { kind: 'answered', answer: turn.checked };
+        else {
+          const reserved = await this.#services.accounting.reserve(turn, request);
+          if (reserved instanceof Refusal) throw reserved;
+          reservation = reserved;
+          if (payload.kind === 'json') await turn.rules.edit(payload.work);
+          const countOutput: DispatchRequest['countOutput'] = (event) => reserved.countOutput(event);
+          const estimateUsage = (): TokenCounts | undefined => reserved.estimatedUsage();
+          const dispatched = await this.#handlers.dispatch.run({ turn, payload, client, countOutput, estimateUsage });
+          attempts = dispatched.attempts;
+          served = dispatched.end;
+        }
       } else served = await this.#answer(turn, client);
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) turn.fault(thrown);
       served = { kind: 'refused', refusal: refusalOf(thrown) };
     }
+    const measuring = served.kind === 'refused' ? turn.measure(served.refusal) : undefined;
+    if (measuring) await measuring;
     const ending = this.#end(turn, client, served, attempts, reservation);
     ended();
     return ending;

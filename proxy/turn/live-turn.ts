@@ -14,8 +14,9 @@ import { KINDS, type Kind, type RouteKind } from './routes/kinds.ts';
 import type { Chains } from './rules/rule-chain.ts';
 import { RuleRun } from './rules/rule-run.ts';
 import type { AccountConfig, KeyConfig, Limits, OperatorConfig, PoolConfig, Timeouts, TranscriptionConfig, WireWords } from './settings.ts';
-import type { Decoded, Surface, Surfaces } from './surface.ts';
-import type { FileView, Headers, ModeDecision, ModelView, Presence, Route, SafeFields, Turn, Work } from './turn.ts';
+import type { Answer, Collector, Decoded, Surface, Surfaces } from './surface.ts';
+import { inputTokens } from './token-estimate.ts';
+import type { Body, FileView, Headers, ModeDecision, ModelView, Presence, Route, SafeFields, Turn, Work } from './turn.ts';
 
 /** The configuration that a turn began with and keeps, compiled for look-ups. */
 export interface TurnConfiguration {
@@ -211,7 +212,12 @@ export class LiveTurn implements Turn {
     // No rule that moves items refuses by their places: those are still the places after the decoding.
     const names = this.#decoded?.names;
     const named = names ? refusalInClientWords(refusal, (param) => names.nameOf(param)) : refusal;
-    return this.surface.refusal?.(named, this) ?? named;
+    return this.surface.refusal?.(named, this, this.#decoded?.memory) ?? named;
+  }
+
+  /** Counts what the client's words for this refusal need; undefined for nearly all refusals. */
+  measure(refusal: Refusal): Promise<void> | undefined {
+    return this.#decoded && this.surface.measure?.(refusal, this, this.#decoded.memory);
   }
 
   /** A provider's failure with the client's names of members; native clients get the provider's own. */
@@ -263,9 +269,27 @@ export class LiveTurn implements Turn {
   }
 
   /** Maps a final response to the client's answer: by the rules, then in the encoding of the surface. @throws Refusal of a rule */
-  answerOf(response: JsonObject): JsonObject {
+  answerOf(response: JsonObject, collector?: Collector): JsonObject {
     const answer = this.rules.answer(response);
-    return this.surface.answer?.(answer, this, this.#decoded?.memory) ?? answer;
+    return collector?.answer(answer) ?? this.surface.answer?.(answer, this, this.#decoded?.memory) ?? answer;
+  }
+
+  /** The answer of a request that asks only for its checks (AM26). */
+  get checked(): Answer | undefined {
+    return this.#decoded?.answer;
+  }
+
+  /** The decoded request, where the estimate of its tokens cannot read the client's own. */
+  get request(): Body | undefined {
+    return this.#decoded?.request;
+  }
+
+  get promptTokens(): number {
+    return this.request ? inputTokens(this.request) : 0;
+  }
+
+  collector(): Collector | undefined {
+    return this.surface.collector?.(this, this.#decoded?.memory);
   }
 
   /** The sink of its reply as a stream over HTTP. */

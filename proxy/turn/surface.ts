@@ -4,11 +4,21 @@ import type { Failure } from './errors/failure.ts';
 import type { Refusal } from './errors/refusal.ts';
 import type { Confidential } from './errors/sanitise.ts';
 import type { JsonObject } from './json/json.ts';
+import type { HeldBytes } from './reply/held-bytes.ts';
 import type { Sink } from './reply/sink.ts';
 import type { SurfaceName } from './routes/kinds.ts';
 import type { WireWords } from './settings.ts';
-import type { Event, Headers, Turn, Work } from './turn.ts';
+import type { Body, Event, Headers, Turn, Work } from './turn.ts';
 import type { AnswerHeaderOptions } from './wire/headers.ts';
+
+/** A whole answer that the gateway gives without an account. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** The error code for the row. */
+  readonly code?: string;
+}
 
 /** A provider's own refusal, sanitised, as a native client gets it. */
 export interface RelayedAnswer {
@@ -27,8 +37,12 @@ export interface FailureEventOptions extends AnswerHeaderOptions {
   readonly responseId: string | undefined;
 }
 
-/** The turn of a stream, with its clock. */
+/** The turn of a reply that a surface encodes, with its clock and its memory. */
 export interface StreamedTurn extends Turn {
+  /** The bytes of the reply in memory. */
+  readonly held: Pick<HeldBytes, 'hold' | 'release'>;
+  /** The estimate of the request's tokens (Q19). */
+  readonly promptTokens: number;
   now(): number;
   /** Runs `run` once after `ms` milliseconds; the function it returns cancels it. */
   after(ms: number, run: () => void): () => void;
@@ -43,10 +57,20 @@ export interface MemberNames {
   nameOf(param: string): string | null;
 }
 
+/** Makes the answer of a client that asked for no stream of the events that its stream would show. */
+export interface Collector extends Pick<Sink, 'wants' | 'raw' | 'event' | 'satisfied'> {
+  /** @param response the final one, when every rule has run. @throws Refusal */
+  answer(response: JsonObject): JsonObject;
+}
+
 export interface Decoded<Memory> {
   readonly names: MemberNames;
   /** What the encoding of the reply needs of the request. */
   readonly memory: Memory;
+  /** The decoded request, where the estimate of its tokens cannot read the client's own (Q19). */
+  readonly request?: Body;
+  /** The answer to a request that asks only for its checks: no account gets it. */
+  readonly answer?: Answer;
 }
 
 /** @typeParam Memory what the surface keeps of a request that it has decoded, for its reply */
@@ -82,8 +106,12 @@ export interface Surface<Memory = unknown> {
    * @throws Refusal
    */
   answer?(response: JsonObject, turn: Turn, memory: Memory): JsonObject;
+  /** In place of `answer`, where an answer is made of the reply's events. */
+  collector?(turn: StreamedTurn, memory: Memory): Collector;
   /** The refusal in this surface's envelope; absent where it is that of the error table (Q1). */
-  refusal?(refusal: Refusal, turn: Turn): Refusal;
+  refusal?(refusal: Refusal, turn: Turn, memory: Memory | undefined): Refusal;
+  /** Counts what the words of a refusal need; undefined where they need nothing. Never rejects. */
+  measure?(refusal: Refusal, turn: Turn, memory: Memory): Promise<void> | undefined;
   /** A reply that died after commit: `cut` ends the connection without its last chunk; `close` ends it with an error event (Q17, F1.8). */
   readonly brokenReply: 'cut' | 'close';
   /** The code for the row of a reply that broke off. */
@@ -97,6 +125,8 @@ export interface Surface<Memory = unknown> {
    * relays what was sent. `collected` is the answer of a client that did not ask for a stream.
    */
   readonly refusalEvent: ((failure: Failure, collected: Refusal, known: Confidential) => Event) | undefined;
+  /** Whether a stream that begins with a refusal is an answer with a status in place of it (AM13). */
+  readonly refusesByStatus?: boolean;
   /**
    * The events of a stream that shows an answer which was checked as a whole (F3.2). Absent on a surface whose clients get such an answer
    * as one body.

@@ -53,6 +53,8 @@ export interface ModelView {
   readonly id: string;
   /** The canonical cohort's pristine entry (MC3, MC6). */
   readonly entry: JsonObject;
+  /** The effective context window in tokens, as model lists state it; absent where it is not known. */
+  readonly window?: number | undefined;
   /** Whether any assignment is a routable source of it (UA1). */
   readonly routable: boolean;
   /** Undefined where no source is routable (MC7). */

@@ -7,7 +7,7 @@ import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Body, Turn } from '../../proxy/turn/turn.ts';
 import { explainInMode } from '../helpers/explain.ts';
 import { userMessage } from '../helpers/user-message.ts';
-import { COMPATIBLE_TURNS } from '../route-groups.ts';
+import { LIFTED_TURNS } from '../route-groups.ts';
 
 /**
  * In Lite they stay in place: Lite sends instructions as developer messages anyway. Native turns keep theirs (Q32). A message that was sent
@@ -15,7 +15,7 @@ import { COMPATIBLE_TURNS } from '../route-groups.ts';
  */
 export const liftInstructions = rule({
   name: 'lift-instructions',
-  routes: COMPATIBLE_TURNS,
+  routes: LIFTED_TURNS,
   request({ body }, turn) {
     const mode = turn.model?.mode?.effective;
     const { previous_response_id: anchor } = body;

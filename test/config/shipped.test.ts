@@ -122,6 +122,10 @@ GET /v1/models supported
 POST /v1/responses translated
 WS /v1/responses partial
 POST /v1/chat/completions translated
+POST /v1/messages translated
+POST /v1/messages/batches unsupported
+GET /v1/messages/batches unsupported
+GET /v1/messages/batches/{batch_id} unsupported
 GET /v1/usage supported
 GET /v1/files supported
 POST /v1/files partial

@@ -257,6 +257,7 @@ export class RecordingContext implements ReplyContext {
   readonly sending = (): Sending => this.account;
   readonly countOutput = ({ type }: ReplyEvent): void => void this.counted.push(type);
   readonly outputCap = undefined;
+  readonly estimateUsage = (): undefined => undefined;
   readonly followUp = undefined;
   endUpload(): void {}
   readonly committed = (): void => {

@@ -6,6 +6,7 @@ import { type HeldBytes, TooMuchHeld } from '../../turn/reply/held-bytes.ts';
 import { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import type { Sink } from '../../turn/reply/sink.ts';
 import { endOf, isCancellation, type ReplyEnd } from '../../turn/reply/terminal-event.ts';
+import type { TokenCounts } from '../../turn/reply/turn-result.ts';
 import type { Head, OutcomeKind } from '../../turn/turn.ts';
 import type { ByteReader, EventReader } from '../../upstream/carriers/carrier.ts';
 import { collectedError } from '../client-error.ts';
@@ -136,6 +137,7 @@ export class EventReply implements EventReader {
       this.#commit();
     }
     this.#relay.event(event, data);
+    if (this.#sink.satisfied === true && this.#end === undefined) this.#endSatisfied();
   }
 
   /** The reply begins with a refusal: another account is tried, or the client gets it. */
@@ -194,6 +196,13 @@ export class EventReply implements EventReader {
     counters.add('replies_capped');
     turn.note('tokens_estimated', true);
     this.#endWith([...last, ...(outputCap?.closing() ?? [])]);
+  }
+
+  /** Completes the reply of a client that has all that it asked for, and leaves the account, which would go on (AM49). */
+  #endSatisfied(): void {
+    const { turn, estimateUsage } = this.#context;
+    turn.note('tokens_estimated', true);
+    this.#endWith([{ type: 'response.completed', response: { status: 'completed', output: [], usage: usageOf(estimateUsage()) } }]);
   }
 
   #holdExpired(): void {
@@ -277,4 +286,11 @@ export class EventReply implements EventReader {
     this.abandon();
     this.#context.settle(verdict);
   }
+}
+
+/** Null where nothing is known of the turn. */
+function usageOf(counts: TokenCounts | undefined): JsonObject | null {
+  const { input_tokens, output_tokens } = counts ?? {};
+  if (typeof input_tokens !== 'number' || typeof output_tokens !== 'number') return null;
+  return { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens };
 }

@@ -14,9 +14,10 @@ export type HeadRefusal = { readonly verdict: Verdict } | { readonly verdict: un
 export function headRefusal(data: JsonObject | undefined, { turn, known, provider, keepsBack }: ReplyContext): HeadRefusal {
   const failure = data && provider.failures.inBand(data, turn.now());
   if (failure && keepsBack(failure)) return { verdict: { kind: 'failed', failure } };
-  const { refusalEvent } = turn.surface;
-  if (!failure || !refusalEvent) return { verdict: undefined, replacement: undefined };
+  const { refusalEvent, refusesByStatus } = turn.surface;
+  if (!failure || !(refusalEvent || refusesByStatus)) return { verdict: undefined, replacement: undefined };
   const collected = collectedError(failure, turn, known);
+  if (!refusalEvent || refusesByStatus) return { verdict: { kind: 'refused', refusal: collected, outcome: 'failed', failure } };
   const replacement = refusalEvent(turn.named(failure), collected, known);
   if (turn.client === 'http') return { verdict: undefined, replacement };
   return { verdict: { kind: 'refused', refusal: frameRefusal(failure, collected, replacement), outcome: 'failed', failure } };

@@ -9,7 +9,7 @@ import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import type { HeldEvents } from '../../turn/reply/reply-observer.ts';
-import type { Ending } from '../../turn/reply/turn-result.ts';
+import type { Ending, TokenCounts } from '../../turn/reply/turn-result.ts';
 import type { Event, Head, Outcome, OutcomeKind } from '../../turn/turn.ts';
 import type { AnswerHeaderOptions } from '../../turn/wire/headers.ts';
 import type { ByteReader, Sending } from '../../upstream/carriers/carrier.ts';
@@ -28,6 +28,8 @@ export interface ReplyContext {
   readonly countOutput: (event: ReplyEvent) => void;
   /** The cap where the account did not get it; undefined otherwise, and for a key without a policy. */
   readonly outputCap: OutputCap | undefined;
+  /** The usage of the turn so far, where the account states none (Q18). */
+  readonly estimateUsage: () => TokenCounts | undefined;
   readonly sending: () => Sending;
   /** Whether the client does not get this failure as its answer. */
   readonly keepsBack: (failure: Failure) => boolean;

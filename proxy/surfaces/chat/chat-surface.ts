@@ -6,9 +6,9 @@ import { withoutMarker } from '../../turn/wire/lite-marker.ts';
 import { errorType, publicSurface, shownError } from '../public/public-surface.ts';
 import { chatCompletion } from './chat-completion.ts';
 import { chatRequest } from './chat-request.ts';
-import { ChatSseSink } from './chat-sse-sink.ts';
+import { ChatSseSink, type ChatStreamOptions } from './chat-sse-sink.ts';
 
-export const chatSurface = surface({
+export const chatSurface = surface<ChatStreamOptions>({
   ...publicSurface,
   name: 'chat',
   decode: chatRequest,

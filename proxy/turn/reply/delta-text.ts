@@ -15,6 +15,8 @@ const ESCAPED: ReadonlySet<number | undefined> = new Set(Buffer.from('"\\/bfnrt'
 
 const OUTPUT_INDEX = Buffer.from('"output_index":');
 
+const PART_INDEXES = { content_index: Buffer.from('"content_index":'), summary_index: Buffer.from('"summary_index":') } as const;
+
 /** For the events of one reply. */
 export class DeltaText {
   readonly #deltas = new DeltaLocator();
@@ -28,6 +30,19 @@ export class DeltaText {
     if (to !== -1) return from === to ? undefined : bytes.subarray(from, to);
     const delta = event.json()?.delta;
     return typeof delta === 'string' && delta !== '' ? Buffer.from(JSON.stringify(delta).slice(1, -1)) : undefined;
+  }
+
+  /** The value of a member that numbers the parts of an item; 0 where the event has none. */
+  numberOf(event: ReplyEvent, member: 'content_index' | 'summary_index'): number {
+    const { bytes, dataStart, dataEnd } = event;
+    const name = PART_INDEXES[member];
+    const at = dataStart === -1 ? -1 : bytes.indexOf(name, dataStart);
+    if (at !== -1 && at < dataEnd) {
+      const digits = digitsAt(bytes, at + name.length);
+      if (digits !== undefined) return digits;
+    }
+    const number = event.json()?.[member];
+    return typeof number === 'number' ? number : 0;
   }
 
   /** Which item the event belongs to: its `output_index`, or the item's id where a provider leaves the index out. */

@@ -18,6 +18,8 @@ export interface Sink {
   readonly drops: ReadonlySet<string>;
   /** Whether anything irrevocable was sent to the client. */
   readonly shown: boolean;
+  /** Whether the client has all that it asked for, although the account goes on: its reply is ended here. */
+  readonly satisfied?: boolean;
   /** Commit: no other attempt follows. */
   open(status: number, headers: Readonly<Record<string, string>>): void;
   /** An event as it came. The view is reused: the sink has to copy what it needs before it returns. */

@@ -12,15 +12,6 @@ export interface Ending {
   readonly code: string | null;
 }
 
-/** A whole answer that the gateway gives without an account. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  /** The error code for the row. */
-  readonly code?: string;
-}
-
 /** The part of a turn that accounts served. */
 export interface Attempts {
   readonly rows: readonly AttemptRow[];

@@ -3,7 +3,7 @@
 import type { ErrorCode } from '../errors/refusal.ts';
 
 /** How the client is addressed: which headers pass, how errors look, how a broken reply ends. */
-export type SurfaceName = 'native' | 'public' | 'chat' | 'images';
+export type SurfaceName = 'native' | 'public' | 'chat' | 'images' | 'messages';
 
 /** A kind that the gateway answers without an account. */
 export interface AnsweredKind {
@@ -134,6 +134,8 @@ export const KINDS = {
   image: { ...hosted, surface: 'native', methods: ['POST'], payload: 'json or form', path: 'image' },
   /** Chat Completions, on /v1 and as a backend alias. */
   chat: { ...turn, surface: 'chat', methods: ['POST'], continues: false },
+  /** `POST /v1/messages`. */
+  messages: { ...turn, surface: 'messages', methods: ['POST'] },
   /** Exact pass-through rows: control plane and key sets. */
   forward: { ...passed, surface: 'native', methods: ['GET', 'POST', 'DELETE'] },
   /** `POST /backend-api/files`. */

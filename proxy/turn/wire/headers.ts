@@ -24,6 +24,9 @@ const NATIVE_REQUEST = new Set([
 /** Request headers of the compatible surface: headers for tracing a call, and none that describes the client's own account. */
 const PUBLIC_REQUEST = new Set(['user-agent', 'traceparent', 'tracestate']);
 
+/** Headers for tracing a call alone. */
+const TRACE = new Set(['traceparent', 'tracestate']);
+
 const NATIVE_ANSWER = new Set(['content-type', 'retry-after', 'openai-model', 'openai-processing-ms', 'x-reasoning-included']);
 
 const PUBLIC_ANSWER = new Set(['openai-model', 'openai-processing-ms', 'x-reasoning-included']);
@@ -40,6 +43,9 @@ export function nativeRequestHeaders(headers: Headers, wire: WireWords): Record<
 export function publicRequestHeaders(headers: Headers): Record<string, string> {
   return pick(headers, (name) => PUBLIC_REQUEST.has(name));
 }
+
+/** The client's headers on a surface whose clients describe themselves to another vendor. */
+export const traceHeaders = (headers: Headers): Record<string, string> => pick(headers, (name) => TRACE.has(name));
 
 /** The settings that decide about an answer's headers. */
 export interface AnswerHeaderOptions {

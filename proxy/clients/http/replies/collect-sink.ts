@@ -4,13 +4,15 @@ import { Refusal } from '../../../turn/errors/refusal.ts';
 import { isObject } from '../../../turn/json/json.ts';
 import type { LiveTurn } from '../../../turn/live-turn.ts';
 import { LIFECYCLE } from '../../../turn/reply/event-types.ts';
+import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import { replyText } from '../../../turn/reply/reply-text.ts';
 import type { Sink } from '../../../turn/reply/sink.ts';
 import { TERMINAL_TYPES } from '../../../turn/reply/terminal-event.ts';
+import type { Collector } from '../../../turn/surface.ts';
 import type { Event, Outcome } from '../../../turn/turn.ts';
 
 export class CollectSink implements Sink {
-  readonly wants = TERMINAL_TYPES;
+  readonly wants: Sink['wants'];
   readonly drops = LIFECYCLE;
   readonly collects = true;
   readonly objectCheck = 'braces';
@@ -20,11 +22,19 @@ export class CollectSink implements Sink {
   #status = 200;
   #headers: Readonly<Record<string, string>> = {};
   #terminal: Event | undefined;
+  /** Of a surface whose answers are made of events. */
+  readonly #collector: Collector | undefined;
   #answer = '';
 
   constructor(turn: LiveTurn, client: Client) {
     this.#turn = turn;
     this.#client = client;
+    this.#collector = turn.collector();
+    this.wants = this.#collector?.wants ?? TERMINAL_TYPES;
+  }
+
+  get satisfied(): boolean {
+    return this.#collector?.satisfied ?? false;
   }
 
   open(status: number, headers: Readonly<Record<string, string>>): void {
@@ -32,12 +42,14 @@ export class CollectSink implements Sink {
     this.#headers = headers;
   }
 
-  raw(): void {
-    // The answer is in the terminal event.
+  /** Without a collector the answer is in the terminal event. */
+  raw(event: ReplyEvent): void {
+    this.#collector?.raw(event);
   }
 
   event(event: Event): void {
     if (TERMINAL_TYPES.has(event.type)) this.#terminal ??= event;
+    else this.#collector?.event(event);
   }
 
   renumber(): void {
@@ -58,7 +70,7 @@ export class CollectSink implements Sink {
     if (outcome.kind === 'failed') throw refusal();
     const { response } = terminal.data;
     if (!isObject(response)) throw new Refusal('upstream_error');
-    this.#answer = replyText(this.#turn.answerOf(response));
+    this.#answer = replyText(this.#turn.answerOf(response, this.#collector));
   }
 
   close(_closing: readonly (Event | Refusal)[], _outcome: Outcome): void {

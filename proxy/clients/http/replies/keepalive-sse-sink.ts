@@ -1,19 +1,19 @@
-// The SSE stream of a client outside the native surface: while it is idle, a comment every 15 s keeps it open (Q17).
+// The SSE stream of a client outside the native surface: while it is idle, a comment or a ping every 15 s keeps it open (Q17).
 import type { ServerResponse } from 'node:http';
 import type { Refusal } from '../../../turn/errors/refusal.ts';
 import type { StreamedTurn } from '../../../turn/surface.ts';
 import type { Event, Outcome } from '../../../turn/turn.ts';
 import { SseSink } from './sse-sink.ts';
 
-const COMMENT_EVERY_MS = 15_000;
-const COMMENT = ': keepalive\n\n';
+const EVERY_MS = 15_000;
 
 export class KeepaliveSseSink extends SseSink {
   /** SDKs end a stream with an error at data that is not JSON. */
   override readonly objectCheck = 'braces';
+  protected readonly keepalive: string = ': keepalive\n\n';
   protected readonly turn: StreamedTurn;
   #wroteAt = 0;
-  #cancelComment: () => void = () => undefined;
+  #cancel: () => void = () => undefined;
 
   constructor(response: ServerResponse, turn: StreamedTurn) {
     super(response);
@@ -23,8 +23,8 @@ export class KeepaliveSseSink extends SseSink {
   override open(status: number, headers: Readonly<Record<string, string>>): void {
     super.open(status, headers);
     this.#wroteAt = this.turn.now();
-    this.#commentIn(COMMENT_EVERY_MS);
-    this.response.once('close', () => this.#cancelComment());
+    this.#keepIn(EVERY_MS);
+    this.response.once('close', () => this.#cancel());
   }
 
   override flush(): boolean {
@@ -33,24 +33,24 @@ export class KeepaliveSseSink extends SseSink {
   }
 
   override close(closing: readonly (Event | Refusal)[], outcome: Outcome): void {
-    this.#cancelComment();
+    this.#cancel();
     super.close(closing, outcome);
   }
 
   override cut(): void {
-    this.#cancelComment();
+    this.#cancel();
     super.cut();
   }
 
   /** Armed again when it fires, not with every write: writes are many, silences few. */
-  #commentIn(ms: number): void {
-    this.#cancelComment = this.turn.after(ms, () => {
-      const due = this.#wroteAt + COMMENT_EVERY_MS - this.turn.now();
+  #keepIn(ms: number): void {
+    this.#cancel = this.turn.after(ms, () => {
+      const due = this.#wroteAt + EVERY_MS - this.turn.now();
       if (due <= 0) {
-        this.write(COMMENT);
+        this.write(this.keepalive);
         this.flush();
       }
-      this.#commentIn(due > 0 ? due : COMMENT_EVERY_MS);
+      this.#keepIn(due > 0 ? due : EVERY_MS);
     });
   }
 }

@@ -1,7 +1,7 @@
 // Estimates the tokens of a turn from its request, before dispatch (Q19); equal in every dialect (F2.14).
 
-import type { Json, JsonObject } from '../turn/json/json.ts';
-import type { Body } from '../turn/turn.ts';
+import type { Json, JsonObject } from './json/json.ts';
+import type { Body } from './turn.ts';
 
 const BYTES_PER_TOKEN = 4;
 const IMAGE_TOKENS = 1_000;

@@ -1,9 +1,9 @@
 // Estimates of input and output tokens, and the output bytes of events, without a tokenizer.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { inputTokens, outputCap } from '../../proxy/keys/token-estimate.ts';
 import { VisibleOutput } from '../../proxy/keys/visible-output.ts';
 import type { Json } from '../../proxy/turn/json/json.ts';
+import { inputTokens, outputCap } from '../../proxy/turn/token-estimate.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 
 const wav = (seconds: number): string => {

@@ -1,0 +1,65 @@
+// Puts the Responses turn of a Messages request in the place of the client's body, for the model that serves it (AM26, AM34, AM45).
+import { asList, isObject, type JsonObject } from '../../turn/json/json.ts';
+import type { Answer, Decoded } from '../../turn/surface.ts';
+import type { Turn, Work } from '../../turn/turn.ts';
+import { contextOf, messageDelta, messageStart, sseOf } from './reply/message-object.ts';
+import type { MessageEnd } from './reply/message-reply.ts';
+import { messageUsage } from './reply/message-usage.ts';
+import { decodeMessages, type MessagesRequest } from './request/decode.ts';
+import type { AskedEffort } from './request/thinking.ts';
+
+/** The smallest cap that the Responses API takes. */
+const LEAST_CAP = 16;
+
+/** @throws Refusal that names members of Messages */
+export function messagesRequest(work: Work, turn: Turn): Decoded<MessagesRequest> {
+  const request = decodeMessages(work.body, { counts: false });
+  const { maxTokens = 0, effort, named, places } = request;
+  const isLite = turn.model?.mode?.effective === 'lite';
+  const { max_output_tokens: _, ...members } = request.body;
+  const level = effort && levelOf(effort, turn.model?.entry ?? {});
+  const body: JsonObject = {
+    ...members,
+    ...(maxTokens > 0 ? { max_output_tokens: Math.max(maxTokens, Math.min(LEAST_CAP, turn.key.output_tokens?.max ?? LEAST_CAP)) } : {}),
+    ...(level === undefined ? {} : { reasoning: { ...(isObject(members.reasoning) ? members.reasoning : {}), effort: level } }),
+    // Lite accepts no choice that is an object: the tool goes out alone.
+    ...(isLite && named ? { tools: [named.tool], tool_choice: 'required' } : {}),
+    ...(isLite && members.parallel_tool_calls !== undefined ? { parallel_tool_calls: false } : {}),
+  };
+  for (const member of Object.keys(work.body)) delete work.body[member];
+  Object.assign(work.body, body);
+  return {
+    names: { nameOf: (param) => places.of(param) },
+    memory: request,
+    request: { ...body },
+    ...(maxTokens === 0 ? { answer: prewarmed(turn, request) } : {}),
+  };
+}
+
+/** The levels of efforts, ascending. */
+const SCALE: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'];
+
+/** The highest level of the model that is not above the asked one, else its lowest. */
+function levelOf({ level }: AskedEffort, { supported_reasoning_levels: levels }: JsonObject): string {
+  const listed = asList(levels)
+    .map((one) => (isObject(one) ? one.effort : one))
+    .filter((one): one is string => typeof one === 'string' && SCALE.includes(one))
+    .sort((a, b) => SCALE.indexOf(a) - SCALE.indexOf(b));
+  const [lowest] = listed;
+  if (lowest === undefined) return level === 'lowest' ? 'low' : level;
+  if (level === 'lowest') return lowest;
+  if (!SCALE.includes(level)) return level;
+  return listed.findLast((one) => SCALE.indexOf(one) <= SCALE.indexOf(level)) ?? lowest;
+}
+
+/** The answer to a request that asks for no output. */
+function prewarmed(turn: Turn, request: MessagesRequest): Answer {
+  const end: MessageEnd = { stop_reason: 'max_tokens', stop_sequence: null, stop_details: null };
+  const usage = messageUsage({ input: 0, cached: 0, output: 0 }, 0);
+  const start = messageStart(turn, 0);
+  if (!request.streamed) return answerOf('application/json', JSON.stringify({ ...start, ...end, usage, ...contextOf(request) }));
+  const events = [{ type: 'message_start', message: start }, messageDelta(end, usage, contextOf(request)), { type: 'message_stop' }];
+  return answerOf('text/event-stream', events.map(sseOf).join(''));
+}
+
+const answerOf = (type: string, body: string): Answer => ({ status: 200, headers: { 'content-type': type }, body });

@@ -1,0 +1,63 @@
+// The surface of Messages: clients of the Anthropic API, whose requests become Responses turns and whose replies become messages.
+
+import type { Refusal } from '../../turn/errors/refusal.ts';
+import { publicError } from '../../turn/errors/sanitise.ts';
+import { surface } from '../../turn/surface.ts';
+import type { Turn } from '../../turn/turn.ts';
+import { traceHeaders } from '../../turn/wire/headers.ts';
+import { bearerSecrets, publicSurface, shownError } from '../public/public-surface.ts';
+import { failureType, isTooLong, MessagesRefusal, tooLong, tooManyOutput } from './messages-error.ts';
+import { messagesRequest } from './messages-request.ts';
+import { MessageCollector } from './reply/message-collector.ts';
+import { MessageSseSink } from './reply/message-sse-sink.ts';
+import type { MessagesRequest } from './request/decode.ts';
+import { estimatedTokens, tokensOf } from './token-count.ts';
+
+export const messagesSurface = surface<MessagesRequest>({
+  ...publicSurface,
+  name: 'messages',
+  // The first that is known counts: a key of another vendor in the other header does no harm (AM7).
+  credentials: (headers) => [...bearerSecrets(headers), ...secretsIn(headers['x-api-key'])],
+  decode: messagesRequest,
+  requestHeaders: traceHeaders,
+  answerHeaders: () => ({}),
+  numbersEvents: false,
+  stream: (response, turn, request) => new MessageSseSink(response, turn, request),
+  collector: (turn, request) => new MessageCollector(turn, request),
+
+  refusal(refusal, turn, request) {
+    return new MessagesRefusal(refusal, turn.id, request && sentence(refusal, turn, request));
+  },
+
+  measure(refusal, turn, request) {
+    if (!isTooLong(refusal.code)) return undefined;
+    return tokensOf(request, (texts) => turn.countTokens(texts)).then((tokens) => {
+      request.tokens = tokens;
+    });
+  },
+
+  refusesByStatus: true,
+
+  /** The sink puts the error into its envelope. */
+  failureEvent(_data, failure, known) {
+    return { type: 'error', error: { ...publicError(shownError(failure), known), type: failureType(failure) } };
+  },
+});
+
+/** What an account says of an image or a file that it cannot read (AM18). */
+const UNREADABLE: ReadonlyMap<string, string> = new Map([
+  ...['invalid_image', 'invalid_base64_image', 'image_parse_error', 'unsupported_image_media_type', 'invalid_image_url'].map(
+    (code) => [code, 'Could not process image'] as const,
+  ),
+  ...['invalid_file', 'invalid_file_data', 'file_parse_error', 'unsupported_file'].map((code) => [code, 'Could not process PDF'] as const),
+]);
+
+/** The words of a refusal that clients read for its numbers; undefined for all others. */
+function sentence({ code, status }: Refusal, { key, model }: Pick<Turn, 'key' | 'model'>, request: MessagesRequest): string | undefined {
+  if (isTooLong(code)) return tooLong(request.tokens ?? estimatedTokens(request), model?.window);
+  if (status === 400 && code !== null && UNREADABLE.has(code)) return UNREADABLE.get(code);
+  const most = key.output_tokens?.max;
+  return code === 'output_tokens_not_allowed' && most !== undefined ? tooManyOutput(request.maxTokens ?? 0, most) : undefined;
+}
+
+const secretsIn = (key: string | undefined): readonly string[] => (key === undefined ? [] : [key]);

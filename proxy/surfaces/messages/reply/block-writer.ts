@@ -1,0 +1,119 @@
+// Writes the blocks of one message, one after the other (AM51, AM53), and ends the message at a stop sequence (AM48).
+import type { JsonObject } from '../../../turn/json/json.ts';
+import type { StopSequences } from '../stop-sequences.ts';
+
+/** The kinds of texts that come in deltas, by the member that carries them. */
+export type TextDelta = 'text' | 'thinking' | 'partial_json';
+
+/** Receives the blocks: as events of a stream, or as the content of a whole message. */
+export interface BlockOutput {
+  start(index: number, block: JsonObject): void;
+  /** @param encoded a part of the text, as JSON has it between its quotes; a view that is valid during the call */
+  text(index: number, kind: TextDelta, encoded: Buffer): void;
+  delta(index: number, delta: JsonObject): void;
+  /** @param cut the account's reply ended inside the block */
+  stop(index: number, cut: boolean): void;
+}
+
+export interface OpenBlock {
+  text(kind: TextDelta, encoded: Buffer): void;
+  delta(delta: JsonObject): void;
+  close(end?: { readonly cut: boolean }): void;
+}
+
+export class BlockWriter {
+  readonly #output: BlockOutput;
+  readonly #stops: StopSequences | undefined;
+  #count = 0;
+  /** The stop sequence that ended the message: what follows is dropped. */
+  #matched: string | undefined;
+
+  constructor(output: BlockOutput, stops: StopSequences | undefined) {
+    this.#output = output;
+    this.#stops = stops;
+  }
+
+  get matched(): string | undefined {
+    return this.#matched;
+  }
+
+  /** Opens a block. Its caller closes it before it opens another one. */
+  open(block: JsonObject): OpenBlock {
+    if (this.#matched !== undefined) return DROPPED;
+    const index = this.#count++;
+    const output = this.#output;
+    output.start(index, block);
+    return {
+      text: (kind, encoded) => output.text(index, kind, encoded),
+      delta: (delta) => output.delta(index, delta),
+      close: ({ cut } = { cut: false }) => output.stop(index, cut),
+    };
+  }
+
+  /** A block of text, which begins with its first character (AM53). */
+  textBlock(): OpenBlock {
+    const block = new TextBlock(() => this.open({ type: 'text', text: '', citations: null }));
+    return this.#stops ? this.#stoppedBy(this.#stops, block) : block;
+  }
+
+  /** The text is decoded only for turns with stop sequences. */
+  #stoppedBy(stops: StopSequences, block: OpenBlock): OpenBlock {
+    const matcher = stops.matcher();
+    const show = (text: string): void => {
+      if (text !== '') block.text('text', encoded(text));
+    };
+    return {
+      text: (_kind, piece) => {
+        if (this.#matched !== undefined) return;
+        const { text, match } = matcher.read(decoded(piece));
+        show(text);
+        if (match === undefined) return;
+        block.close();
+        this.#matched = match;
+      },
+      delta: (delta) => {
+        if (this.#matched === undefined) block.delta(delta);
+      },
+      close: (end) => {
+        if (this.#matched !== undefined) return;
+        show(matcher.end());
+        block.close(end);
+      },
+    };
+  }
+}
+
+/** Opens at the first text; citations that come before it wait for it. */
+class TextBlock implements OpenBlock {
+  readonly #begin: () => OpenBlock;
+  #open: OpenBlock | undefined;
+  readonly #early: JsonObject[] = [];
+
+  constructor(begin: () => OpenBlock) {
+    this.#begin = begin;
+  }
+
+  text(kind: TextDelta, encoded: Buffer): void {
+    if (!this.#open) {
+      this.#open = this.#begin();
+      for (const delta of this.#early) this.#open.delta(delta);
+    }
+    this.#open.text(kind, encoded);
+  }
+
+  delta(delta: JsonObject): void {
+    if (this.#open) this.#open.delta(delta);
+    else this.#early.push(delta);
+  }
+
+  close(end?: { readonly cut: boolean }): void {
+    this.#open?.close(end);
+  }
+}
+
+const DROPPED: OpenBlock = { text: () => undefined, delta: () => undefined, close: () => undefined };
+
+/** A text as JSON has it between its quotes. */
+export const encoded = (text: string): Buffer => Buffer.from(JSON.stringify(text).slice(1, -1));
+
+export const decoded = (piece: Buffer): string => JSON.parse(`"${piece.toString()}"`) as string;

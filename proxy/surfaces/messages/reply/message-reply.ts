@@ -1,0 +1,180 @@
+// The reply of an account as the blocks of one message, in the order of its items, and how the message ended (AM52 to AM58).
+import { asList, isAbsent, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import type { StopSequences } from '../stop-sequences.ts';
+import { type BlockOutput, BlockWriter } from './block-writer.ts';
+import { Lanes } from './lanes.ts';
+import { type DeltaKind, type ItemBlocks, type ItemOptions, itemBlocks } from './message-items.ts';
+
+/** Where an event belongs: the item's index in the output, its id, or both. */
+export interface Place {
+  readonly index?: Json | undefined;
+  readonly id?: Json | undefined;
+}
+
+/** How a message ended, as `message_delta` and whole messages have it. */
+export type MessageEnd = {
+  readonly stop_reason: 'stop_sequence' | 'max_tokens' | 'refusal' | 'tool_use' | 'end_turn';
+  readonly stop_sequence: string | null;
+  readonly stop_details: JsonObject | null;
+};
+
+export interface MessageReplyOptions extends ItemOptions {
+  readonly stops: StopSequences | undefined;
+}
+
+/** The item that a delta belongs to, where the account did not open it. */
+const UNOPENED: Readonly<Partial<Record<DeltaKind, JsonObject>>> = {
+  text: { type: 'message' },
+  refusal: { type: 'message' },
+  summary: { type: 'reasoning' },
+  reasoning: { type: 'reasoning' },
+};
+
+interface KnownItem {
+  readonly blocks: () => ItemBlocks | undefined;
+  done: boolean;
+}
+
+export class MessageReply {
+  readonly #options: MessageReplyOptions;
+  readonly #writer: BlockWriter;
+  readonly #lanes: Lanes<number>;
+  /** Items by their number here; indexes and ids lead to it. */
+  readonly #items: KnownItem[] = [];
+  readonly #byIndex = new Map<Json, number>();
+  readonly #byId = new Map<Json, number>();
+  /** Calls whose arguments began before their name was known: the finished item has them whole. */
+  readonly #nameless = new Set<Json | undefined>();
+  #refused = false;
+  #calls = 0;
+  #searches = 0;
+
+  constructor(output: BlockOutput, options: MessageReplyOptions) {
+    this.#options = options;
+    this.#writer = new BlockWriter(output, options.stops);
+    this.#lanes = new Lanes(options.memory);
+  }
+
+  /** The stop sequence that the text has reached: the account's reply is of no use any more. */
+  get matched(): string | undefined {
+    return this.#writer.matched;
+  }
+
+  /** Web searches with a query, for the usage. */
+  get searches(): number {
+    return this.#searches;
+  }
+
+  /** @param bytes the memory that the item takes where it is held. @throws TooMuchHeld */
+  opened(item: JsonObject, place: Place, bytes: number): void {
+    if (this.#find(place) === undefined && !this.#nameless.has(keyOf(place))) this.#open(item, place, bytes);
+  }
+
+  /** @param text as JSON has it between its quotes; a view. @throws TooMuchHeld */
+  delta(kind: DeltaKind, place: Place, part: number, text: Buffer): void {
+    if (kind === 'refusal') this.#refused = true;
+    const at = this.#find(place) ?? this.#openFor(kind, place);
+    const item = at === undefined ? undefined : this.#items[at];
+    if (at === undefined || !item) return;
+    if (this.#lanes.isFirst(at)) {
+      item.blocks()?.delta?.(kind, part, text);
+      return;
+    }
+    const kept = Buffer.from(text);
+    this.#lanes.write(at, kept.length, () => item.blocks()?.delta?.(kind, part, kept));
+  }
+
+  partDone(place: Place, part: number): void {
+    this.#write(place, 0, (blocks) => blocks.partDone?.(part));
+  }
+
+  annotation(place: Place, part: number, annotation: JsonObject, bytes: number): void {
+    this.#write(place, bytes, (blocks) => blocks.annotation?.(part, annotation));
+  }
+
+  done(item: JsonObject, place: Place, bytes: number): void {
+    const at = this.#find(place) ?? this.#open(item, place, bytes);
+    const known = at === undefined ? undefined : this.#items[at];
+    if (at === undefined || !known || known.done) return;
+    known.done = true;
+    this.#count(item);
+    this.#lanes.write(at, bytes, () => known.blocks()?.done(item));
+    this.#lanes.finish(at);
+  }
+
+  /** Writes what only the terminal event brought, and closes what is open. @param response of the terminal event */
+  finish(response: JsonObject): MessageEnd {
+    for (const [index, item] of asList(response.output).entries()) {
+      if (isObject(item)) this.done(item, { index, id: item.id }, 0);
+    }
+    for (const at of this.#lanes.open) {
+      this.#lanes.write(at, 0, () => this.#items[at]?.blocks()?.cut());
+      this.#lanes.finish(at);
+    }
+    return this.#end(response);
+  }
+
+  #end({ status, incomplete_details: details }: JsonObject): MessageEnd {
+    const end = (stop_reason: MessageEnd['stop_reason']): MessageEnd => ({ stop_reason, stop_sequence: null, stop_details: null });
+    if (this.matched !== undefined) return { ...end('stop_sequence'), stop_sequence: this.matched };
+    const filtered = isObject(details) && details.reason === 'content_filter';
+    if (status === 'incomplete' && !filtered) return end('max_tokens');
+    if (filtered || this.#refused) return { ...end('refusal'), stop_details: { type: 'refusal', category: null, explanation: null } };
+    return end(this.#calls > 0 ? 'tool_use' : 'end_turn');
+  }
+
+  #count({ type, content, action }: JsonObject): void {
+    if (type === 'function_call') this.#calls += 1;
+    if (type === 'web_search_call' && isObject(action) && !isAbsent(action.query ?? asList(action.queries)[0])) this.#searches += 1;
+    if (asList(content).some((part) => isObject(part) && part.type === 'refusal')) this.#refused = true;
+  }
+
+  #write(place: Place, bytes: number, write: (blocks: ItemBlocks) => void): void {
+    const at = this.#find(place);
+    const item = at === undefined ? undefined : this.#items[at];
+    if (at === undefined || !item) return;
+    this.#lanes.write(at, bytes, () => {
+      const blocks = item.blocks();
+      if (blocks) write(blocks);
+    });
+  }
+
+  /** An id has precedence: some accounts count only the items that they list at the end. */
+  #find({ index, id }: Place): number | undefined {
+    const byId = isAbsent(id) ? undefined : this.#byId.get(id);
+    return byId ?? (isAbsent(index) ? undefined : this.#byIndex.get(index));
+  }
+
+  #openFor(kind: DeltaKind, place: Place): number | undefined {
+    const item = UNOPENED[kind];
+    if (item) return this.#open(item, place, 0);
+    this.#nameless.add(keyOf(place));
+    return undefined;
+  }
+
+  /** @returns undefined where a client gets nothing of the item */
+  #open(item: JsonObject, { index, id }: Place, bytes: number): number | undefined {
+    if (!this.#isShown(item)) return undefined;
+    const at = this.#items.length;
+    let blocks: ItemBlocks | undefined;
+    const begin = (): void => {
+      blocks ??= itemBlocks(item, this.#writer, this.#options);
+    };
+    this.#items.push({ blocks: () => blocks, done: false });
+    if (!isAbsent(index)) this.#byIndex.set(index, at);
+    if (!isAbsent(id)) this.#byId.set(id, at);
+    this.#lanes.write(at, bytes, begin);
+    return at;
+  }
+
+  #isShown({ type }: JsonObject): boolean {
+    return (
+      type === 'message' ||
+      type === 'function_call' ||
+      type === 'web_search_call' ||
+      (type === 'reasoning' && this.#options.thinking !== 'none')
+    );
+  }
+}
+
+const keyOf = ({ index, id }: Place): Json | undefined => index ?? id;

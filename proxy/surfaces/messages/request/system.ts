@@ -1,0 +1,18 @@
+// The system texts of a Messages request as instructions (AM28, section 5).
+import { isAbsent, isList, type Json } from '../../../turn/json/json.ts';
+import { blocksOf, malformed, textAt } from './malformed.ts';
+
+/** A pseudo header of some clients that differs with each session: as instructions it would spoil the prompt cache between them. */
+export const isBilling = (text: string): boolean => text.trimStart().startsWith('x-anthropic-billing-header:');
+
+/** Undefined where no text is left. */
+export function instructionsOf(system: Json | undefined): string | undefined {
+  if (isAbsent(system)) return undefined;
+  if (typeof system !== 'string' && !isList(system)) throw malformed('system', 'must be a string or an array');
+  const texts = blocksOf(system, 'system').map(([block, at]) => {
+    if (block.type !== 'text') throw malformed(`${at}.type`, 'must be text');
+    return textAt(block.text, `${at}.text`);
+  });
+  const left = texts.filter((text) => text !== '' && !isBilling(text));
+  return left.length > 0 ? left.join('\n\n') : undefined;
+}

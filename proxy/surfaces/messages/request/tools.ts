@@ -1,0 +1,158 @@
+// The tools of a Messages request, and the choice among them (AM40 to AM46).
+import { isAbsent, isList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import { upstreamToolName } from '../tool-identity.ts';
+import { malformed, objectAt, textAt, unsupported } from './malformed.ts';
+import { hasStrictForm } from './strict-form.ts';
+
+/** A tool as it is sent, and where the client declared it. */
+export interface SentTool {
+  /** The client's name. */
+  readonly name: string;
+  readonly tool: JsonObject;
+  readonly place: string;
+}
+
+interface Declared extends SentTool {
+  /** Not sent before the conversation names it. */
+  isDeferred: boolean;
+}
+
+/** What a conversation changes of the declared tools. */
+export interface ToolChanges {
+  /** A tool result names a tool that is available now. */
+  named(name: string): void;
+  added(tool: JsonObject, place: string): void;
+  removed(tool: JsonObject, place: string): void;
+}
+
+const NAME = /^[A-Za-z0-9_-]{1,128}$/;
+const WEB_SEARCH = /^web_search_\d{8}$/;
+/** Tools of a vendor's servers that only help to find or check others: turns go on without them. */
+const LEFT_OUT = /^(tool_search_tool|advisor)_/;
+const TOOL_SEARCH = /^tool_search_tool_/;
+
+export class Tools implements ToolChanges {
+  /** By the client's names, in their order. */
+  readonly #tools = new Map<string, Declared>();
+  #searchesTools = false;
+
+  constructor(tools: Json | undefined) {
+    if (isAbsent(tools)) return;
+    if (!isList(tools)) throw malformed('tools', 'must be an array');
+    for (const [i, tool] of tools.entries()) this.#declare(objectAt(tool, `tools.${i}`), `tools.${i}`);
+  }
+
+  named(name: string): void {
+    const tool = this.#tools.get(name);
+    if (tool) tool.isDeferred = false;
+  }
+
+  added(tool: JsonObject, place: string): void {
+    if (tool.type !== 'tool_definition') {
+      this.named(referenced(tool, place));
+      return;
+    }
+    const definition = objectAt(tool.definition, `${place}.definition`);
+    // Added again, a tool has its new definition.
+    if (typeof definition.name === 'string') this.#tools.delete(definition.name);
+    this.#declare({ ...definition, defer_loading: false }, `${place}.definition`);
+  }
+
+  removed(tool: JsonObject, place: string): void {
+    this.#tools.delete(referenced(tool, place));
+  }
+
+  /** @param chosen the tool that must be called, which is sent in any case */
+  sent(chosen?: string): readonly SentTool[] {
+    return [...this.#tools.values()].filter(({ name, isDeferred }) => !isDeferred || this.#searchesTools || name === chosen);
+  }
+
+  has(name: string): boolean {
+    return this.#tools.has(name);
+  }
+
+  #declare(tool: JsonObject, place: string): void {
+    const { type } = tool;
+    if (!isAbsent(type) && type !== 'custom') {
+      const given = textAt(type, `${place}.type`);
+      if (TOOL_SEARCH.test(given)) this.#searchesTools = true;
+      if (LEFT_OUT.test(given)) return;
+      if (!WEB_SEARCH.test(given)) throw unsupported(`${place}.type`);
+    }
+    const name = textAt(tool.name, `${place}.name`);
+    if (!NAME.test(name)) throw malformed(`${place}.name`, 'must have 1 to 128 letters, digits, underscores or hyphens');
+    if (this.#tools.has(name)) throw malformed(`${place}.name`, 'repeats the name of another tool');
+    const sent = isAbsent(type) || type === 'custom' ? functionTool(tool, name, place) : webSearch(tool);
+    this.#tools.set(name, { name, tool: sent, place, isDeferred: tool.defer_loading === true });
+  }
+}
+
+/** The tool that a change names. */
+function referenced({ type, name }: JsonObject, place: string): string {
+  if (type !== 'tool_reference') throw unsupported(`${place}.type`);
+  return textAt(name, `${place}.name`);
+}
+
+/** `strict` is always written: an absent member would be strict. */
+function functionTool({ description, input_schema: schema, strict }: JsonObject, name: string, place: string): JsonObject {
+  if (!isObject(schema)) throw malformed(`${place}.input_schema`, 'must be an object');
+  if (!isAbsent(description)) textAt(description, `${place}.description`);
+  return {
+    type: 'function',
+    name: upstreamToolName(name),
+    ...(isAbsent(description) ? {} : { description }),
+    parameters: schema,
+    strict: strict === true && hasStrictForm(schema),
+  };
+}
+
+function webSearch({ allowed_domains, blocked_domains, user_location }: JsonObject): JsonObject {
+  const filters = {
+    ...(isAbsent(allowed_domains) ? {} : { allowed_domains }),
+    ...(isAbsent(blocked_domains) ? {} : { blocked_domains }),
+  };
+  return {
+    type: 'web_search',
+    ...(Object.keys(filters).length > 0 ? { filters } : {}),
+    ...(isAbsent(user_location) ? {} : { user_location }),
+  };
+}
+
+/** The choice as it is sent, and whether calls may be parallel. */
+export interface ToolChoice {
+  readonly tool_choice?: Json;
+  readonly parallel_tool_calls?: boolean;
+  readonly tools: readonly SentTool[];
+  /** The tool that the client requires by name. */
+  readonly named: SentTool | undefined;
+}
+
+const CHOICES: Readonly<Record<string, string>> = { auto: 'auto', any: 'required', none: 'none' };
+
+export function toolChoiceOf(choice: Json | undefined, declared: Tools): ToolChoice {
+  if (isAbsent(choice)) return { tools: declared.sent(), named: undefined, ...parallel(declared.sent(), false) };
+  const { type, name, disable_parallel_tool_use: alone } = objectAt(choice, 'tool_choice');
+  if (!isAbsent(alone) && typeof alone !== 'boolean') throw malformed('tool_choice.disable_parallel_tool_use', 'must be a boolean');
+  if (type === 'tool') {
+    const chosen = textAt(name, 'tool_choice.name');
+    if (!declared.has(chosen)) throw malformed('tool_choice.name', 'must name a declared tool');
+    const tools = declared.sent(chosen);
+    const named = tools.find((tool) => tool.name === chosen);
+    return { tools, named, tool_choice: tools.length === 1 ? 'required' : choiceOf(named), ...parallel(tools, alone === true) };
+  }
+  const word = typeof type === 'string' && Object.hasOwn(CHOICES, type) ? CHOICES[type] : undefined;
+  if (word === undefined) throw malformed('tool_choice.type', 'must be auto, any, tool or none');
+  const tools = declared.sent();
+  return { tools, named: undefined, tool_choice: word, ...parallel(tools, alone === true) };
+}
+
+/** The choice of one of several tools; an account that runs Lite gets `required` and that tool alone. */
+function choiceOf(named: SentTool | undefined): Json {
+  const { type, name } = named?.tool ?? {};
+  return type === 'function' ? { type, name: name ?? null } : { type: type ?? null };
+}
+
+const parallel = (tools: readonly SentTool[], isAlone: boolean): { readonly parallel_tool_calls?: boolean } => {
+  if (isAlone) return { parallel_tool_calls: false };
+  return tools.length > 0 ? { parallel_tool_calls: true } : {};
+};
