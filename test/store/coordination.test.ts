@@ -212,7 +212,7 @@ for (const adapter of adapters) {
     const { url, one } = await openTwo(context);
     const turn = limitedTurn({ node: await joinedAs(one, 'here', 1_000_000_000) });
     const script = fileURLToPath(new URL('contending-process.ts', import.meta.url));
-    const child = spawn(process.execPath, ['--import', 'tsx', script, url], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [script, url], { stdio: ['pipe', 'pipe', 'inherit'] });
     const lines: string[] = [];
     child.stdout.setEncoding('utf8').on('data', (text: string) => lines.push(...text.trim().split('\n')));
     const exit = once(child, 'exit');

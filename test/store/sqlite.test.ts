@@ -32,7 +32,7 @@ const refused = (code: StoreErrorCode, text: RegExp) => (error: Error & { readon
   return true;
 };
 const otherProcess = (...args: readonly string[]) =>
-  spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL('other-process.ts', import.meta.url)), ...args], {
+  spawn(process.execPath, [fileURLToPath(new URL('other-process.ts', import.meta.url)), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
 
@@ -242,7 +242,7 @@ test('a gateway that was killed leaves no claim on the file, and one that waited
     await Claim.of(${JSON.stringify(path)}, { notice: () => {} });
     setInterval(() => {}, 60_000);
     console.log('claimed');`;
-  const process = spawn(globalThis.process.execPath, ['--import', 'tsx/esm', '--input-type=module', '--eval', script], { stdio: 'pipe' });
+  const process = spawn(globalThis.process.execPath, ['--input-type=module', '--eval', script], { stdio: 'pipe' });
   context.after(() => process.kill('SIGKILL'));
   await once(process.stdout, 'data');
   const events: string[] = [];

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { bearerOf, DIGEST, type Draft } from './gateway.ts';
+import { COMMAND } from './program.ts';
 import type { Upstream } from './rehearsal.ts';
 
-const MAIN = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 export interface Ended {
@@ -44,7 +44,7 @@ export class ServeProcess {
     const path = join(folder, 'config.yaml');
     await writeFile(path, textOf(file));
     const env = { ...process.env, BEARER_NORTH: bearerOf('north'), ...secrets };
-    const child = spawn(process.execPath, ['--import', 'tsx', MAIN, 'serve', '--config', path], { cwd: ROOT, env });
+    const child = spawn(process.execPath, [...COMMAND, 'serve', '--config', path], { cwd: ROOT, env });
     return new ServeProcess(folder, child);
   }
 

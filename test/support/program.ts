@@ -7,13 +7,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { nodeFlags } from '../../scripts/node-flags.mjs';
 import { poolgate, type Ran } from '../cli/run.ts';
 import { bearerOf, DIGEST, type Draft, KEY } from './gateway.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from './rehearsal.ts';
 import { until } from './until.ts';
 
 /** As `npx poolgate` runs it, without the check for a Node that is new enough. */
-const COMMAND = ['--import', import.meta.resolve('tsx/esm'), fileURLToPath(new URL('../../proxy/main.ts', import.meta.url))];
+export const COMMAND: readonly string[] = [
+  ...nodeFlags(process.versions.node),
+  fileURLToPath(new URL('../../proxy/main.ts', import.meta.url)),
+];
 
 /** On a busy machine. */
 const START_MS = 20_000;

@@ -131,7 +131,7 @@ test('the health of a process that was killed (kill -9) survives', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'poolgate-killed-'));
   const url = `sqlite:${join(folder, 'store.db')}`;
   try {
-    const child = spawn(process.execPath, ['--import', 'tsx', new URL('killed-process.ts', import.meta.url).pathname, url], {
+    const child = spawn(process.execPath, [new URL('killed-process.ts', import.meta.url).pathname, url], {
       stdio: 'inherit',
     });
     assert.deepEqual(await once(child, 'exit'), [null, 'SIGKILL']);

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { fileWith, SMALL } from '../../config/files.ts';
+import { COMMAND } from '../../support/program.ts';
 import { poolgate } from '../run.ts';
 
 const BROKEN = SMALL.replace('pools:', 'pool:');
@@ -79,10 +79,8 @@ test('an invalid command line exits with 2, and help with 0', async () => {
 
 test('the process exits with the code of the command, and reads config.yaml of its folder', async (context) => {
   const path = fileWith(context, BROKEN);
-  const main = fileURLToPath(new URL('../../../proxy/main.ts', import.meta.url));
-  const args = ['--import', import.meta.resolve('tsx'), main, 'check'];
   const { code, out } = await new Promise<{ readonly code: unknown; readonly out: string }>((resolve) => {
-    execFile(process.execPath, args, { cwd: dirname(path) }, (error, out) => resolve({ code: error?.code, out }));
+    execFile(process.execPath, [...COMMAND, 'check'], { cwd: dirname(path) }, (error, out) => resolve({ code: error?.code, out }));
   });
   assert.equal(code, 1);
   assert.match(out, /^config\.yaml:1:1: 'pools' is missing\n/);

@@ -63,7 +63,7 @@ suite('rotated tokens', () => {
   test('survive kill -9 between the disk and their first use', async (context) => {
     const bench = await Bench.open(context);
     const url = bench.upstream.urlOf('north');
-    const child = spawn(process.execPath, ['--import', 'tsx', join(import.meta.dirname, 'killed.ts')], {
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'killed.ts')], {
       env: { ...process.env, STORE: `sqlite:${bench.folder}/poolgate.db`, KEY, FILE: join(bench.folder, 'north.json'), URL: url },
       stdio: ['ignore', 'inherit', 'inherit'],
     });
