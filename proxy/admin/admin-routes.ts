@@ -1,13 +1,17 @@
 // The routes of the admin listener (Q33): health, readiness, metrics, status, explanations, logged turns, reload.
 
+import { RULES } from '../../rules/index.ts';
+import { versionOf } from '../config/diff.ts';
 import { ConfigError } from '../config/schema/finding.ts';
+import { explainTurns } from '../explain/explanation.ts';
+import { liveModels } from '../explain/live-models.ts';
+import { routeNamed } from '../explain/route-name.ts';
 import { reloginAnswer, restoreAnswer } from './account-actions.ts';
 import { type AdminAnswer, type AdminRoutes, adminJson } from './admin-listener.ts';
 import type { AdminTarget } from './admin-target.ts';
-import { explainAnswer } from './explain-answer.ts';
 import { gatewayMetrics } from './metrics/gateway-metrics.ts';
 import { MetricsPage } from './metrics/metrics-page.ts';
-import type { ReloadReply, TurnReply } from './replies.ts';
+import type { ExplainReply, ReloadReply, TurnReply } from './replies.ts';
 import { requestsAnswer } from './request-log.ts';
 import { statusOf } from './status.ts';
 
@@ -54,4 +58,24 @@ async function reloadAnswer({ follower }: AdminTarget): Promise<AdminAnswer> {
     if (thrown instanceof ConfigError) return adminJson(422, { findings: thrown.findings });
     throw thrown;
   }
+}
+
+/** The path is a template of the route table, or a path that matches one, in the words of `wire`. */
+async function explainAnswer(gateway: AdminTarget, query: URLSearchParams): Promise<AdminAnswer> {
+  const { config } = gateway.loaded;
+  const route = routeNamed(config, query.get('method') ?? '', query.get('path') ?? '');
+  if (!route) return adminJson(404, { error: 'no such route' });
+  const named = config.keys.find(({ id }) => id === query.get('key'));
+  const session = query.get('session') ?? undefined;
+  const question = {
+    key: query.get('key') ?? undefined,
+    model: query.get('model') ?? undefined,
+    // A session belongs to a key.
+    ...(named && session !== undefined && { session: { account: await gateway.services.continuity.accountOf(named, session) } }),
+  };
+  const { providerOf } = gateway.services;
+  const sources = { rules: RULES, providerOf, live: liveModels(gateway.services), now: gateway.wallTime() };
+  const turns = explainTurns(config, route, question, sources);
+  if (!turns) return adminJson(404, { error: 'no such key' });
+  return adminJson(200, { version: versionOf(config), turns } satisfies ExplainReply);
 }

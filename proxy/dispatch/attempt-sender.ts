@@ -7,7 +7,6 @@ import type { Continuation } from '../turn/continuation.ts';
 import { noteErrorClass } from '../turn/errors/error-class.ts';
 import { type Failure, unsentFailure } from '../turn/errors/failure.ts';
 import type { Confidential } from '../turn/errors/sanitise.ts';
-import type { LiveTurn } from '../turn/live-turn.ts';
 import { promptOf } from '../turn/prompt.ts';
 import type { ProviderApi, ProviderOf } from '../turn/provider/provider-api.ts';
 import type { ReplySource } from '../turn/reply/reply-observer.ts';
@@ -20,6 +19,7 @@ import { type Attempted, type AttemptOptions, attempt } from './attempt.ts';
 import { type AttemptCause, AttemptLog } from './attempt-log.ts';
 import type { Upload } from './client.ts';
 import type { FollowUps } from './follow-up.ts';
+import { type ModelTags, ownHeaders } from './own-headers.ts';
 import { failureOf } from './reply/reply-context.ts';
 import type { ReplyObservers } from './reply/reply-observers.ts';
 import { type Composed, composeFrame, composeJson, composeStream } from './request/compose.ts';
@@ -35,8 +35,7 @@ export interface SenderServices {
   readonly providerOf: ProviderOf;
   /** By kind. */
   readonly followUps: FollowUps;
-  /** Headers of the gateway's own on every answer that an account gave. */
-  readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
+  readonly models: ModelTags;
 }
 
 /** What an attempt sends, and the function that decides whether the client gets its failure. */
@@ -113,7 +112,7 @@ export class AttemptSender implements Confidential {
   #send(lease: Lease, { cause, body, continuation, keepsBack }: Sent, own: AccountHeaders): Promise<Attempted> {
     const { turn, client, countOutput, estimateUsage } = this.#request;
     const { account } = lease;
-    const { counters, ownHeaders, continuity, observers } = this.#services;
+    const { counters, continuity, models, observers } = this.#services;
     const trim = (out: Outgoing): void => continuity.trim(out, continuation, turn.wire);
     const session = this.#sessionFor(account);
     const { payload } = this.#request;
@@ -156,7 +155,7 @@ export class AttemptSender implements Confidential {
       },
       observers: observed,
       followUp: this.#followUp(lease, provider),
-      ownHeaders: ownHeaders(turn),
+      ownHeaders: ownHeaders(turn, models),
       begins: () => {
         complete = this.log.begin(account.label, cause);
         counters.add('attempts');

@@ -7,23 +7,24 @@ import { CiphertextRecovery } from './retries/ciphertext-recovery.ts';
 import { NextSteps } from './retries/next-step.ts';
 import { TurnAttempts, type TurnServices } from './turn-attempts.ts';
 
-export interface DispatchServices extends Pick<TurnServices, 'continuity' | 'counters' | 'credentials' | 'providerOf' | 'websockets'> {
+export interface DispatchServices
+  extends Pick<TurnServices, 'continuity' | 'counters' | 'credentials' | 'models' | 'providerOf' | 'websockets'> {
   readonly capacity: Pick<TurnServices, 'compactPaths' | 'selection'> & { readonly admission: Admission };
   readonly retryBudgets: TurnServices['budgets'];
 }
 
-export type DispatchOptions = Pick<TurnServices, 'followUps' | 'observers' | 'ownHeaders'>;
+export type DispatchOptions = Pick<TurnServices, 'followUps' | 'observers'>;
 
 export class Dispatch {
   readonly #admission: Admission;
   readonly #services: TurnServices;
 
   constructor(services: DispatchServices, options: DispatchOptions) {
-    const { capacity, continuity, counters, credentials, providerOf, retryBudgets: budgets, websockets } = services;
+    const { capacity, continuity, counters, credentials, models, providerOf, retryBudgets: budgets, websockets } = services;
     const { admission, compactPaths, selection } = capacity;
     const steps = new NextSteps({ selection, counters, recovery: new CiphertextRecovery(continuity, selection) });
     this.#admission = admission;
-    const own = { budgets, compactPaths, continuity, counters, credentials, providerOf, selection, websockets };
+    const own = { budgets, compactPaths, continuity, counters, credentials, models, providerOf, selection, websockets };
     this.#services = { ...options, ...own, lacking: new LackingAccounts(providerOf), steps };
   }
 

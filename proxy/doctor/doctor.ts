@@ -1,15 +1,15 @@
-// `doctor`: runs the checks that an operator would make by hand. It changes nothing, and sends no credential to an account.
+// `doctor`: runs the checks that an operator would make by hand; those of Node, of the file and of the database, which others judge, are here.
+// It changes nothing, and sends no credential to an account.
 
+import { inspectStore } from '../../store/tools/inspection.ts';
 import { machine } from '../base/process/machine.ts';
 import type { Inspection } from '../config/loading/load.ts';
-import { configurationDiagnoses } from './configuration-check.ts';
+import { isError } from '../config/schema/finding.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import { fileDiagnoses } from './file-checks.ts';
 import { type GatewayAnswer, gatewayDiagnoses } from './gateway-checks.ts';
 import { machineDiagnoses } from './machine-checks.ts';
 import { networkDiagnoses } from './network-checks.ts';
-import { nodeDiagnosis } from './node-check.ts';
-import { storeDiagnoses } from './store-checks.ts';
 
 export interface DoctorOptions {
   /** Path of the configuration file. */
@@ -34,4 +34,46 @@ export async function diagnose({ path, inspection, gateway, network }: DoctorOpt
     network ? networkDiagnoses(config) : [],
   ]);
   return [...general, ...checked.flat()];
+}
+
+/** @param path of the file */
+function configurationDiagnoses(path: string, { config, findings }: Pick<Inspection, 'config' | 'findings'>): readonly Diagnosis[] {
+  const check = 'configuration';
+  if (findings.length === 0) return [{ check, level: 'ok', message: `${path} has no errors and no warnings.` }];
+  const advice = config ? 'Correct the file.' : 'Correct the file, then run doctor again: the other checks need a file without errors.';
+  return findings.map((finding) => {
+    const { file, line, column, message } = finding;
+    return { check, level: isError(finding) ? 'problem' : 'warning', message: `${file}:${line}:${column}: ${message}`, advice };
+  });
+}
+
+/** An integrity check reads the whole database; meanwhile the gateway cannot shorten its log of writes. */
+const DEADLINE_MS = 30_000;
+
+/** @param url empty where the variable that has it is not set here */
+async function storeDiagnoses(url: string): Promise<readonly Diagnosis[]> {
+  if (url === '') {
+    const advice = 'Run doctor with the environment of the gateway.';
+    return [
+      { check: 'store', level: 'warning', message: 'The URL of the database is not set here: the database was not checked.', advice },
+    ];
+  }
+  const conditions = await inspectStore(url, DEADLINE_MS);
+  return conditions.map((condition) => ({ check: 'store', ...condition }));
+}
+
+/** As in scripts/setup.mjs, which a container does not have. */
+export const OLDEST_NODE = '24.9.0';
+
+/** @param version as in `v24.9.0` */
+export function nodeDiagnosis(version: string): Diagnosis {
+  if (version.replace(/^v/, '').localeCompare(OLDEST_NODE, 'en', { numeric: true }) >= 0) {
+    return { check: 'node.js', level: 'ok', message: `Node is ${version}.` };
+  }
+  return {
+    check: 'node.js',
+    level: 'problem',
+    message: `Node is ${version}; the gateway needs ${OLDEST_NODE} or newer.`,
+    advice: 'Start it with `npm start` or `npx poolgate`, which install a Node of their own, or install Node 24.',
+  };
 }

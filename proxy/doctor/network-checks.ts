@@ -1,6 +1,7 @@
 // The accounts over the network: names, connections, certificates and clocks.
+
+import { isRehearsal } from '../config/checks/addresses.ts';
 import type { Config } from '../config/config.ts';
-import { type Destination, destinations } from './destinations.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import { type Certificate, type Reached, reach } from './reach.ts';
 
@@ -92,4 +93,23 @@ function clockDiagnoses(aheadMs: readonly number[]): readonly Diagnosis[] {
       advice: 'Let NTP set the clock, such as by chrony or systemd-timesyncd.',
     },
   ];
+}
+
+interface Destination {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** Ids of the accounts that use it, each as people read it. */
+  readonly users: readonly string[];
+}
+
+/** Simulated accounts have none. */
+function destinations({ accounts }: Pick<Config, 'accounts'>): readonly Destination[] {
+  const uses = accounts.flatMap(({ id, base_url, credential }) => {
+    if (isRehearsal(base_url)) return [];
+    const own = { origin: new URL(base_url).origin, user: id };
+    if (!credential || 'bearer' in credential) return [own];
+    return [own, { origin: new URL(credential.oauth.token_url).origin, user: `login of ${id}` }];
+  });
+  const byOrigin = Map.groupBy(uses, ({ origin }) => origin);
+  return [...byOrigin].map(([origin, its]) => ({ origin, users: [...new Set(its.map(({ user }) => user))] }));
 }

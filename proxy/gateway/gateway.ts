@@ -19,7 +19,7 @@ import type { Websockets } from '../server/websockets.ts';
 import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import { ConfigFollower } from './config-follower.ts';
 import { followOtherProcesses } from './convergence.ts';
-import { ownHeaders, turnHost, turnRunner } from './handlers.ts';
+import { turnHost, turnRunner } from './handlers.ts';
 import { keepRetention } from './retention.ts';
 import { Services, type ServicesOptions } from './services.ts';
 
@@ -51,7 +51,7 @@ export class Gateway {
   readonly #admin: AdminServer;
   readonly #metrics: AdminServer;
   readonly #rehearsals: RehearsalProviders;
-  #generation: Generation;
+  readonly #current: { generation: Generation };
   #accepting = false;
   #closing = false;
   readonly #load: ProcessLoad;
@@ -93,18 +93,17 @@ export class Gateway {
     this.startedAt = opened.clock.wallTime();
     this.#rehearsals = rehearsals;
     this.#load = opened.load;
-    this.#generation = new Generation(loaded);
+    this.#current = { generation: new Generation(loaded) };
     this.services = new Services({ ...opened, loaded: () => this.loaded });
     followOtherProcesses(this.services);
     void this.services.upstreams.configure(loaded.config, (account) => rehearsals.urlOf(account));
     const { counters, heartbeat } = this.services;
     this.#hop = NodeHop.of({ ...opened, counters, heartbeat, loaded: () => this.loaded });
     this.#listener = new PublicListener(this.services, {
-      generation: () => this.#generation,
+      current: this.#current,
       host: turnHost(this.services),
       runner: turnRunner(this.services, this),
       nodes: this.#hop?.sessions,
-      ownHeaders: (turn) => ownHeaders(turn, this.services),
     });
     this.follower = new ConfigFollower(this, loaded);
     const routes = adminRoutes(this);
@@ -114,7 +113,7 @@ export class Gateway {
 
   /** The configuration that turns begin with now. */
   get loaded(): LoadedConfig {
-    return this.#generation.loaded;
+    return this.#current.generation.loaded;
   }
 
   get websockets(): Websockets {
@@ -171,7 +170,7 @@ export class Gateway {
     // A gateway that stops takes no turns, and its connections may have ended: there is nothing to configure.
     if (this.#closing) return;
     void upstreams.configure(loaded.config, (account) => this.#rehearsals.urlOf(account)).then(endFormer);
-    this.#generation = new Generation(loaded);
+    this.#current.generation = new Generation(loaded);
     log.level = loaded.config.log.level;
     capacity.configure();
     this.#listener.configure();

@@ -1,6 +1,5 @@
 // The handlers of turns: the gateway's own answers, dispatch to accounts, and the runner over both.
 
-import { setImmediate } from 'node:timers/promises';
 import { RULES } from '../../rules/index.ts';
 import { fileDeniedAnswers, fileListAnswers, fileReadAnswers } from '../answers/files.ts';
 import { keyUsageAnswers } from '../answers/key-usage.ts';
@@ -14,8 +13,7 @@ import { mcpAnswers } from '../mcp/mcp-answers.ts';
 import type { ProcessState } from '../mcp/mcp-sources.ts';
 import { TurnRunner } from '../server/turn-runner.ts';
 import { SURFACES } from '../surfaces/surfaces.ts';
-import type { LiveTurn, TurnHost } from '../turn/live-turn.ts';
-import { clientVersionOf } from '../turn/wire/client-version.ts';
+import type { TurnHost } from '../turn/live-turn.ts';
 import type { Services } from './services.ts';
 
 export function turnRunner(services: Services, process: ProcessState): TurnRunner {
@@ -24,7 +22,6 @@ export function turnRunner(services: Services, process: ProcessState): TurnRunne
     dispatch: new Dispatch(services, {
       observers: new ReplyObservers([continuity.observer, usage.observer]),
       followUps: fileFollowUps(services),
-      ownHeaders: (turn) => ownHeaders(turn, services),
     }),
     answers: {
       catalog: catalogAnswers(models, catalog.whenReady),
@@ -39,28 +36,12 @@ export function turnRunner(services: Services, process: ProcessState): TurnRunne
   });
 }
 
-/** Headers of the gateway's own on every answer that an account gave (Q1, Q14). */
-export function ownHeaders(turn: LiveTurn, { models }: Services): Record<string, string> {
-  const own: Record<string, string> = { 'x-request-id': turn.id };
-  if (turn.kind?.served === 'dispatch' && turn.kind.model && turn.surface.agentProtocol) {
-    own['x-models-etag'] = models.etag(turn.pool, turn.key, clientVersionOf(turn.headers));
-  }
-  return own;
-}
-
-export function turnHost({ capacity, clock, counters, files, log, models, replies, tokens }: Services): TurnHost {
+export function turnHost(services: Services): TurnHost {
+  const { counters, log, replies } = services;
   return {
+    services,
     surfaces: SURFACES,
-    now: () => clock.now(),
-    wallTime: () => clock.wallTime(),
-    after: (ms, run) => clock.after(ms, run),
-    findModel: (pool, id) => models.find(pool, id),
-    findFile: (pool, id) => files.find(pool.id, id),
-    presenceOf: (pool, id) => models.presence(pool, id),
-    recoversIn: (pool, id) => capacity.recoversIn(pool, id),
     replyMemory: { guard: replies, counters },
-    countTokens: (texts) => tokens.count(texts),
-    pause: () => setImmediate(),
     fault: (thrown, requestId) => {
       counters.add('server_errors');
       log.error('unexpected_error', { request_id: requestId, ...placeOf(thrown) });

@@ -1,16 +1,18 @@
 // The Model Context Protocol by the official SDK: one server per request, without sessions. Loaded by the first request with a token.
+
 import {
   createMcpHandler,
   fromJsonSchema,
   isLegacyRequest,
+  type jsonSchemaValidator,
   McpServer,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
+import { Ajv, type ErrorObject } from 'ajv';
 import manifest from '../../package.json' with { type: 'json' };
 import { LATE, withDeadline } from '../base/time/clock.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Headers as TurnHeaders } from '../turn/turn.ts';
-import { argumentCheck } from './argument-check.ts';
 import type { OperatorView } from './operator-view.ts';
 import { type Tool, ToolError } from './tool.ts';
 import { TOOLS } from './tools.ts';
@@ -24,6 +26,29 @@ const INSTRUCTIONS =
 const TOOL_MS = 20_000;
 
 const SERVER = { name: 'poolgate', title: 'poolgate', version: manifest.version };
+
+const ajv = new Ajv({ allErrors: true, strict: false, validateFormats: false });
+
+/** The validator that the SDK calls, with the arguments and with the answer of a tool; a model can correct an argument by its messages. */
+const argumentCheck: jsonSchemaValidator = {
+  getValidator<Value>(schema: object) {
+    const check = ajv.compile<Value>(schema);
+    const known = Object.keys((schema as { readonly properties?: object }).properties ?? {});
+    return (value: unknown) => {
+      if (check(value)) return { valid: true, data: value, errorMessage: undefined };
+      return { valid: false, data: undefined, errorMessage: (check.errors ?? []).map((error) => messageOf(error, known)).join('; ') };
+    };
+  },
+};
+
+function messageOf({ keyword, params, instancePath, message }: ErrorObject, known: readonly string[]): string {
+  if (keyword === 'additionalProperties') {
+    return `there is no argument ${params.additionalProperty}; known: ${known.join(', ') || 'none'}`;
+  }
+  const place = instancePath.slice(1).replaceAll('/', '.') || 'the arguments';
+  if (keyword === 'enum') return `${place} must be one of ${(params.allowedValues as readonly string[]).join(', ')}`;
+  return `${place} ${message}`;
+}
 
 /** Compiled once: a server is made for each request. */
 const REGISTERED = TOOLS.map((tool) => ({

@@ -24,7 +24,8 @@ import type { RunningTurns } from './running-turns.ts';
 import type { TurnRunner } from './turn-runner.ts';
 
 export interface HttpRequestsOptions {
-  readonly generation: () => Generation;
+  /** The generation of new turns. */
+  readonly current: { readonly generation: Generation };
   readonly host: TurnHost;
   readonly runner: TurnRunner;
   readonly counters: Counters;
@@ -60,12 +61,12 @@ export class HttpRequests {
   }
 
   serve(request: IncomingMessage, response: ServerResponse): void {
-    const { generation: current, runner, running, batches, cors, counters, uploads, bodies } = this.#options;
+    const { current, runner, running, batches, cors, counters, uploads, bodies } = this.#options;
     const connection = connectionOf(request.socket);
     if (connection.framingBroken || connection.isLast) return;
     // Node's parser treats the bytes after it as the other protocol's, though none was agreed: its position in the stream is lost.
     connection.isLast = request.headers.upgrade !== undefined;
-    if (isHeadTooLarge(request, current().config.limits)) {
+    if (isHeadTooLarge(request, current.generation.config.limits)) {
       counters.add('headers_too_large');
       this.#refuseUnread(connection.socket, HEADERS_TOO_LARGE);
       return;
@@ -73,7 +74,7 @@ export class HttpRequests {
     connection.latest = response;
     // Errors of a connection need no handling of their own: `close` follows.
     response.on('error', ignore);
-    const generation = current();
+    const { generation } = current;
     const found = this.#find(request, generation);
     if (this.#draining || connection.framingBroken || connection.isLast) endConnectionAfter(response);
     const turn = this.#turn(request, found, generation);
@@ -103,7 +104,7 @@ export class HttpRequests {
       connection.isLast ||
       !connection.isAnswered ||
       !asksForWebsocket(request) ||
-      isHeadTooLarge(request, this.#options.generation().config.limits)
+      isHeadTooLarge(request, this.#options.current.generation.config.limits)
     )
       return false;
     try {
@@ -111,16 +112,16 @@ export class HttpRequests {
     } catch {
       return false;
     }
-    const found = this.#options.generation().routes.find('WS', pathOf(request.url ?? ''));
+    const found = this.#options.current.generation.routes.find('WS', pathOf(request.url ?? ''));
     return found !== undefined && 'route' in found;
   }
 
   /** A proxy's CONNECT. */
   refuseTunnel(request: IncomingMessage, socket: Socket): void {
-    const { counters, generation, runner } = this.#options;
+    const { counters, current, runner } = this.#options;
     counters.add('framing_refused');
     const refusal = new Refusal('invalid_request', { message: 'This method is not served.' });
-    const turn = this.#turn(request, unroutable(refusal), generation());
+    const turn = this.#turn(request, unroutable(refusal), current.generation);
     runner.recordRefused(turn, refusal);
     this.refuseBytes(socket, refusal, turn.id);
   }
@@ -144,22 +145,22 @@ export class HttpRequests {
 
   /** Refuses bytes of which no turn is made, and leaves their row. Inside the body of a request, its turn has the row. */
   #refuseUnread(socket: Socket, refusal: Refusal): void {
-    const { generation, host, runner } = this.#options;
+    const { current, host, runner } = this.#options;
     const connection = connectionOf(socket);
     const { latest } = connection;
     if (!latest || latest.writableFinished) {
-      const turn = new LiveTurn({ ...UNREAD, keyOf: () => undefined }, generation(), host);
+      const turn = new LiveTurn({ ...UNREAD, keyOf: () => undefined }, current.generation, host);
       runner.recordRefused(turn, refusal);
       this.refuseBytes(socket, refusal, turn.id);
     } else if (refusal === HEADERS_LATE && latest.req.complete) {
       // A head that is late takes nothing from the answers before it: they end first.
       connection.framingBroken = true;
       latest.once('finish', () => this.#refuseUnread(socket, refusal));
-    } else this.refuseBytes(socket, refusal, requestId(host.now()));
+    } else this.refuseBytes(socket, refusal, requestId(host.services.clock.now()));
   }
 
   /** Answers bytes that are not a request, where an answer is possible, and ends the connection. */
-  refuseBytes(socket: Socket, refusal: Refusal, id = requestId(this.#options.host.now())): void {
+  refuseBytes(socket: Socket, refusal: Refusal, id = requestId(this.#options.host.services.clock.now())): void {
     const connection = connectionOf(socket);
     connection.framingBroken = true;
     const { latest } = connection;

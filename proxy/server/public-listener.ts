@@ -15,14 +15,14 @@ import { HttpRequests } from './http-requests.ts';
 import { RunningTurns } from './running-turns.ts';
 import { Websockets, type WebsocketsOptions } from './websockets.ts';
 
-export interface ListenerServices extends Pick<WebsocketsOptions, 'clock' | 'counters' | 'heartbeat' | 'replies'> {
+export interface ListenerServices extends Pick<WebsocketsOptions, 'clock' | 'counters' | 'heartbeat' | 'models' | 'replies'> {
   readonly bodies: BodyMemory;
   readonly guard: OverloadGuard;
   readonly uploads: UploadMeter;
   readonly websockets: WebsocketSupport;
 }
 
-export type ListenerOptions = Pick<WebsocketsOptions, 'generation' | 'host' | 'nodes' | 'ownHeaders' | 'runner'>;
+export type ListenerOptions = Pick<WebsocketsOptions, 'current' | 'host' | 'nodes' | 'runner'>;
 
 const TIMEOUT_CHECK_MS = 1_000;
 
@@ -31,7 +31,7 @@ const SWEEP_MS = 50;
 const LAST_ROWS_MS = 250;
 
 export class PublicListener {
-  readonly #generation: ListenerOptions['generation'];
+  readonly #current: ListenerOptions['current'];
   readonly #server: Server;
   readonly #connections: IdleConnections;
   readonly #requests: HttpRequests;
@@ -41,14 +41,14 @@ export class PublicListener {
   readonly #unparsed: UnparsedConnections;
 
   constructor(services: ListenerServices, options: ListenerOptions) {
-    const { generation } = options;
-    const { bodies, clock, counters, guard, heartbeat, replies, uploads, websockets } = services;
-    this.#generation = generation;
-    const { limits, listen, timeouts } = generation().config;
+    const { current } = options;
+    const { bodies, clock, counters, guard, heartbeat, models, replies, uploads, websockets } = services;
+    this.#current = current;
+    const { limits, listen, timeouts } = current.generation.config;
     const shared = { ...options, counters, running: this.#running, batches: this.#batches };
     this.#requests = new HttpRequests({ ...shared, bodies, uploads, cors: new Cors(listen.cors.origins) });
     this.#connections = new IdleConnections({
-      stalledMs: () => generation().config.timeouts.client_read_idle_ms,
+      stalledMs: () => current.generation.config.timeouts.client_read_idle_ms,
       counters,
     });
     this.#server = createServer({
@@ -70,7 +70,7 @@ export class PublicListener {
     this.#server.on('drop', () => counters.add('connections_refused'));
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.#requests.serve(request, response);
     this.#server.on('request', serve).on('checkContinue', serve).on('checkExpectation', serve);
-    this.websockets = new Websockets({ ...shared, clock, heartbeat, replies, guard: bodies, overload: guard, support: websockets });
+    this.websockets = new Websockets({ ...shared, clock, heartbeat, models, replies, guard: bodies, overload: guard, support: websockets });
     this.#server.on('upgrade', (request, socket, head) => this.websockets.accept(request, socket as Socket, head));
     this.#server.on('connect', (request: IncomingMessage, socket: Socket) => this.#requests.refuseTunnel(request, socket));
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#requests.refuseUnparsed(error, socket));
@@ -82,7 +82,7 @@ export class PublicListener {
     });
     this.#unparsed = new UnparsedConnections({
       limits: () => {
-        const { config } = generation();
+        const { config } = current.generation;
         return { maxBytes: config.limits.header_bytes, waitMs: config.timeouts.client_header_ms };
       },
       parse,
@@ -95,7 +95,7 @@ export class PublicListener {
 
   /** Applies a new configuration to open connections. */
   configure(): void {
-    const { limits, timeouts } = this.#generation().config;
+    const { limits, timeouts } = this.#current.generation.config;
     this.#server.headersTimeout = timeouts.client_header_ms;
     this.#server.maxConnections = limits.connections;
     this.websockets.configure();

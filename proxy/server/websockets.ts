@@ -11,6 +11,7 @@ import { endRaw } from '../clients/http/connections/raw-refusal.ts';
 import { type BrokenLimit, CLOSE, WebsocketConnection } from '../clients/websocket/connection.ts';
 import type { Frame, TurnFrame } from '../clients/websocket/frame.ts';
 import { type Handshake, shakeHands } from '../clients/websocket/handshake.ts';
+import { type ModelTags, ownHeaders } from '../dispatch/own-headers.ts';
 import type { Hop, HopRefusal } from '../nodes/hop-listener.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/errors/refusal.ts';
 import type { LiveTurn, TurnHost } from '../turn/live-turn.ts';
@@ -24,13 +25,13 @@ import { FrameTurns, type FrameTurnsOptions } from './frame-turns.ts';
 import type { Generation } from './generation.ts';
 
 export interface WebsocketsOptions extends Omit<FrameTurnsOptions, 'turnOf'> {
-  readonly generation: () => Generation;
+  /** The generation of new turns. */
+  readonly current: { readonly generation: Generation };
   readonly host: TurnHost;
   readonly heartbeat: Heartbeat;
   readonly batches: Batches;
   readonly overload: OverloadGuard;
-  /** Headers of the gateway's own on the answer to an upgrade. */
-  readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
+  readonly models: ModelTags;
   /** The accounts that speak websocket. */
   readonly support: WebsocketSupport;
 }
@@ -56,7 +57,7 @@ export class Websockets {
 
   constructor(options: WebsocketsOptions) {
     this.#options = options;
-    const turnOf: FrameTurnsOptions['turnOf'] = (connection, mode) => this.#open.get(connection)?.turnIn(options.generation(), mode);
+    const turnOf: FrameTurnsOptions['turnOf'] = (connection, mode) => this.#open.get(connection)?.turnIn(options.current.generation, mode);
     this.#turns = new FrameTurns({ ...options, turnOf });
   }
 
@@ -78,8 +79,8 @@ export class Websockets {
 
   /** Accepts an upgrade, or answers it with a refusal and ends the connection. */
   accept(request: IncomingMessage, socket: Socket, head: Buffer): void {
-    const { generation: current, host, overload, support } = this.#options;
-    const generation = current();
+    const { current, host, overload, support } = this.#options;
+    const { generation } = current;
     const { url = '' } = request;
     const path = pathOf(url);
     const found = generation.routes.find('WS', path);
@@ -103,8 +104,8 @@ export class Websockets {
   /** Takes over the websocket of a client that another node forwards, if this node has a turn for it. @returns the reason why not */
   acceptForwarded({ client, headers, ...handshake }: Hop): HopRefusal | undefined {
     if (this.#draining) return 503;
-    const { generation: current, host, counters } = this.#options;
-    const generation = current();
+    const { current, host, counters } = this.#options;
+    const { generation } = current;
     const found = generation.routes.find('WS', client.path);
     if (!found || !('route' in found)) return 404;
     const upgrade = new ClientUpgrade(forwardedRequest(client), found, generation, host);
@@ -117,7 +118,7 @@ export class Websockets {
 
   /** A connection whose key or endpoint may no longer be used ends when its running turn has ended. */
   configure(): void {
-    const generation = this.#options.generation();
+    const { generation } = this.#options.current;
     for (const [connection, upgrade] of this.#open) {
       const reason = upgrade.unusableIn(generation);
       if (reason === undefined) connection.keepOpen();
@@ -149,7 +150,7 @@ export class Websockets {
     shakeHands(handshake, {
       maxPayload: turn.limits.request_body_bytes * (hop ? FORWARDED_SIZE : 1),
       maxFragments: turn.limits.websocket_fragments,
-      headers: () => hop ?? this.#options.ownHeaders(turn),
+      headers: () => hop ?? ownHeaders(turn, this.#options.models),
       accepted: (ws) => this.#accepted(ws, socket, opened),
       refused: (refusal) => this.#refuseUpgrade(turn, socket, refusal),
     });
@@ -186,7 +187,7 @@ export class Websockets {
   }
 
   async #serve(frame: Frame, connection: WebsocketConnection, upgrade: ClientUpgrade): Promise<void> {
-    const turn = upgrade.turnIn(this.#options.generation(), frame instanceof Refusal ? undefined : frame.mode);
+    const turn = upgrade.turnIn(this.#options.current.generation, frame instanceof Refusal ? undefined : frame.mode);
     if (!turn || this.#draining) {
       this.#options.counters.add('drain_refused');
       this.#refuse(new Refusal(turn ? 'server_is_overloaded' : 'unknown_endpoint'), connection, { upgrade, frame });
@@ -203,11 +204,11 @@ export class Websockets {
   /** A frame about the response that runs, here or at another node. */
   #control(frame: TurnFrame, connection: WebsocketConnection, upgrade: ClientUpgrade): void {
     if (!this.#turns.isForwarded(connection)) this.#turns.control(frame, connection);
-    else this.#turns.pass(upgrade.turnIn(this.#options.generation()) ?? upgrade.turn, frame, connection);
+    else this.#turns.pass(upgrade.turnIn(this.#options.current.generation) ?? upgrade.turn, frame, connection);
   }
 
   #refuse(refusal: Refusal, connection: WebsocketConnection, { upgrade, frame }: Refused): void {
-    const turn = upgrade.turnIn(this.#options.generation()) ?? upgrade.turn;
+    const turn = upgrade.turnIn(this.#options.current.generation) ?? upgrade.turn;
     if (this.#turns.isForwarded(connection)) this.#turns.pass(turn, refusal, connection);
     else this.#turns.refuse(turn, refusal, connection, frame);
   }

@@ -1,6 +1,8 @@
 // One turn from its arrival to its end: the state that rules see, and the metadata that they note.
 import type { ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import { isLoopback } from '../base/process/loopback.ts';
+import type { Clock } from '../base/time/clock.ts';
 import { failureInClientWords, refusalInClientWords } from './errors/error-words.ts';
 import type { Failure } from './errors/failure.ts';
 import { ItemPlaces } from './errors/item-places.ts';
@@ -34,22 +36,25 @@ export interface TurnConfiguration {
   operatorOf(token: string): OperatorConfig | undefined;
 }
 
+/** The services that a turn asks. */
+export interface AskedServices {
+  readonly clock: Clock;
+  readonly models: {
+    find(pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined>;
+    presence(pool: PoolConfig, id: string): Presence;
+  };
+  readonly files: { find(pool: string, id: string): FileView | undefined | Promise<FileView | undefined> };
+  /** Milliseconds until the first cooldown of a model's sources ends. */
+  readonly capacity: { recoversIn(pool: PoolConfig, id: string): number | undefined };
+  readonly tokens: { count(texts: readonly string[]): Promise<readonly number[] | undefined> };
+}
+
 /** What a turn uses of its process. */
 export interface TurnHost {
+  readonly services: AskedServices;
   readonly surfaces: Surfaces;
-  readonly now: () => number;
-  readonly wallTime: () => number;
-  /** Runs `run` once after `ms` milliseconds; the function it returns cancels it. */
-  readonly after: (ms: number, run: () => void) => () => void;
-  findModel(pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined>;
-  findFile(pool: PoolConfig, id: string): FileView | undefined | Promise<FileView | undefined>;
-  presenceOf(pool: PoolConfig, id: string): Presence;
-  /** Milliseconds until the first cooldown of a model's sources ends. */
-  recoversIn(pool: PoolConfig, id: string): number | undefined;
   /** The bytes that all turns hold of their replies. */
   readonly replyMemory: ReplyMemory;
-  countTokens(texts: readonly string[]): Promise<readonly number[] | undefined>;
-  pause(): Promise<void>;
   /** Reports an unexpected error of the turn with this id. Never throws. */
   fault(thrown: unknown, requestId: string): void;
 }
@@ -109,8 +114,8 @@ export class LiveTurn implements Turn {
 
   constructor(arrival: Arrival, generation: TurnConfiguration, host: TurnHost) {
     const { kind } = arrival.route;
-    this.at = host.now();
-    this.arrivedAt = host.wallTime();
+    this.at = host.services.clock.now();
+    this.arrivedAt = host.services.clock.wallTime();
     this.id = requestId(this.at);
     this.route = arrival.route;
     this.kind = kind && KINDS[kind];
@@ -178,15 +183,15 @@ export class LiveTurn implements Turn {
   }
 
   now(): number {
-    return this.#host.now();
+    return this.#host.services.clock.now();
   }
 
   wallTime(): number {
-    return this.#host.wallTime();
+    return this.#host.services.clock.wallTime();
   }
 
   after(ms: number, run: () => void): () => void {
-    return this.#host.after(ms, run);
+    return this.#host.services.clock.after(ms, run);
   }
 
   /** Reports an unexpected error to operators. */
@@ -251,21 +256,21 @@ export class LiveTurn implements Turn {
   }
 
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined> {
-    const found = this.#host.findModel(this.pool, id);
+    const found = this.#host.services.models.find(this.pool, id);
     if (!this.#mode) return found;
     return found instanceof Promise ? found.then((view) => this.#captured(view)) : this.#captured(found);
   }
 
   findFile(id: string): FileView | undefined | Promise<FileView | undefined> {
-    return this.#host.findFile(this.pool, id);
+    return this.#host.services.files.find(this.pool.id, id);
   }
 
   presenceOf(id: string): Presence {
-    return this.#host.presenceOf(this.pool, id);
+    return this.#host.services.models.presence(this.pool, id);
   }
 
   recoversIn(): number | undefined {
-    return this.model && this.#host.recoversIn(this.pool, this.model.id);
+    return this.model && this.#host.services.capacity.recoversIn(this.pool, this.model.id);
   }
 
   /** Maps a final response to the client's answer: by the rules, then in the encoding of the surface. @throws Refusal of a rule */
@@ -298,11 +303,11 @@ export class LiveTurn implements Turn {
   }
 
   countTokens(texts: readonly string[]): Promise<readonly number[] | undefined> {
-    return this.#host.countTokens(texts);
+    return this.#host.services.tokens.count(texts);
   }
 
   pause(): Promise<void> {
-    return this.#host.pause();
+    return setImmediate();
   }
 
   note<F extends keyof SafeFields>(field: F, value: SafeFields[F]): void {

@@ -66,17 +66,18 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
       operatorOf: () => undefined,
     },
     {
+      services: {
+        clock: { now: () => clock.now(), wallTime: () => clock.now(), after: (ms, run) => clock.after(ms, run) },
+        models: {
+          find: (_pool, id) => (id === model?.id ? model : undefined),
+          presence: (_pool, id) => (id === model?.id ? 'routable' : 'absent'),
+        },
+        files: { find: () => undefined },
+        capacity: { recoversIn: () => undefined },
+        tokens: { count: async () => undefined },
+      },
       surfaces: SURFACES,
-      now: () => clock.now(),
-      wallTime: () => clock.now(),
-      after: (ms, run) => clock.after(ms, run),
-      findModel: (_pool, id) => (id === model?.id ? model : undefined),
-      findFile: () => undefined,
-      presenceOf: (_pool, id) => (id === model?.id ? 'routable' : 'absent'),
-      recoversIn: () => undefined,
       replyMemory: { guard: new MemoryGuard(), counters: new Counters() },
-      countTokens: async () => undefined,
-      pause: async () => undefined,
       fault: (thrown) => void faults.push(thrown),
     },
   );

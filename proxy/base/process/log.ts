@@ -1,5 +1,4 @@
-// The operator log: one JSON line per event on stderr, metadata only.
-import { logOutput } from './log-output.ts';
+// The operator log: one JSON line per event on stderr, metadata only; of a reader that stops reading a limited number of lines waits.
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -59,4 +58,29 @@ export function placeOf(thrown: unknown): LogFields {
   const frames = typeof stack === 'string' ? stack.slice(stack.indexOf(message) + message.length) : '';
   const places = frames.split('\n').flatMap((line) => (DEPENDENCY.exec(line) ?? OWN_FILE.exec(line))?.[1] ?? []);
   return { thrown: name, code, place: places[0] };
+}
+
+/** The part of a writable stream that is needed. */
+export interface LogStream {
+  write(text: string): unknown;
+  /** Bytes that wait. */
+  readonly writableLength: number;
+}
+
+/** About 80,000 lines. */
+const MOST_WAITING_BYTES = 16_777_216;
+
+/** Further lines are dropped and counted. @returns the function that writes one line, or loses it; the first line after a loss states how many were lost */
+export function logOutput(stream: LogStream): (line: string) => void {
+  let lost = 0;
+  return (line) => {
+    if (stream.writableLength > MOST_WAITING_BYTES) {
+      lost += 1;
+      return;
+    }
+    if (lost > 0)
+      stream.write(`${JSON.stringify({ at: new Date().toISOString(), level: 'warn', event: 'log_lines_lost', lines: lost })}\n`);
+    lost = 0;
+    stream.write(line);
+  };
 }

@@ -1,4 +1,6 @@
 // `explain_selection`: which account a turn went to or would go to, and why each other one was not chosen.
+
+import { CHOSEN_BECAUSE, NOT_CHOSEN_BECAUSE } from '../../../store/schema/request-log.ts';
 import type { AttemptRow, RequestRow } from '../../../store/store.ts';
 import type { ExplainedAccount } from '../../explain/candidates.ts';
 import type { ExplainedChoice } from '../../explain/choice.ts';
@@ -10,7 +12,6 @@ import type { Route } from '../../turn/turn.ts';
 import { args, flag, list, name, nullable, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { REQUEST_ATTEMPT, REQUEST_ROW, shownAttempt, shownRequest } from '../request-rows.ts';
-import { chosenBecause, notChosenBecause } from '../selection-reasons.ts';
 import { ToolError, tool } from '../tool.ts';
 
 const ENDPOINT = 'POST /v1/responses';
@@ -210,4 +211,17 @@ function whyOf({ account, takes, why }: ExplainedAccount, choice: ExplainedChoic
   if (choice?.tied.includes(account)) return `${why}; as good as ${chosen}`;
   if (takes === 'pinned') return `${why}, so that only turns that are bound to it go there`;
   return `${why}; ${choice?.reason === 'soft_pin' ? `the session stays with ${chosen}` : `${choice?.reason} prefers ${chosen}`}`;
+}
+
+const meaningOf = (reason: string): string => NOT_CHOSEN_BECAUSE[reason] ?? reason;
+
+const chosenBecause = (reason: string): string => CHOSEN_BECAUSE[reason] ?? `the strategy ${reason} of the Pool preferred it`;
+
+/** Why an account that was not tried was not chosen: the row counts the accounts of each reason, and does not name them. */
+function notChosenBecause(why: RequestRow['why']): string {
+  const reasons = Object.entries(why?.others ?? {}).filter(([reason]) => reason !== 'tried');
+  if (reasons.length === 0)
+    return why?.reason === 'hard_pin' ? 'no other account was compared' : 'was not in the Pool, or no account was chosen';
+  if (reasons.length === 1) return reasons.map(([reason]) => meaningOf(reason)).join();
+  return `one of: ${reasons.map(([reason, count]) => `${meaningOf(reason)} (${count})`).join('; ')}`;
 }

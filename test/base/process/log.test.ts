@@ -1,7 +1,7 @@
 // The log without a reader: the memory of the lines that wait is bounded.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { logOutput } from '../../../proxy/base/process/log-output.ts';
+import { logOutput } from '../../../proxy/base/process/log.ts';
 
 test('lines for a reader that stalls are lost beyond 16 MiB, and their number is logged when it reads again', () => {
   const waiting: string[] = [];

@@ -1,0 +1,17 @@
+// Headers of the gateway's own on every answer that an account gave, and on the answer to an upgrade (Q1, Q14).
+import type { LiveTurn } from '../turn/live-turn.ts';
+import type { KeyConfig, PoolConfig } from '../turn/settings.ts';
+import { type ClientVersion, clientVersionOf } from '../turn/wire/client-version.ts';
+
+/** The tags of model lists: a client that gets another one than it knows reads the list again. */
+export interface ModelTags {
+  etag(pool: PoolConfig, key: KeyConfig, version: ClientVersion | undefined): string;
+}
+
+export function ownHeaders(turn: LiveTurn, models: ModelTags): Readonly<Record<string, string>> {
+  const own: Record<string, string> = { 'x-request-id': turn.id };
+  if (turn.kind?.served === 'dispatch' && turn.kind.model && turn.surface.agentProtocol) {
+    own['x-models-etag'] = models.etag(turn.pool, turn.key, clientVersionOf(turn.headers));
+  }
+  return own;
+}
