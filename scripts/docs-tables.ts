@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { CLIENTS, type ClientSettings } from '../proxy/cli/client-settings.ts';
 import { bounds } from '../proxy/config/schema/expectations.ts';
 import { type SchemaNode, type Setting, settings } from '../proxy/config/schema/schema.ts';
+import { MANNERS } from '../proxy/rehearsal/account/manners.ts';
 
 /** One line per setting, in the order of the file. `[]` means each row of a list, `*` each name of a mapping. */
 function settingsTable(): string {
@@ -15,6 +16,11 @@ function clientsTable(): string {
   const head = ['| Client | NAME | API | Tested with |', '| --- | --- | --- | --- |'];
   return [...head, ...CLIENTS.map(({ name, title, api, tried }) => `| ${title} | \`${name}\` | ${api} | ${tried} |`)].join('\n');
 }
+
+const mannersList = (): string =>
+  Object.values(MANNERS)
+    .map((sentence) => `- ${sentence}`)
+    .join('\n');
 
 /** The text of each client for the shipped configuration. */
 const clientTexts = (): string => CLIENTS.map(clientText).join('\n\n');
@@ -30,11 +36,17 @@ function clientText({ name, title, where, language, note, text }: ClientSettings
 }
 
 /** The generated sections, by the name in their markers. */
-const SECTIONS: Readonly<Record<string, () => string>> = { settings: settingsTable, clients: clientsTable, 'client-texts': clientTexts };
+const SECTIONS: Readonly<Record<string, () => string>> = {
+  settings: settingsTable,
+  clients: clientsTable,
+  'client-texts': clientTexts,
+  manners: mannersList,
+};
 
 /** The pages with generated sections, by path in the repository. */
 const PAGES: Readonly<Record<string, readonly string[]>> = {
   'README.md': ['clients'],
+  'docs/accounts.md': ['manners'],
   'docs/clients.md': ['clients', 'client-texts'],
   'docs/settings.md': ['settings'],
 };

@@ -10,7 +10,7 @@ import { FILES, FINISH, UPLOADS } from './account/simulated-files.ts';
 import { quotaEvent, quotaHeaders, usageRead } from './account/simulated-quota.ts';
 import { checkTurn } from './checks/request-checks.ts';
 import { type Answer, eventsAnswer, jsonAnswer } from './delivery/answer.ts';
-import { inManner } from './delivery/stream-manners.ts';
+import { inManner, withEventManners } from './delivery/stream-manners.ts';
 import { plainRefusal } from './faults/upgrade-refusals.ts';
 import type { IdSequence } from './model/id-sequence.ts';
 import { compactionItem } from './model/output-items.ts';
@@ -19,7 +19,7 @@ import { nativeImageAnswer } from './model/simulated-image.ts';
 import { transcript } from './model/simulated-transcript.ts';
 import { simulatePrewarm, simulateTurn, usageOf } from './model/simulated-turn.ts';
 import { type Anchors, toolsItems } from './model/turn-request.ts';
-import { BearerRefused, ProviderError } from './provider-error.ts';
+import { BearerRefused, ProviderDetail, ProviderError } from './provider-error.ts';
 import type { ReceivedRequest } from './received-request.ts';
 
 /** A request, and all that its answer depends on. */
@@ -81,7 +81,7 @@ export function endpointsOf({ agent, meter }: WireWords): Endpoints {
     [`GET /backend-api/${meter}/usage`, { answer: usage, isTurn: false }],
     [`GET /backend-api/${meter}/agent-identities/jwks`, { answer: () => jsonAnswer(200, KEY_SET), isTurn: false }],
     ['POST /oauth/token', { answer: token, isTurn: false, isLogin: true }],
-    ['POST /backend-api/transcribe', { answer: ({ request }) => transcript(request), isTurn: false }],
+    ['POST /backend-api/transcribe', { answer: ({ request, account }) => transcript(request, account.manners), isTurn: false }],
     ['POST /backend-api/files', { answer: createFile, isTurn: false }],
     [`POST ${FILES}*${FINISH}`, { answer: ({ account, request }) => account.files.finish(request), isTurn: false }],
     [`PUT ${UPLOADS}*`, { answer: ({ account, request }) => account.files.upload(request, account.manners), isTurn: false, isOpen: true }],
@@ -141,10 +141,12 @@ function frame(context: RequestContext): Answer {
   const earlier = toolsItems({ previous_response_id: body.previous_response_id ?? null }, context.anchors ?? new Map());
   const whole = earlier.length === 0 ? body : { ...body, input: [...earlier, ...asList(body.input)] };
   const events = body.generate === false ? simulatePrewarm(body, turnContext) : simulateTurn(whole, turnContext).events;
-  return eventsAnswer(events, headers, { preamble: account.settings.profile?.sendsPreamble === false ? [] : preamble(context, headers) });
+  const before = { preamble: account.settings.profile?.sendsPreamble === false ? [] : preamble(context, headers) };
+  return withEventManners(eventsAnswer(events, headers, before), account.manners);
 }
 
 function compact(context: RequestContext): Answer {
+  if (context.account.manners.noCompactPath) throw new ProviderDetail(404, 'Not Found');
   const body = checkedBody(context);
   const { account, ids, now, request } = context;
   const compaction = compactionItem({ ids, account, emit: () => undefined }, 0);

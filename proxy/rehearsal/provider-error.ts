@@ -1,5 +1,6 @@
 // Errors in a provider's shapes, `{error: {message, type, code, param}}` and `{detail}`, and the default code and message of each status.
 import type { Json, JsonObject } from '../turn/json/json.ts';
+import type { Manners } from './account/manners.ts';
 
 /** Refuses a request: it becomes the provider's answer. */
 export class ProviderError extends Error {
@@ -57,6 +58,20 @@ export function errorOf(
   return { message, type: typeOf(status, code), code, param, ...extra };
 }
 
+/** The error of a scripted refusal, as the account's provider writes it (RB21, RB22). */
+export function inRefusalManner(error: JsonObject, { uncodedUsageLimits, bareErrorEvents }: Manners): JsonObject {
+  if (bareErrorEvents && error.code === 'server_is_overloaded') return { ...error, type: 'service_unavailable_error' };
+  if (!uncodedUsageLimits || error.code !== 'usage_limit_reached') return error;
+  const { code: _, param: __, ...uncoded } = error;
+  return uncoded;
+}
+
+/** The refusal of a model that the account lacks (RB20). */
+export const modelRefusal = (slug: string, { wordedModels }: Manners): Error =>
+  wordedModels
+    ? new ProviderDetail(400, `The '${slug}' model is not supported when using Codex with a ChatGPT account.`)
+    : new ProviderError(404, 'model_not_found', 'The requested model does not exist.', 'model');
+
 /** The code and message that go with a status where the fault names none. */
 export function defaultErrorOf(status: number): { readonly code: string; readonly message: string } {
   return DEFAULTS[status] ?? (status >= 500 ? SERVER_ERROR : BAD_REQUEST);
@@ -84,8 +99,16 @@ const MESSAGES: Readonly<Record<string, string>> = {
   server_is_overloaded: 'The servers are overloaded; try again later.',
   rate_limit_exceeded: 'Too many requests; slow down.',
   context_length_exceeded: 'The input exceeds the context window of this model.',
-  invalid_encrypted_content: 'The encrypted content could not be verified.',
+  invalid_encrypted_content: unverified('gAAAAABo'),
 };
+
+/** The refusal of reasoning or a compaction that another account encrypted (RB13). */
+export const unverifiedContent = (ciphertext: string): ProviderError =>
+  new ProviderError(400, 'invalid_encrypted_content', unverified(ciphertext));
+
+function unverified(ciphertext: string): string {
+  return `The encrypted content ${ciphertext.slice(0, 8)}... could not be verified.`;
+}
 
 function typeOf(status: number, code: string | null): string {
   if (code === 'usage_limit_reached') return code;

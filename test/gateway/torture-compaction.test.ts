@@ -40,6 +40,7 @@ for (const form of ['route', 'trigger'] as const) {
     for (const client of Object.keys(CLIENTS) as (keyof typeof CLIENTS)[]) {
       test(`cut after each of its bytes: ${client}`, async () => {
         await using gate = await startGateway({
+          upstream: { manners: { noCompactPath: false } },
           config: (draft) => {
             for (const account of draft.accounts) account.compact = form;
           },
@@ -69,7 +70,7 @@ for (const form of ['route', 'trigger'] as const) {
 
       test(`delivered in pieces of every size: ${client}`, async () => {
         await using gate = await startGateway({
-          upstream: { accounts: ['north'] },
+          upstream: { accounts: ['north'], manners: { noCompactPath: false } },
           config: (draft) => {
             draft.accounts[0].compact = form;
           },

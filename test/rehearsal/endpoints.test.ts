@@ -54,7 +54,7 @@ test('equal catalogs have equal ETags; turns repeat the ETag, and If-None-Match 
 test('an account with its own catalog refuses other models', async () => {
   const own = upstream.urlOf('own');
   assert.equal((await ask(own, turnBody('', { model: 'mine' }))).status, 200);
-  assert.equal((await ask(own)).status, 404);
+  assert.equal((await ask(own)).status, 400);
 });
 
 test('the usage read has integers only, and reports an exhausted quota', async () => {

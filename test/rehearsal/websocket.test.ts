@@ -6,7 +6,7 @@ import { neutralWords } from '../../proxy/rehearsal/exchanges.ts';
 import { startProviderThread } from '../../proxy/rehearsal/provider-thread.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { startUpstream } from '../support/rehearsal.ts';
-import { at, typesOf } from '../support/rehearsal-client.ts';
+import { at, itemsOf, typesOf } from '../support/rehearsal-client.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { connect, refusedUpgrade, type TestSocket } from '../support/websocket.ts';
 
@@ -54,9 +54,9 @@ test('a warm-up may declare the tools of a Lite conversation, and the frames tha
   const warm = await socket.turn(turnBody('', { ...marker, input: declared, generate: false }));
   const ask = turnBody('call the tool get_weather with {}', { ...marker, previous_response_id: idOf(warm) });
   const first = await socket.turn(ask);
-  assert.equal(at(first.at(-1), 'response', 'output', 1, 'name'), 'get_weather');
+  assert.equal(at(itemsOf(first), 1, 'name'), 'get_weather');
   const again = await socket.turn({ ...ask, previous_response_id: idOf(first) });
-  assert.equal(at(again.at(-1), 'response', 'output', 1, 'name'), 'get_weather', 'over a chain of responses');
+  assert.equal(at(itemsOf(again), 1, 'name'), 'get_weather', 'over a chain of responses');
   const empty = await socket.turn(turnBody('', { ...marker, input: [], generate: false }));
   assert.equal(empty.at(-1)?.type, 'response.completed', 'a warm-up may be empty');
 });
@@ -81,7 +81,7 @@ test('a turn has the events of SSE, after quota, metadata and turn state', async
   assert.deepEqual(Object.keys(at(frames[1], 'headers') as JsonObject), ['x-models-etag', 'openai-model']);
   assert.match(at(frames[2], 'headers', 'x-agent-turn-state') as string, /^ts_/);
   assert.equal(frames.at(-1)?.type, 'response.completed');
-  assert.equal(at(frames.at(-1), 'response', 'output', 1, 'content', 0, 'text'), 'hello there');
+  assert.equal(at(itemsOf(frames), 1, 'content', 0, 'text'), 'hello there');
   assert.deepEqual(
     frames.slice(3).map(({ sequence_number }) => sequence_number),
     frames.slice(3).map((_, i) => i),
@@ -91,7 +91,7 @@ test('a turn has the events of SSE, after quota, metadata and turn state', async
 test('a large frame arrives whole', async () => {
   using socket = await open();
   const frames = await socket.turn(turnBody('write 20000 words'));
-  const text = at(frames.at(-1), 'response', 'output', 1, 'content', 0, 'text') as string;
+  const text = at(itemsOf(frames), 1, 'content', 0, 'text') as string;
   assert.equal(text.split(' ').length, 20_000);
 });
 
@@ -112,36 +112,35 @@ test('generate: false is answered with an empty response that can be an anchor',
   assert.equal(at(frames.at(-1), 'response', 'previous_response_id'), idOf(prewarm));
 });
 
-test('an anchor is a whole response of the same websocket', async () => {
+test('[RB11] an anchor is a whole response of the same websocket', async () => {
   using first = await open();
   using second = await open();
   const id = idOf(await first.turn(turnBody('hello')));
-  const lost = {
+  const lost = (anchor: Json): JsonObject => ({
     type: 'error',
     status: 400,
     error: {
-      message: 'Previous response not found.',
+      message: `Previous response with id '${anchor}' not found.`,
       type: 'invalid_request_error',
       code: 'previous_response_not_found',
       param: 'previous_response_id',
     },
-  };
+  });
   const anchored = turnBody('hello', { previous_response_id: id });
-  assert.deepEqual(await second.turn(anchored), [lost]);
+  assert.deepEqual(await second.turn(anchored), [lost(id)]);
   assert.equal((await first.turn(anchored)).at(-1)?.type, 'response.completed');
   upstream.next('north', 'anchor lost', 'anchor lost', 'refuse inside');
-  assert.deepEqual(await first.turn(anchored), [lost]);
+  assert.deepEqual(await first.turn(anchored), [lost(id)]);
   assert.equal((await first.turn(turnBody('hello'))).at(-1)?.type, 'response.completed');
   const failed = await first.turn(turnBody('hello'));
-  assert.deepEqual(await first.turn(turnBody('hello', { previous_response_id: idOf(failed) })), [lost]);
+  assert.deepEqual(await first.turn(turnBody('hello', { previous_response_id: idOf(failed) })), [lost(idOf(failed))]);
 });
 
 test('a turn that ends with a compaction trigger gets one compaction item', async () => {
   using socket = await open();
   const id = idOf(await socket.turn(turnBody('hello')));
   const frames = await socket.turn(turnBody('', { previous_response_id: id, input: [{ type: 'compaction_trigger' }] }));
-  const output = at(frames.at(-1), 'response', 'output') as readonly JsonObject[];
-  assert.deepEqual(typesOf(output), ['compaction']);
+  assert.deepEqual([at(itemsOf(frames), 0, 'type'), itemsOf(frames).length], ['compaction', 1]);
 });
 
 const entry = 'client_metadata.ws_request_header_x_internal_agent_responses_lite';
@@ -162,7 +161,6 @@ const { stream: _, ...withoutStream } = turnBody('hello');
 
 const cases: readonly Case[] = [
   { what: 'no stream', body: withoutStream },
-  { what: 'an unknown model', body: turnBody('', { model: 'model-z' }), refused: [404, 'model_not_found', 'model'] },
   {
     what: 'an unknown anchor at an account that checks nothing',
     body: turnBody('', { previous_response_id: 'resp_0' }),
@@ -204,6 +202,14 @@ test('[RB7] on a websocket an absent store passes, and a stored response is refu
   assert.equal((await socket.turn(without)).at(-1)?.type, 'response.completed');
   assert.deepEqual(await socket.turn(turnBody('', { store: true })), [
     { type: 'error', status: 400, error: { type: 'invalid_request_error', message: 'Store must be set to false' } },
+  ]);
+});
+
+test('[RB20] on a websocket a model that the account lacks is refused in words alone', async () => {
+  using socket = await open();
+  const message = "The 'model-z' model is not supported when using Codex with a ChatGPT account.";
+  assert.deepEqual(await socket.turn(turnBody('', { model: 'model-z' })), [
+    { type: 'error', status: 400, error: { type: 'invalid_request_error', message } },
   ]);
 });
 
@@ -297,11 +303,12 @@ test('an account that hangs up ends its websockets', async () => {
   assert.deepEqual([(await socket.closed).code, await turn?.closed, own.socketsOf('north')], [1006, 'cut', 0]);
 });
 
-test('the provider in a worker thread speaks websocket too, and the faults of a profile are those of frames', async () => {
+test('the provider in a worker thread speaks websocket too, and the faults of a profile are those of frames', async (t) => {
   const thread = await startProviderThread([{ id: 'north', profile: 'exhausted' }], neutralWords);
-  const socket = await connect({ url: thread.urlOf('north') }, path, { key: null });
+  t.after(() => thread.close());
+  using socket = await connect({ url: thread.urlOf('north') }, path, { key: null });
   const [refusal] = await socket.turn(turnBody('hello'));
-  assert.deepEqual([refusal?.status, at(refusal, 'error', 'code')], [429, 'usage_limit_reached']);
+  assert.deepEqual([refusal?.status, at(refusal, 'error', 'type')], [429, 'usage_limit_reached']);
   await thread.close();
   assert.equal((await socket.closed).code, 1006);
 });

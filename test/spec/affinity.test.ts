@@ -7,8 +7,8 @@ import { test } from 'node:test';
 import type { RehearsalAccount } from '../../proxy/rehearsal/account/simulated-account.ts';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { HandClock } from '../models/support.ts';
-import { NATIVE, PUBLIC, user } from '../support/continuity.ts';
-import { type Draft, eventsOf, type GatewayOptions, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
+import { NATIVE, outputOf, PUBLIC, user } from '../support/continuity.ts';
+import { type Draft, type GatewayOptions, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 
 const ALIAS = '/backend-api/agent/v1/responses';
 const MINUTE = 60_000;
@@ -33,10 +33,6 @@ async function turn(gate: TestGateway, path: string, fields: JsonObject): Promis
   assert.equal(reply.status, 200, reply.text);
   return reply;
 }
-
-/** The output items of a streamed reply. */
-const outputOf = ({ text }: Reply): readonly JsonObject[] =>
-  eventsOf(text).findLast(({ data }) => data.response?.output)?.data.response.output;
 
 /** The accounts that turns went to since the last call, in order. */
 function went(gate: TestGateway): readonly string[] {

@@ -55,13 +55,30 @@ describe('the request to the account', () => {
   });
 
   test('[C3] the native answer is the account’s, including the language', async () => {
+    const usage = { type: 'tokens', input_tokens: 14, output_tokens: 6, total_tokens: 20 };
+    const answer = { text: 'hello', language: 'en', detected_language: 'en', usage };
+    gate.upstream.nextOn('north', NATIVE, replyJson(answer));
     const { json, headers } = await transcribe(gate, NATIVE, [file()]);
-    assert.deepEqual([json.text, json.language, json.detected_language], [`a transcript of ${SOUND.length} bytes`, 'en', 'en']);
+    assert.deepEqual(json, answer);
     const row = await gate.row({ headers });
     assert.deepEqual(
       [row?.endpoint, row?.model, row?.status, row?.outcome, row?.input_tokens, row?.output_tokens],
       [NATIVE, 'gpt-4o-transcribe', 200, 'completed', 14, 6],
     );
+  });
+
+  test('[RB40] a form without a model is transcribed, and a text alone is a whole answer', async () => {
+    for (const path of [NATIVE, PUBLIC]) {
+      gate.upstream.clear();
+      const parts = [file(), field('language', 'de')];
+      const { status, json, headers } = await transcribe(gate, path, path === PUBLIC ? [model, ...parts] : parts);
+      assert.deepEqual([status, json], [200, { text: `a transcript of ${SOUND.length} bytes` }], path);
+      const [arrived] = gate.upstream.requests();
+      assert.ok(arrived);
+      assert.deepEqual((await arrivedParts(arrived)).parts, [MODEL, FILE, 'language=de']);
+      const row = await gate.row({ headers });
+      assert.deepEqual([row?.outcome, row?.input_tokens ?? null, row?.output_tokens ?? null], ['completed', null, null]);
+    }
   });
 
   test('[C3] [D9] [Q3] an answer with status 201 is accepted as a transcript, and a native client gets that status', async () => {

@@ -8,7 +8,8 @@ import { replyJson } from '../support/rehearsal-replies.ts';
 
 let stage: Stage;
 before(async () => {
-  stage = await Stage.set();
+  // The compact path of accounts that have one.
+  stage = await Stage.set({ manners: { noCompactPath: false } });
 });
 after(() => stage.strike());
 beforeEach(() => stage.clear());

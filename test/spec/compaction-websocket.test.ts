@@ -17,7 +17,10 @@ const TRIGGER: JsonObject = { type: 'compaction_trigger' };
 const clock = new ShiftedClock();
 let gate: TestGateway;
 before(async () => {
-  gate = await startGateway({ clock, upstream: { models: [modelEntry({ slug: 'model-a' }), modelEntry({ slug: 'model-b' })] } });
+  gate = await startGateway({
+    clock,
+    upstream: { models: [modelEntry({ slug: 'model-a' }), modelEntry({ slug: 'model-b' })], manners: { noCompactPath: false } },
+  });
 });
 after(() => gate.close());
 beforeEach(() => {

@@ -60,7 +60,7 @@ before(async () => {
       clock,
       upstream: {
         models: [modelEntry({ slug: 'model-a' }), modelEntry({ slug: 'model-lite' })],
-        manners: { streamedUnstoredLists: false },
+        manners: { streamedUnstoredLists: false, noCompactPath: false },
       },
       config: (draft) => {
         for (const account of draft.accounts) account.compact = form;
@@ -417,7 +417,7 @@ describe('[A5] the native compact route', () => {
   });
 
   test('[F8.3] has no prompt-cache locality, and neither has an explicit trigger', async () => {
-    await using gate = await startGateway({ config: rotating });
+    await using gate = await startGateway({ config: rotating, upstream: { manners: { noCompactPath: false } } });
     for (const { path, body } of ASKING) {
       gate.upstream.clear();
       for (let i = 0; i < 4; i++) assert.equal((await gate.send(path, { body: { ...body, prompt_cache_key: 'one' } })).status, 200);
@@ -430,7 +430,7 @@ describe('[A5] the native compact route', () => {
   });
 
   test('keeps the session of its client at its account', async () => {
-    await using gate = await startGateway({ config: rotating });
+    await using gate = await startGateway({ config: rotating, upstream: { manners: { noCompactPath: false } } });
     const headers = { 'x-agent-window-id': 'thread-1:0' };
     for (const { path, body } of ASKING) await gate.send(path, { body, headers });
     assert.equal(new Set(gate.upstream.turns().map(({ account }) => account)).size, 1);
@@ -487,7 +487,9 @@ describe('[F3.1] the explicit trigger', () => {
         gate.upstream.clear();
         const body = turnBody('x', { stream, input: [user('a'), { ...TRIGGER }] });
         const made = await gate.send(path, { body });
-        const item = stream ? eventsOf(made.text).at(-1)?.data.response.output[0] : made.json.output[0];
+        const item = stream
+          ? eventsOf(made.text).find(({ event }) => event === 'response.output_item.done')?.data.item
+          : made.json.output[0];
         assert.equal(item.type, 'compaction');
         assert.deepEqual([sentBy(gate).path, sentBy(gate).body], [RESPONSES, body]);
         gate.upstream.clear();

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../proxy/base/time/clock.ts';
+import type { Manners } from '../../proxy/rehearsal/account/manners.ts';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { eventsOf, KEY, type Reply, startGateway, type TestGateway } from './gateway.ts';
 import { ShiftedClock } from './shifted-clock.ts';
@@ -43,8 +44,17 @@ export class Stage {
     this.stores = stores;
   }
 
-  /** @param strict whether accounts refuse anchors, and what others have made; others store responses */
-  static async set({ strict = true }: { readonly strict?: boolean } = {}): Promise<Stage> {
+  /**
+   * @param strict whether accounts refuse anchors, and what others have made; others store responses
+   * @param manners what differs from those of real backends
+   */
+  static async set({
+    strict = true,
+    manners = {},
+  }: {
+    readonly strict?: boolean;
+    readonly manners?: Partial<Manners>;
+  } = {}): Promise<Stage> {
     const folder = await mkdtemp(join(tmpdir(), 'poolgate-continuity-'));
     const clock = new ShiftedClock();
     const gate = await startGateway({
@@ -53,6 +63,7 @@ export class Stage {
       upstream: {
         accounts: ['north', 'south', 'east'],
         strict,
+        manners,
         clock: { now: () => clock.now(), wallTime: () => clock.now(), after: systemClock.after },
       },
       config: (draft) => {
@@ -123,7 +134,10 @@ export class Stage {
 }
 
 /** The output of a streamed reply. */
-export const outputOf = ({ text }: Reply): readonly JsonObject[] => eventsOf(text).at(-1)?.data.response.output as readonly JsonObject[];
+export const outputOf = ({ text }: Reply): readonly JsonObject[] =>
+  eventsOf(text)
+    .filter(({ data }) => data.type === 'response.output_item.done')
+    .map(({ data }) => data.item);
 
 /** The response id that a client has after this reply, complete or not. */
 export const idOf = ({ json, text }: Reply): string =>

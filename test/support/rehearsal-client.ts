@@ -23,7 +23,7 @@ export async function ask(
   path = neutralPath,
 ): Promise<Heard> {
   const response = await send(url, body, headers, path);
-  return heard(response, await response.text());
+  return await heard(response);
 }
 
 /** Sends a turn and leaves the answer to be read. */
@@ -45,7 +45,7 @@ export function send(
 /** Reads a path. */
 export async function get(url: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<Heard> {
   const response = await fetch(`${url}${path}`, { headers });
-  return heard(response, await response.text());
+  return await heard(response);
 }
 
 /** The bytes of a connection until it ended; `how` distinguishes a reset from an orderly end. */
@@ -77,6 +77,13 @@ export function eventsOf(text: string): readonly JsonObject[] {
 /** The types of events, in order. */
 export const typesOf = (events: readonly JsonObject[]): readonly (Json | undefined)[] => events.map(({ type }) => type);
 
+/** The finished items of a response, in order: its terminal event need not have them (RB17). */
+export const itemsOf = (events: readonly JsonObject[]): readonly Json[] =>
+  events.flatMap(({ type, item }) => (type === 'response.output_item.done' && item !== undefined ? [item] : []));
+
+/** The events without keepalives, as the positions of faults count them. */
+export const countedEvents = (events: readonly JsonObject[]): readonly JsonObject[] => events.filter(({ type }) => type !== 'keepalive');
+
 /** Follows member names and indexes into JSON; undefined where there is nothing. */
 export function at(json: Json | undefined, ...path: readonly (string | number)[]): Json | undefined {
   let here: unknown = json;
@@ -84,7 +91,9 @@ export function at(json: Json | undefined, ...path: readonly (string | number)[]
   return here as Json | undefined;
 }
 
-function heard(response: Response, text: string): Heard {
+/** Reads an answer. */
+export async function heard(response: Response): Promise<Heard> {
+  const text = await response.text();
   return { status: response.status, headers: response.headers, text, json: parsed(text), events: eventsOf(text) };
 }
 

@@ -1,8 +1,8 @@
 // The error frame for an account's error, with a numeric status and the four keys: without them clients hang (Q2).
-import { OVERLOAD_CODES } from '../../turn/errors/error-codes.ts';
+import { codeOfType, OVERLOAD_CODES } from '../../turn/errors/error-codes.ts';
 import { statusIn } from '../../turn/errors/error-statement.ts';
 import { inBandFailure } from '../../turn/errors/failure.ts';
-import { isObject, type JsonObject } from '../../turn/json/json.ts';
+import { asString, isObject, type JsonObject } from '../../turn/json/json.ts';
 
 const STATUSES = { request: 400, model: 400, quota: 429, rate: 429 } as const;
 
@@ -23,7 +23,7 @@ export function errorFrame(data: JsonObject, status?: number): JsonObject {
   const frame = {
     message: error.message ?? '',
     type: error.type ?? 'server_error',
-    code: error.code ?? null,
+    code: error.code ?? codeOfType(asString(error.type) ?? null),
     param: error.param ?? null,
   };
   return { type: 'error', status: status ?? statusOf(data), error: { ...error, ...frame }, ...(isObject(nested) ? rest : {}) };

@@ -2,7 +2,7 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { asList, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
+import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { Answer } from '../delivery/answer.ts';
 import { deliver, wait } from '../delivery/delivery.ts';
 import { frameSteps, limitFrame, refusalFrame } from '../delivery/frame-steps.ts';
@@ -176,7 +176,13 @@ function responseIdOf(answer: Answer): string | undefined {
   return typeof id === 'string' ? id : undefined;
 }
 
-const outputOf = (answer: Answer): readonly Json[] => asList(finalResponse(answer)?.output);
+/** The items of a response. Its terminal event need not have them. */
+const outputOf = ({ body }: Answer): readonly Json[] =>
+  body.kind === 'events'
+    ? body.events.flatMap((event) =>
+        isObject(event) && isObject(event.item) && event.type === 'response.output_item.done' ? [event.item] : [],
+      )
+    : [];
 
 function finalResponse({ body }: Answer): JsonObject | undefined {
   const last = body.kind === 'events' ? body.events.at(-1) : undefined;

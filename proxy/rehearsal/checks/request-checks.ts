@@ -1,8 +1,8 @@
 // The checks of a strict provider on a turn's request: each refuses a shape that the gateway must never send.
-import { asList, asString, isAbsent, isObject } from '../../turn/json/json.ts';
+import { asList, asString, isAbsent, isObject, type JsonObject } from '../../turn/json/json.ts';
 import { filesIn } from '../account/simulated-files.ts';
 import { endsInTrigger, toolLists } from '../model/turn-request.ts';
-import { ProviderDetail, ProviderError } from '../provider-error.ts';
+import { modelRefusal, ProviderDetail, ProviderError, unverifiedContent } from '../provider-error.ts';
 import { type CheckedTurn, isFrame } from './checked-turn.ts';
 import { refuseUnknownMembers, refuseUnpairedOutputs, refuseWrongRoles } from './conversation-checks.ts';
 import { refuseUnloweredSchemas } from './schema-keywords.ts';
@@ -46,21 +46,24 @@ function refuseWrongShapes({ body, account }: CheckedTurn): void {
   }
 }
 
-function refuseUnknownModel({ body, slugs }: CheckedTurn): void {
+function refuseUnknownModel({ body, slugs, account }: CheckedTurn): void {
   const model = asString(body.model);
   if (model === undefined) refuse('model', "Missing required parameter: 'model'.", 'missing_required_parameter');
-  if (!slugs.has(model)) throw new ProviderError(404, 'model_not_found', 'The requested model does not exist.', 'model');
+  if (!slugs.has(model)) throw modelRefusal(model, account.manners);
 }
 
 /** Responses are not stored: an anchor is valid on a live websocket only. */
 function refuseAnchor({ body, anchors }: CheckedTurn): void {
   if (isAbsent(body.previous_response_id)) return;
   if (anchors === undefined) throw new ProviderDetail(400, 'Unsupported parameter: previous_response_id');
-  if (!anchors.has(asString(body.previous_response_id) ?? '')) throw anchorNotFound();
+  if (!anchors.has(asString(body.previous_response_id) ?? '')) throw anchorNotFound(body);
 }
 
-export const anchorNotFound = (): ProviderError =>
-  new ProviderError(400, 'previous_response_not_found', 'Previous response not found.', 'previous_response_id');
+/** The anchor of a frame is no response of its websocket (RB11). */
+export function anchorNotFound({ previous_response_id: anchor }: JsonObject): ProviderError {
+  const message = `Previous response with id '${asString(anchor) ?? ''}' not found.`;
+  return new ProviderError(400, 'previous_response_not_found', message, 'previous_response_id');
+}
 
 /** Items are not stored either: a reference to one is not found. */
 function refuseStoredReference({ body }: CheckedTurn): void {
@@ -139,12 +142,9 @@ function refuseMissingReasoning({ body, isCompact }: CheckedTurn): void {
 
 /** Ciphertext and turn state are valid only at the account that issued them. */
 function refuseForeignState({ body, headers, account, wire }: CheckedTurn): void {
-  for (const [i, item] of asList(body.input).entries()) {
+  for (const item of asList(body.input)) {
     const ciphertext = isObject(item) ? item.encrypted_content : undefined;
-    if (typeof ciphertext === 'string' && account.isForeign(ciphertext)) {
-      const param = `input.${i}.encrypted_content`;
-      refuse(param, 'The encrypted content could not be verified.', 'invalid_encrypted_content');
-    }
+    if (typeof ciphertext === 'string' && account.isForeign(ciphertext)) throw unverifiedContent(ciphertext);
   }
   const name = `x-${wire.agent}-turn-state`;
   const inBody = isObject(body.client_metadata) ? body.client_metadata[name] : undefined;

@@ -1,6 +1,7 @@
 // An answer of a simulated account before its delivery, and the faults that change its content.
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { isObject } from '../../turn/json/json.ts';
+import type { Manners } from '../account/manners.ts';
 import { withBrokenItems, withBrokenOutput } from '../faults/compaction-fault.ts';
 import {
   type CompactionFault,
@@ -11,7 +12,7 @@ import {
   type RefuseInsideFault,
   type ReplyFault,
 } from '../faults/fault.ts';
-import { defaultErrorOf, errorOf, messageOf } from '../provider-error.ts';
+import { defaultErrorOf, errorOf, inRefusalManner, messageOf } from '../provider-error.ts';
 
 export type AnswerBody =
   | {
@@ -44,7 +45,7 @@ export function jsonAnswer(status: number, json: Json, headers: Readonly<Record<
 }
 
 /** `response.created` and `response.in_progress`: a refusal inside a 200 follows them unless its fault states otherwise. */
-const LIFECYCLE_EVENTS = 2;
+export const LIFECYCLE_EVENTS = 2;
 
 export function eventsAnswer(
   events: readonly Json[],
@@ -55,15 +56,21 @@ export function eventsAnswer(
   return { status: 200, headers: { ...fixed, ...headers }, body: { kind: 'events', preamble, events, comments } };
 }
 
-/** Applies the faults that change the content; faults of framing and delivery come later. `now`: Unix milliseconds. */
-export function withContentFaults(answer: Answer, faults: readonly Fault[], now: number): Answer {
+/** How a provider writes its refusals: its manners, and the time in Unix milliseconds. */
+export interface RefusalForm {
+  readonly manners: Manners;
+  readonly now: number;
+}
+
+/** Applies the faults that change the content; faults of framing and delivery come later. */
+export function withContentFaults(answer: Answer, faults: readonly Fault[], form: RefusalForm): Answer {
   const reply = faultOf(faults, 'reply');
   if (reply !== undefined) return scriptedAnswer(reply);
   const refusal = faultOf(faults, 'refuse');
-  if (refusal !== undefined) return refusedAnswer(refusal, answer, now);
+  if (refusal !== undefined) return refusedAnswer(refusal, answer, form);
   let changed = faultOf(faults, 'no-preamble') === undefined ? answer : withoutPreamble(answer);
   const inside = faultOf(faults, 'refuse-inside');
-  if (inside !== undefined) changed = refusedInside(inside, changed);
+  if (inside !== undefined) changed = refusedInside(inside, changed, form.manners);
   if (faultOf(faults, 'empty-output') !== undefined) changed = mapResponse(changed, (response) => ({ ...response, output: [] }));
   const compaction = faultOf(faults, 'compaction');
   if (compaction !== undefined) changed = withBrokenCompaction(compaction, changed);
@@ -88,18 +95,19 @@ function metadataHeaders({ headers }: Answer): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'content-type' && name !== 'cache-control'));
 }
 
-/** An error answer in the provider's shape. `now`: Unix milliseconds. */
-export function refusedAnswer(fault: Omit<RefuseFault, 'kind'>, ordinary: Answer, now: number): Answer {
+/** An error answer in the provider's shape. */
+export function refusedAnswer(fault: Omit<RefuseFault, 'kind'>, ordinary: Answer, { manners, now }: RefusalForm): Answer {
   const code = fault.code ?? defaultErrorOf(fault.status).code;
   const quota =
     fault.resetsIn === undefined
       ? {}
       : { plan_type: 'plus', resets_at: Math.floor(now / 1000) + fault.resetsIn, resets_in_seconds: fault.resetsIn };
   const headers = { ...metadataHeaders(ordinary), ...(fault.retryAfter === undefined ? {} : { 'retry-after': String(fault.retryAfter) }) };
-  return jsonAnswer(fault.status, { error: errorOf(fault.status, code, messageOf(fault.status, fault.code), null, quota) }, headers);
+  const error = errorOf(fault.status, code, messageOf(fault.status, fault.code), null, quota);
+  return jsonAnswer(fault.status, { error: inRefusalManner(error, manners) }, headers);
 }
 
-function refusedInside(fault: RefuseInsideFault, answer: Answer): Answer {
+function refusedInside(fault: RefuseInsideFault, answer: Answer, manners: Manners): Answer {
   const code = fault.code ?? 'server_is_overloaded';
   const message = messageOf(500, code);
   const failure = (response: JsonObject): JsonObject => ({
@@ -116,7 +124,12 @@ function refusedInside(fault: RefuseInsideFault, answer: Answer): Answer {
   const response = isObject(last) && isObject(last.response) ? failure(last.response) : {};
   const event =
     fault.as === 'error'
-      ? { type: 'error', sequence_number: before.length, code, message, param: null, error: errorOf(500, code, message) }
+      ? {
+          type: 'error',
+          sequence_number: before.length,
+          ...(manners.bareErrorEvents ? {} : { code, message, param: null }),
+          error: inRefusalManner(errorOf(500, code, message), manners),
+        }
       : { type: 'response.failed', sequence_number: before.length, response };
   return { ...answer, body: { ...answer.body, events: [...before, event] } };
 }

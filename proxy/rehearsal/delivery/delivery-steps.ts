@@ -1,8 +1,8 @@
 // Turns an answer into the steps of its delivery, with the faults of framing and delivery applied.
 
-import { isObject } from '../../turn/json/json.ts';
+import { isObject, type Json } from '../../turn/json/json.ts';
 import { type Fault, faultOf, type ReplyPosition, type StallFault } from '../faults/fault.ts';
-import { type Answer, malformedText } from './answer.ts';
+import { type Answer, type AnswerBody, malformedText } from './answer.ts';
 
 export type Step =
   | { readonly do: 'head' }
@@ -58,12 +58,38 @@ function bodyOf(answer: Answer, faults: readonly Fault[]): readonly Buffer[] {
   const newline = NEWLINES[faultOf(faults, 'framing')?.newline ?? 'lf'];
   const broken = malformed === undefined ? -1 : (malformed.event ?? 3) - 1;
   const comments = answer.body.comments.map((comment) => `: ${comment}${newline}${newline}`).join('');
-  return [...answer.body.preamble, ...answer.body.events].map((event, i) => {
+  const sse = (event: Json, isBroken: boolean): string => {
     const type = isObject(event) && typeof event.type === 'string' ? `event: ${event.type}${newline}` : '';
-    const data = malformed !== undefined && i === broken ? malformedText(malformed) : JSON.stringify(event);
-    return Buffer.from(`${i === 0 ? comments : ''}${type}data: ${data}${newline}${newline}`);
+    const data = malformed !== undefined && isBroken ? malformedText(malformed) : JSON.stringify(event);
+    return `${type}data: ${data}${newline}${newline}`;
+  };
+  return counted(answer.body).map(({ before, event }, i) => {
+    const keepalives = before.map((keepalive) => sse(keepalive, false)).join('');
+    return Buffer.from(`${i === 0 ? comments : ''}${keepalives}${sse(event, i === broken)}`);
   });
 }
+
+/** An event that positions count, and the keepalives that are sent with it. */
+interface CountedEvent {
+  readonly before: readonly Json[];
+  readonly event: Json;
+}
+
+/** All events in order. No position counts a keepalive, which may come between any two events (RB18). */
+export function counted({ preamble, events }: Extract<AnswerBody, { kind: 'events' }>): readonly CountedEvent[] {
+  const all: CountedEvent[] = [];
+  let before: readonly Json[] = [];
+  for (const event of [...preamble, ...events]) {
+    if (isKeepalive(event)) before = [...before, event];
+    else {
+      all.push({ before, event });
+      before = [];
+    }
+  }
+  return all;
+}
+
+const isKeepalive = (event: Json): boolean => isObject(event) && event.type === 'keepalive';
 
 /** Splits the steps at a position; a write that spans the position is split too. */
 export function splitAt(steps: readonly Step[], position: ReplyPosition): readonly [readonly Step[], readonly Step[]] {

@@ -7,7 +7,7 @@ import { type Fault, faultOf, type ReplyPosition } from '../faults/fault.ts';
 import { errorOf } from '../provider-error.ts';
 import { parseJson } from '../received-request.ts';
 import { type Answer, malformedText } from './answer.ts';
-import { type Leaving, type Step, slowed, splitAt, stalled } from './delivery-steps.ts';
+import { counted, type Leaving, type Step, slowed, splitAt, stalled } from './delivery-steps.ts';
 
 const LIMIT_REACHED: Json = {
   type: 'error',
@@ -65,18 +65,20 @@ function left(steps: readonly Step[], { at, how }: LeavingAt): readonly Step[] {
 function framesOf({ status, headers, body }: Answer, faults: readonly Fault[], manners: Manners): readonly Buffer[] {
   const spelled = (event: Json): Json => (faultOf(faults, 'status-code') === undefined ? event : withStatusCode(event));
   if (faultOf(faults, 'connection-limit') !== undefined) return [textFrame(spelled(LIMIT_REACHED))];
-  if (body.kind === 'events') return eventFrames([...body.preamble, ...body.events], faults);
+  if (body.kind === 'events') return eventFrames(counted(body), faults);
   const refused = status < 400 ? undefined : errorEvent(status, manners.errorFrameHeaders ? headers : onlyWait(headers), body.bytes);
   return [refused === undefined ? frameBytes([body.bytes]) : textFrame(spelled(refused))];
 }
 
-function eventFrames(events: readonly Json[], faults: readonly Fault[]): readonly Buffer[] {
+/** Each with the keepalives before it. */
+function eventFrames(events: ReturnType<typeof counted>, faults: readonly Fault[]): readonly Buffer[] {
   const malformed = faultOf(faults, 'malformed');
   const binary = faultOf(faults, 'binary-frame');
-  return events.map((event, i) => {
+  return events.map(({ before, event }, i) => {
     const isMalformed = malformed !== undefined && i + 1 === (malformed.event ?? 3);
     const text = Buffer.from(isMalformed ? malformedText(malformed) : JSON.stringify(event));
-    return frameBytes([text], binary !== undefined && i + 1 === (binary.event ?? 3) ? 'binary' : 'text');
+    const frame = frameBytes([text], binary !== undefined && i + 1 === (binary.event ?? 3) ? 'binary' : 'text');
+    return Buffer.concat([...before.map(textFrame), frame]);
   });
 }
 

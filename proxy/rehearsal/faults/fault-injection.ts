@@ -1,5 +1,5 @@
 // Answers a request: the ordinary answer of its endpoint, with the faults that apply to it.
-import { isAbsent, isObject, type JsonObject } from '../../turn/json/json.ts';
+import { isAbsent, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { challengePage } from '../account/simulated-catalog.ts';
 import { anchorNotFound } from '../checks/request-checks.ts';
 import { type Answer, jsonAnswer, withContentFaults } from '../delivery/answer.ts';
@@ -35,7 +35,7 @@ export async function answerWithFaults(
     const answer = await ordinaryAnswer(context, endpoints, faults);
     const identified = { ...answer, headers: { ...id, ...answer.headers } };
     const withFaults = context.request.isUpgrade ? withUpgradeRefusal : withContentFaults;
-    return { answer: withFaults(identified, faults, context.now), faults };
+    return { answer: withFaults(identified, faults, { manners: context.account.manners, now: context.now }), faults };
   } catch (error) {
     const { status, headers, body } = refusalOf(error);
     return { answer: jsonAnswer(status, body, { ...id, ...headers }), faults: [] };
@@ -66,7 +66,7 @@ function ordinaryAnswer(context: RequestContext, endpoints: Endpoints, faults: r
   const endpoint = endpoints.get(endpointKey(request));
   if (endpoint?.isLogin === true) return faults.some(preventsAnswer) ? jsonAnswer(200, {}) : endpoint.answer(context);
   if (endpoint?.isFrame === true) {
-    if (faultOf(faults, 'anchor-lost') !== undefined && isAnchored(request)) throw anchorNotFound();
+    if (faultOf(faults, 'anchor-lost') !== undefined && isAnchored(request.json)) throw anchorNotFound(request.json);
     return endpoint.answer(context);
   }
   if (endpoint?.isOpen === true) return endpoint.answer(context);
@@ -76,7 +76,7 @@ function ordinaryAnswer(context: RequestContext, endpoints: Endpoints, faults: r
   return endpoint.answer(context);
 }
 
-const isAnchored = ({ json }: ReceivedRequest): boolean => isObject(json) && !isAbsent(json.previous_response_id);
+const isAnchored = (json: Json | undefined): json is JsonObject => isObject(json) && !isAbsent(json.previous_response_id);
 
 const preventsAnswer = (fault: Fault): boolean =>
   fault.kind === 'refuse' || fault.kind === 'reply' || (fault.kind === 'stall' && fault.at === 'before-headers');

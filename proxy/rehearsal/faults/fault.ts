@@ -2,7 +2,7 @@
 import type { Json } from '../../turn/json/json.ts';
 
 /**
- * A position in a reply. Bytes count the body only; events count from 1; a position past the end is the end. On a websocket every frame
+ * A position in a reply. Bytes count the body only; events count from 1, without keepalives; a position past the end is the end. On a websocket every frame
  * counts as an event, those of the preamble too, bytes include the frames' heads, and both positions at the headers are before the first frame.
  */
 export type ReplyPosition = 'before-headers' | 'after-headers' | { readonly events: number } | { readonly bytes: number };

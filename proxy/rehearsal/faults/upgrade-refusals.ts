@@ -1,6 +1,6 @@
 // The refusals of an upgrade, as providers send them: those of a server without websockets have no error code.
 import type { Json } from '../../turn/json/json.ts';
-import { type Answer, jsonAnswer, refusedAnswer, withContentFaults } from '../delivery/answer.ts';
+import { type Answer, jsonAnswer, type RefusalForm, refusedAnswer, withContentFaults } from '../delivery/answer.ts';
 import { type Fault, faultOf } from './fault.ts';
 
 /** The bodies of servers and proxies that do not know the account. */
@@ -11,12 +11,12 @@ const PLAIN_BODIES: Readonly<Record<number, Json>> = {
   501: { detail: 'Not Implemented' },
 };
 
-/** Applies `refuse upgrade`, and a scripted answer. `now`: Unix milliseconds. */
-export function withUpgradeRefusal(answer: Answer, faults: readonly Fault[], now: number): Answer {
-  if (faultOf(faults, 'reply') !== undefined) return withContentFaults(answer, faults, now);
+/** Applies `refuse upgrade`, and a scripted answer. */
+export function withUpgradeRefusal(answer: Answer, faults: readonly Fault[], form: RefusalForm): Answer {
+  if (faultOf(faults, 'reply') !== undefined) return withContentFaults(answer, faults, form);
   const fault = faultOf(faults, 'refuse-upgrade');
   if (fault === undefined) return answer;
-  return fault.code === undefined && fault.status in PLAIN_BODIES ? plainRefusal(fault.status) : refusedAnswer(fault, answer, now);
+  return fault.code === undefined && fault.status in PLAIN_BODIES ? plainRefusal(fault.status) : refusedAnswer(fault, answer, form);
 }
 
 export function plainRefusal(status: number): Answer {

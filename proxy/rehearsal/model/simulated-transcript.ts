@@ -1,4 +1,5 @@
 // The transcription of a simulated account: checks the form as a strict provider does, and answers with a transcript.
+import type { Manners } from '../account/manners.ts';
 import { type Answer, jsonAnswer } from '../delivery/answer.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';
@@ -7,11 +8,13 @@ const MODEL = 'gpt-4o-transcribe';
 const FIELDS: ReadonlySet<string> = new Set(['model', 'language', 'prompt', 'response_format', 'temperature', 'keywords', 'languages']);
 
 /** The transcript repeats the request's fields, so that a person can see that they arrived. */
-export async function transcript(request: ReceivedRequest): Promise<Answer> {
+export async function transcript(request: ReceivedRequest, { unnamedTranscription }: Manners): Promise<Answer> {
   const form = await formOf(request);
   const file = form.get('file');
   if (!(file instanceof File)) throw refusal('file', 'The form has no file.', 'missing_required_parameter');
-  if (form.getAll('model').join() !== MODEL) throw refusal('model', 'The form must name the transcription model once.');
+  const named = form.getAll('model');
+  if (!(unnamedTranscription && named.length === 0) && named.join() !== MODEL)
+    throw refusal('model', 'The form must name the transcription model once.');
   for (const [name, value] of form) {
     const bare = name.replace(/\[\]$/, '');
     if (name !== 'file' && !FIELDS.has(bare)) throw refusal(name, `Unsupported parameter: ${name}`, 'unsupported_parameter');
@@ -21,6 +24,7 @@ export async function transcript(request: ReceivedRequest): Promise<Answer> {
   if (form.get('response_format') === 'text') {
     return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: { kind: 'bytes', bytes: Buffer.from(text) } };
   }
+  if (unnamedTranscription) return jsonAnswer(200, { text });
   const usage = { type: 'tokens', input_tokens: 14, output_tokens: 6, total_tokens: 20 };
   return jsonAnswer(200, { text, language: 'en', languages: ['en'], detected_language: 'en', language_probability: 0.99, usage });
 }

@@ -14,6 +14,8 @@ export const LASTING_LIMITS = new Set([
   'usage_not_included',
 ]);
 export const QUOTA_CODES = new Set(['usage_limit_reached', 'insufficient_quota', 'billing_hard_limit_reached', ...LASTING_LIMITS]);
+/** The code of an error that states none: a usage limit has it as its type (RB22). */
+export const codeOfType = (type: string | null): string | null => (type !== null && QUOTA_CODES.has(type) ? type : null);
 /** Codes and types. */
 export const RATE_CODES = new Set(['rate_limit_exceeded', 'rate_limit_reached', 'too_many_requests', 'rate_limit_error']);
 /** The account's login is no longer accepted (RB5). */

@@ -3,6 +3,7 @@
 import { isObject, type Json, type JsonObject } from '../json/json.ts';
 import { endOf } from '../reply/terminal-event.ts';
 import type { Headers } from '../turn.ts';
+import { codeOfType } from './error-codes.ts';
 import { firstOfDetails, statedInText } from './error-text.ts';
 import { resetTime } from './quota-reset.ts';
 
@@ -28,7 +29,7 @@ export function errorIn(json: JsonObject | undefined): ProviderError {
   const message = text(error.message) ?? text(json.detail);
   const inText = statedInText(message);
   return {
-    code: text(error.code) ?? inText.code,
+    code: text(error.code) ?? inText.code ?? codeOfType(type),
     // An event that is itself the error has its own type there.
     type: error === json && endOf(type ?? '') !== undefined ? null : type,
     param: text(error.param) ?? inText.param,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import { startUpstream } from '../../support/rehearsal.ts';
-import { ask, at, eventsOf, raw, send, typesOf } from '../../support/rehearsal-client.ts';
+import { ask, at, countedEvents, eventsOf, itemsOf, raw, send, typesOf } from '../../support/rehearsal-client.ts';
 import { ManualClock } from '../../support/rehearsal-clock.ts';
 import { replyBytes, replyEvents, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
 
@@ -61,7 +61,7 @@ test('refuse inside a 200 comes after the lifecycle events, or first of all', as
   assert.equal(at(failed.events[2], 'response', 'id'), at(failed.events[0], 'response', 'id'));
   assert.equal(failed.events[2]?.sequence_number, 2);
   const error = (await ask(north)).events[2];
-  assert.deepEqual([error?.type, error?.code, at(error, 'error', 'code')], ['error', 'rate_limit_exceeded', 'rate_limit_exceeded']);
+  assert.deepEqual([error?.type, at(error, 'error', 'code')], ['error', 'rate_limit_exceeded']);
   assert.deepEqual(typesOf((await ask(north)).events), ['error']);
   upstream.next('north', 'refuse inside');
   const collected = await ask(north, json);
@@ -72,7 +72,7 @@ test('cut after N events delivers exactly those and no final chunk', async () =>
   for (const count of [0, 1, 3, 8]) {
     upstream.next('north', `cut after ${count} events`);
     const { text, how } = await raw(north);
-    assert.equal(eventsOf(text).length, count);
+    assert.equal(countedEvents(eventsOf(text)).length, count);
     assert.equal(how, 'end');
     assert.ok(!text.endsWith(lastChunk));
   }
@@ -157,7 +157,7 @@ test('a stall with a time, and a pace, use the clock', async () => {
 
 test('a malformed event is invalid JSON, and the others are valid', async () => {
   upstream.next('north', 'malformed event', 'malformed event 1', 'malformed event');
-  const third = (await ask(north)).events;
+  const third = countedEvents((await ask(north)).events);
   assert.deepEqual(third.map((event) => 'malformed' in event).slice(0, 4), [false, false, true, false]);
   assert.ok('malformed' in ((await ask(north)).events[0] ?? {}));
   assert.equal((await ask(north, json)).json, undefined);
@@ -196,14 +196,14 @@ test('a drip sends the same stream in single bytes', async () => {
   upstream.next('north', 'drip', 'drip 7 bytes');
   const { text } = await raw(north, turnBody('say: hé'));
   assert.match(text, /\r\n\r\n1\r\ne\r\n1\r\nv\r\n1\r\ne\r\n/);
-  assert.equal(at((await ask(north, turnBody('say: hé'))).events.at(-1), 'response', 'output', 1, 'content', 0, 'text'), 'hé');
+  assert.equal(at(itemsOf((await ask(north, turnBody('say: hé'))).events), 1, 'content', 0, 'text'), 'hé');
 });
 
 test('faults combine', async () => {
   upstream.next('north', 'cr framing + cut after 3 events + drip', 'refuse 503 + drip', 'refuse inside + reset after 3 events');
   const both = await raw(north);
   const body = both.text.slice(both.text.indexOf('\r\n\r\n') + 4).replaceAll(/[0-9a-f]+\r\n([\s\S])\r\n/g, '$1');
-  assert.equal(eventsOf(body).length, 3);
+  assert.equal(countedEvents(eventsOf(body)).length, 3);
   assert.doesNotMatch(body, /\n/);
   assert.equal((await ask(north)).status, 503);
   assert.deepEqual(await raw(north).then(({ text, how }) => [eventsOf(text).at(-1)?.type, how]), ['response.failed', 'reset']);

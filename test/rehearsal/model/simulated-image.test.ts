@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { PNG } from '../../../proxy/rehearsal/model/simulated-image.ts';
-import { asList } from '../../../proxy/turn/json/json.ts';
 import { startUpstream } from '../../support/rehearsal.ts';
-import { ask, at, typesOf } from '../../support/rehearsal-client.ts';
+import { ask, at, itemsOf, typesOf } from '../../support/rehearsal-client.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 
 const upstream = await startUpstream();
@@ -32,7 +31,7 @@ test('a required image tool is called with the prompt, in the events of a provid
     ],
   );
   const response = events.at(-1)?.response;
-  const call = asList(at(response, 'output')).at(-1);
+  const call = itemsOf(events).at(-1);
   assert.deepEqual([at(call, 'type'), at(call, 'status'), at(call, 'result')], ['image_generation_call', 'generating', PNG]);
   assert.deepEqual([at(call, 'revised_prompt'), at(call, 'size')], ['A rehearsal of: a cat', '64x64']);
   assert.equal(at(response, 'tool_usage', 'image_gen', 'output_tokens'), 272);
@@ -40,13 +39,13 @@ test('a required image tool is called with the prompt, in the events of a provid
 
 test('a line of the message asks for an image, or for a call without one', async () => {
   const drawn = await ask(north, turnBody('draw: a dog', { tools: [tool] }));
-  assert.equal(at(drawn.events.at(-1)?.response, 'output', '1', 'revised_prompt'), 'A rehearsal of: a dog');
+  assert.equal(at(itemsOf(drawn.events), 1, 'revised_prompt'), 'A rehearsal of: a dog');
   const failed = await ask(north, turnBody('draw nothing', { tools: [tool], tool_choice: 'required' }));
-  const call = at(failed.events.at(-1)?.response, 'output', '1');
+  const call = at(itemsOf(failed.events), 1);
   assert.deepEqual([at(call, 'status'), at(call, 'result')], ['failed', null]);
   assert.equal(at(failed.events.at(-1)?.response, 'tool_usage'), undefined);
   const undeclared = await ask(north, turnBody('draw: a dog'));
-  assert.equal(at(undeclared.events.at(-1)?.response, 'output', '1', 'type'), 'message');
+  assert.equal(at(itemsOf(undeclared.events), 1, 'type'), 'message');
 });
 
 test('the native routes answer in JSON or as a stream, and follow the script of a request', async () => {
