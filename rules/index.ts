@@ -6,6 +6,7 @@ import { authenticateOperator } from './access/authenticate-operator.ts';
 import { eligibility } from './access/eligibility.ts';
 import { imagePermission } from './access/image-permission.ts';
 import { modelAccess } from './access/model-access.ts';
+import { modelAlias } from './access/model-alias.ts';
 import { operatorHost } from './access/operator-host.ts';
 import { routeStatus } from './access/route-status.ts';
 import { forcedTranscriptionModel } from './audio/forced-transcription-model.ts';
@@ -96,6 +97,7 @@ export const RULES: readonly Rule[] = [
   transcriptionLists,
   languageDetection,
 
+  modelAlias, // before the model is looked up
   modelAccess, // the model before the content of the body (Q4)
   imageModel, // the same for images, whose model may be in no catalog (A10)
   servingMode, // before the refusals below, whose rows note the mode too (RM1)

@@ -40,6 +40,9 @@ export const NORMALISED_RESPONSES = RESPONSES_TURNS.filter((name) => !isNativeCo
 /** Work of surfaces with an API of their own, which becomes Responses work. */
 export const TRANSLATED = kindsWhere((kind) => kind.served === 'dispatch' && !writesResponses(kind));
 
+/** Requests whose model may be an alias: those of Messages clients. */
+export const ALIASED = kindsWhere(({ surface }) => surface === 'messages');
+
 export const PUBLIC_RESPONSES = turnsWhere(({ surface }) => surface === 'public');
 
 /** Image requests of native clients, which pass on as they came. */

@@ -6,6 +6,7 @@ import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Answer } from '../turn/surface.ts';
 import { type ClientVersion, clientVersionOf, parseVersion } from '../turn/wire/client-version.ts';
 import type { AnswerHandler } from './answer-handler.ts';
+import { withAliases } from './messages.ts';
 
 /** Native clients wait 5 s for a list, and accept an empty one. */
 const FIRST_ROUND_MS = 4_000;
@@ -18,10 +19,15 @@ export function catalogAnswers(models: ModelDirectory, ready: Promise<void>): An
   };
 }
 
-/** `GET /v1/models`. */
+/** `GET /v1/models`, in the shape of the client's API. */
 export function modelAnswers(models: ModelDirectory, ready: Promise<void>): AnswerHandler {
   return async (turn) => {
     await firstRound(models, turn, ready);
+    const { surface, pool, key, query } = turn;
+    if (surface.modelPage) {
+      const page = surface.modelPage(withAliases(models.named(pool, key), turn), new URLSearchParams(query));
+      return { status: 200, headers: {}, body: JSON.stringify(page) };
+    }
     return { status: 200, headers: {}, body: models.publicList(turn.pool, turn.key).body };
   };
 }

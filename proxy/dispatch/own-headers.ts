@@ -9,7 +9,7 @@ export interface ModelTags {
 }
 
 export function ownHeaders(turn: LiveTurn, models: ModelTags): Readonly<Record<string, string>> {
-  const own: Record<string, string> = { 'x-request-id': turn.id };
+  const own = turn.idHeaders();
   if (turn.kind?.served === 'dispatch' && turn.kind.model && turn.surface.agentProtocol) {
     own['x-models-etag'] = models.etag(turn.pool, turn.key, clientVersionOf(turn.headers));
   }

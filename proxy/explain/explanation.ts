@@ -1,10 +1,11 @@
 // Explains what a turn of this key and model would get: its refusal, mode, rules and accounts, each with its reason.
 
 import { configuredMode } from '../models/mode-resolution.ts';
+import { resolveName, withoutMarks } from '../turn/model-alias.ts';
 import type { ProviderOf } from '../turn/provider/provider-api.ts';
-import { dispatchedKind } from '../turn/routes/kinds.ts';
+import { dispatchedKind, surfaceOf } from '../turn/routes/kinds.ts';
 import type { ExplainedMode, Rule, TurnFacts } from '../turn/rules/rule.ts';
-import type { AccountConfig, PoolConfig } from '../turn/settings.ts';
+import type { AccountConfig, KeyConfig, PoolConfig } from '../turn/settings.ts';
 import type { Route } from '../turn/turn.ts';
 import { type ExplainedAccount, explainAccounts } from './candidates.ts';
 import { type ExplainedChoice, explainChoice } from './choice.ts';
@@ -53,15 +54,16 @@ export function explainTurns(
 ): readonly ExplainedTurn[] | undefined {
   const key = config.keys.find(({ id }) => id === question.key);
   if (question.key !== undefined && !key) return undefined;
-  const model = dispatchedKind(route.kind)?.model ? question.model : undefined;
   const pools = key ? config.pools.filter(({ id }) => id === key.pool) : config.pools;
   return pools.map((pool) => {
+    const asked = namesModel(route) ? question.model : undefined;
+    const model = asked === undefined ? undefined : modelNamed(asked, { pool, route, live, key });
     const liveModel = model === undefined ? undefined : live?.model(pool, model);
     const mode = model === undefined ? null : modeOf(pool, model, liveModel);
     const { session } = question;
     const accounts = accountsOf(pool, config);
     const lacking = lackingIn(accounts, route, providerOf);
-    const facts: Facts = { config, pool, key, model, live: liveModel, session, mode, now, accounts, lacking };
+    const facts: Facts = { config, pool, key, model, asked, live: liveModel, session, mode, now, accounts, lacking };
     const refused = refusalOf(facts, route);
     return {
       pool: pool.id,
@@ -74,6 +76,28 @@ export function explainTurns(
       choice: refused === null ? (explainChoice(facts) ?? null) : null,
     };
   });
+}
+
+const namesModel = ({ kind }: Route): boolean => dispatchedKind(kind)?.model === true;
+
+/** The exposed id that a name stands for. Without the running gateway only the targets of aliases are known to be exposed. */
+function modelNamed(
+  name: string,
+  {
+    pool,
+    route,
+    live,
+    key,
+  }: { readonly pool: PoolConfig; readonly route: Route; readonly live: LiveModels | undefined; readonly key: KeyConfig | undefined },
+): string {
+  if (surfaceOf(route.kind) !== 'messages') return name;
+  const aliases = pool.aliases ?? {};
+  const isExposed = (id: string): boolean => {
+    if (key?.models?.includes(id) === false) return false;
+    const presence = live?.model(pool, id)?.presence;
+    return presence === undefined ? Object.values(aliases).includes(id) : presence === 'routable' || presence === 'unroutable';
+  };
+  return resolveName(name, aliases, isExposed)?.id ?? withoutMarks(name);
 }
 
 const accountsOf = (pool: PoolConfig, config: ExplainedConfig): readonly AccountConfig[] =>

@@ -3,6 +3,7 @@
 import { RULES } from '../../rules/index.ts';
 import { fileDeniedAnswers, fileListAnswers, fileReadAnswers } from '../answers/files.ts';
 import { keyUsageAnswers } from '../answers/key-usage.ts';
+import { modelAnswer, tokenCountAnswers } from '../answers/messages.ts';
 import { catalogAnswers, modelAnswers } from '../answers/model-lists.ts';
 import { poolUsageAnswers } from '../answers/pool-usage.ts';
 import { placeOf } from '../base/process/log.ts';
@@ -26,6 +27,8 @@ export function turnRunner(services: Services, process: ProcessState): TurnRunne
     answers: {
       catalog: catalogAnswers(models, catalog.whenReady),
       models: modelAnswers(models, catalog.whenReady),
+      model: modelAnswer(models),
+      'count-tokens': tokenCountAnswers,
       'pool-usage': poolUsageAnswers(services),
       'key-usage': keyUsageAnswers(accounting),
       mcp: mcpAnswers({ services, process, rules: RULES }),

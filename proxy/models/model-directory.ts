@@ -2,6 +2,7 @@
 
 import { plainRefusal } from '../turn/errors/refusal.ts';
 import type { KeyConfig, PoolConfig } from '../turn/settings.ts';
+import type { NamedModel } from '../turn/surface.ts';
 import type { ModelView, Presence } from '../turn/turn.ts';
 import type { ClientVersion } from '../turn/wire/client-version.ts';
 import type { Catalog } from './catalog/catalog.ts';
@@ -72,6 +73,11 @@ export class ModelDirectory {
 
   publicList(pool: PoolConfig, key: KeyConfig): Listing {
     return this.#of(pool).listings.public(key);
+  }
+
+  /** The models that the key may use. */
+  named(pool: PoolConfig, key: KeyConfig): readonly NamedModel[] {
+    return this.#of(pool).listings.named(key);
   }
 
   #of(pool: PoolConfig): PoolCatalog {

@@ -56,9 +56,9 @@ export class ClientUpgrade {
   }
 
   #turn({ route, params }: Match, generation: Generation, mode: ModeDecision | undefined): LiveTurn {
-    const { query, headers, client } = this.#request;
+    const { path, query, headers, client } = this.#request;
     const keyOf = (secret: string): KeyConfig | undefined => client.keyOf(secret, generation);
-    const arrival = { route, params, client: 'websocket', method: 'WS', headers, query, keyOf, mode } as const;
+    const arrival = { route, params, client: 'websocket', method: 'WS', path, headers, query, keyOf, mode } as const;
     return new LiveTurn(arrival, generation, this.#host);
   }
 }

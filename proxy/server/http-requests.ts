@@ -41,7 +41,7 @@ export interface HttpRequestsOptions {
 type Found = Match & { readonly refusal?: Refusal };
 
 /** A request that could not be read: its method and path are unknown. */
-const UNREAD = { route: NO_ROUTE, params: {}, client: 'http', method: '-', headers: {}, query: '' } as const;
+const UNREAD = { route: NO_ROUTE, params: {}, client: 'http', method: '-', path: '', headers: {}, query: '' } as const;
 
 const ignore = (): void => undefined;
 
@@ -197,6 +197,7 @@ export class HttpRequests {
       params,
       client: 'http',
       method,
+      path: pathOf(url),
       headers: clientHeaders(headers),
       query: queryOf(url),
       keyOf: (secret: string) => connection.keyOf(secret, generation),

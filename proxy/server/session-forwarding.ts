@@ -7,12 +7,12 @@ import type { ForwardedClient } from '../nodes/forwarded-client.ts';
 import type { ForwardedMessage } from '../nodes/forwarded-frame.ts';
 import { Forwarding } from '../nodes/forwarding.ts';
 import type { OwnerConnections } from '../nodes/owner-connection.ts';
-import { continuityHeaders } from '../sessions/session.ts';
 import { SessionOwners, type SessionOwnersOptions, type SessionTurns } from '../sessions/session-owners.ts';
 import { Refusal, refusalOf } from '../turn/errors/refusal.ts';
 import { isObject } from '../turn/json/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Body, ModeDecision } from '../turn/turn.ts';
+import { continuityHeaders } from '../turn/wire/session.ts';
 import type { RunningTurns } from './running-turns.ts';
 
 /** The services that nodes of a shared store use to find each other's turns. */

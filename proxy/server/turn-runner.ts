@@ -215,6 +215,6 @@ function answering(
 ): { readonly ending: Ending; readonly write: CloseReply } {
   return {
     ending: { outcome: { kind: status >= 400 ? 'failed' : 'completed', shown: true }, status, code },
-    write: () => client.answer(status, { ...headers, 'x-request-id': turn.id }, body),
+    write: () => client.answer(status, { ...headers, ...turn.idHeaders() }, body),
   };
 }

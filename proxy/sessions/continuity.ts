@@ -11,13 +11,13 @@ import type { LiveTurn } from '../turn/live-turn.ts';
 import type { ReplyObserver } from '../turn/reply/reply-observer.ts';
 import type { WireWords } from '../turn/settings.ts';
 import type { Body, Outgoing } from '../turn/turn.ts';
+import { sessionsNamed } from '../turn/wire/session.ts';
 import { affinityOf } from './affinity.ts';
 import { Ciphertexts, isReasoning } from './ciphertext.ts';
 import { CIPHERTEXT_REFUSED, itemsToLookUp, type Recovery, type RefusedTurn, recoveryOf } from './ciphertext-refusal.ts';
 import { continuityObserver } from './continuity-observer.ts';
 import { derivedSession } from './derived-session.ts';
 import { PinCache } from './pin-cache.ts';
-import { sessionOf, sessionsNamed } from './session.ts';
 import { keepOwnTurnState, turnStatesIn } from './turn-state.ts';
 
 type Pinned = Omit<Continuation, 'affinity'>;
@@ -110,7 +110,7 @@ export class Continuity {
   #resume(turn: LiveTurn, body: Body | undefined, live: LiveSocket | undefined): Continuation | Promise<Continuation> {
     const pool = turn.pool.id;
     const anchor = anchorOf(body);
-    const session = sessionOf(turn.headers, turn.wire);
+    const { session } = turn;
     const states = turnStatesIn(turn.headers, body, turn.wire);
     if (anchor === undefined && session === undefined && states.length === 0) return this.#resumeUnnamed(NO_PIN, turn, body);
     const pins = this.#pins;

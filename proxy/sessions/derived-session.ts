@@ -3,9 +3,8 @@ import type { KeyedDigest } from '../encryption/digest.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Body } from '../turn/turn.ts';
 import { conversationOf } from './affinity.ts';
-import { sessionOf } from './session.ts';
 
-type SessionTurn = Pick<LiveTurn, 'headers' | 'wire'> & {
+type SessionTurn = Pick<LiveTurn, 'session'> & {
   readonly pool: Pick<LiveTurn['pool'], 'id'>;
   readonly key: Pick<LiveTurn['key'], 'id'>;
 };
@@ -15,8 +14,7 @@ type SessionTurn = Pick<LiveTurn, 'headers' | 'wire'> & {
  * turn that names neither.
  * @param body after its rules
  */
-export function derivedSession({ headers, wire, pool, key }: SessionTurn, body: Body, digest: KeyedDigest): string | undefined {
-  const session = sessionOf(headers, wire);
+export function derivedSession({ session, pool, key }: SessionTurn, body: Body, digest: KeyedDigest): string | undefined {
   const named = session === undefined ? conversationOf(body) : ['session', session];
   return named && uuidOf(digest.of(JSON.stringify([pool.id, key.id, ...named])));
 }

@@ -19,6 +19,7 @@ import type { AccountConfig, KeyConfig, Limits, OperatorConfig, PoolConfig, Time
 import type { Answer, Collector, Decoded, Surface, Surfaces } from './surface.ts';
 import { inputTokens } from './token-estimate.ts';
 import type { Body, FileView, Headers, ModeDecision, ModelView, Presence, Route, SafeFields, Turn, Work } from './turn.ts';
+import { sessionOf } from './wire/session.ts';
 
 /** The configuration that a turn began with and keeps, compiled for look-ups. */
 export interface TurnConfiguration {
@@ -64,6 +65,8 @@ export interface Arrival {
   readonly params: Readonly<Record<string, string>>;
   readonly client: 'http' | 'websocket';
   readonly method: string;
+  /** As it came; for the choice of the surface alone. */
+  readonly path: string;
   readonly headers: Headers;
   /** The query with its question mark, as it came; empty where there is none. */
   readonly query: string;
@@ -71,6 +74,13 @@ export interface Arrival {
   readonly keyOf: (secret: string) => KeyConfig | undefined;
   /** The serving mode that another node captured before it forwarded the turn (SM7). */
   readonly mode?: ModeDecision | undefined;
+}
+
+function surfaceOf({ route: { kind }, path, headers }: Arrival, row: Kind | undefined, surfaces: Surfaces): Surface {
+  // A turn has the surface of its kind, whatever its headers say.
+  const claimant =
+    row?.served === 'dispatch' ? undefined : Object.values(surfaces).find((surface) => surface.claims?.({ path, headers, kind }));
+  return claimant ?? surfaces[row?.surface ?? 'public'];
 }
 
 export class LiveTurn implements Turn {
@@ -119,7 +129,7 @@ export class LiveTurn implements Turn {
     this.id = requestId(this.at);
     this.route = arrival.route;
     this.kind = kind && KINDS[kind];
-    this.surface = host.surfaces[this.kind?.surface ?? 'public'];
+    this.surface = surfaceOf(arrival, this.kind, host.surfaces);
     this.params = arrival.params;
     this.client = arrival.client;
     this.method = arrival.method;
@@ -203,6 +213,11 @@ export class LiveTurn implements Turn {
     return this.surface.credentials(this.headers);
   }
 
+  /** The session that the client names: as its surface reads it, or by a continuity header (F8.1). */
+  get session(): string | undefined {
+    return this.#decoded?.session ?? sessionOf(this.headers, this.wire);
+  }
+
   decode(work: Work): void {
     this.#decoded = this.surface.decode?.(work, this);
   }
@@ -210,6 +225,11 @@ export class LiveTurn implements Turn {
   spliced(at: number, removed: number, added: number): void {
     this.#places ??= new ItemPlaces();
     this.#places.splice(at, removed, added);
+  }
+
+  /** The headers of every answer that state the id of its row. */
+  idHeaders(): Record<string, string> {
+    return Object.fromEntries(this.surface.idHeaders.map((name) => [name, this.id]));
   }
 
   /** A refusal as the client gets it: with its own names of members, in the envelope of its surface. */

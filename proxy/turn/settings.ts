@@ -87,6 +87,8 @@ export interface PoolConfig {
   readonly prompt_cache_locality: boolean;
   readonly hide_account_quota: boolean;
   readonly image_host_model?: string;
+  /** Names that Messages clients may send, with the exposed ids that they stand for. */
+  readonly aliases?: Readonly<Record<string, string>>;
   readonly serving_modes: Readonly<Record<string, ServingMode>>;
   readonly models: Readonly<Record<string, ModelConfig>>;
   readonly assignments: readonly AssignmentConfig[];

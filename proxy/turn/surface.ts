@@ -6,7 +6,7 @@ import type { Confidential } from './errors/sanitise.ts';
 import type { JsonObject } from './json/json.ts';
 import type { HeldBytes } from './reply/held-bytes.ts';
 import type { Sink } from './reply/sink.ts';
-import type { SurfaceName } from './routes/kinds.ts';
+import type { RouteKind, SurfaceName } from './routes/kinds.ts';
 import type { WireWords } from './settings.ts';
 import type { Body, Event, Headers, Turn, Work } from './turn.ts';
 import type { AnswerHeaderOptions } from './wire/headers.ts';
@@ -63,10 +63,29 @@ export interface Collector extends Pick<Sink, 'wants' | 'raw' | 'event' | 'satis
   answer(response: JsonObject): JsonObject;
 }
 
+/** A model as a list names it, or a name that stands for it. */
+export interface NamedModel {
+  readonly id: string;
+  readonly displayName: string;
+  /** Unix seconds; 0 if unknown. */
+  readonly created: number;
+  /** The effective window in tokens. */
+  readonly window: number | undefined;
+}
+
+/** The parts of a request that show whose client it is. */
+export interface Addressed {
+  readonly path: string;
+  readonly headers: Headers;
+  readonly kind: RouteKind | undefined;
+}
+
 export interface Decoded<Memory> {
   readonly names: MemberNames;
   /** What the encoding of the reply needs of the request. */
   readonly memory: Memory;
+  /** The session that the client names in other ways than by a continuity header (AM64). */
+  readonly session?: string | undefined;
   /** The decoded request, where the estimate of its tokens cannot read the client's own (Q19). */
   readonly request?: Body;
   /** The answer to a request that asks only for its checks: no account gets it. */
@@ -76,6 +95,10 @@ export interface Decoded<Memory> {
 /** @typeParam Memory what the surface keeps of a request that it has decoded, for its reply */
 export interface Surface<Memory = unknown> {
   readonly name: SurfaceName;
+  /** Whether a request is from one of its clients that is neither a turn nor of a kind of this surface, such as one for a shared list. */
+  claims?(request: Addressed): boolean;
+  /** The headers that state the id of the request's row. */
+  readonly idHeaders: readonly string[];
   /** The texts in the request's headers that may be the key's secret, in the order in which they are tried. */
   credentials(headers: Headers): readonly string[];
   /**
@@ -112,6 +135,11 @@ export interface Surface<Memory = unknown> {
   refusal?(refusal: Refusal, turn: Turn, memory: Memory | undefined): Refusal;
   /** Counts what the words of a refusal need; undefined where they need nothing. Never rejects. */
   measure?(refusal: Refusal, turn: Turn, memory: Memory): Promise<void> | undefined;
+  /** A page of a model list; absent where it is that of `GET /v1/models` of the OpenAI API. */
+  modelPage?(models: readonly NamedModel[], query: URLSearchParams): JsonObject;
+  modelObject?(model: NamedModel): JsonObject;
+  /** Answers a request that only counts its tokens. @throws Refusal */
+  countTokens?(body: Body, turn: Turn): Promise<JsonObject>;
   /** A reply that died after commit: `cut` ends the connection without its last chunk; `close` ends it with an error event (Q17, F1.8). */
   readonly brokenReply: 'cut' | 'close';
   /** The code for the row of a reply that broke off. */

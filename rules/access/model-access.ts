@@ -4,12 +4,12 @@ import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { ModelView, Turn } from '../../proxy/turn/turn.ts';
 import { allowsModel } from '../helpers/key-policy.ts';
-import { TURNS } from '../route-groups.ts';
+import { ALIASED, TURNS } from '../route-groups.ts';
 
 /** The key's list is checked before the catalog, so that a key cannot find out which models exist outside its list. */
 export const modelAccess = rule({
   name: 'model-access',
-  routes: TURNS,
+  routes: [...TURNS, 'count-tokens'],
   request(work, turn) {
     const id = work.body.model;
     if (typeof id !== 'string' || id === '') throw new Refusal('invalid_model', { param: 'model' });
@@ -23,9 +23,12 @@ export const modelAccess = rule({
   },
 });
 
+/** Clients of Messages know an unknown model by its status (AM21). */
+const isAliased = ({ route: { kind } }: Turn): boolean => kind !== undefined && ALIASED.includes(kind);
+
 /** Only a known id is noted: an unknown one is a client's text of any length (S4). */
 function setModel(turn: Turn, model: ModelView | undefined): void {
-  if (!model) throw new Refusal('invalid_model', { param: 'model' });
+  if (!model) throw new Refusal('invalid_model', { param: 'model', ...(isAliased(turn) ? { status: 404 } : {}) });
   turn.model = model;
   turn.note('model', model.id);
 }

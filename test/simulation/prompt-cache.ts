@@ -1,7 +1,6 @@
 // The prompt cache of one account with and without derived session headers: what `session_header` is worth (RB14).
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
 import { SimulatedCache } from '../../proxy/rehearsal/account/simulated-cache.ts';
-import { neutralWords } from '../../proxy/rehearsal/exchanges.ts';
 import { derivedSession } from '../../proxy/sessions/derived-session.ts';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
@@ -48,8 +47,7 @@ export function cacheShare(kind: SessionKind, header: SessionHeader): CacheShare
 }
 
 const turnOf = (kind: SessionKind, conversation: number): Parameters<typeof derivedSession>[0] => ({
-  headers: kind === 'pinned' ? { 'session-id': `session-${conversation}` } : {},
-  wire: neutralWords,
+  session: kind === 'pinned' ? `session-${conversation}` : undefined,
   pool: { id: 'pool' },
   key: { id: 'key' },
 });

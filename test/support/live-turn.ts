@@ -50,7 +50,7 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
   const { route, wire, limits, model, transcription } = turnOf({ kind, ...(options.model ? { model: options.model } : {}) });
   const faults: unknown[] = [];
   const turn = new LiveTurn(
-    { route, params: {}, client: 'http', method: route.method, headers, query: '', keyOf: () => KEY },
+    { route, params: {}, client: 'http', method: route.method, path: route.template, headers, query: '', keyOf: () => KEY },
     {
       config: {
         wire,

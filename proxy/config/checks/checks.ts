@@ -1,6 +1,7 @@
 // THE CHECKS that a schema cannot express, in order: of two problems of one place the first is reported.
 import type { Problem } from '../schema/finding.ts';
 import { checkAddresses } from './addresses.ts';
+import { checkAliases } from './aliases.ts';
 import { checkHeaders } from './headers.ts';
 import { checkIdentityHeaders } from './identity-headers.ts';
 import { checkIds } from './ids.ts';
@@ -19,6 +20,7 @@ export function runChecks(data: unknown, now: number): readonly Problem[] {
     ...checkNode(data),
     ...checkHeaders(data),
     ...checkIdentityHeaders(data),
+    ...checkAliases(data),
     ...checkRoutes(data),
     ...checkKeys(data, now),
     // Last: other checks have better messages for the same place.

@@ -27,6 +27,16 @@ interface RouteRow {
   readonly template: string;
 }
 
+/** Clients of Messages have no other paths (AM1). */
+const OWN_PATHS: Readonly<Record<string, string>> = {
+  messages: '/v1/messages',
+  'count-tokens': '/v1/messages/count_tokens',
+  model: '/v1/models/{model_id}',
+};
+
+/** The path without the names of its parameters. */
+const shapeOf = (template: string): string => template.replace(/\{[^}]*\}/g, '{}');
+
 function* rowProblems({ path, row, method, template }: RouteRow): Generator<Problem> {
   const serve = text(row.serve);
   const unfilled = parametersOf(text(row.to) ?? '').find((name) => !parametersOf(template).includes(name));
@@ -43,6 +53,8 @@ function* rowProblems({ path, row, method, template }: RouteRow): Generator<Prob
   // /mcp accepts operator tokens (AU2): another kind on this path would be served without a key.
   if ((serve === 'mcp') !== (template === '/mcp') && served)
     yield { path: [...path, 'serve'], message: "'mcp' and the path /mcp belong together" };
+  const own = OWN_PATHS[serve];
+  if (own !== undefined && shapeOf(template) !== shapeOf(own)) yield { path: [...path, method], message: `'${serve}' serves ${own} alone` };
   // A kind for JSON would refuse every form of a client.
   if (serve === 'public-image' && template === '/v1/images/edits')
     yield { path: [...path, 'serve'], message: "'public-image-edit' serves /v1/images/edits, which takes a form", severity: 'warning' };
@@ -59,7 +71,7 @@ function* collisions(rows: readonly RouteRow[], words: Readonly<Record<string, s
   const written = new Set<string>();
   const worded = new Set<string>();
   for (const { path, method, template } of rows) {
-    const shape = `${method} ${template.replace(/\{[^}]*\}/g, '{}')}`;
+    const shape = `${method} ${shapeOf(template)}`;
     const onTheWire = shape
       .split('/')
       .map((segment) => words[segment] ?? segment)

@@ -3,10 +3,11 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { canonicalJson, type JsonObject } from '../../turn/json/json.ts';
 import type { EffortPolicy, KeyConfig } from '../../turn/settings.ts';
+import type { NamedModel } from '../../turn/surface.ts';
 import { type ClientVersion, compareVersions, statedVersion } from '../../turn/wire/client-version.ts';
 import type { Listed, ListedModel, PoolModels } from '../pool-models.ts';
 import { backendBody } from './backend-list.ts';
-import { publicBody } from './public-list.ts';
+import { namedModel, publicBody } from './public-list.ts';
 
 /** The effect of a key's policy on its lists. The rules implement it. */
 export interface ListPolicy {
@@ -104,6 +105,11 @@ export class Listings {
     return this.#cache.get(`${this.#prefix}${listed.version}:public:${policyName(key, 'without-effort')}`, () =>
       listingOf(publicBody(this.#allowed(listed, key))),
     );
+  }
+
+  /** The models that the key may use, for lists in other shapes. */
+  named(key: KeyConfig): readonly NamedModel[] {
+    return this.#allowed(this.#models.listed(), key).map(namedModel);
   }
 
   #allowed({ models }: Listed, key: KeyConfig): Listed['models'] {

@@ -1,5 +1,6 @@
 // The body of `GET /v1/models`: the members of the public API, without the backend's (ML1, ML2, Q20).
 import type { Json, JsonObject } from '../../turn/json/json.ts';
+import type { NamedModel } from '../../turn/surface.ts';
 import { advertisedWindow } from '../context-window.ts';
 import type { ListedModel } from '../pool-models.ts';
 
@@ -10,12 +11,17 @@ export function publicBody(models: readonly ListedModel[]): JsonObject {
   return { object: 'list', data: models.map(publicEntry) };
 }
 
-function publicEntry({ view, cohort, model }: ListedModel): JsonObject {
-  const { effective } = advertisedWindow(cohort[0].entry.ceilings, model.config);
+export function namedModel({ view: { id, entry }, cohort, model }: ListedModel): NamedModel {
+  const { effective: window } = advertisedWindow(cohort[0].entry.ceilings, model.config);
+  return { id, displayName: id, created: createdOf(entry.created), window };
+}
+
+function publicEntry(listed: ListedModel): JsonObject {
+  const { id, created, window: effective } = namedModel(listed);
   return {
-    id: view.id,
+    id,
     object: 'model',
-    created: createdOf(view.entry.created),
+    created,
     owned_by: OWNER,
     ...(effective === undefined ? {} : { context_length: effective }),
   };

@@ -7,6 +7,7 @@ import type { MessageEnd } from './reply/message-reply.ts';
 import { messageUsage } from './reply/message-usage.ts';
 import { decodeMessages, type MessagesRequest } from './request/decode.ts';
 import type { AskedEffort } from './request/thinking.ts';
+import { cacheKeyOf, messagesSession } from './session.ts';
 
 /** The smallest cap that the Responses API takes. */
 const LEAST_CAP = 16;
@@ -18,8 +19,10 @@ export function messagesRequest(work: Work, turn: Turn): Decoded<MessagesRequest
   const isLite = turn.model?.mode?.effective === 'lite';
   const { max_output_tokens: _, ...members } = request.body;
   const level = effort && levelOf(effort, turn.model?.entry ?? {});
+  const session = messagesSession(turn, work.body.metadata);
   const body: JsonObject = {
     ...members,
+    ...(session === undefined ? {} : { prompt_cache_key: cacheKeyOf(turn, session) }),
     ...(maxTokens > 0 ? { max_output_tokens: Math.max(maxTokens, Math.min(LEAST_CAP, turn.key.output_tokens?.max ?? LEAST_CAP)) } : {}),
     ...(level === undefined ? {} : { reasoning: { ...(isObject(members.reasoning) ? members.reasoning : {}), effort: level } }),
     // Lite accepts no choice that is an object: the tool goes out alone.
@@ -31,6 +34,7 @@ export function messagesRequest(work: Work, turn: Turn): Decoded<MessagesRequest
   return {
     names: { nameOf: (param) => places.of(param) },
     memory: request,
+    session,
     request: { ...body },
     ...(maxTokens === 0 ? { answer: prewarmed(turn, request) } : {}),
   };

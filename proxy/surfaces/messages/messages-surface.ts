@@ -2,20 +2,27 @@
 
 import type { Refusal } from '../../turn/errors/refusal.ts';
 import { publicError } from '../../turn/errors/sanitise.ts';
-import { surface } from '../../turn/surface.ts';
-import type { Turn } from '../../turn/turn.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
+import { type Addressed, surface } from '../../turn/surface.ts';
+import type { Body, Turn } from '../../turn/turn.ts';
 import { traceHeaders } from '../../turn/wire/headers.ts';
 import { bearerSecrets, publicSurface, shownError } from '../public/public-surface.ts';
+import { modelObject, modelPage } from './message-models.ts';
 import { failureType, isTooLong, MessagesRefusal, tooLong, tooManyOutput } from './messages-error.ts';
 import { messagesRequest } from './messages-request.ts';
 import { MessageCollector } from './reply/message-collector.ts';
 import { MessageSseSink } from './reply/message-sse-sink.ts';
-import type { MessagesRequest } from './request/decode.ts';
+import { decodeMessages, type MessagesRequest } from './request/decode.ts';
 import { estimatedTokens, tokensOf } from './token-count.ts';
 
 export const messagesSurface = surface<MessagesRequest>({
   ...publicSurface,
   name: 'messages',
+  claims: isOfMessages,
+  idHeaders: ['x-request-id', 'request-id'],
+  modelPage,
+  modelObject,
+  countTokens,
   // The first that is known counts: a key of another vendor in the other header does no harm (AM7).
   credentials: (headers) => [...bearerSecrets(headers), ...secretsIn(headers['x-api-key'])],
   decode: messagesRequest,
@@ -43,6 +50,22 @@ export const messagesSurface = surface<MessagesRequest>({
     return { type: 'error', error: { ...publicError(shownError(failure), known), type: failureType(failure) } };
   },
 });
+
+const PATH = '/v1/messages';
+
+/** Rows under its path that no kind serves; and with its header the model lists, and paths of /v1 that no row serves (AM3, AM10). */
+function isOfMessages({ path, headers, kind }: Addressed): boolean {
+  if (path === PATH || path.startsWith(`${PATH}/`)) return true;
+  const isShared = kind === undefined || kind === 'models' || kind === 'model';
+  return isShared && headers['anthropic-version'] !== undefined && path.startsWith('/v1/');
+}
+
+/** @throws Refusal that names members of Messages */
+async function countTokens(body: Body, turn: Turn): Promise<JsonObject> {
+  const request = decodeMessages(body as JsonObject, { counts: true });
+  const tokens = await tokensOf(request, (texts) => turn.countTokens(texts));
+  return { input_tokens: tokens, ...(request.managesContext ? { context_management: { original_input_tokens: tokens } } : {}) };
+}
 
 /** What an account says of an image or a file that it cannot read (AM18). */
 const UNREADABLE: ReadonlyMap<string, string> = new Map([

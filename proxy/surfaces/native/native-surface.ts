@@ -12,6 +12,7 @@ import { bearerSecrets, publicSurface } from '../public/public-surface.ts';
 
 export const nativeSurface = surface({
   name: 'native',
+  idHeaders: ['x-request-id'],
   credentials: bearerSecrets,
   requestHeaders: nativeRequestHeaders,
   answerHeaders: nativeAnswerHeaders,

@@ -42,6 +42,7 @@ export function publicRefusalEvent({ error }: Failure, { error: { type, resets_a
 
 export const publicSurface = surface({
   name: 'public',
+  idHeaders: ['x-request-id'],
   credentials: bearerSecrets,
   requestHeaders: publicRequestHeaders,
   answerHeaders: publicAnswerHeaders,

@@ -136,6 +136,10 @@ export const KINDS = {
   chat: { ...turn, surface: 'chat', methods: ['POST'], continues: false },
   /** `POST /v1/messages`. */
   messages: { ...turn, surface: 'messages', methods: ['POST'] },
+  /** `POST /v1/messages/count_tokens`. */
+  'count-tokens': { ...answered, surface: 'messages', methods: ['POST'] },
+  /** `GET /v1/models/{model_id}`, which only Messages clients have. */
+  model: { ...answered, surface: 'public', methods: ['GET'] },
   /** Exact pass-through rows: control plane and key sets. */
   forward: { ...passed, surface: 'native', methods: ['GET', 'POST', 'DELETE'] },
   /** `POST /backend-api/files`. */

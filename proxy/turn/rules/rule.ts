@@ -106,7 +106,10 @@ export interface PartReader {
 export interface TurnFacts {
   readonly pool: PoolConfig;
   readonly key: KeyConfig | undefined;
+  /** The exposed id. */
   readonly model: string | undefined;
+  /** The name that was asked for; a Messages client may name a model otherwise. */
+  readonly asked?: string | undefined;
   /** Null without a model. */
   readonly mode: ExplainedMode | null;
   /** The model in the running gateway; undefined without the gateway, or without a model. */

@@ -1,6 +1,6 @@
 // The session of a turn: the value of the first continuity header that is present (F8.1).
-import type { WireWords } from '../turn/settings.ts';
-import type { Headers } from '../turn/turn.ts';
+import type { WireWords } from '../settings.ts';
+import type { Headers } from '../turn.ts';
 
 /** In order of precedence; `<agent>` is the word of this deployment. */
 const HEADERS = [

@@ -1,0 +1,55 @@
+// The models of a Pool in the shape of the Messages API, with its aliases (AM32).
+import { Refusal } from '../../turn/errors/refusal.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
+import type { NamedModel } from '../../turn/surface.ts';
+
+export function modelObject({ id, displayName, created, window }: NamedModel): JsonObject {
+  return {
+    type: 'model',
+    id,
+    display_name: displayName,
+    created_at: new Date(created * 1000).toISOString().replace('.000Z', 'Z'),
+    max_input_tokens: window ?? null,
+    max_tokens: null,
+    capabilities: null,
+    lifecycle: 'active',
+    line: null,
+    deprecated_at: null,
+    retires_at: null,
+  };
+}
+
+const DEFAULT_LIMIT = 20;
+const MOST = 1_000;
+
+/** One page of the list. @param query `limit`, `after_id`, `before_id`. @throws Refusal */
+export function modelPage(models: readonly NamedModel[], query: URLSearchParams): JsonObject {
+  const limit = limitIn(query.get('limit'));
+  const place = (id: string | null, member: string): number | undefined => {
+    if (id === null) return undefined;
+    const at = models.findIndex((model) => model.id === id);
+    if (at === -1) throw invalid(member, 'must be the id of a listed model');
+    return at;
+  };
+  const before = place(query.get('before_id'), 'before_id');
+  const after = place(query.get('after_id'), 'after_id');
+  const from = after === undefined ? 0 : after + 1;
+  const rest = models.slice(from, before);
+  // A page before an id ends at that id.
+  const page = before !== undefined && after === undefined ? rest.slice(-limit) : rest.slice(0, limit);
+  return {
+    data: page.map(modelObject),
+    has_more: page.length < rest.length,
+    first_id: page[0]?.id ?? null,
+    last_id: page.at(-1)?.id ?? null,
+  };
+}
+
+function limitIn(given: string | null): number {
+  if (given === null) return DEFAULT_LIMIT;
+  const limit = Number(given);
+  if (!/^\d{1,4}$/.test(given) || limit < 1 || limit > MOST) throw invalid('limit', `must be a whole number from 1 to ${MOST}`);
+  return limit;
+}
+
+const invalid = (param: string, what: string): Refusal => new Refusal('invalid_request', { param, message: `\`${param}\` ${what}` });

@@ -1,0 +1,42 @@
+// The session that a Messages request belongs to, by what its clients send (AM64, AM65).
+import { hash } from 'node:crypto';
+import { isObject, type Json } from '../../turn/json/json.ts';
+import type { Headers, Turn } from '../../turn/turn.ts';
+import { sessionOf } from '../../turn/wire/session.ts';
+
+const MARK = '_session_';
+
+/** Undefined where the client names no session. @param metadata of the request */
+export function messagesSession({ headers, wire }: Pick<Turn, 'headers' | 'wire'>, metadata: Json | undefined): string | undefined {
+  const session =
+    sessionOf(headers, wire) ?? header(headers, 'x-claude-code-session-id') ?? sessionIn(isObject(metadata) ? metadata.user_id : undefined);
+  const agent = header(headers, 'x-claude-code-agent-id');
+  return session === undefined || agent === undefined ? session : `${session} ${agent}`;
+}
+
+/** The prompt cache of a session: the account does not learn the session's own name (AM65). */
+export const cacheKeyOf = ({ pool, key }: Pick<Turn, 'pool' | 'key'>, session: string): string =>
+  hash('sha256', JSON.stringify([pool.id, key.id, session]), 'hex').slice(0, 32);
+
+function header(headers: Headers, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' && value.trim() !== '' ? value : undefined;
+}
+
+function sessionIn(userId: Json | undefined): string | undefined {
+  if (typeof userId !== 'string') return undefined;
+  const named = jsonOf(userId)?.session_id;
+  if (typeof named === 'string' && named !== '') return named;
+  const at = userId.lastIndexOf(MARK);
+  return at === -1 || at + MARK.length === userId.length ? undefined : userId.slice(at + MARK.length);
+}
+
+function jsonOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  if (!text.startsWith('{')) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

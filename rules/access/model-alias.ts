@@ -1,0 +1,24 @@
+// Messages clients name models of another vendor: the name becomes the exposed id that it stands for (AM20 to AM22).
+
+import { resolveName, withoutMarks } from '../../proxy/turn/model-alias.ts';
+import { rule } from '../../proxy/turn/rules/rule.ts';
+import { allowsModel } from '../helpers/key-policy.ts';
+import { ALIASED } from '../route-groups.ts';
+
+/** A name that nothing resolves stays: the rule of model access refuses it. */
+export const modelAlias = rule({
+  name: 'model-alias',
+  routes: ALIASED,
+  request({ body }, turn) {
+    const name = body.model;
+    if (typeof name !== 'string') return;
+    const { key, pool } = turn;
+    const isExposed = (id: string): boolean => allowsModel(key, id) && LISTED.has(turn.presenceOf(id));
+    body.model = resolveName(name, pool.aliases ?? {}, isExposed)?.id ?? withoutMarks(name);
+  },
+  explain({ asked, model }) {
+    return asked === undefined || model === undefined || asked === model ? undefined : `${asked} stands for ${model}`;
+  },
+});
+
+const LISTED: ReadonlySet<string> = new Set(['routable', 'unroutable']);
