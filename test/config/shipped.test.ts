@@ -119,10 +119,12 @@ GET /meter/usage supported
 GET /backend-api/meter/usage supported
 GET /backend-api/meter/agent-identities/jwks supported
 GET /v1/models supported
+GET /v1/models/{model_id} supported
 POST /v1/responses translated
 WS /v1/responses partial
 POST /v1/chat/completions translated
 POST /v1/messages translated
+POST /v1/messages/count_tokens supported
 POST /v1/messages/batches unsupported
 GET /v1/messages/batches unsupported
 GET /v1/messages/batches/{batch_id} unsupported
