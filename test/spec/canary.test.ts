@@ -96,6 +96,27 @@ const markedChat: JsonObject = {
   user: canary('user'),
 };
 
+/** What a client of Messages sends. */
+const markedMessages: JsonObject = {
+  max_tokens: 1_000,
+  system: [{ type: 'text', text: canary('instructions') }],
+  messages: [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: `${PROMPT} is what I want to know` },
+        { type: 'image', source: { type: 'url', url: IMAGE } },
+        { type: 'document', title: canary('file-name'), source: { type: 'text', media_type: 'text/plain', data: canary('file') } },
+      ],
+    },
+    { role: 'assistant', content: [{ type: 'tool_use', id: 'call-1', name: 'f', input: { path: canary('arguments') } }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call-1', content: canary('tool-output') }] },
+  ],
+  tools: [{ name: 'f', description: canary('tool'), input_schema: { type: 'object', properties: {} } }],
+  stop_sequences: [canary('stop')],
+  metadata: { user_id: canary('user') },
+};
+
 /** A picture with a mark behind its head, of which the first nine bytes leave the mark's base64 as it is. */
 const PICTURE = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n.', 'latin1'), Buffer.from(canary('image'))]);
 
@@ -187,6 +208,24 @@ const ROUTES: Readonly<Record<string, Request>> = {
   'a wrong tool of Chat': {
     path: '/v1/chat/completions',
     body: { model: 'model-a', ...markedChat, tools: [{ type: 'custom', custom: { name: 'c', [canary('member')]: canary('value') } }] },
+  },
+  'a Messages stream': { path: '/v1/messages', body: { model: 'model-a', ...markedMessages, stream: true }, dispatched: true },
+  'a message': {
+    path: '/v1/messages',
+    body: { model: 'model-a', ...markedMessages },
+    headers: { 'x-claude-code-session-id': canary('session') },
+    dispatched: true,
+  },
+  'a wrong member of Messages': { path: '/v1/messages', body: { model: 'model-a', ...markedMessages, container: canary('container') } },
+  'a wrong block of Messages': {
+    path: '/v1/messages',
+    body: { model: 'model-a', ...markedMessages, messages: [{ role: 'user', content: [{ type: canary('type'), text: PROMPT }] }] },
+  },
+  'a wrong model of Messages': { path: '/v1/messages', body: { ...markedMessages, model: canary('model') } },
+  'a key of another vendor': {
+    path: '/v1/messages',
+    body: { model: 'model-a', ...markedMessages },
+    headers: { 'x-api-key': canary('key') },
   },
   // The name of a file is stored (Q21), so these have none that is marked.
   'a transcription': {

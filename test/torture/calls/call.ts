@@ -1,7 +1,7 @@
 // The attacked call of a client, as bytes over HTTP or as frames on a websocket, with its permitted answers.
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 
-export type Surface = 'native' | 'public' | 'chat' | 'operator';
+export type Surface = 'native' | 'public' | 'chat' | 'messages' | 'operator';
 
 export interface HttpCall {
   readonly name: string;
@@ -12,7 +12,7 @@ export interface HttpCall {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   /** The form of a complete answer; `other` passes unread, and `any` is the form that the client's own body requested. */
-  readonly reply: 'json' | 'events' | 'chunks' | 'other' | 'any';
+  readonly reply: 'json' | 'events' | 'chunks' | 'blocks' | 'other' | 'any';
   /** Requests to accounts that a call without faults makes. */
   readonly exchanges: number;
   /** Until when another account may be asked. */

@@ -13,6 +13,8 @@ const INPUT = [userMessage('é hello')];
 const COMPACTION = [...INPUT, { type: 'compaction_trigger' }];
 const CHAT = { model: 'model-a', messages: [{ role: 'user', content: 'é hello' }] };
 
+const MESSAGES = { ...CHAT, max_tokens: 1_000, thinking: { type: 'adaptive' } };
+
 type More = Partial<Pick<HttpCall, 'reply' | 'exchanges' | 'retry' | 'metered' | 'relaysStatus'>>;
 
 const TURN = { reply: 'json', exchanges: 1, retry: 'before commit', metered: true, relaysStatus: false } as const;
@@ -57,6 +59,8 @@ export const HTTP_CALLS: readonly HttpCall[] = [
     { ...CHAT, stream: true, stream_options: { include_usage: true } },
     { reply: 'chunks' },
   ),
+  post('messages', 'messages', '/v1/messages', MESSAGES),
+  post('messages blocks', 'messages', '/v1/messages', { ...MESSAGES, stream: true, stop_sequences: ['never said'] }, { reply: 'blocks' }),
   post('compact', 'native', `${NATIVE}/compact`, { model: 'model-a', input: INPUT }, ONCE),
   post('public compaction', 'public', '/v1/responses', { model: 'model-a', input: COMPACTION }, ONCE),
   post(

@@ -16,7 +16,7 @@ export interface Outcome {
 export type Said = 'as ever' | 'spoilt';
 
 /** The permitted answers to a failure of an account on the compatible surface. */
-const STATUSES: ReadonlySet<number> = new Set([400, 401, 404, 409, 413, 415, 422, 429, 502, 503, 504]);
+const STATUSES: ReadonlySet<number> = new Set([400, 401, 404, 409, 413, 415, 422, 429, 502, 503, 504, 529]);
 
 /** @throws Finding where the client got anything but one proper answer */
 export function outcomeOf(call: HttpCall, seen: Seen, said: Said): Outcome {
@@ -56,22 +56,29 @@ function checkError({ surface }: HttpCall, { status, headers, body }: Answer): v
   expect(STATUSES.has(status), () => `status ${status}: ${shown(body)}`);
   const { error } = jsonOf(body);
   expect(isObject(error), () => `no error in ${shown(body)}`);
-  const isEnvelope = ['code', 'message', 'param', 'type'].every((key) => key in error);
-  expect(isEnvelope, () => `not the four members of an error: ${shown(body)}`);
+  const members = surface === 'messages' ? ['type', 'message', 'details'] : ['code', 'message', 'param', 'type'];
+  expect(
+    members.every((key) => key in error),
+    () => `not the members of an error: ${shown(body)}`,
+  );
 }
 
 function checkReply({ reply: asked, surface }: HttpCall, { body, headers }: Answer, said: Said): void {
-  const stream = surface === 'chat' ? 'chunks' : 'events';
+  const stream = STREAMS[surface] ?? 'events';
   const reply = asked === 'any' ? (isStream(headers) ? stream : 'json') : asked;
-  const isOurs = surface === 'public' || surface === 'chat';
+  const isOurs = surface === 'public' || surface in STREAMS;
   if (reply === 'json' && (isOurs || said === 'as ever')) jsonOf(body);
-  if ((reply === 'events' || reply === 'chunks') && (isOurs || said === 'as ever')) {
+  if ((reply === 'events' || reply === 'chunks' || reply === 'blocks') && (isOurs || said === 'as ever')) {
     expect(isStream(headers), () => `the type ${headers['content-type']}`);
   }
   // An event that no rule reads passes as it came.
   if (reply === 'events' && isOurs && said === 'as ever') checkEvents(body);
   if (reply === 'chunks') checkChunks(body);
+  if (reply === 'blocks') checkBlocks(body);
 }
+
+/** The form of the streams of surfaces with an encoding of their own. */
+const STREAMS: Readonly<Record<string, 'chunks' | 'blocks'>> = { chat: 'chunks', messages: 'blocks' };
 
 const TERMINALS: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']);
 
@@ -104,6 +111,24 @@ function checkChunks(body: Buffer): void {
     () => `a chunk that is no object: ${shown(body)}`,
   );
   expect(last === '[DONE]' ? errors.length === 0 : errors.length === 1 && errors[0] === last, () => `the end of ${shown(body)}`);
+}
+
+/** A Messages stream has its blocks one after the other, and ends with `message_stop` or with one error (AM51, AM58). */
+function checkBlocks(body: Buffer): void {
+  const events = eventsOf(body.toString()).map(({ data }) => data as JsonObject);
+  const types = events.map(({ type }) => type).filter((type) => type !== 'ping');
+  const told = (): string => `${types.join(', ')} in ${shown(body)}`;
+  expect(types[0] === 'message_start', told);
+  const last = types.at(-1);
+  expect(last === 'error' || (last === 'message_stop' && types.at(-2) === 'message_delta'), told);
+  let [open, next] = [false, 0];
+  for (const { type, index } of events.filter(({ type }) => String(type).startsWith('content_block_'))) {
+    const starts = type === 'content_block_start';
+    expect(open !== starts && index === (starts ? next : next - 1), told);
+    if (starts) next += 1;
+    open = type !== 'content_block_stop';
+  }
+  expect(!open || last === 'error', told);
 }
 
 export function jsonOf(body: Buffer): JsonObject {
