@@ -206,6 +206,8 @@ function turnHeaders({ account, catalog, wire, ids, now }: RequestContext, body:
     'x-models-etag': catalog.etag,
     ...(typeof body.model === 'string' && PRINTABLE.test(body.model) ? { 'openai-model': body.model } : {}),
     'openai-processing-ms': '1',
+    'x-oai-request-id': account.bind('req', ids.nextNumber()),
+    'cf-ray': `${account.tag}-TXL`,
     'openai-organization': account.bind('org', 'rehearsal'),
     'set-cookie': `rehearsal=${account.tag}; Path=/; HttpOnly`,
   };

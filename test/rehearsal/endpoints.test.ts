@@ -57,7 +57,7 @@ test('an account with its own catalog refuses other models', async () => {
   assert.equal((await ask(own)).status, 400);
 });
 
-test('the usage read has integers only, and reports an exhausted quota', async () => {
+test('[RB25] the usage read has integers only, reports an exhausted quota, and names the owner', async () => {
   const { json } = await get(upstream.urlOf('own'), '/backend-api/meter/usage');
   assert.deepEqual(at(json, 'rate_limit', 'primary_window'), {
     used_percent: 13,
@@ -66,6 +66,8 @@ test('the usage read has integers only, and reports an exhausted quota', async (
     reset_at: 7,
   });
   assert.equal(at(json, 'rate_limit', 'secondary_window'), null);
+  assert.equal(at(json, 'additional_rate_limits', 0, 'rate_limit', 'allowed'), false);
+  assert.deepEqual([at(json, 'credits', 'balance'), typeof at(json, 'email')], ['0', 'string']);
   const spent = await get(upstream.urlOf('spent'), '/backend-api/meter/usage');
   assert.equal(at(spent.json, 'rate_limit', 'allowed'), false);
   assert.equal(at(spent.json, 'rate_limit', 'limit_reached'), true);
@@ -73,11 +75,18 @@ test('the usage read has integers only, and reports an exhausted quota', async (
   assert.equal(at(spent.json, 'rate_limit', 'primary_window', 'reset_after_seconds'), reset - clock.now() / 1000);
 });
 
-test('quota headers repeat the quota of the account', async () => {
+test('[RB24] quota headers repeat the quota of the account, and what a real backend states beside it', async () => {
   const { headers } = await ask(upstream.urlOf('own'), turnBody('', { model: 'mine' }));
   assert.equal(headers.get('x-agent-primary-used-percent'), '12.5');
   assert.equal(headers.get('x-agent-primary-reset-at'), '7');
-  assert.equal(headers.get('x-agent-secondary-used-percent'), null);
+  const second = ['used-percent', 'window-minutes', 'reset-at', 'reset-after-seconds'].map((name) =>
+    headers.get(`x-agent-secondary-${name}`),
+  );
+  assert.deepEqual(second, ['0', '0', '', '0'], 'an absent window');
+  assert.deepEqual(
+    ['plan-type', 'credits-balance', 'preview-limit-name', 'preview-primary-used-percent'].map((name) => headers.get(`x-agent-${name}`)),
+    ['plus', '0', 'Rehearsal-Preview', '100'],
+  );
 });
 
 test('a chatty account sends comments, quota and metadata before the turn', async () => {

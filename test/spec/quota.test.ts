@@ -319,14 +319,15 @@ describe('[EV3] an account’s statements of its quota', () => {
     if (!profile) throw new Error('there is no chatty profile');
     return { id: 'north', profile, quota: quota(12.5) };
   };
-  const QUOTA_HEADER = /^x-agent-(primary|secondary)-/;
+  const QUOTA_HEADER = /^x-agent-(?:primary|secondary|plan|active-limit|credits|preview)/;
   const quotaHeaders = ({ headers }: Reply): readonly string[] => [...headers.keys()].filter((name) => QUOTA_HEADER.test(name));
   const types = ({ text }: Reply): readonly string[] => eventsOf(text).map(({ data }) => data.type);
 
   test('are relayed as sent on native routes', async () => {
     await using here = await world([chatty()]);
     const streamed = await ask(here.gate);
-    assert.equal(quotaHeaders(streamed).length, 6);
+    // Two windows and the limit of one model with four each, and how the windows relate, the plan, the limit in use, and credits (RB24).
+    assert.equal(quotaHeaders(streamed).length, 18);
     assert.equal(streamed.headers.get('x-agent-primary-used-percent'), '12.5');
     const event = eventsOf(streamed.text).find(({ data }) => data.type === 'agent.rate_limits');
     assert.equal(event?.data.rate_limits.primary.used_percent, 12.5);

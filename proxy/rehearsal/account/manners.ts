@@ -18,6 +18,8 @@ export const MANNERS = {
   keepalives: 'Sends a `keepalive` event with a sequence number before the first item of a stream (RB18).',
   bareErrorEvents: 'An `error` event inside a turn has a type, a sequence number and `error`, and no status (RB21).',
   uncodedUsageLimits: 'A usage limit has a type and no code (RB22).',
+  wholeQuota:
+    'States quota in full: an absent window as 0 with an empty reset, the plan, credits, and limits of single models that are spent (RB24, RB25).',
   controlFrames: 'Understands `response.interrupt` and `response.steer` on the websocket that runs their response (RB29, RB31).',
   connectionLimit: 'Ends a websocket after 60 minutes (RB28).',
   errorFrameHeaders: 'Error frames have the headers of the answer, quota as numbers (RB27).',

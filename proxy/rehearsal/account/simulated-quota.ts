@@ -43,15 +43,40 @@ const isSpent = (window: TimedWindow | null): boolean => window !== null && wind
 export function quotaHeaders(account: SimulatedAccount, agent: string, now: number): Readonly<Record<string, string>> {
   const quota = quotaOf(account, now);
   const headers: Record<string, string> = {};
+  const { wholeQuota } = account.manners;
   for (const slot of ['primary', 'secondary'] as const) {
-    const window = quota[slot];
+    const window = quota[slot] ?? (wholeQuota ? ABSENT : null);
     if (window === null) continue;
     headers[`x-${agent}-${slot}-used-percent`] = String(window.used_percent);
     headers[`x-${agent}-${slot}-window-minutes`] = String(window.window_minutes);
     headers[`x-${agent}-${slot}-reset-at`] = String(window.reset_at);
+    if (wholeQuota) headers[`x-${agent}-${slot}-reset-after-seconds`] = String(secondsTo(window, now));
   }
-  return headers;
+  return wholeQuota ? { ...headers, ...besideWindows(agent, now) } : headers;
 }
+
+/** How headers state that there is no such window. */
+const ABSENT = { used_percent: 0, window_minutes: 0, reset_at: '' } as const;
+
+const secondsTo = ({ reset_at }: { readonly reset_at: number | '' }, now: number): number =>
+  reset_at === '' ? 0 : Math.max(0, Math.ceil(reset_at - now / 1000));
+
+/** What the headers state beside the windows of the account: its plan, its credits, and the spent limit of a single model. */
+const besideWindows = (agent: string, now: number): Readonly<Record<string, string>> => ({
+  [`x-${agent}-plan-type`]: PLAN_TYPE,
+  [`x-${agent}-active-limit`]: agent,
+  [`x-${agent}-credits-has-credits`]: 'false',
+  [`x-${agent}-credits-unlimited`]: 'false',
+  [`x-${agent}-credits-balance`]: '0',
+  [`x-${agent}-primary-over-secondary-limit-percent`]: '0',
+  [`x-${agent}-preview-limit-name`]: MODEL_LIMIT,
+  [`x-${agent}-preview-primary-used-percent`]: '100',
+  [`x-${agent}-preview-primary-window-minutes`]: '77',
+  [`x-${agent}-preview-primary-reset-at`]: String(Math.floor(now / 1000) + 3_600),
+});
+
+/** The limit of one model, which is spent: it says nothing about the others. */
+const MODEL_LIMIT = 'Rehearsal-Preview';
 
 /** The `<agent>.rate_limits` event. */
 export function quotaEvent(account: SimulatedAccount, agent: string, now: number): JsonObject {
@@ -82,7 +107,26 @@ export function usageRead(account: SimulatedAccount, now: number): JsonObject {
       primary_window: primary && usageWindow(primary, now),
       secondary_window: secondary && usageWindow(secondary, now),
     },
-    credits: { has_credits: false, unlimited: false, balance: null },
+    ...(account.manners.wholeQuota ? ownersUsage(account) : { credits: { has_credits: false, unlimited: false, balance: null } }),
+  };
+}
+
+/** What the usage read has beside the windows. No client may see it: it names the owner, too. */
+function ownersUsage(account: SimulatedAccount): JsonObject {
+  const spent = { used_percent: 100, limit_window_seconds: 4_620, reset_after_seconds: 60 };
+  return {
+    user_id: account.bind('user', 'rehearsal'),
+    email: `${account.tag}@rehearsal.example`,
+    additional_rate_limits: [
+      {
+        limit_name: MODEL_LIMIT,
+        metered_feature: 'preview',
+        rate_limit: { allowed: false, limit_reached: true, primary_window: spent, secondary_window: null },
+      },
+    ],
+    credits: { has_credits: false, unlimited: false, balance: '0' },
+    spend_control: { reached: false },
+    rate_limit_reached_type: null,
   };
 }
 
@@ -90,7 +134,7 @@ function usageWindow(window: TimedWindow, now: number): JsonObject {
   return {
     used_percent: Math.round(window.used_percent),
     limit_window_seconds: window.window_minutes * 60,
-    reset_after_seconds: Math.max(0, Math.ceil(window.reset_at - now / 1000)),
+    reset_after_seconds: secondsTo(window, now),
     reset_at: window.reset_at,
   };
 }
