@@ -17,6 +17,7 @@ import { NodeHop } from '../server/node-hop.ts';
 import { PublicListener } from '../server/public-listener.ts';
 import type { Websockets } from '../server/websockets.ts';
 import type { ProviderOf } from '../turn/provider/provider-api.ts';
+import type { Surface } from '../turn/surface.ts';
 import { ConfigFollower } from './config-follower.ts';
 import { followOtherProcesses } from './convergence.ts';
 import { turnHost, turnRunner } from './handlers.ts';
@@ -31,6 +32,8 @@ export interface GatewayOptions {
   readonly load?: ProcessLoad;
   /** The API of each account. */
   readonly providerOf?: ProviderOf;
+  /** Surfaces beside those of the kinds: they claim their requests. */
+  readonly surfaces?: readonly Surface[];
 }
 
 export interface Addresses {
@@ -65,6 +68,7 @@ export class Gateway {
       log = new Log(loaded.config.log.level),
       load = new NodeLoad(),
       providerOf = accountProvider,
+      surfaces = [],
     } = options;
     const { config } = loaded;
     const [store, key, rehearsals] = await Promise.all([
@@ -86,10 +90,15 @@ export class Gateway {
       await Promise.all([rehearsals.close(), store.close()]);
       throw thrown;
     }
-    return new Gateway(loaded, rehearsals, { store, key, clock, log, load, providerOf });
+    return new Gateway(loaded, rehearsals, { store, key, clock, log, load, providerOf }, surfaces);
   }
 
-  private constructor(loaded: LoadedConfig, rehearsals: RehearsalProviders, opened: Omit<ServicesOptions, 'loaded'>) {
+  private constructor(
+    loaded: LoadedConfig,
+    rehearsals: RehearsalProviders,
+    opened: Omit<ServicesOptions, 'loaded'>,
+    surfaces: readonly Surface[],
+  ) {
     this.startedAt = opened.clock.wallTime();
     this.#rehearsals = rehearsals;
     this.#load = opened.load;
@@ -101,7 +110,7 @@ export class Gateway {
     this.#hop = NodeHop.of({ ...opened, counters, heartbeat, loaded: () => this.loaded });
     this.#listener = new PublicListener(this.services, {
       current: this.#current,
-      host: turnHost(this.services),
+      host: turnHost(this.services, surfaces),
       runner: turnRunner(this.services, this),
       nodes: this.#hop?.sessions,
     });

@@ -15,6 +15,8 @@ import type { ProcessState } from '../mcp/mcp-sources.ts';
 import { TurnRunner } from '../server/turn-runner.ts';
 import { SURFACES } from '../surfaces/surfaces.ts';
 import type { TurnHost } from '../turn/live-turn.ts';
+import type { Surface } from '../turn/surface.ts';
+import { SurfaceSet } from '../turn/surface-set.ts';
 import type { Services } from './services.ts';
 
 export function turnRunner(services: Services, process: ProcessState): TurnRunner {
@@ -39,11 +41,12 @@ export function turnRunner(services: Services, process: ProcessState): TurnRunne
   });
 }
 
-export function turnHost(services: Services): TurnHost {
+/** @param more surfaces beside those of the kinds */
+export function turnHost(services: Services, more: readonly Surface[] = []): TurnHost {
   const { counters, log, replies } = services;
   return {
     services,
-    surfaces: SURFACES,
+    surfaces: new SurfaceSet(SURFACES, more),
     replyMemory: { guard: replies, counters },
     fault: (thrown, requestId) => {
       counters.add('server_errors');

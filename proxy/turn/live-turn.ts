@@ -16,7 +16,8 @@ import { KINDS, type Kind, type RouteKind } from './routes/kinds.ts';
 import type { Chains } from './rules/rule-chain.ts';
 import { RuleRun } from './rules/rule-run.ts';
 import type { AccountConfig, KeyConfig, Limits, OperatorConfig, PoolConfig, Timeouts, TranscriptionConfig, WireWords } from './settings.ts';
-import type { Answer, Collector, Decoded, Surface, Surfaces } from './surface.ts';
+import type { Answer, Collector, Decoded, Surface } from './surface.ts';
+import type { SurfaceSet } from './surface-set.ts';
 import { inputTokens } from './token-estimate.ts';
 import type { Body, FileView, Headers, ModeDecision, ModelView, Presence, Route, SafeFields, Turn, Work } from './turn.ts';
 import { sessionOf } from './wire/session.ts';
@@ -53,7 +54,7 @@ export interface AskedServices {
 /** What a turn uses of its process. */
 export interface TurnHost {
   readonly services: AskedServices;
-  readonly surfaces: Surfaces;
+  readonly surfaces: SurfaceSet;
   /** The bytes that all turns hold of their replies. */
   readonly replyMemory: ReplyMemory;
   /** Reports an unexpected error of the turn with this id. Never throws. */
@@ -74,13 +75,6 @@ export interface Arrival {
   readonly keyOf: (secret: string) => KeyConfig | undefined;
   /** The serving mode that another node captured before it forwarded the turn (SM7). */
   readonly mode?: ModeDecision | undefined;
-}
-
-function surfaceOf({ route: { kind }, path, headers }: Arrival, row: Kind | undefined, surfaces: Surfaces): Surface {
-  // A turn has the surface of its kind, whatever its headers say.
-  const claimant =
-    row?.served === 'dispatch' ? undefined : Object.values(surfaces).find((surface) => surface.claims?.({ path, headers, kind }));
-  return claimant ?? surfaces[row?.surface ?? 'public'];
 }
 
 export class LiveTurn implements Turn {
@@ -129,7 +123,7 @@ export class LiveTurn implements Turn {
     this.id = requestId(this.at);
     this.route = arrival.route;
     this.kind = kind && KINDS[kind];
-    this.surface = surfaceOf(arrival, this.kind, host.surfaces);
+    this.surface = host.surfaces.of({ path: arrival.path, headers: arrival.headers, kind }, this.kind);
     this.params = arrival.params;
     this.client = arrival.client;
     this.method = arrival.method;

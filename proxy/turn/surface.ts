@@ -94,8 +94,8 @@ export interface Decoded<Memory> {
 
 /** @typeParam Memory what the surface keeps of a request that it has decoded, for its reply */
 export interface Surface<Memory = unknown> {
-  readonly name: SurfaceName;
-  /** Whether a request is from one of its clients that is neither a turn nor of a kind of this surface, such as one for a shared list. */
+  readonly name: string;
+  /** Whether it takes a request whose kind is that of another surface, or of none: by its path, or by a header of its clients. */
   claims?(request: Addressed): boolean;
   /** The headers that state the id of the request's row. */
   readonly idHeaders: readonly string[];

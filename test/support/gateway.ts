@@ -8,6 +8,7 @@ import type { LoadedConfig } from '../../proxy/config/config.ts';
 import { inspect } from '../../proxy/config/loading/load.ts';
 import { Gateway } from '../../proxy/gateway/gateway.ts';
 import type { ProviderOf } from '../../proxy/turn/provider/provider-api.ts';
+import type { Surface } from '../../proxy/turn/surface.ts';
 import { Probes } from './probes.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from './rehearsal.ts';
 
@@ -35,6 +36,8 @@ export interface GatewayOptions {
   readonly load?: ProcessLoad;
   /** The API of each account; by default that of the product. */
   readonly providerOf?: ProviderOf;
+  /** Surfaces beside the shipped ones. */
+  readonly surfaces?: readonly Surface[];
 }
 
 export interface Reply {
@@ -177,7 +180,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     options,
   );
   options.config?.(draft);
-  const { clock, load, providerOf } = options;
+  const { clock, load, providerOf, surfaces } = options;
   try {
     return await running(await loadedFrom(draft), {
       upstream,
@@ -185,6 +188,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       ...(clock && { clock }),
       ...(load && { load }),
       ...(providerOf && { providerOf }),
+      ...(surfaces && { surfaces }),
     });
   } catch (thrown) {
     await upstream.close();
@@ -200,7 +204,8 @@ async function running(
     clock,
     load,
     providerOf,
-  }: Pick<GatewayOptions, 'clock' | 'load' | 'providerOf'> & { readonly upstream: Upstream; readonly draft: Draft },
+    surfaces,
+  }: Pick<GatewayOptions, 'clock' | 'load' | 'providerOf' | 'surfaces'> & { readonly upstream: Upstream; readonly draft: Draft },
 ): Promise<TestGateway> {
   const logged: string[] = [];
   const gateway = await Gateway.open({
@@ -209,6 +214,7 @@ async function running(
     ...(clock ? { clock } : {}),
     ...(load ? { load } : {}),
     ...(providerOf ? { providerOf } : {}),
+    ...(surfaces ? { surfaces } : {}),
   });
   const { main, admin, metrics } = await gateway.listen();
   const url = `http://127.0.0.1:${main.port}`;

@@ -9,6 +9,7 @@ import { dispatchedKind, type RouteKind } from '../../proxy/turn/routes/kinds.ts
 import type { Rule } from '../../proxy/turn/rules/rule.ts';
 import { Chains } from '../../proxy/turn/rules/rule-chain.ts';
 import type { PoolConfig, Timeouts } from '../../proxy/turn/settings.ts';
+import { SurfaceSet } from '../../proxy/turn/surface-set.ts';
 import type { Body, Headers, ModelView } from '../../proxy/turn/turn.ts';
 import { RULES } from '../../rules/index.ts';
 import { HandClock } from '../models/support.ts';
@@ -76,7 +77,7 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
         capacity: { recoversIn: () => undefined },
         tokens: { count: async () => undefined },
       },
-      surfaces: SURFACES,
+      surfaces: new SurfaceSet(SURFACES),
       replyMemory: { guard: new MemoryGuard(), counters: new Counters() },
       fault: (thrown) => void faults.push(thrown),
     },
