@@ -80,8 +80,8 @@ export const RULES: readonly Rule[] = [
   closingError, // reply: after every rule that edits events
   agentEvents, // reply: after usage, which reads the provider's events
   leadingKeepalives, // reply: whatever its place, the first event that it lets pass is `response.created`
-  publicMetadata, // reply: the same of their headers
-  hideQuota, // reply: the same on native streams
+  publicMetadata, // reply: after usage, as agentEvents; it edits the headers inside events
+  hideQuota, // reply: after usage, as agentEvents; on native streams
   turnMetadata, // reply: before hideQuota, which edits the headers of what it makes
   publicModel, // reply: after usage too
   fillOutput, // reply: after namespaceRestoration, so that it collects the items as clients get them
@@ -99,7 +99,7 @@ export const RULES: readonly Rule[] = [
 
   modelAlias, // before the model is looked up
   modelAccess, // the model before the content of the body (Q4)
-  imageModel, // the same for images, whose model may be in no catalog (A10)
+  imageModel, // the model of images before the content; it may be in no catalog (A10)
   servingMode, // before the refusals below, whose rows note the mode too (RM1)
   translation, // before every rule that reads more of a body than its model
   unsupportedParameters, // before the shapes of supported ones
@@ -142,5 +142,5 @@ export const RULES: readonly Rule[] = [
   fullRejection, // replaces a refusal before dispatch answers it
   publicUser, // reply: after usage; not beside publicModel, because it reads the body
   usage, // reply: first, so that it reads what the provider sent
-  transcriptionUsage, // reply: the same
+  transcriptionUsage, // reply: first, so that it reads what the provider sent
 ];

@@ -15,7 +15,7 @@ export { StoreError, type StoreErrorCode } from './errors.ts';
 export type { CheckValueVerbs } from './schema/check-values.ts';
 export type * from './schema/filters.ts';
 export type { LimitBounds, LimitedTurn, Settlement, StoredUse, Taken } from './schema/limit-rows.ts';
-export type { AttemptRow, LoggedRequest, RequestRow, Why } from './schema/request-log.ts';
+export type { AttemptRow, LoggedRequest, RequestRow, Why } from './schema/logged-rows.ts';
 export type * from './schema/rows.ts';
 export type { Change, Changes, ChangesVerbs, TrackedTable } from './verbs/changes.ts';
 export type { Lease, LeaseVerbs } from './verbs/lease-verbs.ts';

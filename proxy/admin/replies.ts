@@ -1,8 +1,8 @@
 // The JSON replies of the admin listener: their types for both sides, and the checks of a client that receives one.
 
-import { ATTEMPT, type AttemptRow, REQUEST, type RequestRow } from '../../store/schema/request-log.ts';
+import { ATTEMPT, type AttemptRow, REQUEST, type RequestRow } from '../../store/schema/logged-rows.ts';
 import type { ChangedField } from '../../store/schema/rows.ts';
-import type { Change } from '../config/diff.ts';
+import type { ConfigChange } from '../config/diff.ts';
 import type { Reloaded } from '../config/loading/reloader.ts';
 import type { Finding } from '../config/schema/finding.ts';
 import type { ExplainedAccount } from '../explain/candidates.ts';
@@ -65,7 +65,7 @@ export interface FilterRefusal {
   readonly param: string;
 }
 
-const isChange = object<Change>({ path: string, kind: oneOf('added', 'removed', 'changed', 'reordered'), restart: boolean });
+const isChange = object<ConfigChange>({ path: string, kind: oneOf('added', 'removed', 'changed', 'reordered'), restart: boolean });
 
 const isFinding = object<Finding>({
   file: string,

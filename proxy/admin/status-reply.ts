@@ -6,8 +6,8 @@ import type { LastFailure } from '../accounts/health/health.ts';
 import { type CooldownStatus, isChallenged } from '../accounts/health/health-status.ts';
 import type { QuotaStatus, WindowStatus } from '../accounts/quota/quota-status.ts';
 import type { Machine } from '../base/process/machine.ts';
-import type { Json } from '../config/diff.ts';
 import type { NodeStatus, NodesStatus } from '../nodes/nodes-status.ts';
+import type { Json } from '../turn/json/json.ts';
 import { boolean, type Check, list, nullable, number, object, oneOf, optional, record, string } from './reply-checks.ts';
 
 /** The part of it that a comparison of the file with the running configuration reads. */

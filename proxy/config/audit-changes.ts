@@ -1,14 +1,20 @@
 // Audit rows of a configuration change (S9): one for the file, and one for each changed key, operator, account or Pool.
 import type { AuditRow, ChangedField } from '../../store/schema/rows.ts';
+import type { Json } from '../turn/json/json.ts';
 import type { Config } from './config.ts';
-import type { Change, Json } from './diff.ts';
+import type { ConfigChange } from './diff.ts';
 
 export type AuditEntry = Pick<AuditRow, 'action' | 'target' | 'pool' | 'fields'>;
 
 /** List name to the noun of its actions: `key.create`, `account.change`, `operator.remove`. */
 const NOUNS: Readonly<Record<string, string>> = { keys: 'key', operators: 'operator', accounts: 'account', pools: 'pool' };
 
-const VERBS: Readonly<Record<Change['kind'], string>> = { added: 'create', removed: 'remove', changed: 'change', reordered: 'change' };
+const VERBS: Readonly<Record<ConfigChange['kind'], string>> = {
+  added: 'create',
+  removed: 'remove',
+  changed: 'change',
+  reordered: 'change',
+};
 
 /** The Pools of changed keys: an operator of a Pool sees the changes of its keys. */
 type Keys = readonly Pick<Config['keys'][number], 'id' | 'pool'>[];
@@ -27,7 +33,7 @@ export function keysOf(config: Json | undefined): Keys {
 }
 
 /** The first row is that of the file. */
-export function auditEntries(changes: readonly Change[], { version, before, after }: AuditContext): readonly AuditEntry[] {
+export function auditEntries(changes: readonly ConfigChange[], { version, before, after }: AuditContext): readonly AuditEntry[] {
   const rows = new Map<string, AuditEntry>();
   const whole: ChangedField[] = [];
   for (const change of changes) {
@@ -43,7 +49,7 @@ export function auditEntries(changes: readonly Change[], { version, before, afte
 }
 
 /** Undefined for a change of the whole installation. */
-function subjectOf({ path, kind }: Change, before: Keys, after: Keys): Omit<AuditEntry, 'fields'> | undefined {
+function subjectOf({ path, kind }: ConfigChange, before: Keys, after: Keys): Omit<AuditEntry, 'fields'> | undefined {
   const [, list = '', id = '', rest = ''] = /^(\w+)\[([^\]]+)\](.*)$/.exec(path) ?? [];
   const noun = NOUNS[list];
   if (noun === undefined) return undefined;
@@ -59,12 +65,12 @@ function poolOf(key: string, before: Keys, after: Keys): string | null {
 }
 
 /** Scalar values are recorded; of rows and private values only that they changed. */
-function fieldOf({ path, kind, from, to }: Change): ChangedField {
+function fieldOf({ path, kind, from, to }: ConfigChange): ChangedField {
   if (kind === 'changed' && from === undefined) return { path, from: '(changed)', to: '(changed)' };
   return { path: kind === 'changed' ? path : `${path} (${kind})`, from: scalar(from), to: scalar(to) };
 }
 
-function scalar(value: Change['from']): ChangedField['from'] {
+function scalar(value: ConfigChange['from']): ChangedField['from'] {
   if (value === undefined) return null;
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
 }

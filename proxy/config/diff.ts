@@ -1,13 +1,12 @@
 // Differences between two configurations by setting path. Of a secret they show only that it changed.
 
 import { hash } from 'node:crypto';
+import type { Json } from '../turn/json/json.ts';
 import { canonicalJson } from '../turn/json/json.ts';
 import type { Config } from './config.ts';
 import { settings } from './schema/schema.ts';
 
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
-
-export interface Change {
+export interface ConfigChange {
   /** `pools[team].max_attempts`: list rows are named by their id. */
   readonly path: string;
   readonly kind: 'added' | 'removed' | 'changed' | 'reordered';
@@ -67,11 +66,11 @@ export const sharedDigestOf = (config: Config): string =>
 const fingerprint = (value: Json): string => hash('sha256', canonicalJson(value), 'hex');
 
 /** @param running,next configurations, or the results of `redact` */
-export function diffConfigs(running: Config | Json, next: Config | Json): readonly Change[] {
+export function diffConfigs(running: Config | Json, next: Config | Json): readonly ConfigChange[] {
   return [...changes(masked(running as Json), masked(next as Json), '')];
 }
 
-function* changes(from: Json, to: Json, path: string): Generator<Change> {
+function* changes(from: Json, to: Json, path: string): Generator<ConfigChange> {
   if (isMapping(from) && isMapping(to)) {
     for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
       yield* oneOf(from[key], to[key], path === '' ? key : `${path}.${key}`);
@@ -84,7 +83,7 @@ function* changes(from: Json, to: Json, path: string): Generator<Change> {
   }
 }
 
-function* rowChanges(from: readonly Row[], to: readonly Row[], path: string): Generator<Change> {
+function* rowChanges(from: readonly Row[], to: readonly Row[], path: string): Generator<ConfigChange> {
   const before = new Map(from.map((row) => [rowId(row), row]));
   const after = new Map(to.map((row) => [rowId(row), row]));
   for (const id of new Set([...before.keys(), ...after.keys()])) yield* oneOf(before.get(id), after.get(id), `${path}[${id}]`);
@@ -94,7 +93,7 @@ function* rowChanges(from: readonly Row[], to: readonly Row[], path: string): Ge
   if (stayed.some((id, i) => id !== order[i])) yield { path, kind: 'reordered', restart: false };
 }
 
-function* oneOf(from: Json | undefined, to: Json | undefined, path: string): Generator<Change> {
+function* oneOf(from: Json | undefined, to: Json | undefined, path: string): Generator<ConfigChange> {
   if (from !== undefined && to !== undefined) yield* changes(from, to, path);
   else if (to !== undefined) yield { path, kind: 'added', ...(isShown(to) && { to }), restart: needsRestart(path) };
   else if (from !== undefined) yield { path, kind: 'removed', ...(isShown(from) && { from }), restart: needsRestart(path) };
@@ -105,7 +104,7 @@ export const needsRestart = (path: string): boolean =>
   RESTART_SETTINGS.some((setting) => path === setting || path.startsWith(`${setting}.`));
 
 /** `pools[team].max_attempts: 3 -> 5`, `keys[ci].secret_sha256: (changed)`, `accounts[east]: added`. */
-export function formatChange({ path, kind, from, to, restart }: Change): string {
+export function formatChange({ path, kind, from, to, restart }: ConfigChange): string {
   const shown = (value: Json | undefined) =>
     path.endsWith('.expires_at') && typeof value === 'number' ? new Date(value).toISOString() : JSON.stringify(value);
   const note = restart ? ' (after a restart)' : '';

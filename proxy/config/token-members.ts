@@ -29,5 +29,5 @@ export function membersIn(json: Readonly<Record<string, unknown>>): TokenMembers
 
 export const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
-/** An access token goes into a header: text that no header can carry is none. */
+/** The access token; undefined for text that no header can carry. */
 const bearerOf = (value: unknown): string | undefined => (typeof value === 'string' && /^[!-~]+$/.test(value) ? value : undefined);

@@ -1,5 +1,5 @@
 // THE LOOP: the attempts of one turn, one account after another, until its client has an answer (Q6).
-import type { Why } from '../../store/schema/request-log.ts';
+import type { Why } from '../../store/schema/logged-rows.ts';
 import type { AttemptResult } from '../accounts/health/account-health.ts';
 import { demandOf } from '../accounts/selection/demand.ts';
 import type { LackingAccounts } from '../accounts/selection/lacking-accounts.ts';

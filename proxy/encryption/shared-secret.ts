@@ -16,7 +16,7 @@ export async function agreeOnSecret(
 }
 
 /**
- * The same for the secret that signs what nodes send each other. It may be replaced while no node runs.
+ * Checks that all nodes have the secret that signs what nodes send each other. It may be replaced while no node runs.
  * @throws StoreError `other_secret`
  */
 export async function agreeOnNodeSecret(store: Pick<Store, 'checkValues' | 'nodes'>, secret: string): Promise<void> {

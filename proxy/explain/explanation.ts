@@ -9,12 +9,12 @@ import type { AccountConfig, KeyConfig, PoolConfig } from '../turn/settings.ts';
 import type { Route } from '../turn/turn.ts';
 import { type ExplainedAccount, explainAccounts } from './candidates.ts';
 import { type ExplainedChoice, explainChoice } from './choice.ts';
-import type { ExplainedConfig, Facts, LiveModel, LiveModels, Session } from './facts.ts';
+import type { ExplainedConfig, ExplainedSession, Facts, LiveModel, LiveModels } from './facts.ts';
 
 export interface Question {
   readonly key?: string | undefined;
   readonly model?: string | undefined;
-  readonly session?: Session | undefined;
+  readonly session?: ExplainedSession | undefined;
 }
 
 export interface ExplainedTurn {
@@ -33,7 +33,7 @@ export interface ExplainedTurn {
 }
 
 /** The inputs of an explanation, in addition to the configuration. */
-export interface Sources {
+export interface ExplainSources {
   readonly rules: readonly Rule[];
   readonly providerOf: ProviderOf;
   /** Undefined without the running gateway. */
@@ -50,7 +50,7 @@ export function explainTurns(
   config: ExplainedConfig,
   route: Route,
   question: Question,
-  { rules, providerOf, live, now }: Sources,
+  { rules, providerOf, live, now }: ExplainSources,
 ): readonly ExplainedTurn[] | undefined {
   const key = config.keys.find(({ id }) => id === question.key);
   if (question.key !== undefined && !key) return undefined;

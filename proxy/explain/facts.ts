@@ -18,13 +18,13 @@ export interface Facts extends TurnFacts {
   /** By account, for such turns. */
   readonly lacking: ReadonlyMap<string, Lack & { readonly api: string }>;
   /** The session that the turn names; undefined where it names none. */
-  readonly session: Session | undefined;
+  readonly session: ExplainedSession | undefined;
   /** Unix milliseconds. */
   readonly now: number;
 }
 
 /** A session as the store has it. */
-export interface Session {
+export interface ExplainedSession {
   /** The account of its last turn; undefined for a session that is not known. */
   readonly account: string | undefined;
 }

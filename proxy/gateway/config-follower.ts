@@ -2,10 +2,11 @@
 import { auditWait } from '../admin/audit-wait.ts';
 import { type AuditEntry, auditEntries, keysOf } from '../config/audit-changes.ts';
 import type { LoadedConfig } from '../config/config.ts';
-import { diffConfigs, formatChange, type Json, redact, versionOf } from '../config/diff.ts';
+import { diffConfigs, formatChange, redact, versionOf } from '../config/diff.ts';
 import { type FileState, watchFile } from '../config/file/file-watch.ts';
 import { type Reloaded, Reloader } from '../config/loading/reloader.ts';
 import { ConfigError } from '../config/schema/finding.ts';
+import type { Json } from '../turn/json/json.ts';
 import type { Services } from './services.ts';
 
 export interface ReloadTarget {

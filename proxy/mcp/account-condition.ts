@@ -28,7 +28,7 @@ export const CONDITION_TEXT =
   'credential is not refused. no_models: its model list could not be read (cause), so that it serves no model. reauth_required: its credential is refused, an operator must log it in again. paused: ' +
   'an operator has paused it. invisible: switched off by visible: false.';
 
-export interface Condition {
+export interface AccountCondition {
   readonly state: (typeof CONDITIONS)[number];
   /** When it ends, Unix milliseconds; undefined where it has no known end. */
   readonly until: number | undefined;
@@ -42,7 +42,7 @@ export function conditionOf(
   health: AccountStatus | undefined,
   quota: QuotaStatus | undefined,
   catalog: Pick<AccountCatalogStatus, 'models' | 'failure'> | undefined,
-): Condition {
+): AccountCondition {
   const cooldown = health?.cooldown;
   const ends = [cooldown?.until, quota?.status === 'exhausted' ? quota.until : undefined].filter((end) => typeof end === 'number');
   const quotaEnd = ends.length > 0 ? Math.max(...ends) : undefined;
@@ -59,4 +59,4 @@ export function conditionOf(
   return condition((health?.inFlight ?? 0) >= max_concurrent ? 'at_max_concurrent' : 'available');
 }
 
-const condition = (state: Condition['state'], until?: number, cause?: string): Condition => ({ state, until, cause });
+const condition = (state: AccountCondition['state'], until?: number, cause?: string): AccountCondition => ({ state, until, cause });

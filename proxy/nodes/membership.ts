@@ -17,7 +17,7 @@ export interface MembershipOptions {
  * `member`: the lease lasts. `unsure`: it has expired by this node's clock, and the store has not been asked since: the process may have
  * been paused. `cut_off`: it has expired, and the store cannot be reached.
  */
-export type Standing = 'member' | 'unsure' | 'cut_off';
+export type NodeStanding = 'member' | 'unsure' | 'cut_off';
 
 /** Called when the membership changes. */
 export interface MembershipListener {
@@ -78,7 +78,7 @@ export class Membership {
   }
 
   /** Costs one comparison while the lease lasts. A node that is unsure asks the store at once. */
-  standing(): Standing {
+  standing(): NodeStanding {
     const now = this.#options.clock.now();
     if (this.#lease && now < this.#lease.until) return 'member';
     if (this.#unreachableAt !== undefined && now - this.#unreachableAt < UNREACHABLE_MS) return 'cut_off';

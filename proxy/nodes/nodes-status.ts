@@ -1,7 +1,7 @@
 // The nodes on the store as operators see them: which of them run, with which version and configuration, and what each holds (Q34).
 import type { DatabaseStats, KnownNode } from '../../store/store.ts';
 import type { CapacityShares } from './capacity-shares.ts';
-import type { Membership, Standing } from './membership.ts';
+import type { Membership, NodeStanding } from './membership.ts';
 
 export interface NodeStatus {
   readonly node: string;
@@ -26,8 +26,8 @@ export interface NodeStatus {
 /** The nodes as they were read last, a few seconds ago at most while the store can be reached. */
 export interface NodesStatus {
   readonly nodes: readonly NodeStatus[];
-  /** This node's own. */
-  readonly standing: Standing;
+  /** Whether this node is a member, unsure of it, or cut off. */
+  readonly standing: NodeStanding;
   readonly store: 'reachable' | 'unreachable';
   /** Whether changes of other nodes arrive at once. */
   readonly feed: 'connected' | 'polling';

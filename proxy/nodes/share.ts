@@ -75,7 +75,7 @@ export class Share {
     return this.waiting > 0 || this.held < this.evenPart(nodes) ? 'ask' : undefined;
   }
 
-  /** The same when another node is short, or has given slots back. For a busy account this happens many times a second on every node. */
+  /** The claim that is due when another node is short, or has given slots back. For a busy account this happens many times a second on every node. */
   dueAfterOthers(nodes: number, now: number): ClaimKind | undefined {
     if (this.isIdle) return 'yield';
     // Without slots its turns go elsewhere. Nodes that start together have just asked, when the first one still had all slots.

@@ -11,7 +11,7 @@ const SAFE = new Set(
   `accept accept-encoding cache-control connection content-encoding content-type expect keep-alive openai-beta originator
   sec-websocket-extensions transfer-encoding upgrade vary x-accel-buffering x-reasoning-included x-should-retry`.split(/\s+/),
 );
-/** The same of native clients, whose names begin with `x-codex-`, `x-openai-` or `x-internal-`. */
+/** Safe headers of native clients, whose names begin with `x-codex-`, `x-openai-` or `x-internal-`. */
 const SAFE_NATIVE = /^x-[a-z-]+-(beta-features|plan-type|active-limit|rate-limit-reached-type|responses-lite)$/;
 const NUMBER = new Set([
   'content-length',

@@ -35,7 +35,7 @@ const QUOTA = /^x-[a-z]+(?:-[a-z]+)*-(used-percent|window-minutes|reset-after-se
 const QUOTA_RESET = /^x-[a-z]+(?:-[a-z]+)*-reset-at$/;
 const OPAQUE = /(^|[_-])(ids?|key|state)$/;
 
-/** @param name as it stands in the JSON; '' for a member that is not kept */
+/** @param name as in the JSON; '' for a member that is not kept */
 export function memberKind(name: string): MemberKind {
   const known = KINDS.get(name);
   if (known !== undefined) return known;

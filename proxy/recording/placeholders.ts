@@ -1,13 +1,13 @@
-// What stands in a recording in place of a value: its kind and its length, `<text:21299>`, and how a replay makes a value of it again.
+// The placeholder of a value in a recording: its kind and its length, `<text:21299>`, and how a replay makes a value of it again.
 
 /**
- * | placeholder | stands for |
+ * | placeholder | value |
  * | --- | --- |
  * | `<text:N>` `<json:N>` `<base64:N>` `<url:N>` | a string of N characters; `json`: the text of a JSON object |
  * | `<data:TYPE:N>` | a data URL of a media type |
  * | `<id:PREFIX:I:N>` | the Ith different value of this prefix in the recording: equal values are equal again |
- * | `<name:I:N>` | the same for the name of a tool or namespace |
- * | `<model:I>` | the same for a model with a name that is not public |
+ * | `<name:I:N>` | the Ith different name of a tool or namespace, of N characters |
+ * | `<model:I>` | the Ith different model with a name that is not public |
  * | `<time:S>` | Unix seconds, relative to the exchange |
  * | `<number>` `<boolean>` | a number, a boolean |
  */
@@ -19,7 +19,7 @@ export interface Expansion {
   readonly now: number;
 }
 
-/** The value that a string of a recording stands for. */
+/** The value that a replay makes of a string of a recording. */
 export function expanded(text: string, { now }: Expansion): string | number | boolean {
   const whole = WHOLE.exec(text)?.[1];
   if (whole === 'number') return 0;

@@ -1,6 +1,6 @@
 // The words of the protocols that a recording may hold: everything that is not made of them is replaced (see redactor.ts).
 
-/** Words of member names, types, paths and header values. Each is public: it stands in the documentation or the source of a client or provider. */
+/** Words of member names, types, paths and header values. Each is public: it is in the documentation or the source of a client or provider. */
 const WORDS = new Set(
   `a accel access accepted account across action actions active activity add added additional agent all allow allowed alpha analytics and annotation
   annotations api append apply approval arc arch arguments array assistant at attempt audio auto available aws b64 background backend bad balance
@@ -52,7 +52,7 @@ export function isProtocolText(text: string): boolean {
     .every((part) => part === '' || WORDS.has(part) || SHORT_NUMBER.test(part));
 }
 
-/** The same for a member's name: no spaces and no numbers alone. */
+/** Whether a member's name is public: protocol text without spaces, and not only a number. */
 export const isProtocolName = (name: string): boolean => /^\$?[A-Za-z][\w.-]*$/.test(name) && isProtocolText(name.replace('$', ''));
 
 /** The public names of models begin with a family, `gpt-5.1-codex-mini`, and have only such parts. */

@@ -140,7 +140,7 @@ export class FrameTurns {
     const continued = await this.#controls.continuation(client, current);
     const next = continued && turnOf(current, turn.model?.mode);
     if (next) await this.#run(next, new FrameClient(next, continued.frame, current), current);
-    // A turn that was refused has not taken the response: its account is not to work on it.
+    // The next turn takes over the response of the steer. If that turn was refused, the account stops working on the response.
     continued?.following.cancel();
     this.#running.delete(current);
     client.ended(ending);
@@ -151,7 +151,7 @@ export class FrameTurns {
     try {
       turn.rules.admit();
     } catch {
-      // The row has no key then.
+      // The row of a turn that was not admitted has no key.
     }
     const client = new FrameClient(turn, frame, connection);
     client.ended(this.#options.runner.refuse(turn, client, refusal));

@@ -76,5 +76,5 @@ export class KeylessRows {
   }
 }
 
-/** The method is the client's own word only where no route is found; there are few of those that a parser accepts. */
+/** Whether a row is one of those that a client without a key can cause at will. */
 const isKeyless = ({ key_id, status, method }: RequestRow): boolean => key_id === null && (status >= 400 || method === 'OPTIONS');

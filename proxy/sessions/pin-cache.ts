@@ -42,7 +42,7 @@ const SOFT: ReadonlySet<PinKind> = new Set<PinKind>(['header', 'ciphertext', 'ca
  */
 const DIGEST_CHARACTERS = 16;
 
-/** A turn that runs while more than these move may move its session back. */
+/** Moves of sessions that are remembered: a turn that began before a move that was forgotten may move its session back. */
 const MOVED_CAPACITY = 10_000;
 
 export type PinStore = Pick<Store['pins'], 'put' | 'putNow' | 'load' | 'find'>;

@@ -23,7 +23,7 @@ export interface Resumable {
 }
 
 /** A turn that a frame is an exact retry of, and the number of its finished items that the client has. */
-export interface Found<Turn> {
+export interface FoundTurn<Turn> {
   readonly turn: Turn;
   readonly items: number;
 }
@@ -73,7 +73,7 @@ export class ResumableTurns<Turn extends Resumable> {
   }
 
   /** The turn that this frame is an exact retry of. */
-  find(session: string, identity: TurnIdentity, frame: Body): Found<Turn> | undefined {
+  find(session: string, identity: TurnIdentity, frame: Body): FoundTurn<Turn> | undefined {
     for (const turn of this.#bySession.get(session) ?? []) {
       const items = itemsIn(identity, frame, turn.identity, turn.sentItems);
       if (items !== undefined) return { turn, items };

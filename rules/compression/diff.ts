@@ -99,7 +99,7 @@ function countLine(line: string, left: LinesLeft): boolean | undefined {
   return sign === ' ';
 }
 
-/** The same with a sign for each parent: a removed line was in the parents with `-`, any other one in the parents with a blank. */
+/** Counts a line of a combined diff, which has a sign for each parent: a removed line was in the parents with `-`, any other one in the parents with a blank. */
 function countCombined(line: string, left: LinesLeft): boolean | undefined {
   const { olds } = left;
   const prefix = line === '' || line === '\r' ? ' '.repeat(olds.length) : line.slice(0, olds.length);

@@ -33,7 +33,7 @@ export function readsFile(line: string, depth = 0): boolean {
   return pipelines === undefined || pipelines.some((pipeline) => isRead(pipeline, depth));
 }
 
-/** The same of a list of arguments, which no shell reads: `["bash", "-lc", "cat FILE"]`. */
+/** Whether a list of arguments, which no shell reads, prints a file: `["bash", "-lc", "cat FILE"]`. */
 export const argumentsReadFile = (args: readonly string[]): boolean => isRead([args], 0);
 
 /** A reader after another command (`git diff | head`) prints the output of that command, not a file. */

@@ -5,14 +5,14 @@ import type { StoreCondition } from '../schema/condition.ts';
 import { schemaCondition } from '../schema/migrations.ts';
 import type { Connection } from './connection/connection.ts';
 import { Connections } from './connection/connections.ts';
-import { checkServer, placeOf } from './connection/upgrade.ts';
+import { checkServer, databasePlaceOf } from './connection/upgrade.ts';
 
 /** Leases are compared by the database's clock, cooldowns and limits by each node's own. */
 const CLOCK_MS = 1_000;
 
 /** @param url its password is in no message */
 export async function inspectPostgres(url: string, deadlineMs: number): Promise<readonly StoreCondition[]> {
-  const place = placeOf(url);
+  const place = databasePlaceOf(url);
   const connections = new Connections({ url, most: 1, waitMs: Math.min(deadlineMs, 5_000), deadlineMs });
   try {
     return await connections.use(async (connection) => [

@@ -1,7 +1,7 @@
 // The attempt of a request that its first account answered: it is derived from the request row instead of being stored.
 
 import type { TableRow } from '../writing/write-queue.ts';
-import type { AttemptRow, LoggedRequest, RequestRow } from './request-log.ts';
+import type { AttemptRow, LoggedRequest, RequestRow } from './logged-rows.ts';
 import { attempts, requests } from './tables.ts';
 
 /** The gateway's own time before and after an attempt; an attempt that started later had waited, and is stored. */

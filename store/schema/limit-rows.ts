@@ -1,6 +1,6 @@
 // The values that limits of keys over all nodes are counted with: reservations, settlements, and the use of a key (Q34). Times are Unix
 // milliseconds.
-import type { LoggedRequest } from './request-log.ts';
+import type { LoggedRequest } from './logged-rows.ts';
 import type { UsageRow } from './rows.ts';
 
 /** What a turn reserves. */

@@ -1,4 +1,4 @@
-// The rows that may be stored, field by field; those of the request log are described in request-log.ts. Other members of an object that is written never reach the disk.
+// The rows that may be stored, field by field; those of the request log are described in logged-rows.ts. Other members of an object that is written never reach the disk.
 
 /** The catalog as one account last reported it. */
 export interface CatalogRow {

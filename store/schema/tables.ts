@@ -3,7 +3,7 @@
 import { addUsage } from '../verbs/usage-sums.ts';
 import { type ColumnType, decode } from './decoders.ts';
 import type { DescribedRow, Description } from './described-fields.ts';
-import { ATTEMPT, type AttemptRow, REQUEST, type RequestRow } from './request-log.ts';
+import { ATTEMPT, type AttemptRow, REQUEST, type RequestRow } from './logged-rows.ts';
 import type {
   AccountStateRow,
   AuditRow,

@@ -25,7 +25,7 @@ export interface Present {
 }
 
 /** What a claim changes. */
-export interface Change {
+export interface SlotChange {
   readonly row: SlotRow;
   readonly allowed: number;
   readonly contended: boolean;
@@ -33,7 +33,11 @@ export interface Change {
   readonly announce: boolean;
 }
 
-export function slotChange({ account, most, kept, wanted: asked }: SlotClaim, node: number, { now, nodes, rows: all }: Present): Change {
+export function slotChange(
+  { account, most, kept, wanted: asked }: SlotClaim,
+  node: number,
+  { now, nodes, rows: all }: Present,
+): SlotChange {
   const rows = all.get(account) ?? [];
   const others = rows.filter((row) => row.node !== node);
   const before = rows.find((row) => row.node === node) ?? { account, node, held: 0, wanted: 0, since: now };

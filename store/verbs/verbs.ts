@@ -3,7 +3,7 @@
 import type { DatabaseStats } from '../driver.ts';
 import type { CheckValueVerbs } from '../schema/check-values.ts';
 import type { AuditFilter, FileFilter, RequestFilter, UsageFilter } from '../schema/filters.ts';
-import type { AttemptRow, LoggedRequest, RequestRow } from '../schema/request-log.ts';
+import type { AttemptRow, LoggedRequest, RequestRow } from '../schema/logged-rows.ts';
 import type {
   AccountStateKey,
   AccountStatePatch,
@@ -67,9 +67,9 @@ export interface Store {
      * in one process or in several. A row that does not exist begins as an active account without cooldown and windows.
      */
     patch(patch: AccountStatePatch): void;
-    /** The same, written without delay: other processes wait for it. */
+    /** A patch that is written without delay: other processes wait for it. */
     patchNow(patch: AccountStatePatch): void;
-    /** The same under a lease, after earlier patches; durable once it resolves. @returns false where the lease was lost: nothing was written then */
+    /** A patch under a lease, written after earlier patches; durable once it resolves. @returns false where the lease was lost: nothing was written then */
     patchUnder(lease: Lease, patch: AccountStatePatch): Promise<boolean>;
     load(): Promise<readonly AccountStateRow[]>;
     /** The current rows, the patches of this process that are queued by now included. Empty model: the account as a whole. */
@@ -78,11 +78,11 @@ export interface Store {
   readonly pins: {
     /** Where too many rows wait, pins are dropped and counted, soft ones first. */
     put(row: NewPin): void;
-    /** The same, written without delay. */
+    /** Pins that are written without delay. */
     putNow(rows: readonly NewPin[]): void;
     /** Durable once it resolves, and all earlier ones too. @throws StoreError `full` where too many rows wait */
     save(row: NewPin): Promise<void>;
-    /** The same for a value that other processes may have at another account: they are notified. */
+    /** Saves a pin of a value that other processes may have at another account: they are notified. */
     move(row: NewPin): Promise<void>;
     /** The pins that have not expired, latest expiry first, at most `limit`. */
     load(limit: number): Promise<readonly PinRow[]>;

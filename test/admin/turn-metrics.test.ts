@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OTHER, TurnMetrics } from '../../proxy/admin/metrics/turn-metrics.ts';
 import { DURATION_BUCKETS, Durations } from '../../proxy/base/time/durations.ts';
-import type { RequestRow } from '../../store/schema/request-log.ts';
+import type { RequestRow } from '../../store/schema/logged-rows.ts';
 
 const row = (fields: Partial<RequestRow>): RequestRow =>
   ({

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { DAY_MS, Ledger } from '../../proxy/keys/ledger.ts';
+import { Ledger } from '../../proxy/keys/ledger.ts';
 import { noTotals } from '../../proxy/keys/usage-totals.ts';
+import { DAY_MS } from '../../store/schema/limit-rows.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { failureOf } from '../../store/postgres/connection/failures.ts';
+import { connectionFailureOf } from '../../store/postgres/connection/failures.ts';
 import { upgrade } from '../../store/postgres/connection/upgrade.ts';
 import { inspectStore } from '../../store/tools/inspection.ts';
 import type { Notice } from '../../store/writing/notice.ts';
@@ -19,7 +19,7 @@ for (const [native, code, message] of [
   ['EPIPE', 'unreachable', 'PostgreSQL: EPIPE'],
 ] as const) {
   test(`${native}: ${message}`, () => {
-    const failure = failureOf(Object.assign(new Error('canary'), { code: native }));
+    const failure = connectionFailureOf(Object.assign(new Error('canary'), { code: native }));
     assert.deepEqual([failure.code, failure.message], [code, message]);
   });
 }

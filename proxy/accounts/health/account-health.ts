@@ -62,7 +62,7 @@ interface Opening {
 export class AccountHealth {
   readonly id: string;
   readonly breaker = new CircuitBreaker();
-  /** By model, by model and kind where the model hosts the request, and by path. */
+  /** Breakers of models, of models that host requests of a kind, and of paths, each by its scope. */
   readonly modelBreakers = new Map<string, CircuitBreaker>();
   /** Scopes that the cooldowns of the account and of its paths do not apply to: when they opened, no other account could take them. */
   exemptModels: ReadonlySet<string> = new Set();

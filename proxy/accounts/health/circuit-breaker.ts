@@ -5,7 +5,7 @@ import type { AccountFault, Cause } from './account-fault.ts';
  * `closed`: turns pass. `cooling`: no turn passes before the end of the cooldown. `due`: half-open, the next turn is the probe.
  * `probing`: the probe is running and no other turn passes.
  */
-export type Phase = 'closed' | 'cooling' | 'due' | 'probing';
+export type BreakerPhase = 'closed' | 'cooling' | 'due' | 'probing';
 
 /** The columns of a row that other processes and the next start take over. */
 export interface StoredBreaker {
@@ -29,7 +29,7 @@ const SAME_TIME_MS = 2_000;
 
 /** Methods return whether the set of turns that pass may have changed. */
 export class CircuitBreaker {
-  #phase: Phase = 'closed';
+  #phase: BreakerPhase = 'closed';
   #cooldownEnd = 0;
   #cause: Cause | undefined;
   /** Cooldowns without a stated time since the last success. Each doubles the next one. */
@@ -42,7 +42,7 @@ export class CircuitBreaker {
   /** Until when the probe of another node is waited for; Unix milliseconds. */
   #yieldedUntil: number | undefined;
 
-  get phase(): Phase {
+  get phase(): BreakerPhase {
     return this.#phase;
   }
 

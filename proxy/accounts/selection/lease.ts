@@ -1,5 +1,5 @@
 // The lease of one attempt: its part of an account's concurrency and its ticket in the account's health, released once.
-import type { Why } from '../../../store/schema/request-log.ts';
+import type { Why } from '../../../store/schema/logged-rows.ts';
 import type { Affinity } from '../../turn/continuation.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';

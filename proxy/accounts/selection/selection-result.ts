@@ -1,5 +1,5 @@
 // The report of a selection: the reason in the turn's row (Q7), or the refusal where no account can take the turn (Q2).
-import type { Why } from '../../../store/schema/request-log.ts';
+import type { Why } from '../../../store/schema/logged-rows.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { LackReason } from '../../turn/provider/lack.ts';
 import type { Health } from '../health/health.ts';

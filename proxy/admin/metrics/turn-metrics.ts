@@ -1,5 +1,5 @@
 // The results of turns as plain numbers by family, account, model and key: a turn increments cells, a scrape reads them.
-import type { AttemptRow, RequestRow } from '../../../store/schema/request-log.ts';
+import type { AttemptRow, RequestRow } from '../../../store/schema/logged-rows.ts';
 import { Durations } from '../../base/time/durations.ts';
 
 /** The label for names that must not be shown: no text of a client becomes a label (S4). */
@@ -27,7 +27,7 @@ export interface AccountCells {
 }
 
 /** The data of a turn that its row does not have. */
-export interface TurnFacts {
+export interface MeasuredTurn {
   /** Whether its Pool has the model: only then its name is a label. */
   readonly modelKnown: boolean;
   /** Milliseconds from its beginning to the commit of its reply; undefined where none was committed. */
@@ -46,7 +46,7 @@ export class TurnMetrics {
   /** Key id to billionths of a US dollar. */
   readonly costs = new Map<string, number>();
 
-  record(row: RequestRow, attempts: readonly AttemptRow[], { modelKnown, firstEventMs, costNanos }: TurnFacts): void {
+  record(row: RequestRow, attempts: readonly AttemptRow[], { modelKnown, firstEventMs, costNanos }: MeasuredTurn): void {
     const family = cellsOf(this.families, row.family, newFamily);
     const turns = cellsOf(family.turns, row.code ?? '', newStatuses);
     const digit = Math.min(5, Math.floor(row.status / 100));

@@ -36,7 +36,7 @@ export const COUNTERS = {
   pins_evicted: 'Pins that left memory for newer ones; the store has them',
   pins_late: 'Turns whose end was passed on before the account of their response was stored',
   pins_lost: 'Pins that the store did not accept: other nodes cannot find them',
-  replies_capped: 'Replies ended at the cap of output tokens of their key, which the account was not told',
+  replies_capped: 'Replies ended at the cap of output tokens of their key, which the account did not get',
   hold_expired: 'Replies committed because their head was held for hold_ms',
   upstream_idle_timeouts: 'Replies cut because the provider fell silent',
   upstream_refusals_cut: 'Refusals of providers whose body did not end in time',

@@ -1,6 +1,6 @@
 // `requests`: the request log as people read it, once or as it grows.
 import type { Command } from 'commander';
-import type { RequestRow } from '../../../store/schema/request-log.ts';
+import type { RequestRow } from '../../../store/schema/logged-rows.ts';
 import { msOfIso } from '../../base/time/iso-time.ts';
 import { adminIn, fetchRequests } from '../admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, json } from '../command.ts';

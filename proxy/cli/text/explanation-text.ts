@@ -1,5 +1,5 @@
 // Explained turns and logged turns as lines of text.
-import type { AttemptRow, RequestRow, Why } from '../../../store/schema/request-log.ts';
+import type { AttemptRow, RequestRow, Why } from '../../../store/schema/logged-rows.ts';
 import type { TurnReply } from '../../admin/replies.ts';
 import type { ExplainedChoice } from '../../explain/choice.ts';
 import type { ExplainedTurn } from '../../explain/explanation.ts';

@@ -1,5 +1,5 @@
 // Rows of the request log as lines of a table. Its columns only grow, so that rows that come later stay below their heads.
-import type { RequestRow } from '../../../store/schema/request-log.ts';
+import type { RequestRow } from '../../../store/schema/logged-rows.ts';
 import { cell, timeSpan } from './text-cells.ts';
 
 interface Column {

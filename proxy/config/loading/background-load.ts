@@ -18,7 +18,7 @@ export interface LoadTask {
 /** The message of the worker. */
 export type LoadResult = { readonly loaded: LoadedConfig; readonly warnings: Finding[] } | { readonly findings: readonly Finding[] };
 
-/** The same as `loadConfig`, without blocking the event loop. */
+/** `loadConfig` without blocking the event loop. */
 export async function loadConfigInBackground(
   path: string,
   options: LoadOptions = {},

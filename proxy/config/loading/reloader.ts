@@ -1,7 +1,7 @@
 // Reloads the file of a running gateway: a valid file takes effect as a whole, an invalid one changes nothing.
 
 import type { Config, LoadedConfig } from '../config.ts';
-import { type Change, diffConfigs, RESTART_SETTINGS, versionOf } from '../diff.ts';
+import { type ConfigChange, diffConfigs, RESTART_SETTINGS, versionOf } from '../diff.ts';
 import type { Finding } from '../schema/finding.ts';
 import { loadConfigInBackground } from './background-load.ts';
 import type { LoadOptions } from './load.ts';
@@ -10,14 +10,14 @@ export interface Reloaded {
   /** `versionOf` the running configuration. */
   readonly version: string;
   /** The changes of the file, and those of earlier reloads that still wait for a restart. */
-  readonly changes: readonly Change[];
+  readonly changes: readonly ConfigChange[];
   readonly warnings: readonly Finding[];
 }
 
 export class Reloader {
   #running: LoadedConfig;
   #queue: Promise<unknown> = Promise.resolve();
-  readonly #apply: (next: LoadedConfig, changes: readonly Change[]) => void | Promise<void>;
+  readonly #apply: (next: LoadedConfig, changes: readonly ConfigChange[]) => void | Promise<void>;
   readonly #options: LoadOptions;
 
   /**
@@ -26,7 +26,7 @@ export class Reloader {
    */
   constructor(
     running: LoadedConfig,
-    apply: (next: LoadedConfig, changes: readonly Change[]) => void | Promise<void>,
+    apply: (next: LoadedConfig, changes: readonly ConfigChange[]) => void | Promise<void>,
     options: LoadOptions = {},
   ) {
     this.#running = running;
@@ -78,7 +78,7 @@ function withValueOf(from: Mapping, to: Mapping, [name = '', ...inner]: readonly
 }
 
 /** An unchanged reference may now resolve to another secret. */
-function* rotatedSecrets(running: LoadedConfig, next: LoadedConfig): Generator<Change> {
+function* rotatedSecrets(running: LoadedConfig, next: LoadedConfig): Generator<ConfigChange> {
   for (const [account, bearer] of next.bearers) {
     const before = running.bearers.get(account);
     if (before === undefined || before === bearer) continue;

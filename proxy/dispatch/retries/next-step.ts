@@ -42,7 +42,7 @@ export class NextSteps {
     return CANNOT_GO_ON.has(cause) && progress.turn.kind.frames !== 'anchored' && this.#isHeldByAnchor(progress);
   }
 
-  /** The same where no account could be chosen: the account of the response refuses the turn, or the turn waited for it in vain. */
+  /** Whether the client has to send its conversation in full where no account could be chosen: the account of the response refuses the turn, or the turn waited for it in vain. */
   refusesConversation(progress: TurnProgress, { code }: Refusal): boolean {
     const { demand, tried } = progress;
     if (code === 'server_is_overloaded')

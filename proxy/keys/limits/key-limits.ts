@@ -3,7 +3,7 @@ import type { LoggedRequest } from '../../../store/store.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { KeyConfig } from '../../turn/settings.ts';
 import { type Amounts, amountOf, dollars, type Totals, type Usage } from '../usage-totals.ts';
-import { currentUse, fallsTo, type KeyUse, resetOf } from './key-use.ts';
+import { currentUse, fallsTo, type KeyUse, useResetOf } from './key-use.ts';
 import { type Limit, type LimitSet, type LimitType, type LimitWindow, limitsOf } from './limit-kinds.ts';
 import { limitReached, limitTooSmall } from './limit-refusal.ts';
 
@@ -87,7 +87,7 @@ function usageWithin(limits: readonly Limit[], { least, expected }: Estimate): U
 }
 
 /** The refusal of the limit with the longest wait; undefined where all limits have room for the amounts. */
-export function refusalOf(limits: readonly Limit[], use: KeyUse, amounts: Amounts, now: number): Refusal | undefined {
+export function limitRefusalOf(limits: readonly Limit[], use: KeyUse, amounts: Amounts, now: number): Refusal | undefined {
   let longest: { readonly limit: Limit; readonly end: number | undefined; readonly wait: number } | undefined;
   for (const limit of limits) {
     const max = maxOf(limit) - amountOf(limit.type, amounts);
@@ -102,7 +102,7 @@ export function refusalOf(limits: readonly Limit[], use: KeyUse, amounts: Amount
 export function statesOf({ limits }: LimitedKey, use: KeyUse, now: number): readonly LimitState[] {
   return limitsOf(limits).limits.map((limit) => {
     const current = currentUse(use, limit, now);
-    const reset = resetOf(use, limit, now);
+    const reset = useResetOf(use, limit, now);
     return {
       limit_type: limit.type,
       limit_window: limit.window,

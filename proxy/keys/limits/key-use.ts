@@ -1,6 +1,8 @@
 // The amounts that count against the limits of one key at a time, and when they fall: settled days, the last minute, and running turns
 // (Q19).
-import { DAY_MS, dayOf } from '../ledger.ts';
+
+import { DAY_MS } from '../../../store/schema/limit-rows.ts';
+import { dayOf } from '../ledger.ts';
 import { type Amounts, amountOf, type Usage } from '../usage-totals.ts';
 import type { Limit, LimitType } from './limit-kinds.ts';
 
@@ -50,7 +52,7 @@ export function currentUse(use: KeyUse, { type, window }: Counted, now: number):
 }
 
 /** When the current amount next falls because time passes; Unix milliseconds. */
-export function resetOf(use: KeyUse, { type, window }: Counted, now: number): number | undefined {
+export function useResetOf(use: KeyUse, { type, window }: Counted, now: number): number | undefined {
   if (window === 'now') return undefined;
   if (window === 'minute') return (type === 'requests' ? use.minuteRequests : use.minuteTokens).firstExpiry(now);
   if (window === 'day') return dayOf(now) + DAY_MS;

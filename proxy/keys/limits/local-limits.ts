@@ -9,8 +9,8 @@ import {
   type LimitCounts,
   type LimitedKey,
   type LimitState,
+  limitRefusalOf,
   type Reserved,
-  refusalOf,
   statesOf,
 } from './key-limits.ts';
 import type { KeyUse, SettledDay } from './key-use.ts';
@@ -42,7 +42,7 @@ export class LocalLimits implements LimitCounts {
     const at = this.#clock.now();
     const amounts = amountsWithin(set, estimate);
     if (amounts instanceof Error) return amounts;
-    const refusal = refusalOf(set.limits, use, amounts, at);
+    const refusal = limitRefusalOf(set.limits, use, amounts, at);
     if (refusal) return refusal;
     const turn = { amounts, at, set };
     use.begin(turn);

@@ -13,9 +13,9 @@ import {
   type LimitCounts,
   type LimitedKey,
   type LimitState,
+  limitRefusalOf,
   maxOf,
   type Reserved,
-  refusalOf,
   statesOf,
 } from './key-limits.ts';
 import { type LimitSet, limitsOf } from './limit-kinds.ts';
@@ -100,7 +100,7 @@ export class SharedLimits implements LimitCounts {
       if (taken?.outcome === 'lost') await node.lost(token);
       else if (taken?.outcome === 'refused') {
         const at = clock.now();
-        const refusal = refusalOf(set.limits, useOfStore(taken.use, at), amounts, at);
+        const refusal = limitRefusalOf(set.limits, useOfStore(taken.use, at), amounts, at);
         // A turn that has just ended here must not block the next one of its client.
         if (refusal && !(settling && i === 0)) return refusal;
         await withDeadline(settlements.written(), clock, SETTLING_MS);

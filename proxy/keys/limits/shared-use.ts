@@ -1,6 +1,8 @@
 // The use of a key as the store has it for all nodes, in the form that the arithmetic of limits reads (Q19, Q34).
+
+import { DAY_MS } from '../../../store/schema/limit-rows.ts';
 import type { StoredUse } from '../../../store/store.ts';
-import { DAY_MS, dayOf, type Ledger } from '../ledger.ts';
+import { dayOf, type Ledger } from '../ledger.ts';
 import { amountOf, settledAmounts } from '../usage-totals.ts';
 import type { KeyUse, MinuteSum } from './key-use.ts';
 

@@ -1,6 +1,6 @@
 // `explain_selection`: which account a turn went to or would go to, and why each other one was not chosen.
 
-import { CHOSEN_BECAUSE, NOT_CHOSEN_BECAUSE } from '../../../store/schema/request-log.ts';
+import { CHOSEN_BECAUSE, NOT_CHOSEN_BECAUSE } from '../../../store/schema/logged-rows.ts';
 import type { AttemptRow, RequestRow } from '../../../store/store.ts';
 import type { ExplainedAccount } from '../../explain/candidates.ts';
 import type { ExplainedChoice } from '../../explain/choice.ts';

@@ -20,7 +20,7 @@ export const USER_PARTS: PartTypes = {
     if (!isObject(image) || !isText(url)) throw invalidRequest(`${path}.image_url.url`, 'must be a non-blank string');
     return { type: 'input_image', image_url: url, ...(isAbsent(image.detail) ? {} : { detail: image.detail }) };
   },
-  // The same in both shapes; the rule `audio` has checked it.
+  // Audio has one shape in both APIs; the rule `audio` has checked it.
   input_audio: ({ input_audio }) => ({ type: 'input_audio', input_audio }),
   file(part, path) {
     const { file } = part;

@@ -7,7 +7,7 @@ import type { Turn } from '../../turn/turn.ts';
 
 /** @throws Refusal where no image was made */
 export function imageAnswer(response: JsonObject, { at }: Pick<Turn, 'at'>): JsonObject {
-  // One image was asked for; a further call would be the model's own idea.
+  // The request asked for one image: only the first call counts.
   const call = asList(response.output).find(isImage);
   if (!call) throw new Refusal('image_generation_failed');
   const { created_at, usage } = response;

@@ -2,10 +2,10 @@
 import type { RouteKind } from '../routes/kinds.ts';
 import type { Body } from '../turn.ts';
 
-/** The turn as it stands before an account is chosen. */
+/** What is known of a turn before an account is chosen. */
 export interface AskedTurn {
   readonly kind: RouteKind;
-  /** After its rules; undefined where nobody has read it, as in explanations and for bodies that pass unread. */
+  /** After its rules; undefined where it was not read, as in explanations and for bodies that pass unread. */
   readonly body: Body | undefined;
 }
 

@@ -1,5 +1,5 @@
 // The result of a turn: how it ended for its client, its attempts, and its one row in the request log (S5).
-import type { AttemptRow, RequestRow, Why } from '../../../store/schema/request-log.ts';
+import type { AttemptRow, RequestRow, Why } from '../../../store/schema/logged-rows.ts';
 import type { LiveTurn } from '../live-turn.ts';
 import type { Outcome } from '../turn.ts';
 

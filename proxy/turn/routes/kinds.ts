@@ -18,9 +18,9 @@ export interface DispatchedKind {
   readonly surface: SurfaceName;
   readonly methods: readonly string[];
   /**
-   * `json`: read, run through the rules, sent once per attempt. `form`: the same with a multipart form, which rules see as JSON and replace
+   * `json`: read, run through the rules, sent once per attempt. `form`: a multipart form that is treated like `json`, which rules see as JSON and replace
    * with JSON. `json or form`: either, sent as it came. `file`: a form whose file is kept next to the JSON that rules make of it. `stream`:
-   * passed on unread, so that it can be sent once. `multipart`: the same, of a form whose parts rules read while it passes.
+   * passed on unread, so that it can be sent once. `multipart`: a form that is passed on too, whose parts rules read while it passes.
    */
   readonly payload: 'json' | 'form' | 'json or form' | 'file' | 'stream' | 'multipart';
   /**
@@ -48,7 +48,7 @@ export interface DispatchedKind {
   /** Whether its clients may come back with response ids and ciphertext of the reply (Q10). */
   readonly continues: boolean;
   /**
-   * The path of an account that it goes to, as far as health tells paths apart (RB4). A compaction goes to the path of turns where the
+   * The path of an account that it goes to, as far as health distinguishes paths (RB4). A compaction goes to the path of turns where the
    * account has no compact path.
    */
   readonly path: AccountPath;

@@ -30,7 +30,7 @@ export const SKIP: unique symbol = Symbol('skip');
  * | reply | phases |
  * | --- | --- |
  * | streamed: events to a client that asked for a stream | `head`, `event` for each event that a rule subscribes to |
- * | collected: events, but the client did not ask for a stream | the same, then `answer` with the final response |
+ * | collected: events, but the client did not ask for a stream | `head`, `event` for each event that a rule subscribes to, `answer` with the final response |
  * | whole: one JSON answer; events too, of a kind whose replies are checked as a whole | `head`, `answer` |
  * | piped: bytes, forwarded unread | `head` |
  * | refused: a status from 400 on, after the last attempt | `refused`; then `head`, where the provider's own answer is relayed |

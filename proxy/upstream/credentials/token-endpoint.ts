@@ -21,14 +21,14 @@ export interface TokenRequest {
   readonly now: number;
 }
 
-export type Exchange = (request: TokenRequest) => Promise<Exchanged>;
+export type TokenExchange = (request: TokenRequest) => Promise<Exchanged>;
 
 const FINAL_CODES = new Set(['invalid_grant', 'refresh_token_expired', 'refresh_token_reused', 'refresh_token_invalidated']);
 const BYTES = 262_144;
 const NO_BYTES = Buffer.alloc(0);
 
 /** @param ms longest silence of the endpoint; tests shorten it */
-export function tokenEndpoint(ms = 10_000): Exchange {
+export function tokenEndpoint(ms = 10_000): TokenExchange {
   return async ({ url, clientId, tokens, now }) => {
     const { origin, pathname } = new URL(url);
     // A refresh is hourly: a new connection costs less than an idle one.

@@ -3,10 +3,10 @@ import type { Lease } from '../../../store/store.ts';
 import type { Renewal } from '../account-credentials.ts';
 import type { AccountLogin, LoginTools } from './account-login.ts';
 import type { LoginImport } from './login-import.ts';
-import type { Exchange } from './token-endpoint.ts';
+import type { TokenExchange } from './token-endpoint.ts';
 
 export interface RefreshTools extends Pick<LoginTools, 'vault' | 'clock' | 'log'> {
-  readonly exchange: Exchange;
+  readonly exchange: TokenExchange;
   /** The provider refuses all tokens of the account. */
   readonly onRefused: (account: string) => void;
   /** The first refresh after a working one failed; the account is tried again. */

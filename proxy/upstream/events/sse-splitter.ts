@@ -68,7 +68,7 @@ export class SseSplitter {
     return -1;
   }
 
-  /** The same for any mix of LF, CRLF and CR. */
+  /** The end of the next event, with line ends of any mix of LF, CRLF and CR. */
   #boundary(chunk: Buffer, from: number): number {
     if (this.#awaitsLf) {
       this.#awaitsLf = false;

@@ -2,7 +2,7 @@
 import type { ClientBase, QueryConfig } from 'pg';
 import type { DatabaseRecord, Session, Value } from '../../driver.ts';
 import { storable } from '../storable-text.ts';
-import { failureOf } from './failures.ts';
+import { connectionFailureOf } from './failures.ts';
 
 export interface Result {
   readonly rows: readonly DatabaseRecord[];
@@ -76,7 +76,7 @@ export class Connection implements Session {
     try {
       return await this.#client.query<Record<string, unknown>>(query);
     } catch (thrown) {
-      throw failureOf(thrown);
+      throw connectionFailureOf(thrown);
     }
   }
 }

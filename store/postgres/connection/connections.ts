@@ -2,7 +2,7 @@
 import pg from 'pg';
 import { StoreError } from '../../errors.ts';
 import { Connection } from './connection.ts';
-import { failureOf } from './failures.ts';
+import { connectionFailureOf } from './failures.ts';
 import type { Outage } from './outage.ts';
 
 export interface ConnectionsOptions {
@@ -78,7 +78,7 @@ export class Connections {
     if (this.#closed) throw new StoreError('closed', 'the store is closed');
     const end = performance.now() + this.#deadlineMs;
     const client = await this.#pool.connect().catch((thrown: unknown) => {
-      throw failureOf(thrown);
+      throw connectionFailureOf(thrown);
     });
     // Without a listener an error between two statements would end the process; the next statement reports it.
     const ignore = (): void => undefined;
@@ -87,7 +87,7 @@ export class Connections {
     try {
       return await work(new Connection(client, () => end - performance.now()));
     } catch (thrown) {
-      broken = failureOf(thrown).code === 'unreachable';
+      broken = connectionFailureOf(thrown).code === 'unreachable';
       throw thrown;
     } finally {
       client.removeListener('error', ignore);

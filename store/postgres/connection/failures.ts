@@ -43,7 +43,7 @@ const NO_TLS = 'The server does not support SSL connections';
 const isSqlState = (code: string): boolean => /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code);
 
 /** The failure of a statement or a connection; the message names the SQLSTATE or the system's code, and nothing of the statement. */
-export function failureOf(thrown: unknown): StoreError {
+export function connectionFailureOf(thrown: unknown): StoreError {
   if (thrown instanceof StoreError) return thrown;
   const native = thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
   if (isSqlState(native)) {

@@ -39,7 +39,7 @@ export async function upgrade(url: string, { clock, patienceMs, notice }: Upgrad
     );
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    throw new StoreError(error.code, `store ${placeOf(url)}: ${error.message}`, { cause: error.cause });
+    throw new StoreError(error.code, `store ${databasePlaceOf(url)}: ${error.message}`, { cause: error.cause });
   } finally {
     await connections.close();
   }
@@ -75,7 +75,7 @@ export async function applyTo(session: Session, { sql, postgres }: Step): Promis
 }
 
 /** Host and database of a URL, without user, password and parameters. */
-export function placeOf(url: string): string {
+export function databasePlaceOf(url: string): string {
   const { host, pathname } = new URL(url);
   return `postgres://${host}${pathname}`;
 }

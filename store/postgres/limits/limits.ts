@@ -3,7 +3,7 @@ import type { DatabaseRecord } from '../../driver.ts';
 import { DAY_MS, type LimitBounds, type LimitedTurn, slotOf, slotsAfter, type Taken, weekStart } from '../../schema/limit-rows.ts';
 import { useOf } from '../../verbs/limits.ts';
 import type { Connections } from '../connection/connections.ts';
-import type { Reservation } from './reservation-queue.ts';
+import type { LimitReservation } from './reservation-queue.ts';
 
 const RESERVE = 'SELECT ordinal, part, at, requests, tokens, cost_nanos FROM reserve_limits($1)';
 
@@ -20,7 +20,11 @@ interface KeyReservations {
  * @returns what became of each, in their order
  * @throws StoreError where nothing was sent
  */
-export async function reserve(connections: Connections, reservations: readonly Reservation[], at: () => number): Promise<readonly Taken[]> {
+export async function reserve(
+  connections: Connections,
+  reservations: readonly LimitReservation[],
+  at: () => number,
+): Promise<readonly Taken[]> {
   const keys = byKey(reservations);
   let sent = false;
   try {
@@ -36,7 +40,7 @@ export async function reserve(connections: Connections, reservations: readonly R
   }
 }
 
-function byKey(reservations: readonly Reservation[]): readonly KeyReservations[] {
+function byKey(reservations: readonly LimitReservation[]): readonly KeyReservations[] {
   const keys: KeyReservations[] = [];
   for (const { turn, bounds } of reservations) {
     const { key, node } = turn;

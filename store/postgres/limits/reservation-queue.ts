@@ -2,12 +2,12 @@
 import { StoreError } from '../../errors.ts';
 import type { LimitBounds, LimitedTurn, Taken } from '../../schema/limit-rows.ts';
 
-export interface Reservation {
+export interface LimitReservation {
   readonly turn: LimitedTurn;
   readonly bounds: LimitBounds;
 }
 
-interface Waiting extends Reservation {
+interface Waiting extends LimitReservation {
   readonly resolve: (taken: Taken) => void;
   readonly reject: (error: unknown) => void;
   /** Undefined for one that was sent at once: it has the deadline of its statement. */
@@ -23,19 +23,19 @@ const TURNS = 256;
 const WAIT_MS = 2_000;
 
 export class ReservationQueue {
-  readonly #send: (reservations: readonly Reservation[]) => Promise<readonly Taken[]>;
+  readonly #send: (reservations: readonly LimitReservation[]) => Promise<readonly Taken[]>;
   /** By key, in the order in which the turns came. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #sentKeys = new Set<string>();
   #sends = 0;
 
   /** @param send results in the order of the turns; rejects where none was sent */
-  constructor(send: (reservations: readonly Reservation[]) => Promise<readonly Taken[]>) {
+  constructor(send: (reservations: readonly LimitReservation[]) => Promise<readonly Taken[]>) {
     this.#send = send;
   }
 
   /** @throws StoreError where the turn was not sent; `busy` after two seconds of waiting */
-  take(reservation: Reservation): Promise<Taken> {
+  take(reservation: LimitReservation): Promise<Taken> {
     const { promise, resolve, reject } = Promise.withResolvers<Taken>();
     const { key } = reservation.turn;
     const waits = this.#sends === SENDS || this.#sentKeys.has(key);

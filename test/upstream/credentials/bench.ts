@@ -11,7 +11,7 @@ import { StoreKey } from '../../../proxy/encryption/store-key.ts';
 import type { RehearsalLogin } from '../../../proxy/rehearsal/account/login.ts';
 import type { AccountConfig } from '../../../proxy/turn/settings.ts';
 import { Credentials } from '../../../proxy/upstream/credentials/credentials.ts';
-import { type Exchange, tokenEndpoint } from '../../../proxy/upstream/credentials/token-endpoint.ts';
+import { type TokenExchange, tokenEndpoint } from '../../../proxy/upstream/credentials/token-endpoint.ts';
 import { type RefreshLock, TokenVault } from '../../../proxy/upstream/credentials/token-vault.ts';
 import { openStore, type Store } from '../../../store/store.ts';
 import { startUpstream, type Upstream } from '../../support/rehearsal.ts';
@@ -130,7 +130,7 @@ export class Bench {
 
   /** Starts a process on the store; the given parts replace the real ones. */
   async start(
-    parts: { readonly exchange?: Exchange; readonly store?: Store['credentials']; readonly lock?: RefreshLock } = {},
+    parts: { readonly exchange?: TokenExchange; readonly store?: Store['credentials']; readonly lock?: RefreshLock } = {},
   ): Promise<Process> {
     const refused: string[] = [];
     const sealed: string[] = [];
@@ -164,7 +164,7 @@ export class Bench {
     };
   }
 
-  exchange(): Exchange {
+  exchange(): TokenExchange {
     return tokenEndpoint(this.#silence);
   }
 

@@ -4,7 +4,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../../../proxy/base/time/clock.ts';
 import { ExclusiveWork } from '../../../proxy/nodes/exclusive-work.ts';
-import type { Exchange } from '../../../proxy/upstream/credentials/token-endpoint.ts';
+import type { TokenExchange } from '../../../proxy/upstream/credentials/token-endpoint.ts';
 import { ACCESS, Bench } from './bench.ts';
 
 const HOUR = 3_600_000;
@@ -13,7 +13,7 @@ const HOUR = 3_600_000;
 const paused = (clock: Clock): Clock => ({ now: () => clock.now(), wallTime: () => clock.now(), after: () => () => undefined });
 
 /** A node with the credentials of the bench. */
-function node(bench: Bench, owner: string, parts: { readonly exchange?: Exchange; readonly clock?: Clock } = {}) {
+function node(bench: Bench, owner: string, parts: { readonly exchange?: TokenExchange; readonly clock?: Clock } = {}) {
   const { exchange, clock = bench.clock } = parts;
   const exclusive = new ExclusiveWork({ leases: bench.store.leases, clock, owner });
   return bench.start({ lock: { exclusive, shared: true }, ...(exchange ? { exchange } : {}) });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { CredentialUnavailable } from '../../../proxy/upstream/account-credentials.ts';
-import type { Exchange } from '../../../proxy/upstream/credentials/token-endpoint.ts';
+import type { TokenExchange } from '../../../proxy/upstream/credentials/token-endpoint.ts';
 import { ACCESS, Bench, REFRESH, webToken } from './bench.ts';
 
 const MINUTE = 60_000;
@@ -225,7 +225,7 @@ suite('the endpoint', () => {
     const bench = await Bench.open(context);
     const gate = Promise.withResolvers<void>();
     const real = bench.exchange();
-    const exchange: Exchange = async (request) => {
+    const exchange: TokenExchange = async (request) => {
       await gate.promise;
       return real(request);
     };

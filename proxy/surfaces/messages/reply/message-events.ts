@@ -9,7 +9,7 @@ import type { LaneMemory } from './lanes.ts';
 import type { DeltaKind } from './message-items.ts';
 import { MessageReply, type Place } from './message-reply.ts';
 
-/** The deltas by their events, with the member that tells the parts of an item apart. */
+/** The deltas by their events, with the member that distinguishes the parts of an item. */
 const DELTAS: ReadonlyMap<string, { readonly kind: DeltaKind; readonly part: 'content_index' | 'summary_index' | undefined }> = new Map([
   ['response.output_text.delta', { kind: 'text', part: 'content_index' }],
   ['response.refusal.delta', { kind: 'refusal', part: 'content_index' }],

@@ -24,7 +24,7 @@ export function maxTokensOf({ max_tokens: most }: JsonObject): number {
   return most;
 }
 
-/** A value of 1 is the default, which some accounts refuse to be told. */
+/** A value of 1 is the default, which some accounts refuse. */
 export function samplingOf({ temperature, top_p }: JsonObject): JsonObject {
   const asked = (value: Json | undefined): boolean => !isAbsent(value) && value !== 1;
   return { ...(asked(temperature) ? { temperature } : {}), ...(asked(top_p) ? { top_p } : {}) };
