@@ -4,6 +4,7 @@ import type { Store } from '../../store/store.ts';
 import type { Capacity } from '../accounts/capacity.ts';
 import type { AccountUsage } from '../accounts/quota/account-usage.ts';
 import type { OverloadGuard } from '../admission/overload-guard.ts';
+import type { BodyMemory } from '../base/bytes/body-memory.ts';
 import type { MemoryGuard } from '../base/bytes/memory-guard.ts';
 import type { UploadMeter } from '../base/bytes/upload-meter.ts';
 import type { Log } from '../base/process/log.ts';
@@ -57,7 +58,7 @@ export interface AdminTarget {
     /** Undefined where the store has one node. */
     readonly node: NodeTarget | undefined;
     readonly store: Pick<Store, 'attempts' | 'audit' | 'database' | 'flush' | 'inUse' | 'requests' | 'stats'>;
-    readonly bodies: Pick<MemoryGuard, 'held'>;
+    readonly bodies: Pick<BodyMemory, 'held' | 'dense'>;
     readonly replies: Pick<MemoryGuard, 'held'>;
     readonly uploads: Pick<UploadMeter, 'held' | 'most'>;
     readonly usage: { readonly quota: Pick<AccountUsage['quota'], 'status'> };

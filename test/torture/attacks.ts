@@ -21,6 +21,7 @@ import { providerEvents } from './attacks/provider-events.ts';
 import { providerSockets } from './attacks/provider-sockets.ts';
 import { store } from './attacks/store.ts';
 import type { StagedAttack } from './own-stage.ts';
+import { pressure } from './pressure/pressure.ts';
 
 export const ATTACKS: readonly (Attack | StagedAttack)[] = [
   cost,
@@ -43,4 +44,5 @@ export const ATTACKS: readonly (Attack | StagedAttack)[] = [
   kill,
   store,
   nodes,
+  pressure,
 ];

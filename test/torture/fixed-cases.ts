@@ -6,4 +6,6 @@ export const FIXED_CASES: readonly FixedCase[] = [
   { attack: 'client-bodies', case: 'public file:corrupt:104:0' },
   // A body that had arrived was refused as stalled while its decoder waited for a thread.
   { attack: 'client-bodies', case: 'chat:deflate of 8 MiB of zeros' },
+  // What was read of a refused body in chunks of one byte stayed in memory for a second, as an object each.
+  { attack: 'memory', case: 'pieces of mcp' },
 ];

@@ -74,6 +74,12 @@ function processMetrics(gateway: AdminTarget): readonly Metric[] {
       read: () => bodies.held,
     },
     {
+      name: 'dense_json_bytes_held',
+      type: 'gauge',
+      help: 'Memory of the JSON of running turns beyond a multiple of its bytes',
+      read: () => bodies.dense.held,
+    },
+    {
       name: 'reply_bytes_held',
       type: 'gauge',
       help: 'Bytes of replies that turns hold, including those kept for clients that may come back',

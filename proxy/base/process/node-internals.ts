@@ -123,14 +123,21 @@ export function dropArrivals(websocket: WebSocket, socket: Socket): void {
  */
 export function stopReading(request: IncomingMessage): () => void {
   const { socket } = request;
+  const stopped: IncomingMessage & { [STOPS]?: number } = request;
+  stopped[STOPS] = (stopped[STOPS] ?? 0) + 1;
   // Node calls it to read on when a consumer wants more.
   request._read = () => undefined;
   socket.pause();
   return () => {
+    stopped[STOPS] = (stopped[STOPS] ?? 1) - 1;
+    if (stopped[STOPS] > 0) return;
     delete (request as Partial<IncomingMessage>)._read;
     if (!socket.destroyed) request._read(0);
   };
 }
+
+/** By how many readers a connection is stopped. */
+const STOPS = Symbol('stops');
 
 /**
  * Node writes each chunk of a chunked answer in four pieces, at twice the cost. Turns the encoding off after the head was written, so

@@ -128,6 +128,7 @@ export class HttpClient implements TurnClient {
       idleMs: timeouts.client_body_idle_ms,
       counters: this.#counters,
       meter: this.#uploads,
+      key: this.#turn.identity?.key.id,
     });
     this.#form = form;
     this.#response.once('close', () => form.close());

@@ -11,7 +11,7 @@ const STOP_MS = 15_000;
 
 export interface HookOrder {
   /** `vitals` also collects garbage first. */
-  readonly order: 'vitals' | 'cpu' | 'set clock' | 'pass time';
+  readonly order: 'vitals' | 'cpu' | 'stops' | 'set clock' | 'pass time';
   readonly ms?: number;
 }
 
@@ -90,6 +90,11 @@ export class GatewayProcess {
   /** Processor time so far, in microseconds. */
   cpu(): Promise<number> {
     return this.#ask({ order: 'cpu' });
+  }
+
+  /** The longest time without its event loop since the last call, in milliseconds. */
+  longestStop(): Promise<number> {
+    return this.#ask({ order: 'stops' });
   }
 
   /** Sets its wall clock forward, or back: no time passes. */

@@ -63,6 +63,11 @@ export class Load {
     this.#working = Promise.all(stage.lanes.slice(0, LOAD_LANES).map((lane) => this.#work(lane)));
   }
 
+  /** The request ids that have got their answer. */
+  get toldSoFar(): readonly string[] {
+    return [...this.#told.keys()];
+  }
+
   async stop(): Promise<LoadReport> {
     this.#stopped = true;
     await this.#working;

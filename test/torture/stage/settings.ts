@@ -84,6 +84,17 @@ export function settingsFor(lanes: number, folder: string, urlOf: (account: stri
   };
 }
 
+/** One Pool with one account, the limits that are shipped, and a key for each that presses and for the one that works. */
+export function pressureSettings(pressers: number, folder: string, url: string): Draft {
+  const { accounts, pools, limits, timeouts, guard, keys, operators, ...rest } = settingsFor(pressers + 1, folder, () => url);
+  return {
+    ...rest,
+    accounts: (accounts as Draft[]).slice(0, 1),
+    pools: [{ id: 'lane-0', image_host_model: 'model-a', assignments: [{ account: 'lane-0-a' }] }],
+    keys: (keys as Draft[]).filter(({ id }) => !String(id).endsWith('spoilt')).map((key) => ({ ...key, pool: 'lane-0' })),
+  };
+}
+
 /** The shipped table with every row served that can be. */
 function routes(): readonly Draft[] {
   const shipped = parse(readFileSync(new URL('../../../config.yaml', import.meta.url), 'utf8')) as Draft;

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Counters } from '../../../base/process/metrics.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
+import { PiecePace } from './piece-pace.ts';
 
 /** Emitted on a request with a body that is not HTTP: no further byte of its connection is a request. */
 export const BODY_MALFORMED = Symbol('malformed body');
@@ -13,6 +14,8 @@ export interface ArrivalOptions {
   /** Longest silence of the client. */
   readonly idleMs: number;
   readonly counters: Counters;
+  /** The client's key: keys take turns with bodies in small pieces. */
+  readonly key?: string | undefined;
   /** Whether the client's silence does not count: it cannot send more, or what it sent is still being decoded. */
   readonly isBusy: () => boolean;
   /** Called after every chunk. */
@@ -31,11 +34,13 @@ export class BodyArrival {
   readonly #request: IncomingMessage;
   readonly #options: ArrivalOptions;
   readonly #idle: NodeJS.Timeout;
+  readonly #pace: PiecePace;
 
   constructor(request: IncomingMessage, options: ArrivalOptions) {
     this.#request = request;
     this.#options = options;
     this.#idle = setTimeout(() => this.#silent(), options.idleMs);
+    this.#pace = new PiecePace(request, options.key ?? '');
     request.on('data', this.#arrived).once('end', this.#ended).once('close', options.closed).once(BODY_MALFORMED, options.malformed);
   }
 
@@ -47,12 +52,14 @@ export class BodyArrival {
   stop(): void {
     const { closed, malformed } = this.#options;
     clearTimeout(this.#idle);
+    this.#pace.stop();
     this.#request.off('data', this.#arrived).off('end', this.#ended).off('close', closed).off(BODY_MALFORMED, malformed);
   }
 
   readonly #arrived = ({ length }: Buffer): void => {
     this.bytes += length;
     this.#idle.refresh();
+    this.#pace.piece(length);
     this.#options.arrived?.();
   };
 
@@ -62,7 +69,7 @@ export class BodyArrival {
 
   #silent(): void {
     const { isBusy, counters, refuse } = this.#options;
-    if (isBusy()) {
+    if (this.#pace.isWaiting || isBusy()) {
       this.#idle.refresh();
       return;
     }

@@ -29,6 +29,8 @@ export interface FormUploadOptions {
   readonly idleMs: number;
   readonly counters: Counters;
   readonly meter: UploadMeter;
+  /** The client's key. */
+  readonly key?: string | undefined;
 }
 
 /** More than a prompt of hundreds of pages, or a thousand keywords. All fields together stay far below the 1 MiB that may be held. */
@@ -67,6 +69,7 @@ export class FormUpload implements HeldUpload {
     this.#arrival = new BodyArrival(request, {
       idleMs,
       counters,
+      key: options.key,
       // The client cannot send more while its upload has no reader.
       isBusy: () => this.#isWhole || request.complete || this.#body.isFull || this.#parser.writableNeedDrain,
       // The client left in the middle of its body. Its connection reports that to dispatch.

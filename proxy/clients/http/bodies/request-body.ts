@@ -149,6 +149,7 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
     const arrival = new BodyArrival(request, {
       idleMs: timeouts.client_body_idle_ms,
       counters,
+      key: share.key,
       // On a busy machine the decoder may have to wait for a thread.
       isBusy: () => decoder !== undefined && (request.complete || decoder.writableLength > 0),
       arrived: () => {

@@ -12,6 +12,8 @@ export interface UploadLimits {
   readonly bytes: number;
   /** Longest silence of the client; the time in which the account reads nothing does not count. */
   readonly idleMs: number;
+  /** The client's key. */
+  readonly key?: string | undefined;
 }
 
 const SDP = 'application/sdp';
@@ -30,11 +32,11 @@ export function checkUpload({ headers }: IncomingMessage, turn: LiveTurn, counte
     counters.add('bodies_too_large');
     throw new Refusal('request_too_large');
   }
-  return { bytes, idleMs: turn.timeouts.client_body_idle_ms };
+  return { bytes, idleMs: turn.timeouts.client_body_idle_ms, key: turn.identity?.key.id };
 }
 
 /** Starts reading. `refused` rejects with Refusal `request_too_large`, `request_timeout` or `invalid_request`. */
-export function openUpload(request: IncomingMessage, { bytes, idleMs }: UploadLimits, counters: Counters): Upload {
+export function openUpload(request: IncomingMessage, { bytes, idleMs, key }: UploadLimits, counters: Counters): Upload {
   const { promise: refused, reject } = Promise.withResolvers<never>();
   refused.catch(() => undefined);
   const detach = (): boolean => {
@@ -49,6 +51,7 @@ export function openUpload(request: IncomingMessage, { bytes, idleMs }: UploadLi
   const arrival = new BodyArrival(request, {
     idleMs,
     counters,
+    key,
     // When the whole body has arrived, only the account can be slow.
     isBusy: () => request.complete || stream.isFull,
     arrived: () => {

@@ -25,6 +25,8 @@ export function writeAnswer(
 /** The limits to which a body that still arrives is read, so that the answer is not lost to a reset (Q4). */
 const DRAIN_BYTES = 65_536;
 const DRAIN_MS = 1_000;
+/** Of a body in small pieces. They are parsed already, and would stay in memory as an object each for the rest of the time (Q38). */
+const DRAIN_PIECES = 1_024;
 
 export function writeRefusal(response: ServerResponse, refusal: Refusal, id: string): void {
   if (response.destroyed || response.headersSent) return;
@@ -89,9 +91,13 @@ export function breakOff(response: ServerResponse): void {
   if (!response.socket) response.destroy();
 }
 
-/** After the byte limit the request is no longer read, but its client has the rest of the time to read the answer. */
+/**
+ * After the byte limit the request is no longer read, but its client has the rest of the time to read the answer. After the limit of pieces it is
+ * done at once.
+ */
 export function drain(request: IncomingMessage, done: () => void): void {
   let left = DRAIN_BYTES;
+  let pieces = 0;
   const stop = (): void => {
     clearTimeout(timer);
     request.off('data', count).off('end', stop).off('close', stop);
@@ -99,7 +105,9 @@ export function drain(request: IncomingMessage, done: () => void): void {
   };
   const count = (chunk: Buffer): void => {
     left -= chunk.length;
-    if (left < 0) request.pause();
+    pieces += 1;
+    if (pieces > DRAIN_PIECES) stop();
+    else if (left < 0) request.pause();
   };
   const timer = setTimeout(stop, request.destroyed ? 0 : DRAIN_MS);
   request.on('data', count).once('end', stop).once('close', stop).resume();

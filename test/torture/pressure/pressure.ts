@@ -1,0 +1,185 @@
+// Ten keys that press at once, and one that works: the process stays below its guard's share of the memory, the other key's turns succeed, and
+// nothing is left afterwards (Q38).
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { stringify } from 'yaml';
+import { startUpstream, type Upstream } from '../../support/rehearsal.ts';
+import { turnBody } from '../../support/rehearsal-replies.ts';
+import { until } from '../../support/until.ts';
+import { expect } from '../finding.ts';
+import type { OwnCase, OwnStage, StagedAttack } from '../own-stage.ts';
+import { GatewayProcess, type Vitals } from '../stage/gateway-process.ts';
+import { COMMAND } from '../stage/lane.ts';
+import { BEARER, keyOf, pressureSettings } from '../stage/settings.ts';
+import type { Note } from '../stage/stage.ts';
+import { PRESSERS } from './pressers.ts';
+import type { Pressed, PressersData } from './pressers-thread.ts';
+
+const PATH = '/backend-api/agent/responses';
+const BODY = JSON.stringify(turnBody('hi'));
+/** The turns of the key that works, alone and under pressure. */
+const ALONE_TURNS = 100;
+const TURN_PAUSE_MS = 50;
+/** With what it waits as it is told to. */
+const TURN_MS = 60_000;
+/** A sample of the process's memory. */
+const SAMPLE_MS = 250;
+const REST_MS = 60_000;
+/** What may be left of what the program holds. Resident memory is noted: the C library keeps a part of what was freed. */
+const LEFT_BYTES = 20_000_000;
+
+export const pressure: StagedAttack<PressureStage> = {
+  name: 'pressure',
+  title: 'ten keys that ask for as much as they can at once, and one that works',
+  sample: 1,
+  open: () => PressureStage.open(),
+  *cases(): Generator<OwnCase<PressureStage>> {
+    for (const seconds of [10, 600]) yield { name: `${seconds} s`, run: (stage) => pressed(stage, seconds) };
+  },
+};
+
+class PressureStage implements OwnStage {
+  readonly notes = new Map<string, Note>();
+  readonly program: GatewayProcess;
+  readonly #folder: string;
+  readonly #upstream: Upstream;
+  turns = 0;
+  /** Turns of the key that works that were refused for the load of the process. */
+  refused = 0;
+
+  private constructor(parts: { readonly program: GatewayProcess; readonly folder: string; readonly upstream: Upstream }) {
+    this.program = parts.program;
+    this.#folder = parts.folder;
+    this.#upstream = parts.upstream;
+  }
+
+  static async open(): Promise<PressureStage> {
+    const folder = mkdtempSync(join(tmpdir(), 'poolgate-pressure-'));
+    const upstream = await startUpstream({ strict: false, accounts: [{ id: 'lane-0-a', credential: BEARER }] });
+    const config = join(folder, 'config.yaml');
+    writeFileSync(
+      config,
+      stringify(pressureSettings(PRESSERS.length, folder, upstream.urlOf('lane-0-a')), { aliasDuplicateObjects: false }),
+    );
+    const program = await GatewayProcess.start({ config, env: { TORTURE_BEARER: BEARER }, written: [] });
+    return new PressureStage({ program, folder, upstream });
+  }
+
+  /** A turn of the key that works. One that is refused for the load is sent again, as clients do. @returns how long it took */
+  async turn(): Promise<number> {
+    const began = performance.now();
+    const headers = { authorization: `Bearer ${keyOf(PRESSERS.length, 'as ever')}`, 'content-type': 'application/json' };
+    const signal = AbortSignal.timeout(TURN_MS);
+    for (;;) {
+      const answer = await fetch(this.program.url + PATH, { method: 'POST', headers, body: BODY, signal });
+      const text = await answer.text();
+      if (answer.status === 503) {
+        this.refused += 1;
+        await sleep(1_000 * Number(answer.headers.get('retry-after') ?? 1), undefined, { signal });
+        continue;
+      }
+      const isWhole = answer.status === 200 && text.includes('response.completed');
+      expect(isWhole, () => `a turn of the key that works was answered ${answer.status}: ${text.slice(-200)}`);
+      this.turns += 1;
+      // The record of the provider would grow for as long as the attack.
+      this.#upstream.clear();
+      return performance.now() - began;
+    }
+  }
+
+  /** A gauge of `/metrics`. */
+  async gauge(name: string): Promise<number> {
+    const text = await (await fetch(`${this.program.adminUrl}/metrics`, { headers: COMMAND })).text();
+    return Number(new RegExp(`^poolgate_${name} (\\S+)$`, 'm').exec(text)?.[1]);
+  }
+
+  note(name: string, value: number, of: string): void {
+    this.notes.set(name, { value, of });
+  }
+
+  async close(): Promise<void> {
+    await this.program.kill();
+    await this.#upstream.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+async function pressed(stage: PressureStage, seconds: number): Promise<void> {
+  const alone: number[] = [];
+  for (let i = 0; i < ALONE_TURNS; i++) alone.push(await stage.turn());
+  const before = await stage.program.vitals();
+  const work = { isOver: false };
+  const during: number[] = [];
+  const turning = (async (): Promise<void> => {
+    while (!work.isOver) {
+      during.push(await stage.turn());
+      await sleep(TURN_PAUSE_MS);
+    }
+  })();
+  await stage.program.longestStop();
+  let [mostMemory, mostDelay] = [0, 0];
+  const sampling = (async (): Promise<void> => {
+    while (!work.isOver) {
+      mostMemory = Math.max(mostMemory, 100 * (await stage.gauge('guard_memory_ratio')));
+      mostDelay = Math.max(mostDelay, await stage.program.longestStop());
+      await sleep(SAMPLE_MS);
+    }
+  })();
+  const keys = PRESSERS.map((_, i) => keyOf(i, 'as ever'));
+  const thread = new Worker(new URL('./pressers-thread.ts', import.meta.url), {
+    workerData: { url: stage.program.url, keys } satisfies PressersData,
+  });
+  const answered = new Promise<readonly Pressed[]>((resolve, reject) => thread.once('message', resolve).once('error', reject));
+  try {
+    await Promise.race([sleep(seconds * 1_000), turning, sampling]);
+  } finally {
+    work.isOver = true;
+    thread.postMessage('over');
+  }
+  await Promise.all([turning, sampling]);
+  const answers = await answered;
+  for (const { name, answers: counts } of answers) {
+    const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+    stage.note(
+      `${name}: requests`,
+      total,
+      Object.entries(counts)
+        .map((one) => one.join(' '))
+        .join(', '),
+    );
+  }
+  const after = await rested(stage, before);
+  stage.note('percent of its memory', mostMemory, 'the guard refuses from 90 on');
+  stage.note('longest stop of the event loop, ms', mostDelay, 'of all');
+  stage.note('turns of the key that works', during.length, `of ${seconds} s`);
+  for (const [name, share] of [
+    ['median', 0.5],
+    ['99 %', 0.99],
+  ] as const) {
+    stage.note(`its time, ${name}, ms`, quantile(during, share), `alone ${quantile(alone, share).toFixed(1)}`);
+  }
+  stage.note('turns refused for the load', stage.refused, 'and sent again');
+  stage.note('resident bytes left', after.rss - before.rss, `of ${before.rss}`);
+  expect(mostMemory < 90, () => `${mostMemory.toFixed(0)} % of the memory`);
+  expect(heldBy(after) - heldBy(before) <= LEFT_BYTES, () => `${heldBy(after) - heldBy(before)} bytes are left`);
+}
+
+/** Its vitals when nothing of the pressers is left. @throws Finding */
+async function rested(stage: PressureStage, before: Vitals): Promise<Vitals> {
+  let last: Vitals | undefined;
+  const atRest = async (): Promise<Vitals | undefined> => {
+    last = await stage.program.vitals();
+    const held = (await stage.gauge('body_bytes_held')) + (await stage.gauge('dense_json_bytes_held'));
+    return held === 0 && heldBy(last) - heldBy(before) <= LEFT_BYTES ? last : undefined;
+  };
+  await until('rest', atRest, REST_MS).catch(() => undefined);
+  return last ?? stage.program.vitals();
+}
+
+const heldBy = ({ heapUsed, external }: Vitals): number => heapUsed + external;
+
+const quantile = (times: readonly number[], share: number): number =>
+  [...times].sort((a, b) => a - b)[Math.floor(share * times.length)] ?? 0;
