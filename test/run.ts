@@ -43,6 +43,7 @@ const ALONE: Readonly<Record<string, string>> = {
   'test/nodes/database-gone.test.ts': 'all databases of its process are on a server of its own',
   'test/store/postgres.test.ts': 'all databases of its process are on a server of its own',
   'test/store/postgres-outage.test.ts': 'all databases of its process are on a server of its own',
+  'test/walk/walk.test.ts': 'its debugger stops at all code of the process, and undoes what was compiled of it',
 };
 
 /** After them the process that runs a file is ended: a file that waits for what never comes. */
