@@ -4,7 +4,9 @@ import { after, before, beforeEach, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { NATIVE, outputOf, PUBLIC, Stage, user } from '../support/continuity.ts';
 import { eventsOf } from '../support/gateway.ts';
-import { replyJson } from '../support/rehearsal-replies.ts';
+import { frameOf } from '../support/native-frames.ts';
+import { replyEvents, replyJson } from '../support/rehearsal-replies.ts';
+import { connect } from '../support/websocket.ts';
 
 let stage: Stage;
 before(async () => {
@@ -86,6 +88,45 @@ for (const path of [NATIVE, PUBLIC]) {
     const types = eventsOf(reply.text).map(({ data }) => data.type);
     assert(!types.includes('response.failed') && types.includes('response.completed'), 'one clean answer');
     assert.equal(types.filter((type) => type === 'response.created').length, 1);
+  });
+}
+
+/** The refusal of the real backend. */
+const UNVERIFIED = {
+  message: 'The encrypted content gAAA…ZQ== could not be verified.',
+  type: 'invalid_request_error',
+  param: null,
+  code: 'invalid_encrypted_content',
+};
+
+for (const [name, path] of [
+  ['native', NATIVE],
+  ['public', PUBLIC],
+] as const) {
+  test(`[RB13] over HTTP a ${name} client gets one whole answer where an account cannot verify its reasoning: it is sent again without`, async () => {
+    stage.gate.upstream.next('north', replyJson({ error: UNVERIFIED }, { status: 400 }));
+    const reply = await stage.turn({ path, body: { input: [OF_NOBODY, user('more')] } });
+    assert.deepEqual([reply.status, ...arrived()], [200, 'north reasoning message', 'north message']);
+    assert.ok(!reply.text.includes('could not be verified'));
+  });
+
+  test(`[RB13] on a ${name} websocket ciphertext stays at its account, and a frame that refuses it is answered without reasoning`, async () => {
+    const { gate } = stage;
+    const headers = { 'session-id': `cipher-socket-${name}` };
+    const made = outputOf(await stage.turn({ headers }));
+    assert.ok(made.some(({ type }) => type === 'reasoning'));
+    stage.clear();
+    using socket = await connect(gate, path);
+    const history = [user('hello'), ...made, user('more')];
+    assert.equal((await socket.turn(frameOf('', { input: history }))).at(-1)?.type, 'response.completed');
+    assert.deepEqual(arrived(), ['north message reasoning message message']);
+
+    gate.upstream.clear();
+    gate.upstream.next('north', replyEvents([{ type: 'error', status: 400, error: UNVERIFIED }]));
+    const frames = await socket.turn(frameOf('', { input: [OF_NOBODY, user('again')] }));
+    assert.equal(frames.at(-1)?.type, 'response.completed', JSON.stringify(frames.at(-1)));
+    assert.deepEqual(arrived(), ['north reasoning message', 'north message']);
+    assert.equal(gate.account('north').status, 'active');
   });
 }
 

@@ -100,7 +100,7 @@ describe('the backend routes', () => {
     assert.deepEqual(gate.upstream.requests('south'), []);
   });
 
-  test('[C2] [Q10] finalising goes to the owner, with or without a body, and is repeated while the account answers retry', async () => {
+  test('[RB38] [C2] [Q10] finalising goes to the owner, with or without a body, and is repeated while the account answers retry', async () => {
     await gate.upstream.hangUp('north');
     const { json: created } = await gate.send(FILES, { body: { ...METADATA, file_size: BYTES.length } });
     await gate.upstream.pickUp('north');
@@ -159,7 +159,7 @@ describe('the backend routes', () => {
 });
 
 describe('the compatible routes', () => {
-  test('[D7] [Q21] an upload creates the metadata, sends the bytes to the address, finalises, and answers the file object', async () => {
+  test('[RB38] [D7] [Q21] an upload creates the metadata, sends the bytes to the address, finalises, and answers the file object', async () => {
     const before = Math.floor(Date.now() / 1000);
     const { status, json, headers } = await upload(gate);
     assert.equal(status, 200);
@@ -179,6 +179,7 @@ describe('the compatible routes', () => {
     assert.deepEqual(create?.json, { file_name: 'notes.txt', file_size: BYTES.length, use_case: 'user_data' });
     assert.deepEqual([put?.method, put?.body, put?.headers['content-type']], ['PUT', BYTES, 'text/plain']);
     assert.equal(put?.headers.authorization, undefined, 'the address alone is the credential');
+    assert.equal(put?.headers['x-ms-blob-type'], 'BlockBlob');
     assert.deepEqual([first?.path, second?.path], [`${FILES}/${id}/uploaded`, `${FILES}/${id}/uploaded`]);
     assert.deepEqual(more, []);
     const row = await gate.row({ headers });
@@ -446,7 +447,7 @@ describe('the finalisation of an upload', () => {
     await failing(replyJson({ status: 'retry' }), 'malformed event');
   });
 
-  test('[Q21] after 30 seconds of retry the upload has failed, and a native client gets the account’s own answer', async () => {
+  test('[RB38] [Q21] after 30 seconds of retry the upload has failed, and a native client gets the account’s own answer', async () => {
     const clock = new ManualClock();
     await using own = await startFiles({ clock });
     own.upstream.nextOn('north', FINISH, ...Array.from({ length: 300 }, () => replyJson({ status: 'retry' })));

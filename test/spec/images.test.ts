@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { PNG } from '../../proxy/rehearsal/model/simulated-image.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
+import { HandClock } from '../models/support.ts';
 import { FORM_TYPE, formOf } from '../support/form.ts';
 import { bearerOf, type Draft, eventsOf, KEY } from '../support/gateway.ts';
 import {
@@ -62,6 +63,33 @@ describe('[A6] the native image routes', () => {
     assert.deepEqual(Object.keys(reply.json), ['created', 'data', 'background', 'output_format', 'quality', 'size', 'usage']);
     assert.ok(reply.headers.get('x-agent-primary-used-percent'), 'native clients get the quota');
     assert.equal(reply.headers.get('x-models-etag'), null);
+  });
+
+  test('[RB37] the image paths of a real backend get the model, the size and the images as the client stated them', async () => {
+    await using gate = await startImages({ clock: new HandClock() });
+    const asked = { prompt: 'a cat', model: 'gpt-image-2', background: 'transparent', quality: 'high', size: '3840x2160', n: 1 };
+    for (const [path, body] of [
+      [NATIVE_GENERATIONS, asked],
+      [NATIVE_EDITS, { ...asked, images: [{ image_url: PNG_URL }] }],
+    ] as const) {
+      gate.upstream.clear();
+      const reply = await gate.send(path, { body });
+      assert.equal(reply.status, 200, reply.text);
+      assert.deepEqual([gate.upstream.turns()[0]?.path, sent(gate)], [path, body]);
+      assert.deepEqual([typeof reply.json.created, reply.json.data[0].b64_json], ['number', PNG]);
+    }
+  });
+
+  test('[RB37] an image that takes two minutes is waited for', async () => {
+    const clock = new HandClock();
+    await using gate = await startImages({ clock });
+    gate.upstream.next('north', 'stall before headers');
+    const asking = askImage(gate, NATIVE_GENERATIONS);
+    await gate.upstream.stalled('north');
+    clock.advance(120_000);
+    gate.upstream.release('north');
+    const reply = await asking;
+    assert.deepEqual([reply.status, gate.upstream.turns().length], [200, 1], reply.text);
   });
 
   test('[A6] a form reaches the account with the same fields and files', async () => {
