@@ -2,6 +2,7 @@
 
 import type { Batch, DatabaseRecord, Driver, Session, Transaction, Update } from '../driver.ts';
 import { logRowsOf } from '../schema/derived-attempt.ts';
+import { BOUNDS, type UsedSum } from '../schema/limit-bounds.ts';
 import {
   DAY_MS,
   type LimitBounds,
@@ -106,21 +107,31 @@ export async function takeIn(session: Session, at: number, turn: LimitedTurn, bo
   return { outcome: 'granted' };
 }
 
-function hasRoom({ running, minute, days }: StoredUse, at: number, { tokens, cost_nanos }: LimitedTurn, bounds: LimitBounds): boolean {
+function hasRoom(use: StoredUse, at: number, { tokens, cost_nanos: nanos }: LimitedTurn, bounds: LimitBounds): boolean {
+  const sums = sumsOf(use, at);
+  const added = { request: 1, tokens, nanos };
+  return BOUNDS.every(({ name, counts, adds }) => {
+    const most = bounds[name];
+    return most === undefined || counts.reduce((all, sum) => all + sums[sum], added[adds]) <= most;
+  });
+}
+
+function sumsOf({ running, minute, days }: StoredUse, at: number): Readonly<Record<UsedSum, number>> {
   const today = days.filter(({ day }) => day > at - DAY_MS);
   const sum = (rows: readonly Partial<UsedAmounts>[], what: keyof UsedAmounts): number =>
     rows.reduce((all, row) => all + (row[what] ?? 0), 0);
-  const fits = (used: number, amount: number, most = Number.POSITIVE_INFINITY): boolean => used + amount <= most;
-  return (
-    fits(running.requests, 1, bounds.concurrent) &&
-    fits(sum(minute, 'requests'), 1, bounds.requests_per_minute) &&
-    fits(sum(today, 'requests') + running.requests, 1, bounds.requests_per_day) &&
-    fits(sum(minute, 'tokens') + running.tokens, tokens, bounds.tokens_per_minute) &&
-    fits(sum(today, 'tokens') + running.tokens, tokens, bounds.tokens_per_day) &&
-    fits(sum(days, 'tokens') + running.tokens, tokens, bounds.tokens_per_week) &&
-    fits(sum(today, 'cost_nanos') + running.cost_nanos, cost_nanos, bounds.nanos_per_day) &&
-    fits(sum(days, 'cost_nanos') + running.cost_nanos, cost_nanos, bounds.nanos_per_week)
-  );
+  return {
+    running: running.requests,
+    held_tokens: running.tokens,
+    held_nanos: running.cost_nanos,
+    minute_requests: sum(minute, 'requests'),
+    minute_tokens: sum(minute, 'tokens'),
+    day_requests: sum(today, 'requests'),
+    day_tokens: sum(today, 'tokens'),
+    day_nanos: sum(today, 'cost_nanos'),
+    week_tokens: sum(days, 'tokens'),
+    week_nanos: sum(days, 'cost_nanos'),
+  };
 }
 
 /** @param ahead how far the shared clock is ahead of this process's */

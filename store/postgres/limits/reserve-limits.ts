@@ -1,5 +1,16 @@
 // The function of the database that reserves against the limits of keys, for many turns in one round trip.
 
+import { BOUNDS } from '../../schema/limit-bounds.ts';
+
+const BOUND_COLUMNS = BOUNDS.map(({ name }) => `${name} BIGINT`).join(', ');
+
+const ADDED = { request: '1', tokens: 'one.tokens[i]', nanos: 'one.nanos[i]' } as const;
+
+/** A bound that is null is no bound: the comparison with it is not true. */
+const EXCEEDED = BOUNDS.map(
+  ({ name, counts, adds }) => `${counts.map((sum) => `used.${sum}`).join(' + ')} + ${ADDED[adds]} > one.${name}`,
+).join('\n          OR ');
+
 /**
  * `asked` is `{ at, slot, after, today, week, keys: [{ key, node, bounds of the key, grants, tokens, nanos }] }`, where the last three are
  * lists of equal length, one item a turn. Keys are locked until the transaction ends, in an order that all nodes keep.
@@ -23,9 +34,7 @@ export const RESERVE_LIMITS = `
   BEGIN
     FOR one IN
       SELECT * FROM ROWS FROM (jsonb_to_recordset(asked->'keys') AS (
-        key TEXT, node BIGINT, grants TEXT[], tokens BIGINT[], nanos BIGINT[], concurrent BIGINT, requests_per_minute BIGINT,
-        requests_per_day BIGINT, tokens_per_minute BIGINT, tokens_per_day BIGINT, tokens_per_week BIGINT, nanos_per_day BIGINT,
-        nanos_per_week BIGINT)) WITH ORDINALITY ORDER BY hashtext(key)
+        key TEXT, node BIGINT, grants TEXT[], tokens BIGINT[], nanos BIGINT[], ${BOUND_COLUMNS})) WITH ORDINALITY ORDER BY hashtext(key)
     LOOP
       -- The sums, which later statements read, have what the holder of the lock before this one wrote.
       PERFORM pg_advisory_xact_lock(110012, hashtext(one.key));
@@ -51,15 +60,7 @@ export const RESERVE_LIMITS = `
           FROM usage WHERE key_id = one.key AND day >= week) AS days;
       granted := '{}';
       FOR i IN 1 .. cardinality(one.grants) LOOP
-        -- A bound that is null is no bound: the comparison with it is not true.
-        IF used.running + 1 > one.concurrent
-          OR used.minute_requests + 1 > one.requests_per_minute
-          OR used.day_requests + used.running + 1 > one.requests_per_day
-          OR used.minute_tokens + used.held_tokens + one.tokens[i] > one.tokens_per_minute
-          OR used.day_tokens + used.held_tokens + one.tokens[i] > one.tokens_per_day
-          OR used.week_tokens + used.held_tokens + one.tokens[i] > one.tokens_per_week
-          OR used.day_nanos + used.held_nanos + one.nanos[i] > one.nanos_per_day
-          OR used.week_nanos + used.held_nanos + one.nanos[i] > one.nanos_per_week
+        IF ${EXCEEDED}
         THEN
           RETURN QUERY SELECT one.ordinality, 'refused', i::BIGINT, 0::BIGINT, 0::BIGINT, 0::BIGINT;
         ELSE
