@@ -34,6 +34,16 @@ const REFUSED_BEARERS = {
   token_revoked: 'Your authentication token has been revoked. Please try signing in again.',
 };
 
+export const isBearerCode = (code: string): code is keyof typeof REFUSED_BEARERS => Object.hasOwn(REFUSED_BEARERS, code);
+
+/** The answer to a bearer that is refused with this code. */
+export const bearerRefusal = (
+  code: keyof typeof REFUSED_BEARERS,
+): { readonly body: JsonObject; readonly headers: Record<string, string> } => ({
+  body: { error: errorOf(401, code, REFUSED_BEARERS[code]), status: 401 },
+  headers: { 'x-openai-authorization-error': code },
+});
+
 /** Refuses a request in the backend's other shape, `{detail}`: a text, an object or a list (RB19). */
 export class ProviderDetail extends Error {
   override readonly name = 'ProviderDetail';
@@ -64,6 +74,21 @@ export function inRefusalManner(error: JsonObject, { uncodedUsageLimits, bareErr
   if (!uncodedUsageLimits || error.code !== 'usage_limit_reached') return error;
   const { code: _, param: __, ...uncoded } = error;
   return uncoded;
+}
+
+/**
+ * What the headers of a usage limit state: that the first window is spent, and that this is the reason (RB22, RB23).
+ * @param resetsIn seconds
+ */
+export function spentHeaders(agent: string, now: number, resetsIn: number | undefined): Readonly<Record<string, string>> {
+  const reset =
+    resetsIn === undefined
+      ? {}
+      : {
+          [`x-${agent}-primary-reset-at`]: String(Math.floor(now / 1000) + resetsIn),
+          [`x-${agent}-primary-reset-after-seconds`]: String(resetsIn),
+        };
+  return { [`x-${agent}-primary-used-percent`]: '100', ...reset, [`x-${agent}-rate-limit-reached-type`]: 'rate_limit_reached' };
 }
 
 /** The refusal of a model that the account lacks (RB20). */

@@ -12,7 +12,7 @@ import {
   type RefuseInsideFault,
   type ReplyFault,
 } from '../faults/fault.ts';
-import { defaultErrorOf, errorOf, inRefusalManner, messageOf } from '../provider-error.ts';
+import { bearerRefusal, defaultErrorOf, errorOf, inRefusalManner, isBearerCode, messageOf, spentHeaders } from '../provider-error.ts';
 
 export type AnswerBody =
   | {
@@ -56,9 +56,10 @@ export function eventsAnswer(
   return { status: 200, headers: { ...fixed, ...headers }, body: { kind: 'events', preamble, events, comments } };
 }
 
-/** How a provider writes its refusals: its manners, and the time in Unix milliseconds. */
+/** How a provider writes its refusals: its manners, the agent word of its headers, and the time in Unix milliseconds. */
 export interface RefusalForm {
   readonly manners: Manners;
+  readonly agent: string;
   readonly now: number;
 }
 
@@ -96,16 +97,25 @@ function metadataHeaders({ headers }: Answer): Record<string, string> {
 }
 
 /** An error answer in the provider's shape. */
-export function refusedAnswer(fault: Omit<RefuseFault, 'kind'>, ordinary: Answer, { manners, now }: RefusalForm): Answer {
-  const code = fault.code ?? defaultErrorOf(fault.status).code;
-  const quota =
-    fault.resetsIn === undefined
-      ? {}
-      : { plan_type: 'plus', resets_at: Math.floor(now / 1000) + fault.resetsIn, resets_in_seconds: fault.resetsIn };
-  const headers = { ...metadataHeaders(ordinary), ...(fault.retryAfter === undefined ? {} : { 'retry-after': String(fault.retryAfter) }) };
-  const error = errorOf(fault.status, code, messageOf(fault.status, fault.code), null, quota);
-  return jsonAnswer(fault.status, { error: inRefusalManner(error, manners) }, headers);
+export function refusedAnswer(fault: Omit<RefuseFault, 'kind'>, ordinary: Answer, form: RefusalForm): Answer {
+  const { manners, now, agent } = form;
+  const { status, retryAfter, resetsIn } = fault;
+  const code = fault.code ?? defaultErrorOf(status).code;
+  const headers = { ...metadataHeaders(ordinary), ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }) };
+  if (manners.wholeLogins && status === 402 && code === 'deactivated_workspace') return jsonAnswer(402, CLOSED_WORKSPACE, headers);
+  if (manners.wholeLogins && status === 401 && isBearerCode(code)) {
+    const { body, headers: stated } = bearerRefusal(code);
+    return jsonAnswer(401, body, { ...headers, ...stated });
+  }
+  const resetAt = resetsIn === undefined ? undefined : Math.floor(now / 1000) + resetsIn;
+  const quota = resetAt === undefined ? {} : { plan_type: 'plus', resets_at: resetAt, resets_in_seconds: resetsIn ?? 0 };
+  const error = inRefusalManner(errorOf(status, code, messageOf(status, fault.code), null, quota), manners);
+  const spent = manners.wholeQuota && code === 'usage_limit_reached' ? spentHeaders(agent, now, resetsIn) : {};
+  return jsonAnswer(status, { error }, { ...headers, ...spent });
 }
+
+/** RB5. */
+const CLOSED_WORKSPACE: Json = { detail: { code: 'deactivated_workspace' } };
 
 function refusedInside(fault: RefuseInsideFault, answer: Answer, manners: Manners): Answer {
   const code = fault.code ?? 'server_is_overloaded';

@@ -4,7 +4,7 @@ import { challengePage } from '../account/simulated-catalog.ts';
 import { anchorNotFound } from '../checks/request-checks.ts';
 import { type Answer, jsonAnswer, withContentFaults } from '../delivery/answer.ts';
 import { type Endpoints, endpointKey, type RequestContext } from '../endpoints.ts';
-import { BearerRefused, errorOf, ProviderDetail, ProviderError } from '../provider-error.ts';
+import { BearerRefused, bearerRefusal, errorOf, ProviderDetail, ProviderError } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { type Fault, faultOf } from './fault.ts';
 import { readScript } from './fault-script.ts';
@@ -34,8 +34,10 @@ export async function answerWithFaults(
     const faults = await faultsOf(context, faultSource);
     const answer = await ordinaryAnswer(context, endpoints, faults);
     const identified = { ...answer, headers: { ...id, ...answer.headers } };
+    const { account, now, wire } = context;
+    const form = { manners: account.manners, agent: wire.agent, now };
     const withFaults = context.request.isUpgrade ? withUpgradeRefusal : withContentFaults;
-    return { answer: withFaults(identified, faults, { manners: context.account.manners, now: context.now }), faults };
+    return { answer: withFaults(identified, faults, form), faults };
   } catch (error) {
     const { status, headers, body } = refusalOf(error);
     return { answer: jsonAnswer(status, body, { ...id, ...headers }), faults: [] };
@@ -49,8 +51,7 @@ function refusalOf(error: unknown): Refused {
     return { status: error.status, body: { error: errorOf(error.status, error.code, error.message, error.param) } };
   }
   if (error instanceof BearerRefused) {
-    const headers = { 'x-openai-authorization-error': error.code };
-    return { status: 401, headers, body: { error: errorOf(401, error.code, error.message), status: 401 } };
+    return { status: 401, ...bearerRefusal(error.code) };
   }
   return { status: 500, body: { error: errorOf(500, 'rehearsal_defect', error instanceof Error ? error.message : String(error)) } };
 }

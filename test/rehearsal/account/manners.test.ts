@@ -60,6 +60,33 @@ for (const [carrier, events] of Object.entries(CARRIERS)) {
   });
 }
 
+describe('refused credentials', () => {
+  test('[RB5] are refused in the words of the backend, with the code in a header too', async () => {
+    upstream.next('strict', 'refuse 401 token_revoked', 'refuse 402 deactivated_workspace');
+    const revoked = await ask(upstream.urlOf('strict'));
+    const error = {
+      message: 'Your authentication token has been revoked. Please try signing in again.',
+      type: 'invalid_request_error',
+      code: 'token_revoked',
+      param: null,
+    };
+    assert.deepEqual([revoked.status, revoked.json], [401, { error, status: 401 }]);
+    assert.equal(revoked.headers.get('x-openai-authorization-error'), 'token_revoked');
+    const closed = await ask(upstream.urlOf('strict'));
+    assert.deepEqual([closed.status, closed.json], [402, { detail: { code: 'deactivated_workspace' } }]);
+    upstream.next('polite', 'refuse 401');
+    assert.equal(at((await ask(upstream.urlOf('polite'))).json, 'error', 'message'), 'The credential has expired; log in again.');
+  });
+});
+
+test('[RB22] [RB23] the headers of a usage limit state the spent window, its reset and the reason', async () => {
+  upstream.next('strict', 'refuse 429 usage_limit_reached resets 60');
+  const { headers, json } = await ask(upstream.urlOf('strict'));
+  assert.equal(headers.get('x-agent-primary-used-percent'), '100');
+  assert.equal(headers.get('x-agent-primary-reset-at'), String(at(json, 'error', 'resets_at')));
+  assert.equal(headers.get('x-agent-rate-limit-reached-type'), 'rate_limit_reached');
+});
+
 describe('[RB40] a transcription', () => {
   const transcribed = async (account: string, ...names: readonly string[]) => {
     const body = formOf([file(), field('language', 'de'), ...names.map((name) => field('model', name))]);
