@@ -5,7 +5,7 @@ export interface ClientSettings {
   readonly name: string;
   readonly title: string;
   /** The gateway's API that these settings use. */
-  readonly api: 'native' | 'Responses';
+  readonly api: 'native' | 'Responses' | 'Messages';
   /** Where the text belongs: a file, code, or a shell. */
   readonly where: string;
   /** Language of the text, as in Markdown. */
@@ -56,6 +56,60 @@ model_catalog_url = "${origin}/backend-api/${agent}/models"
 
 [features]
 api_key_model_discovery = true # versions before 0.161 read model_catalog_url only with this`,
+  },
+  {
+    name: 'claude-code',
+    title: 'Claude Code',
+    api: 'Messages',
+    where: 'shell',
+    language: 'sh',
+    tried: '@anthropic-ai/claude-code 2.1.330',
+    note:
+      'The address has no `/v1`. Unset `ANTHROPIC_API_KEY`. `ANTHROPIC_DEFAULT_HAIKU_MODEL` is the model of its background calls; `_SONNET_`, `_OPUS_` ' +
+      'and `_FABLE_` are those that `/model` offers. In place of these variables the Pool can have `aliases: { claude-*: model-a }`. ' +
+      '`CLAUDE_CODE_MAX_CONTEXT_TOKENS` is the context length of the model in `GET /v1/models`: without it the client assumes one. ' +
+      '`CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY=1` adds listed ids and aliases that begin with `claude` to `/model`; ' +
+      '`CLAUDE_CODE_MAX_OUTPUT_TOKENS` suits a key with an output policy.',
+    text: ({ origin, model }) => `export ANTHROPIC_BASE_URL=${origin}
+export ANTHROPIC_AUTH_TOKEN="$${KEY_VARIABLE}"
+export ANTHROPIC_MODEL=${model}
+export ANTHROPIC_DEFAULT_HAIKU_MODEL=${model}
+export CLAUDE_CODE_MAX_CONTEXT_TOKENS=258400
+claude -p "Say hello."`,
+  },
+  {
+    name: 'anthropic',
+    title: 'Anthropic SDK',
+    api: 'Messages',
+    where: 'code',
+    language: 'js',
+    tried: '@anthropic-ai/sdk 1.12.0',
+    note: 'The address has no `/v1`.',
+    text: ({ origin }) => `const client = new Anthropic({ baseURL: '${origin}', apiKey: process.env.${KEY_VARIABLE} });`,
+  },
+  {
+    name: 'ai-sdk-anthropic',
+    title: 'Vercel AI SDK (Anthropic)',
+    api: 'Messages',
+    where: 'code',
+    language: 'js',
+    tried: '@ai-sdk/anthropic 4.0.105 with ai 7.0.173',
+    text: ({ origin, model }) => `const poolgate = createAnthropic({ baseURL: '${origin}/v1', apiKey: process.env.${KEY_VARIABLE} });
+const { text } = await generateText({ model: poolgate('${model}'), prompt: 'Say hello.' });`,
+  },
+  {
+    name: 'langchain-anthropic',
+    title: 'LangChain (Anthropic)',
+    api: 'Messages',
+    where: 'code',
+    language: 'js',
+    tried: '@langchain/anthropic 1.5.11',
+    note: 'The address has no `/v1`.',
+    text: ({ origin, model }) => `const model = new ChatAnthropic({
+  model: '${model}',
+  apiKey: process.env.${KEY_VARIABLE},
+  anthropicApiUrl: '${origin}',
+});`,
   },
   {
     name: 'openai',

@@ -138,7 +138,7 @@ test('[F7.2] websocket frames are compressed on both surfaces', async () => {
 });
 
 test('[F7.2] the rule takes part in turns of the Responses destination, and in no other kind', () => {
-  const eligible = ['responses', 'compact', 'chat', 'public-responses', 'public-compact'];
+  const eligible = ['responses', 'compact', 'chat', 'messages', 'public-responses', 'public-compact'];
   assert.deepEqual(requestCompression.routes, eligible);
   const others = Object.keys(KINDS).filter((kind) => !eligible.includes(kind));
   for (const kind of others) assert.ok(dispatchedKind(kind as keyof typeof KINDS)?.model !== true, kind);
