@@ -10,6 +10,9 @@ import { until } from '../support/until.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 
+/** For this long the rest of a refused body is read. */
+const DRAIN_MS = 1_000;
+
 const gate = await startGateway({ upstream: { accounts: ['north'] } });
 after(() => gate.close());
 afterEach(() => gate.upstream.clear());
@@ -105,14 +108,20 @@ for (const script of ['stall before headers', 'stall after 1 events', 'stall aft
   });
 }
 
-test('a pipelined request that is refused during its upload does not end the answer before it', async () => {
+test('a pipelined request that is refused during its upload does not end the answer before it', async (context) => {
+  const { setTimeout } = globalThis;
+  const drains: (() => void)[] = [];
+  context.mock.method(globalThis, 'setTimeout', (run: () => void, ms?: number) => {
+    if (ms === DRAIN_MS) drains.push(run);
+    return setTimeout(run, ms);
+  });
   using client = await RawClient.connect(gate.url);
   gate.upstream.next('north', 'stall after 4 events');
   client.write(postOf(NATIVE, turnBody('one')));
   await gate.upstream.stalled('north');
   client.write(`${headOf('POST', '/nowhere', { 'content-type': 'application/json', 'content-length': 1000 })}{`);
-  // The rest of a refused body is read for a second.
-  await new Promise((resolve) => setTimeout(resolve, 1_300));
+  const timeIsUp = await until('the rest of the refused body to be read', () => drains[0]);
+  timeIsUp();
   gate.upstream.release();
   const first = await client.answer();
   assert.match(first.body, /response\.completed/);
