@@ -16,7 +16,14 @@ const MOST_LINES = 5;
 const IDLE_SOCKETS = 24;
 
 /** Gauges of what the gateway holds for those that it serves. */
-const HELD = ['websockets_open', 'websocket_bytes_held', 'body_bytes_held', 'reply_bytes_held', 'upload_bytes_held'] as const;
+const HELD = [
+  'websockets_open',
+  'websocket_bytes_held',
+  'body_bytes_held',
+  'dense_json_bytes_held',
+  'reply_bytes_held',
+  'upload_bytes_held',
+] as const;
 
 type Check = (stage: Stage) => Promise<readonly string[]>;
 
