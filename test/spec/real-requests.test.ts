@@ -1,6 +1,7 @@
 // Requests to accounts that refuse what real agent backends refuse: known members, roles, effort updates, and chained system messages.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { modelEntry, turnBody } from '../support/rehearsal-replies.ts';
@@ -36,6 +37,38 @@ const REFUSED = {
   stream_id: 's',
 };
 const ACCEPTED = { service_tier: 'priority', prompt_cache_key: 'k', parallel_tool_calls: true, text: { verbosity: 'low' } };
+
+test('[RB7] turns of /v1 and Chat are streamed, not stored and have a list, and a client that asked for no stream gets one answer', async () => {
+  const collected = await gate.send(PUBLIC, { body: { model: 'full', input: 'hi', store: true, stream: false } });
+  assert.deepEqual([collected.status, collected.json.status, collected.json.output.length > 0], [200, 'completed', true]);
+  const absent = await gate.send(PUBLIC, { body: { model: 'full', input: 'hi' } });
+  assert.deepEqual([absent.status, absent.json.object], [200, 'response']);
+  const chat = await gate.send(CHAT, { body: { model: 'full', messages: [{ role: 'user', content: 'hi' }], store: true } });
+  assert.deepEqual([chat.status, chat.json.object], [200, 'chat.completion']);
+  using socket = await connect(gate, PUBLIC);
+  assert.equal((await socket.turn({ model: 'full', input: 'hi', store: true })).at(-1)?.type, 'response.completed');
+  const turns = gate.upstream.turns();
+  assert.equal(turns.length, 4);
+  for (const { json, method } of turns) {
+    const { stream, store, input } = json as JsonObject;
+    assert.deepEqual([store, Array.isArray(input)], [false, true]);
+    if (method === 'POST') assert.equal(stream, true);
+  }
+});
+
+const CODINGS = { zstd: zstdCompressSync, gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync };
+
+for (const [coding, encode] of Object.entries(CODINGS)) {
+  test(`[RB12] a body in ${coding} is decoded, and accounts are asked for answers as they are`, async () => {
+    const body = turnBody('hello', { model: 'full' });
+    const headers = { 'content-encoding': coding, 'content-type': 'application/json', 'accept-encoding': 'gzip, br' };
+    const reply = await gate.send(NATIVE, { body: encode(JSON.stringify(body)), headers });
+    assert.equal(reply.status, 200, reply.text);
+    const [turn] = gate.upstream.turns();
+    assert.deepEqual(sent().input, body.input);
+    assert.deepEqual([turn?.headers['accept-encoding'], turn?.headers['content-encoding']], ['identity', undefined]);
+  });
+}
 
 describe('[RB8] [Q35] translated turns carry the members that agent backends know', () => {
   for (const model of ['full', 'lite']) {
