@@ -35,7 +35,7 @@ export interface AccountCatalogStatus {
   readonly leftOut: number;
   /** Repeated ids of the last good answer. */
   readonly duplicates: number;
-  /** Since the start. */
+  /** Reads since the start of the process, and those that failed. */
   readonly reads: number;
   readonly failures: number;
 }

@@ -3,7 +3,7 @@
 import { asList, isAbsent, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { Body } from '../../turn/turn.ts';
 
-/** Whether it names a declared tool is checked as on every surface. */
+/** A rule of all surfaces checks whether the choice names a declared tool. */
 export function translateToolChoice(body: Body): void {
   const choice = body.tool_choice;
   if (isAbsent(choice)) delete body.tool_choice;
