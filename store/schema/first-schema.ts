@@ -2,7 +2,7 @@
 
 const requestLog = `
   CREATE TABLE requests (
-    id TEXT NOT NULL PRIMARY KEY, at BIGINT NOT NULL, family TEXT NOT NULL, endpoint TEXT NOT NULL, method TEXT NOT NULL,
+    id TEXT NOT NULL PRIMARY KEY, at BIGINT NOT NULL, family TEXT NOT NULL, surface TEXT NOT NULL, endpoint TEXT NOT NULL, method TEXT NOT NULL,
     status BIGINT NOT NULL, status_class TEXT NOT NULL, pool TEXT, pool_label TEXT, account TEXT, key_id TEXT, model TEXT, code TEXT,
     retries BIGINT NOT NULL, duration_ms BIGINT NOT NULL, detached_ms BIGINT, effort TEXT, input_tokens BIGINT,
     cached_input_tokens BIGINT, output_tokens BIGINT, tokens_estimated BIGINT NOT NULL, configured_mode TEXT, effective_mode TEXT,

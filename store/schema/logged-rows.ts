@@ -42,6 +42,7 @@ export const REQUEST = {
   id: text('The request id; clients get it as the header x-request-id.'),
   at: time('When the request arrived.'),
   family: text('Route family: backend-agent, backend, usage, v1.'),
+  surface: text('API of the client: native, public, chat, images or messages.'),
   endpoint: text('Path of the route, with {name} for parameters.'),
   method: text('HTTP method; WS is a turn on a websocket.'),
   status: integer('HTTP status that the client got; 499 if it left before the answer.'),

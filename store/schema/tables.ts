@@ -132,6 +132,7 @@ export const requests = table<RequestRow>('requests', {
     id: (row) => row.id,
     at: (row) => row.at,
     family: (row) => row.family,
+    surface: (row) => row.surface,
     endpoint: (row) => row.endpoint,
     method: (row) => row.method,
     status: (row) => row.status,

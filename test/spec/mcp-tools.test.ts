@@ -109,6 +109,7 @@ test('[Q25] a row of list_requests has exactly these fields', async () => {
         'id',
         'at',
         'family',
+        'surface',
         'endpoint',
         'method',
         'status',

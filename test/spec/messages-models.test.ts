@@ -202,6 +202,20 @@ describe('a count of tokens', () => {
   });
 });
 
+test('[AM68] a row has the surface of its client, and no name that it sent', async () => {
+  const surfaceOf = async (path: string, body: JsonObject): Promise<string | undefined> => {
+    const { headers } = await gate.send(path, { body });
+    const row = await gate.row(headers.get('x-request-id') ?? '');
+    assert.doesNotMatch(JSON.stringify(row), /claude-opus|somebody/);
+    return row?.surface;
+  };
+  const turn = { model: 'claude-opus-5-5', metadata: { user_id: 'user_somebody' } };
+  assert.equal(await surfaceOf(MESSAGES, ask(turn)), 'messages');
+  assert.equal(await surfaceOf(`${MESSAGES}/count_tokens`, ask(turn)), 'messages');
+  assert.equal(await surfaceOf('/v1/responses', { model: 'model-a', input: 'hi' }), 'public');
+  assert.equal(await surfaceOf('/v1/chat/completions', { model: 'model-a', messages: [{ role: 'user', content: 'hi' }] }), 'chat');
+});
+
 describe('a session', () => {
   const keyOf = async (headers: Record<string, string>, members: JsonObject = {}): Promise<string | undefined> => {
     const { status, text } = await send(ask(members), headers);

@@ -17,6 +17,7 @@ export const requestRow = (given: Partial<RequestRow> = {}): RequestRow => ({
   id: 'req_1',
   at: 1_000,
   family: '/backend-api/agent',
+  surface: 'native',
   endpoint: '/backend-api/agent/responses',
   method: 'POST',
   status: 200,

@@ -57,6 +57,7 @@ export function requestRow(turn: LiveTurn, ending: Ending, attempts: Attempts, e
     id: turn.id,
     at: turn.arrivedAt,
     family: turn.route.family,
+    surface: turn.surface.name,
     endpoint: turn.route.template,
     method: turn.method,
     status,
