@@ -7,6 +7,8 @@ export interface FileResult {
   readonly events: readonly TestEvent[];
   /** Why the file has no end of its own: its process ended, or was ended. */
   readonly lost: string | undefined;
+  /** Errors that no test has caught. */
+  readonly uncaught: readonly string[];
   readonly wallMs: number;
   /** Of the process that ran it; that of the programs it started is not counted. */
   readonly processorMs: number;
@@ -15,6 +17,7 @@ export interface FileResult {
 export class FileRun {
   readonly file: string;
   readonly events: TestEvent[] = [];
+  readonly uncaught: string[] = [];
   readonly #running = new Map<number, string>();
   #ended: string | undefined;
 

@@ -13,8 +13,13 @@ const SUBTESTS_FAILED = 'subtestsFailed';
 
 const errorOf = (event: Result): TestError => ('error' in event.data.details ? event.data.details.error : {}) as TestError;
 
+interface Begun {
+  readonly name: string;
+  readonly nesting: number;
+}
+
 /** A failure of a file that has no end of its own, or of a test of that file that holds others. */
-const failure = ({ name, nesting }: { readonly name: string; readonly nesting: number }, durationMs: number, error: TestError) => ({
+const failure = ({ name, nesting }: Begun, durationMs: number, error: TestError) => ({
   type: 'test:fail',
   data: { name, nesting, details: { duration_ms: durationMs, error: { code: 'ERR_TEST_FAILURE', ...error } } },
 });
@@ -45,8 +50,8 @@ export class Report {
     return this.#sums.fail + this.#sums.cancelled > 0;
   }
 
-  add({ file, events, lost, wallMs }: FileResult): void {
-    const open: { readonly name: string; readonly nesting: number }[] = [];
+  add({ file, events, lost, uncaught, wallMs }: FileResult): void {
+    const open: Begun[] = [];
     for (const event of events) {
       if (event.type === 'test:start') open.push(event.data);
       if (event.type === 'test:pass' || event.type === 'test:fail') {
@@ -57,17 +62,18 @@ export class Report {
         this.#events.write(event);
       }
     }
-    if (lost === undefined) return;
+    if (lost !== undefined) this.#fail(file, lost, wallMs, open);
+    for (const error of uncaught) this.#fail(`${file}: an error that no test has caught`, error, wallMs);
+  }
+
+  /** @param open the tests whose beginning is reported, the file first */
+  #fail(name: string, why: string, durationMs: number, open: readonly Begun[] = []): void {
     this.#sums.tests++;
     this.#sums.fail++;
-    if (open.length === 0) {
-      open.push({ name: file, nesting: 0 });
-      this.#events.write({ type: 'test:start', data: open[0] });
-    }
-    for (const test of open.reverse()) {
-      const error = test.nesting === 0 ? { failureType: 'testCodeFailure', cause: asIs(lost) } : { failureType: SUBTESTS_FAILED };
-      this.#events.write(failure(test, wallMs, error));
-    }
+    const own = { name, nesting: 0 };
+    if (open.length === 0) this.#events.write({ type: 'test:start', data: own });
+    for (const test of open.slice(1).reverse()) this.#events.write(failure(test, durationMs, { failureType: SUBTESTS_FAILED }));
+    this.#events.write(failure(own, durationMs, { failureType: 'testCodeFailure', cause: asIs(why) }));
   }
 
   /** Resolves when all is printed. */

@@ -2,7 +2,12 @@
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
 
-export interface Sent {
+/** An error of the worker that no test has caught. */
+export interface SentError {
+  readonly uncaught: string;
+}
+
+export interface SentEvent {
   readonly event: TestEvent;
   /** What the process has used since its start. */
   readonly processorMs: number;
@@ -34,7 +39,7 @@ export default async function* send(events: AsyncIterable<TestEvent>): AsyncGene
   for await (const event of events) {
     if (OF_ONE_PROCESS.includes(event.type)) continue;
     const { user, system } = process.cpuUsage();
-    const sent: Sent = { event: portable(event), processorMs: (user + system) / 1000, memoryBytes: process.memoryUsage.rss() };
+    const sent: SentEvent = { event: portable(event), processorMs: (user + system) / 1000, memoryBytes: process.memoryUsage.rss() };
     process.send?.(sent);
   }
 }

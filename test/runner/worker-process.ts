@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { type FileResult, FileRun } from './file-run.ts';
-import type { Sent } from './reporter.ts';
+import type { SentError, SentEvent } from './reporter.ts';
 
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
 const REPORTER = new URL('reporter.ts', import.meta.url).href;
@@ -55,7 +55,14 @@ export class WorkerProcess {
     this.#child.stderr?.off('data', onError);
     const why = lost && `${late ?? lost}; ${run.place}${this.#earlier()}`;
     this.#files.push(file);
-    return { file, events: run.events, lost: why, wallMs: performance.now() - start, processorMs: this.#processorMs - processorMs };
+    return {
+      file,
+      events: run.events,
+      uncaught: run.uncaught,
+      lost: why,
+      wallMs: performance.now() - start,
+      processorMs: this.#processorMs - processorMs,
+    };
   }
 
   async end(): Promise<void> {
@@ -67,10 +74,14 @@ export class WorkerProcess {
   /** Resolves when the file's own test has ended, after all tests in it. */
   #lastEventOf(run: FileRun): Promise<undefined> {
     return new Promise((resolve) => {
-      const onMessage = ({ event, processorMs, memoryBytes }: Sent) => {
-        this.#processorMs = processorMs;
-        this.#memoryBytes = memoryBytes;
-        if (!run.add(event)) return;
+      const onMessage = (sent: SentEvent | SentError) => {
+        if ('uncaught' in sent) {
+          run.uncaught.push(sent.uncaught);
+          return;
+        }
+        this.#processorMs = sent.processorMs;
+        this.#memoryBytes = sent.memoryBytes;
+        if (!run.add(sent.event)) return;
         this.#child.off('message', onMessage);
         resolve(undefined);
       };

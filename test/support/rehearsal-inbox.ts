@@ -3,6 +3,7 @@
 import type { Fault } from '../../proxy/rehearsal/faults/fault.ts';
 import { readScript } from '../../proxy/rehearsal/faults/fault-script.ts';
 import type { ReceivedRequest, RequestEnd } from '../../proxy/rehearsal/received-request.ts';
+import { PATIENCE_MS } from './until.ts';
 
 /** Faults as data, or in the fault script's words: `refuse 503`, `cr framing + cut after 3 events`, `steady`. */
 export type Script = string | Fault | readonly Fault[];
@@ -22,9 +23,6 @@ interface Waiter {
 
 /** In the path of a script the id of a file is `*`: the account chooses it. */
 const FILE_ID = /(?<=\/)file_\w+/;
-
-/** Longer than anything on loopback takes: only a test that would hang meets it. */
-const patienceMs = 5_000;
 
 export class Inbox {
   readonly arrivals: Arrival[] = [];
@@ -95,10 +93,10 @@ function faultsIn(script: Script, account: string): readonly Fault[] | undefined
   return 'kind' in script ? [script] : script;
 }
 
-/** The promise, or after five seconds an error with the state so far. */
+/** The promise, or an error with the state so far. */
 export async function inTime<T>(promise: Promise<T>, state: () => string): Promise<T> {
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`waited in vain: ${state()}`)), patienceMs);
+  const timer = setTimeout(() => late.reject(new Error(`waited in vain: ${state()}`)), PATIENCE_MS);
   try {
     return await Promise.race([promise, late.promise]);
   } finally {

@@ -1,7 +1,8 @@
 // Waits for a condition without an event: asks again until a deadline, and fails with the name of the condition.
 import { setTimeout } from 'node:timers/promises';
 
-const PATIENCE_MS = 5_000;
+/** Only a failure takes this long; a busy machine needs more than a quiet one. */
+export const PATIENCE_MS = 20_000;
 const PAUSE_MS = 5;
 
 /** The first answer of `probe` that is not undefined. */
