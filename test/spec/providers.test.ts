@@ -108,6 +108,22 @@ test('[AA91] Chat clients get an answer and chunks of the second API', async () 
   assert.deepEqual(deltas.join(''), TEXT);
 });
 
+test('[AA91] Messages clients get an answer and a stream of the second API', async () => {
+  const body = { model: 'model-a', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] };
+  const whole = await gate.send('/v1/messages', { body });
+  assert.deepEqual([whole.status, whole.json.content?.[0]?.text], [200, TEXT], whole.text);
+  const streamed = await gate.send('/v1/messages', { body: { ...body, stream: true } });
+  const deltas = eventsOf(streamed.text).flatMap(({ data }) => data.delta?.text ?? []);
+  assert.equal(deltas.join(''), TEXT);
+  assert.deepEqual(
+    talk.turns.map(({ json }) => json),
+    [
+      { said: ['hi'], most: 100 },
+      { said: ['hi'], most: 100 },
+    ],
+  );
+});
+
 test('[AA91] every division of the bytes gives the same events', async () => {
   const whole = await gate.send(NATIVE, { body: turnBody('hi') });
   for (const chunk of [1, 2, 3, 7, 50]) {
@@ -131,6 +147,14 @@ test('[AA57] a reply that its API cannot read is no answer, and no fault of the 
   assert.deepEqual([refused.status, refused.json.error.code], [502, 'upstream_error']);
   assert.equal(gate.count('server_errors'), 0);
   assert.equal((await gate.row(refused))?.error_class, 'upstream_malformed');
+});
+
+test('[Q38] an event that is too deep to be parsed is refused before the decoding reads it', async () => {
+  const deep = `{"words":${'['.repeat(40_000)}"x"${']'.repeat(40_000)}}`;
+  talk.next.push((response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${deep}\n\n`));
+  const refused = await gate.send(PUBLIC, { body: PUBLIC_BODY });
+  assert.deepEqual([refused.status, refused.json.error?.code], [502, 'upstream_error']);
+  assert.deepEqual([gate.count('upstream_events_too_large'), gate.count('server_errors')], [1, 0]);
 });
 
 for (const [how, refusal] of [

@@ -57,7 +57,11 @@ export class DecodedReply implements EventReader {
   }
 
   event(event: ReplyEvent): ReplyEnd | undefined {
-    this.#guarded(() => this.#first(event));
+    this.#guarded(() => {
+      // The steps parse what they get.
+      if (event.hasData) this.memory.allowParsing(event);
+      this.#first(event);
+    });
     return this.#end;
   }
 

@@ -9,7 +9,7 @@ export type Emit = (event: ReplyEvent) => void;
 
 /** One step of a decoding: every event becomes none, itself, or others. Steps keep what they join within the reply's memory. */
 export interface EventHandler {
-  /** @param event a view, which is valid during the call. @throws TooMuchHeld */
+  /** @param event a view, which is valid during the call; it may be parsed. @throws TooMuchHeld, UnreadableReply */
   event(event: ReplyEvent, emit: Emit): void;
   /** The account ended its reply without an error of the connection. Emits what is left. */
   end?(emit: Emit): void;

@@ -8,7 +8,7 @@ import { type Emit, type EventHandler, UnreadableReply } from '../../../proxy/tu
 import { ReplyEvent } from '../../../proxy/turn/reply/reply-event.ts';
 import type { Body, Headers } from '../../../proxy/turn/turn.ts';
 
-const KINDS: ReadonlySet<string> = new Set(['responses', 'public-responses', 'chat']);
+const KINDS: ReadonlySet<string> = new Set(['responses', 'public-responses', 'chat', 'messages']);
 
 export const talkApi: ProviderApi = {
   name: 'talk',
