@@ -12,6 +12,8 @@
 //   cr framing    crlf framing    drip [N bytes] [every N ms]    pace N ms
 //   steady                                          no fault, whatever the account's profile
 //
+// Positions count no keepalive.
+//
 // Websockets. A `response.create` frame is a turn and accepts the faults above: a refusal is an `error` frame, every frame counts as an
 // event, and both positions at the headers are before the first frame. `cr framing` and `crlf framing` have no effect there; `drip` splits
 // frames.   close CODE [after N events]    half open [after N events]           by default in place of an answer
