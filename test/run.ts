@@ -28,13 +28,16 @@ const SLOW_MS = 10_000;
 
 /** Files that may take longer than SLOW_MS, and why. They start first, so that none of them is the last to end. */
 const SLOW: Readonly<Record<string, string>> = {
+  'test/cli/store-trouble.test.ts': 'starts the program for each trouble of its store',
   'test/gateway/process.test.ts': 'starts and stops the program for each signal and each message of its start',
   'test/nodes/capacity.test.ts': 'leases of real length between three nodes',
   'test/nodes/database-gone.test.ts': 'stops and starts a PostgreSQL of its own, and waits for deadlines of two seconds',
+  'test/nodes/forwarding.test.ts': 'starts two nodes for each case',
   'test/spec/audit.test.ts': 'runs the commands of an operator, each a process',
   'test/spec/canary.test.ts': 'each route by each failure, over one gateway',
   'test/spec/chat-requests.test.ts': 'each value of each parameter of Chat',
   'test/spec/reload.test.ts': 'starts the program for each kind of change of its file',
+  'test/spec/usage.test.ts': 'days of limits, with every timer of the gateway in them',
   'test/store/postgres-outage.test.ts': 'stops and starts a PostgreSQL of its own',
 };
 
