@@ -242,8 +242,17 @@ test('refused requests leave rows without their path', async () => {
   assert.deepEqual(
     { ...row, id: '', at: 0, duration_ms: 0 },
     {
-      ...{ id: '', at: 0, duration_ms: 0, family: 'none', endpoint: '(none)', method: 'GET', status: 400, status_class: '4xx' },
-      ...{ pool: null, pool_label: null, account: null, key_id: null, model: null, code: 'invalid_request', retries: 0 },
+      ...{ id: '', at: 0, duration_ms: 0, family: 'none', surface: 'public', endpoint: '(none)', method: 'GET', status: 400 },
+      ...{
+        status_class: '4xx',
+        pool: null,
+        pool_label: null,
+        account: null,
+        key_id: null,
+        model: null,
+        code: 'invalid_request',
+        retries: 0,
+      },
       ...{ input_tokens: null, cached_input_tokens: null, output_tokens: null, tokens_estimated: false },
       ...{ configured_mode: null, effective_mode: null, mode_source: null, reason_class: null, error_class: null },
       ...{ payload_compression: null, upstream_error_param: null, why: null, outcome: 'refused', detached_ms: null, effort: null },
