@@ -152,6 +152,7 @@ for (const status of [200, 413]) {
 
 test('a slow reader slows its account down, whatever the size of the answer, and does not count as silence of the account', async () => {
   const size = 64_000_000;
+  const IDLE_MS = 2_000;
   const chunk = Buffer.alloc(64_000, 'x');
   let written = 0;
   const huge = (_request: IncomingMessage, response: ServerResponse): void => {
@@ -167,7 +168,8 @@ test('a slow reader slows its account down, whatever the size of the answer, and
   };
   await using bench = await control({ raw: huge }, (draft) => {
     hasty(draft);
-    draft.timeouts.upstream_idle_ms = 500;
+    // On a busy machine this process, which is the account too, may pause for half a second.
+    draft.timeouts.upstream_idle_ms = IDLE_MS;
   });
   using client = await RawClient.connect(bench.gate.url);
   client.write(headOf('GET', GET));
@@ -176,7 +178,7 @@ test('a slow reader slows its account down, whatever the size of the answer, and
   let before = -1;
   // Until the account is stalled, for longer than its silence may last.
   await until('a standstill', async () => {
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    await new Promise((resolve) => setTimeout(resolve, 1.25 * IDLE_MS));
     const still = written === before;
     before = written;
     return still || undefined;
