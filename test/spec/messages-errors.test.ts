@@ -25,7 +25,7 @@ before(async () => {
       draft.keys.push(
         key('paused', PAUSED, { status: 'paused' }),
         key('limited', LIMITED, { models: ['model-a'], output_tokens: { max: 500 }, reasoning_effort: { allow_up_to: 'low' } }),
-        key('day', DAY, { limits: { tokens_per_day: 1 } }),
+        key('day', DAY, { limits: { tokens_per_day: 1_000 } }),
       );
     },
   });
@@ -116,17 +116,45 @@ describe('[AM10] [AM11] [AM12] the envelope', () => {
     assert.ok(other.json.error.message.startsWith('thinking.budget_tokens: '), other.json.error.message);
   });
 
+  const UNTIL = / \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\.$/;
+
   test('[AM12] a spent day ends at once, and says until when', async () => {
-    const { status, headers, json } = await send(bearer(DAY));
+    let answer = await send(bearer(DAY));
+    assert.equal(answer.status, 200);
+    for (let turns = 1; answer.status === 200 && turns < 20; turns++) answer = await send(bearer(DAY));
+    const { status, headers, json } = answer;
     assert.deepEqual([status, json.error.type, headers.get('x-should-retry')], [429, 'rate_limit_error', 'false']);
     assert.equal(headers.get('retry-after'), null);
+    assert.match(json.error.message, UNTIL);
+  });
+
+  test('[AM12] a Pool out of quota ends at once, and says until when', async () => {
+    await using own = await startGateway({ upstream: { accounts: ['north'] } });
+    const resets_at = Math.floor(Date.now() / 1000) + 7_200;
+    own.upstream.next('north', replyJson({ error: { type: 'usage_limit_reached', message: 'Spent.', resets_at } }, { status: 429 }));
+    const { status, headers, json } = await own.send(MESSAGES, { body: ask() });
+    assert.deepEqual([status, json.error.type, headers.get('x-should-retry')], [429, 'rate_limit_error', 'false']);
+    assert.deepEqual([headers.get('retry-after'), json.error.details.resets_at], [null, resets_at]);
+    assert.match(json.error.message, UNTIL);
   });
 
   test('[AM12] overload is 529 with Retry-After', async () => {
-    gate.upstream.always('north', replyJson({ error: { code: 'server_is_overloaded', message: 'Overloaded.' } }, { status: 503 }));
-    const { status, json } = await send(bearer(KEY));
-    assert.ok([529, 502, 503].includes(status));
-    assert.ok(['overloaded_error', 'api_error'].includes(json.error.type));
+    await using full = await startGateway({
+      upstream: { accounts: ['north'] },
+      config: (draft) => {
+        draft.admission = { stream: { running: 1, waiting: 0, wait_ms: 1_000 } };
+      },
+    });
+    full.upstream.next('north', 'stall before headers');
+    const leaving = new AbortController();
+    const first = full.fetch(MESSAGES, { body: ask(), signal: leaving.signal });
+    await full.upstream.stalled('north');
+    const { status, headers, json } = await full.send(MESSAGES, { body: ask() });
+    assert.deepEqual([status, json.error.type, json.error.details.error_code], [529, 'overloaded_error', 'server_is_overloaded']);
+    assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+    assert.equal((await full.rows()).at(-1)?.status, 529);
+    leaving.abort();
+    await assert.rejects(first);
   });
 });
 
@@ -138,9 +166,20 @@ describe('[AM15] a prompt that is too long', () => {
     assert.ok(Number(count) > Number(most), json.error.message);
   };
 
-  test('as a status of the account', async () => {
+  for (const refused of [400, 413]) {
+    test(`as a status ${refused} of the account`, async () => {
+      gate.upstream.next('north', replyJson({ error: { code: 'context_length_exceeded', message: 'Too long.' } }, { status: refused }));
+      check(await send(bearer(KEY)));
+    });
+  }
+
+  test('its count is that of count_tokens where that is above the window', async () => {
+    const content = 'lorem ipsum '.repeat(300_000);
     gate.upstream.next('north', replyJson({ error: { code: 'context_length_exceeded', message: 'Too long.' } }, { status: 400 }));
-    check(await send(bearer(KEY)));
+    const refused = await send(bearer(KEY), { messages: [{ role: 'user', content }] });
+    check(refused);
+    const counted = await gate.send(`${MESSAGES}/count_tokens`, { body: ask({ messages: [{ role: 'user', content }] }) });
+    assert.equal(TOO_LONG.exec(refused.json.error.message)?.[1], String(counted.json.input_tokens));
   });
 
   test('as a refusal inside its reply', async () => {
@@ -153,10 +192,22 @@ describe('[AM15] a prompt that is too long', () => {
   });
 });
 
-test('[AM18] an image that the account cannot read', async () => {
-  gate.upstream.next('north', replyJson({ error: { code: 'invalid_image', message: 'No image.', param: 'input' } }, { status: 400 }));
-  const { status, json } = await send(bearer(KEY));
-  assert.deepEqual([status, json.error.type, json.error.message], [400, 'invalid_request_error', 'Could not process image']);
+describe('[AM18] what the account cannot read', () => {
+  const image = { type: 'image', source: { type: 'url', url: 'https://a.example/a.png' } };
+  const pdf = { type: 'document', source: { type: 'url', url: 'https://a.example/a.pdf' } };
+  const content = [{ type: 'text', text: 'hi' }, image, pdf];
+  for (const [what, error, message] of [
+    ['an image, by its place', { code: 'invalid_value', param: 'input[0].content[1].image_url' }, 'Could not process image'],
+    ['an image, by its code', { code: 'image_parse_error', param: null }, 'Could not process image'],
+    ['a PDF, by its place', { code: 'invalid_value', param: 'input[0].content[2]' }, 'Could not process PDF'],
+    ['a text stays what it is', { code: 'invalid_value', param: 'input[0].content[0].text' }, 'messages.0.content.0: No.'],
+  ] as const) {
+    test(what, async () => {
+      gate.upstream.next('north', replyJson({ error: { ...error, message: 'No.' } }, { status: 400 }));
+      const { status, json } = await send(bearer(KEY), { messages: [{ role: 'user', content }] });
+      assert.deepEqual([status, json.error.type, json.error.message], [400, 'invalid_request_error', message]);
+    });
+  }
 });
 
 test('[AM14] an account’s refusal names the client’s member', async () => {

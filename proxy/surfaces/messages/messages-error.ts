@@ -80,7 +80,7 @@ export class MessagesRefusal extends Refusal {
     const overloaded = of.code === 'server_is_overloaded';
     this.#of = of;
     this.#requestId = requestId;
-    this.status = overloaded ? OVERLOADED : of.status;
+    this.status = overloaded ? OVERLOADED : isTooLong(of.code) ? 400 : of.status;
     this.error = message === undefined ? of.error : { ...of.error, message, param: null };
     this.headers = {
       ...of.headers,
@@ -121,6 +121,11 @@ export function tooLong(tokens: number, window: number | undefined): string {
 }
 
 export const isTooLong = (code: string | null): boolean => code === 'context_length_exceeded';
+
+/** The sentence that clients print when a Pool is out of quota: its turns are not tried again before (AM12). @param resetsAt Unix seconds */
+export function outOfQuota(message: string, resetsAt: number): string {
+  return `${message} It resets at ${new Date(resetsAt * 1000).toISOString().replace('.000Z', 'Z')}.`;
+}
 
 /** The sentence from which clients learn the largest cap (AM17). */
 export const tooManyOutput = (asked: number, most: number): string =>

@@ -1,6 +1,6 @@
 // The surface of Messages: clients of the Anthropic API, whose requests become Responses turns and whose replies become messages.
 
-import type { Refusal } from '../../turn/errors/refusal.ts';
+import { type Refusal, RelayedRefusal } from '../../turn/errors/refusal.ts';
 import { publicError } from '../../turn/errors/sanitise.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import { type Addressed, surface } from '../../turn/surface.ts';
@@ -8,7 +8,7 @@ import type { Body, Turn } from '../../turn/turn.ts';
 import { traceHeaders } from '../../turn/wire/headers.ts';
 import { bearerSecrets, publicSurface, shownError } from '../public/public-surface.ts';
 import { modelObject, modelPage } from './message-models.ts';
-import { failureType, isTooLong, MessagesRefusal, tooLong, tooManyOutput } from './messages-error.ts';
+import { failureType, isTooLong, MessagesRefusal, outOfQuota, tooLong, tooManyOutput } from './messages-error.ts';
 import { messagesRequest } from './messages-request.ts';
 import { MessageCollector } from './reply/message-collector.ts';
 import { MessageSseSink } from './reply/message-sse-sink.ts';
@@ -67,18 +67,23 @@ async function countTokens(body: Body, turn: Turn): Promise<JsonObject> {
   return { input_tokens: tokens, ...(request.managesContext ? { context_management: { original_input_tokens: tokens } } : {}) };
 }
 
-/** What an account says of an image or a file that it cannot read (AM18). */
-const UNREADABLE: ReadonlyMap<string, string> = new Map([
-  ...['invalid_image', 'invalid_base64_image', 'image_parse_error', 'unsupported_image_media_type', 'invalid_image_url'].map(
-    (code) => [code, 'Could not process image'] as const,
-  ),
-  ...['invalid_file', 'invalid_file_data', 'file_parse_error', 'unsupported_file'].map((code) => [code, 'Could not process PDF'] as const),
-]);
+/** The codes of the Responses API for an image that it cannot use. */
+const IMAGE_CODES = /^(?:invalid|empty|unsupported|failed_to_download)(?:_base64)?_image|^image_/;
 
-/** The words of a refusal that clients read for its numbers; undefined for all others. */
-function sentence({ code, status }: Refusal, { key, model }: Pick<Turn, 'key' | 'model'>, request: MessagesRequest): string | undefined {
+/** What a client gets of an account's refusal of an image or a PDF (AM18). */
+function unreadable({ status, error: { code, param } }: Refusal, { places }: MessagesRequest): string | undefined {
+  if (status !== 400) return undefined;
+  const type = param === null ? undefined : places.typeAt(param);
+  if (type === 'input_image' || (code !== null && IMAGE_CODES.test(code))) return 'Could not process image';
+  return type === 'input_file' ? 'Could not process PDF' : undefined;
+}
+
+/** The words of a refusal that clients act on; undefined where they are its own. */
+function sentence(refusal: Refusal, { key, model }: Pick<Turn, 'key' | 'model'>, request: MessagesRequest): string | undefined {
+  const { code, resets_at, message } = refusal.error;
   if (isTooLong(code)) return tooLong(request.tokens ?? estimatedTokens(request), model?.window);
-  if (status === 400 && code !== null && UNREADABLE.has(code)) return UNREADABLE.get(code);
+  if (code === 'usage_limit_reached' && resets_at !== undefined) return outOfQuota(message, resets_at);
+  if (refusal instanceof RelayedRefusal) return unreadable(refusal, request);
   const most = key.output_tokens?.max;
   return code === 'output_tokens_not_allowed' && most !== undefined ? tooManyOutput(request.maxTokens ?? 0, most) : undefined;
 }

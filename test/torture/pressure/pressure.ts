@@ -23,7 +23,7 @@ const BODY = JSON.stringify(turnBody('hi'));
 /** The turns of the key that works, alone and under pressure. */
 const ALONE_TURNS = 100;
 const TURN_PAUSE_MS = 50;
-/** With what it waits as it is told to. */
+/** The deadline of one turn of the key that works, its waits for Retry-After included. */
 const TURN_MS = 60_000;
 /** A sample of the process's memory. */
 const SAMPLE_MS = 250;

@@ -1,4 +1,5 @@
 // The places of a Responses turn in the words of the Messages request that it was made from (AM11, AM14).
+import { asList, isObject } from '../../../turn/json/json.ts';
 import type { Item } from './history.ts';
 import type { SentTool } from './tools.ts';
 
@@ -29,6 +30,16 @@ export class Places {
     const tool = this.#options.tools[Number(bracketed ?? dotted)];
     if (tool) return this.#inTool(tool.place, member, rest);
     return this.#inInput(param) ?? this.#member(param);
+  }
+
+  /** The type of the part or the item that was made of the block at this place of the client's. */
+  typeAt(place: string): string | undefined {
+    for (const { item, place: own, parts } of this.#options.items) {
+      const at = parts.indexOf(place);
+      const made = at === -1 ? (own === place ? item : undefined) : asList(item.content)[at];
+      if (isObject(made)) return typeof made.type === 'string' ? made.type : undefined;
+    }
+    return undefined;
   }
 
   #inTool(place: string, member: string | undefined, rest: string): string {
