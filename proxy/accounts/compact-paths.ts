@@ -12,8 +12,11 @@ export interface CompactPathsOptions {
   readonly log: { info(event: string, fields: Readonly<Record<string, string>>): void };
 }
 
-/** `route`: on the account's compact path. `trigger`: as a turn whose last input item is a trigger. */
-export type CompactWay = 'route' | 'trigger';
+/**
+ * `route`: on the account's compact path. `trigger`: as a turn whose last input item is a trigger. `summary`: as a turn that asks for a
+ * summary (AA48). `none`: not at all.
+ */
+export type CompactWay = Exclude<AccountConfig['compact'], 'auto'>;
 
 export interface CompactStatus {
   readonly way: CompactWay;

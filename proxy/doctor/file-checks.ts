@@ -38,7 +38,8 @@ function secretFiles({ store, store_key, node, accounts }: Config): readonly str
   const ofAccounts = accounts.flatMap(({ credential }) => {
     if (!credential) return [];
     if ('oauth' in credential) return [credential.oauth.file];
-    return 'file' in credential.bearer ? [credential.bearer.file] : [];
+    const secret = 'bearer' in credential ? credential.bearer : credential.header;
+    return 'file' in secret ? [secret.file] : [];
   });
   const secrets = [store_key, ...(typeof store === 'string' ? [] : [store.postgres]), ...(node.secret ? [node.secret] : [])];
   return [...new Set([...secrets.flatMap((secret) => ('file' in secret ? [secret.file] : [])), ...ofAccounts])];

@@ -107,7 +107,7 @@ function destinations({ accounts }: Pick<Config, 'accounts'>): readonly Destinat
   const uses = accounts.flatMap(({ id, base_url, credential }) => {
     if (isRehearsal(base_url)) return [];
     const own = { origin: new URL(base_url).origin, user: id };
-    if (!credential || 'bearer' in credential) return [own];
+    if (!credential || !('oauth' in credential)) return [own];
     return [own, { origin: new URL(credential.oauth.token_url).origin, user: `login of ${id}` }];
   });
   const byOrigin = Map.groupBy(uses, ({ origin }) => origin);

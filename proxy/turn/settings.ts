@@ -18,7 +18,11 @@ export interface OauthCredential {
   readonly client_id: string;
 }
 
-export type Credential = { readonly bearer: SecretRef } | { readonly oauth: OauthCredential };
+export type Credential =
+  | { readonly bearer: SecretRef }
+  | { readonly oauth: OauthCredential }
+  /** Its value goes out as it is (AA4). */
+  | { readonly header: { readonly name: string } & SecretRef };
 
 /** How a simulated account behaves; `base_url: rehearsal:NAME` names one of them. */
 export const REHEARSAL_PROFILES = [
@@ -43,7 +47,9 @@ export interface AccountConfig {
   readonly label: string;
   /** An absolute URL without trailing slash, or `rehearsal:` with an optional profile: `rehearsal:flaky`. */
   readonly base_url: string;
-  /** Absent only on rehearsal accounts. */
+  /** The API that it speaks. Accounts of the other two have the settings of `ApiAccountConfig`. */
+  readonly api: 'agent' | 'responses' | 'chat';
+  /** Absent on rehearsal accounts, and on API accounts with `credential: none`. */
   readonly credential?: Credential;
   readonly headers: Readonly<Record<string, string>>;
   /** Its assignments are compiled to inactive ones. */
@@ -56,8 +62,8 @@ export interface AccountConfig {
   readonly keep_fields: readonly string[];
   readonly drop_fields: readonly string[];
   readonly websocket: boolean;
-  /** `auto`: the compact path, and turns with a trigger where the account has none. */
-  readonly compact: 'auto' | 'route' | 'trigger';
+  /** `auto`: the compact path, and turns with a trigger where the account has none. Only API accounts have the last two (AA13). */
+  readonly compact: 'auto' | 'route' | 'trigger' | 'summary' | 'none';
   /** `derived`: turns and upgrades have a `session-id` that the gateway derives (Q35). */
   readonly session_header: 'none' | 'derived';
   readonly reserve_percent: number;
@@ -67,7 +73,30 @@ export interface ModelConfig {
   readonly context_window?: number;
   readonly pricing_bucket?: 'long_context' | 'short_context';
   readonly suppressed: boolean;
-  readonly prices?: { readonly input: number; readonly cached_input: number; readonly output: number };
+  readonly prices?: Prices;
+  /** Exposed ids that a turn goes on to where no account can serve this model now (AA74). */
+  readonly fallback?: readonly string[];
+}
+
+/** USD for a million tokens. */
+export interface Prices {
+  readonly input: number;
+  readonly cached_input: number;
+  readonly output: number;
+}
+
+/** When turns leave the base tier, and what that may cost (AA65). */
+export interface OverflowConfig {
+  readonly on: readonly ('quota' | 'failing' | 'full')[];
+  /** How long a turn waits for a lower tier that is full. */
+  readonly wait_ms: number;
+  /** Whether reasoning with ciphertext of another tier's account is left out, or keeps the conversation where it is (AA67). */
+  readonly reasoning: 'drop' | 'keep';
+  /** Of all tiers above 0 together. */
+  readonly usd_per_day?: number;
+  readonly usd_per_month?: number;
+  /** By tier. */
+  readonly tiers: Readonly<Record<string, { readonly usd_per_day?: number; readonly usd_per_month?: number }>>;
 }
 
 export interface AssignmentConfig {
@@ -75,6 +104,8 @@ export interface AssignmentConfig {
   readonly active: boolean;
   readonly eligible: boolean;
   readonly weight: number;
+  /** 0 to 9. A higher tier is asked where the lower ones cannot take a turn (AA65). */
+  readonly tier: number;
 }
 
 export interface PoolConfig {
@@ -92,6 +123,7 @@ export interface PoolConfig {
   readonly serving_modes: Readonly<Record<string, ServingMode>>;
   readonly models: Readonly<Record<string, ModelConfig>>;
   readonly assignments: readonly AssignmentConfig[];
+  readonly overflow: OverflowConfig;
 }
 
 export type EffortPolicy = { readonly allow_up_to: string } | { readonly always: string };
@@ -121,6 +153,8 @@ export interface KeyConfig {
   readonly reasoning_effort?: EffortPolicy;
   readonly output_tokens?: { readonly max: number };
   readonly limits: KeyLimits;
+  /** False: its turns stay in base tiers (AA71). */
+  readonly overflow: boolean;
 }
 
 /** An operator, who may read /mcp. */

@@ -81,7 +81,7 @@ export interface AccountView {
   readonly keep_fields: readonly string[];
   readonly drop_fields: readonly string[];
   /** In an attempt never `auto`. */
-  readonly compact: 'auto' | 'route' | 'trigger';
+  readonly compact: 'auto' | 'route' | 'trigger' | 'summary' | 'none';
 }
 
 /**

@@ -32,6 +32,8 @@ const EXPLAINED = {
   auto: 'its compact path, or a turn that ends in a compaction_trigger where it has none',
   route: 'its compact path',
   trigger: 'a turn that ends in a compaction_trigger',
+  summary: 'a turn that asks for a summary',
+  none: 'none',
 } as const;
 
 /** Runs after the Lite rewrite (F2.15). A websocket has no paths: a turn on it ends in a trigger, whatever its account's `compact` is. */

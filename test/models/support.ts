@@ -37,6 +37,7 @@ export const entry = (slug: string, fields: Readonly<Record<string, unknown>> = 
 export const account = (id: string, fields: Partial<AccountConfig> = {}): AccountConfig => ({
   id,
   label: id,
+  api: 'agent',
   base_url: 'rehearsal:',
   headers: {},
   paused: false,
@@ -57,6 +58,7 @@ export const assignment = (id: string, fields: Partial<AssignmentConfig> = {}): 
   active: true,
   eligible: true,
   weight: 1,
+  tier: 0,
   ...fields,
 });
 

@@ -50,7 +50,7 @@ export interface Setting {
 }
 
 export function settingOf(strategy: Strategy, simulated: readonly SimulatedAccount[], clock: Clock): Setting {
-  const assignments = simulated.map(({ id }) => ({ account: id, active: true, eligible: true, weight: 1 }));
+  const assignments = simulated.map(({ id }) => ({ account: id, active: true, eligible: true, weight: 1, tier: 0 }));
   const pool = { ...POOL, strategy, max_attempts: MAX_ATTEMPTS, assignments };
   const stored = new Map(simulated.map((account) => [account.id, storedQuotaOf(account, clock.now())]));
   return {
@@ -218,6 +218,7 @@ const placeOf = (lease: Lease): Place => ({
 export const configOf = (id: string, max_concurrent: number): AccountConfig => ({
   id,
   label: id,
+  api: 'agent',
   base_url: `https://${id}.example`,
   headers: {},
   paused: false,

@@ -56,9 +56,10 @@ export const POOL: PoolConfig = {
   serving_modes: {},
   models: {},
   assignments: [],
+  overflow: { on: ['quota', 'failing'], wait_ms: 0, reasoning: 'drop', tiers: {} },
 };
 
-export const KEY: KeyConfig = { id: 'ci', pool: 'team', weight: 1, secret_sha256: [], status: 'active', limits: {} };
+export const KEY: KeyConfig = { id: 'ci', pool: 'team', weight: 1, secret_sha256: [], status: 'active', limits: {}, overflow: true };
 
 export const ACCOUNT: AccountView = { id: 'north', label: 'North', models: {}, keep_fields: [], drop_fields: [], compact: 'route' };
 

@@ -98,7 +98,8 @@ function actionLines({ account, credential, fields }: AccountActionReply): reado
   return fields.length === 0 ? [`account '${account}' has no cooldown and is not failing`] : changes;
 }
 
-function credentialKind({ credential }: AccountConfig): 'none' | 'bearer' | 'oauth' {
+function credentialKind({ credential }: AccountConfig): 'none' | 'bearer' | 'header' | 'oauth' {
   if (!credential) return 'none';
-  return 'bearer' in credential ? 'bearer' : 'oauth';
+  if ('oauth' in credential) return 'oauth';
+  return 'bearer' in credential ? 'bearer' : 'header';
 }

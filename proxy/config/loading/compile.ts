@@ -8,7 +8,7 @@ import type { Config, NodeConfig, RouteConfig } from '../config.ts';
 /** The content of a valid file with defaults filled in. */
 interface Content extends Omit<Config, 'node' | 'accounts' | 'pools' | 'keys' | 'routes'> {
   readonly node: Omit<NodeConfig, 'id'> & { readonly id?: string };
-  readonly accounts: readonly (Omit<AccountConfig, 'label'> & { readonly label?: string })[];
+  readonly accounts: readonly (Omit<AccountConfig, 'label' | 'api'> & { readonly label?: string })[];
   readonly pools: readonly (Omit<PoolConfig, 'label'> & { readonly label?: string })[];
   readonly keys: readonly (Omit<KeyConfig, 'expires_at'> & { readonly expires_at?: string })[];
   readonly routes: readonly (Omit<RouteConfig, 'method' | 'path'> & Readonly<Partial<Record<RouteConfig['method'], string>>>)[];
@@ -30,6 +30,7 @@ export function compile(data: unknown, folder: string): Config {
     pools: content.pools.map((pool) => compilePool(pool, paused)),
     keys: content.keys.map(({ expires_at, ...key }) => ({
       ...key,
+      overflow: true,
       ...(expires_at === undefined ? {} : { expires_at: Date.parse(expires_at) }),
     })),
     routes: content.routes.map(compileRoute),
@@ -54,6 +55,7 @@ function compileNode({ node, store }: Content, folder: string): NodeConfig {
 function compileAccount(account: Content['accounts'][number], folder: string): AccountConfig {
   return {
     ...account,
+    api: 'agent',
     label: account.label ?? account.id,
     base_url: account.base_url.replace(/\/+$/, ''),
     ...(account.credential && { credential: compileCredential(account.credential, folder) }),
@@ -64,6 +66,7 @@ function compileAccount(account: Content['accounts'][number], folder: string): A
 
 function compileCredential(credential: Credential, folder: string): Credential {
   if ('bearer' in credential) return { bearer: reference(credential.bearer, folder) };
+  if ('header' in credential) return { header: { name: credential.header.name.toLowerCase(), ...reference(credential.header, folder) } };
   return { oauth: { ...credential.oauth, file: resolve(folder, credential.oauth.file) } };
 }
 
@@ -74,7 +77,8 @@ function compilePool(pool: Content['pools'][number], paused: ReadonlySet<string>
     // `auto` means no override (PL3): the catalog decides.
     serving_modes: lookupMap(Object.entries(pool.serving_modes).filter(([, mode]: [string, ServingMode]) => mode !== 'auto')),
     models: lookupMap(Object.entries(pool.models)),
-    assignments: pool.assignments.map((row) => ({ ...row, active: row.active && !paused.has(row.account) })),
+    assignments: pool.assignments.map((row) => ({ ...row, tier: 0, active: row.active && !paused.has(row.account) })),
+    overflow: { on: ['quota', 'failing'], wait_ms: 0, reasoning: 'drop', tiers: {} },
   };
 }
 

@@ -32,7 +32,10 @@ const ACCOUNT_ROW = object({
   ),
   compaction: object(
     {
-      way: oneOf(['route', 'trigger'], 'route: on its compact path; trigger: as a turn whose last input item is a compaction_trigger.'),
+      way: oneOf(
+        ['route', 'trigger', 'summary', 'none'],
+        'route: on its compact path; trigger: as a turn whose last input item is a compaction_trigger; summary: as a turn that asks for a summary; none: not at all.',
+      ),
       path_missing_since: nullable(
         time('When it answered that it has no compact path, after which it gets triggers; null where it was not asked.'),
       ),

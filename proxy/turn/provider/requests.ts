@@ -28,6 +28,8 @@ export interface RequestHead {
 export interface EncodedRequest extends RequestHead {
   /** As bytes, which the connection holds until the reply is complete: of a string it would hold both the string and its bytes. */
   readonly body: Buffer;
+  /** What the encoding changed or removed of the Responses request: sorted names of members and item types, no values (AA16). */
+  readonly adapted?: readonly string[];
 }
 
 export interface ProviderRequests {

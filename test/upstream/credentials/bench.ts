@@ -89,6 +89,7 @@ export class Bench {
     this.account = {
       id: 'north',
       label: 'North',
+      api: 'agent',
       base_url: url,
       credential: { oauth: { file: join(folder, 'north.json'), token_url: `${url}/oauth/token`, client_id: 'client-1' } },
       headers: { 'x-account': 'north-1' },

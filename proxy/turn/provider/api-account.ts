@@ -1,0 +1,46 @@
+// The settings of API accounts: accounts that speak the Responses API or the Chat Completions API of a platform or of a local server (AA1).
+
+import type { JsonObject } from '../json/json.ts';
+import type { AccountConfig, Prices } from '../settings.ts';
+import type { PresetName } from './presets.ts';
+import type { Quirks } from './quirks.ts';
+import type { ApiCompaction, HostedTool, Modality, Served } from './served.ts';
+
+/** What an operator declares of one model of an account; it wins member by member over what is read (AA7). */
+export interface CatalogRow {
+  /** The account's own id of the model. */
+  readonly id: string;
+  readonly context_window?: number;
+  readonly max_output?: number;
+  /** Empty: the model does not reason. */
+  readonly reasoning_levels?: readonly string[];
+  readonly default_level?: string;
+  readonly input_modalities?: readonly Modality[];
+  readonly tools: boolean;
+  readonly kind: 'turns' | 'embedding';
+  readonly prices?: Prices;
+  /** The exposed id whose entry lends what native clients need (AA11). */
+  readonly like?: string;
+  /** Members that the model's entry in native lists gets as they are. */
+  readonly native: JsonObject;
+}
+
+export interface ApiAccountConfig extends AccountConfig {
+  readonly api: 'responses' | 'chat';
+  readonly preset?: PresetName;
+  /** Parameters of each request's query, which are never logged. */
+  readonly query: Readonly<Record<string, string>>;
+  readonly insecure_http: boolean;
+  /** In the place of the two upstream timeouts. */
+  readonly first_byte_ms?: number;
+  readonly idle_ms?: number;
+  readonly catalog: readonly CatalogRow[];
+  /** Which of the models that the account lists are served. False: the list is not read. */
+  readonly read_models: 'all' | 'declared' | false;
+  readonly serves: readonly Served[];
+  readonly hosted_tools: readonly HostedTool[];
+  readonly quirks: Quirks;
+  readonly compact: ApiCompaction;
+}
+
+export const isApiAccount = (account: AccountConfig): account is ApiAccountConfig => account.api !== 'agent';
