@@ -3,6 +3,7 @@ import type { Failure } from '../errors/failure.ts';
 import type { LiveTurn } from '../live-turn.ts';
 import type { AccountConfig } from '../settings.ts';
 import type { Outgoing, Work } from '../turn.ts';
+import type { AccountModel } from './account-model.ts';
 
 /** The attempt that is encoded. */
 export interface AttemptContext {
@@ -14,6 +15,8 @@ export interface AttemptContext {
   readonly session: string | undefined;
   /** The request as its rules left it; undefined where its body passes unread. */
   readonly work: Work | undefined;
+  /** The turn's model at an API account; undefined for agent accounts, and where nothing is known of it. */
+  readonly model?: AccountModel | undefined;
 }
 
 /** A request without its body. */
