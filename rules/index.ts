@@ -43,6 +43,7 @@ import { fileMetadata } from './files/file-metadata.ts';
 import { filePath } from './files/file-path.ts';
 import { imageModel } from './images/image-model.ts';
 import { audio } from './input/audio.ts';
+import { capsules } from './input/capsules.ts';
 import { inputLists } from './input/input-lists.ts';
 import { itemReferences } from './input/item-references.ts';
 import { reasoningContext } from './input/reasoning-context.ts';
@@ -119,6 +120,7 @@ export const RULES: readonly Rule[] = [
   audio, // before the files are looked up: it costs no read
   fileInputs, // the last check that names items of input
   itemReferences, // after every check that names items of input by their index: it removes some
+  capsules, // after the checks of compaction items, and before instructions are lifted: a summary is a message
   reasoningContext, // before Lite forces its own
   dialectShape, // members that the dialects below edit
   effortPolicy, // after the denial of a model (F4.4)

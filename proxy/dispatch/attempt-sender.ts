@@ -22,7 +22,7 @@ import type { FollowUps } from './follow-up.ts';
 import { type ModelTags, ownHeaders } from './own-headers.ts';
 import { failureOf } from './reply/reply-context.ts';
 import type { ReplyObservers } from './reply/reply-observers.ts';
-import { type Composed, composeFrame, composeJson, composeStream } from './request/compose.ts';
+import { type Composed, type Composition, composeFrame, composeJson, composeStream } from './request/compose.ts';
 import type { DispatchRequest } from './request/dispatch-request.ts';
 import type { TurnSocket } from './turn-socket.ts';
 
@@ -117,15 +117,17 @@ export class AttemptSender implements Confidential {
     const session = this.#sessionFor(account);
     const { payload } = this.#request;
     const provider = this.#services.providerOf(account);
-    const { request, slot, out, outputCap } = this.#compose(body, continuation, {
+    const composition: Composition = {
       turn,
       provider,
       work: payload.kind === 'json' ? payload.work : undefined,
       account: this.#compacting(account),
       own,
       session,
+      estimateUsage,
       trim,
-    });
+    };
+    const { request, slot, out, outputCap } = this.#compose(body, continuation, composition);
     this.#authorizations = [request.headers.authorization, slot?.authorization, ...this.#authorizations];
     let complete: ReturnType<AttemptLog['begin']> | undefined;
     const keepResponse: ReplySource['keepResponse'] =
@@ -135,7 +137,7 @@ export class AttemptSender implements Confidential {
     return attempt({
       turn,
       provider,
-      decoding: provider.replies.decoding?.(out, turn),
+      decoding: provider.replies.decoding?.(out, composition),
       client,
       counters,
       upstream: lease.upstream,
@@ -169,11 +171,7 @@ export class AttemptSender implements Confidential {
     });
   }
 
-  #compose(
-    body: Body,
-    continuation: Continuation,
-    composition: Parameters<typeof composeJson>[1],
-  ): Composed & { readonly slot: SocketSlot | undefined } {
+  #compose(body: Body, continuation: Continuation, composition: Composition): Composed & { readonly slot: SocketSlot | undefined } {
     const { payload } = this.#request;
     if (payload.kind !== 'json') {
       // Opened only now: the client is asked for its body when an account is ready to receive it.

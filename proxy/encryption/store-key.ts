@@ -8,6 +8,7 @@ import { faultOf } from '../config/loading/secrets.ts';
 import type { SecretRef } from '../turn/settings.ts';
 import { Cipher } from './cipher.ts';
 import { KeyedDigest } from './digest.ts';
+import { SealedCapsules } from './sealed-capsules.ts';
 
 const KEY_BYTES = 32;
 /** A shorter key can be guessed. */
@@ -27,6 +28,10 @@ export class StoreKey {
 
   cipher(purpose: string): Cipher {
     return new Cipher(this.#derive(`cipher ${purpose}`));
+  }
+
+  capsules(): SealedCapsules {
+    return new SealedCapsules(this.#derive('capsules'));
   }
 
   #derive(purpose: string): Buffer {

@@ -17,6 +17,7 @@ import { Counters } from '../base/process/metrics.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { RetryBudgets } from '../dispatch/retries/retry-budget.ts';
+import type { SealedCapsules } from '../encryption/sealed-capsules.ts';
 import type { StoreKey } from '../encryption/store-key.ts';
 import { Files } from '../files/files.ts';
 import { Finalisation } from '../files/finalisation.ts';
@@ -86,6 +87,7 @@ export class Services {
   readonly files: Files;
   readonly finalisation: Finalisation;
   readonly tokens: TokenCounter;
+  readonly capsules: SealedCapsules;
   /** The changes of other processes on the store. */
   readonly changes: ChangeFeed;
   /** Work that only one process on the store does at a time. */
@@ -163,6 +165,7 @@ export class Services {
       capacity: loaded().config.limits.pins_in_memory,
     });
     this.files = new Files(store.files, clock);
+    this.capsules = key.capsules();
     this.tokens = new TokenCounter({ clock, counters });
     this.changes = new ChangeFeed({ changes: store.changes, after: (ms, run) => clock.after(ms, run) });
     this.node?.follow(this.changes);

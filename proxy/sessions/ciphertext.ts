@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { PinName } from '../turn/continuation.ts';
 import type { Json } from '../turn/json/json.ts';
 import { isObject } from '../turn/json/json.ts';
+import { CAPSULE_PREFIX } from '../turn/provider/capsule.ts';
 import type { PinCache } from './pin-cache.ts';
 
 /** Refusals are kept in this process only: another process needs one refused attempt to find out. */
@@ -83,9 +84,10 @@ export class Ciphertexts {
 /** Copied: a slice would keep the whole ciphertext in memory for as long as its pin. */
 const tailOf = (text: string): string => Buffer.from(text.slice(-TAIL)).toString();
 
+/** A capsule is no account's: it binds a turn to none (AA22). */
 export function ciphertextOf(item: Json | undefined): string | undefined {
   const text = isObject(item) ? item.encrypted_content : undefined;
-  return typeof text === 'string' && text !== '' ? text : undefined;
+  return typeof text === 'string' && text !== '' && !text.startsWith(CAPSULE_PREFIX) ? text : undefined;
 }
 
 export const isReasoning = (item: Json): boolean => isObject(item) && item.type === 'reasoning';

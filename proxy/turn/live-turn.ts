@@ -8,6 +8,7 @@ import type { Failure } from './errors/failure.ts';
 import { ItemPlaces } from './errors/item-places.ts';
 import type { Refusal } from './errors/refusal.ts';
 import type { JsonObject } from './json/json.ts';
+import { type CapsuleItem, type Capsules, MOST_SEALED_BYTES } from './provider/capsule.ts';
 import { HeldBytes, type ReplyMemory } from './reply/held-bytes.ts';
 import { PendingWrites } from './reply/pending-writes.ts';
 import type { Sink } from './reply/sink.ts';
@@ -49,6 +50,7 @@ export interface AskedServices {
   /** Milliseconds until the first cooldown of a model's sources ends. */
   readonly capacity: { recoversIn(pool: PoolConfig, id: string): number | undefined };
   readonly tokens: { count(texts: readonly string[]): Promise<readonly number[] | undefined> };
+  readonly capsules: Capsules;
 }
 
 /** What a turn uses of its process. */
@@ -112,6 +114,7 @@ export class LiveTurn implements Turn {
   /** Undefined until the request was decoded, and on a surface without a translation. */
   #decoded: Decoded<unknown> | undefined;
   #places: ItemPlaces | undefined;
+  #sealedBytes = 0;
   readonly #keyOf: Arrival['keyOf'];
   readonly #mode: ModeDecision | undefined;
   readonly #host: TurnHost;
@@ -318,6 +321,21 @@ export class LiveTurn implements Turn {
 
   countTokens(texts: readonly string[]): Promise<readonly number[] | undefined> {
     return this.#host.services.tokens.count(texts);
+  }
+
+  get hasApiAccounts(): boolean {
+    const { accounts } = this.generation;
+    return this.pool.assignments.some(({ account }) => (accounts.get(account)?.api ?? 'agent') !== 'agent');
+  }
+
+  /** Seals a text for an item of the reply; undefined where the capsules of the turn would become larger than they may. */
+  sealCapsule(item: CapsuleItem, text: string): string | undefined {
+    this.#sealedBytes += Buffer.byteLength(text);
+    return this.#sealedBytes > MOST_SEALED_BYTES ? undefined : this.#host.services.capsules.seal(text, this.pool.id, item);
+  }
+
+  openCapsule(item: CapsuleItem, sealed: string): string | undefined {
+    return this.#host.services.capsules.open(sealed, this.pool.id, item);
   }
 
   pause(): Promise<void> {

@@ -1,7 +1,7 @@
 // The types of one turn: the parts of a request, its attempts and its reply that rules read and edit.
 import type { FormFile, FormPart } from './json/form.ts';
 import type { Json, JsonObject } from './json/json.ts';
-
+import type { CapsuleItem } from './provider/capsule.ts';
 import type { RouteKind } from './routes/kinds.ts';
 import type {
   AdmissionClass,
@@ -185,6 +185,10 @@ export interface Turn {
    * The result may arrive after the turn has continued.
    */
   countTokens(texts: readonly string[]): Promise<readonly number[] | undefined>;
+  /** Whether the turn may go to an account that speaks another API than agent backends. */
+  readonly hasApiAccounts: boolean;
+  /** The text of a capsule in an item of that type; undefined where it was not sealed here for this Pool (AA22). */
+  openCapsule(item: CapsuleItem, sealed: string): string | undefined;
   /** Lets other turns run before a rule continues long work. */
   pause(): Promise<void>;
   /** The texts of system messages that went out as instructions with this response, which is on the live websocket of the client. */

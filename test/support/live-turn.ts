@@ -3,6 +3,7 @@
 import { MemoryGuard } from '../../proxy/base/bytes/memory-guard.ts';
 import { Counters } from '../../proxy/base/process/metrics.ts';
 import type { Clock } from '../../proxy/base/time/clock.ts';
+import { SealedCapsules } from '../../proxy/encryption/sealed-capsules.ts';
 import { SURFACES } from '../../proxy/surfaces/surfaces.ts';
 import { LiveTurn } from '../../proxy/turn/live-turn.ts';
 import { dispatchedKind, type RouteKind } from '../../proxy/turn/routes/kinds.ts';
@@ -45,6 +46,8 @@ const TIMEOUTS: Timeouts = {
   drain_ms: 25_000,
 };
 
+const CAPSULES = new SealedCapsules(Buffer.alloc(32, 1));
+
 /** A turn after authentication; `faults` are the unforeseen errors that it reported. */
 export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: LiveTurn; readonly faults: Faults } {
   const { kind = 'responses', rules = RULES, clock = new HandClock(), headers = {}, pool, upstreamEventBytes } = options;
@@ -76,6 +79,7 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
         files: { find: () => undefined },
         capacity: { recoversIn: () => undefined },
         tokens: { count: async () => undefined },
+        capsules: CAPSULES,
       },
       surfaces: new SurfaceSet(SURFACES),
       replyMemory: { guard: new MemoryGuard(), counters: new Counters() },

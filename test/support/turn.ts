@@ -144,6 +144,8 @@ export function turnOf(options: TurnOptions = {}): TestTurn {
     recoversIn: () => undefined,
     bodyBytes: options.bodyBytes ?? 0,
     countTokens: options.countTokens ?? (async () => undefined),
+    hasApiAccounts: false,
+    openCapsule: () => undefined,
     pause: async () => undefined,
     model,
     fileOwner: undefined,

@@ -24,6 +24,8 @@ export class DecodedReply implements EventReader {
   readonly #ends: readonly (() => void)[];
   #end: ReplyEnd | undefined;
   #isOver = false;
+  /** Ends the wait for a further event of a reply that may be complete without one. */
+  #cancelSilence: (() => void) | undefined;
 
   constructor(options: DecodedReplyOptions) {
     this.#options = options;
@@ -62,6 +64,7 @@ export class DecodedReply implements EventReader {
       if (event.hasData) this.memory.allowParsing(event);
       this.#first(event);
     });
+    if (event.hasData) this.#awaitSilence();
     return this.#end;
   }
 
@@ -70,6 +73,7 @@ export class DecodedReply implements EventReader {
   }
 
   end(): void {
+    this.#cancelSilence?.();
     this.#guarded(() => {
       for (const end of this.#ends) end();
     });
@@ -79,7 +83,25 @@ export class DecodedReply implements EventReader {
   }
 
   fail(failure: CarrierFailure): void {
+    this.#cancelSilence?.();
     if (!this.#isOver) this.#options.reader.fail(failure);
+  }
+
+  /** A step may have all of its reply although the account has not ended it. */
+  #awaitSilence(): void {
+    this.#cancelSilence?.();
+    this.#cancelSilence = undefined;
+    if (this.#isOver || this.#end !== undefined) return;
+    const { steps, context } = this.#options;
+    for (const step of steps) {
+      const ms = step.endsAfter?.();
+      if (ms === undefined) continue;
+      this.#cancelSilence = context.turn.after(ms, () => {
+        context.sending().abort();
+        this.end();
+      });
+      return;
+    }
   }
 
   /** An account's bytes end its own reply, whatever is in them. */

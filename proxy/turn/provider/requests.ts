@@ -1,6 +1,7 @@
 // The requests of a provider API: where a turn goes, what an attempt may carry, and how its body is written.
 import type { Failure } from '../errors/failure.ts';
 import type { LiveTurn } from '../live-turn.ts';
+import type { TokenCounts } from '../reply/turn-result.ts';
 import type { AccountConfig } from '../settings.ts';
 import type { Outgoing, Work } from '../turn.ts';
 import type { AccountModel } from './account-model.ts';
@@ -17,6 +18,8 @@ export interface AttemptContext {
   readonly work: Work | undefined;
   /** The turn's model at an API account; undefined for agent accounts, and where nothing is known of it. */
   readonly model?: AccountModel | undefined;
+  /** The estimated usage of the turn so far, for a reply that states none (Q18, AA56). */
+  readonly estimateUsage: () => TokenCounts | undefined;
 }
 
 /** A request without its body. */
