@@ -4,6 +4,7 @@ import type { Clock } from '../base/time/clock.ts';
 import { errorClassOf } from '../turn/errors/error-class.ts';
 import type { Failure, FailureCause } from '../turn/errors/failure.ts';
 import { safeParam } from '../turn/errors/sanitise.ts';
+import type { UpstreamErrorClass } from '../turn/turn.ts';
 
 /** `first`; `resend`: the same request again, with a renewed credential or without reasoning; else the failure before it. */
 export type AttemptCause = 'first' | 'resend' | FailureCause;
@@ -35,6 +36,12 @@ export class AttemptLog {
   /** Adds an attempt that failed before anything was sent. */
   unsent(account: string, cause: AttemptCause, failure: Failure): void {
     this.#open(account, cause)({ status: undefined, failure });
+  }
+
+  /** The class of the last attempt, where only its effect on the account shows it. */
+  classify(error_class: UpstreamErrorClass): void {
+    const last = this.rows.pop();
+    if (last) this.rows.push({ ...last, error_class });
   }
 
   #open(account: string, cause: AttemptCause): (end: AttemptEnd) => void {

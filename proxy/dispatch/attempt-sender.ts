@@ -127,7 +127,7 @@ export class AttemptSender implements Confidential {
       estimateUsage,
       trim,
     };
-    const { request, slot, out, outputCap } = this.#compose(body, continuation, composition);
+    const { request, adapted, slot, out, outputCap } = this.#compose(body, continuation, composition);
     this.#authorizations = [request.headers.authorization, slot?.authorization, ...this.#authorizations];
     let complete: ReturnType<AttemptLog['begin']> | undefined;
     const keepResponse: ReplySource['keepResponse'] =
@@ -142,6 +142,7 @@ export class AttemptSender implements Confidential {
       counters,
       upstream: lease.upstream,
       request,
+      adapted,
       slot,
       upload: this.#upload,
       known: this,

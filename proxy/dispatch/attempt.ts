@@ -5,6 +5,7 @@ import { Refusal } from '../turn/errors/refusal.ts';
 import type { Confidential } from '../turn/errors/sanitise.ts';
 import type { JsonObject } from '../turn/json/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
+import type { SentMembers } from '../turn/provider/failures.ts';
 import type { ProviderApi } from '../turn/provider/provider-api.ts';
 import type { ReplyEvent } from '../turn/reply/reply-event.ts';
 import type { Head, Headers } from '../turn/turn.ts';
@@ -27,6 +28,8 @@ export interface AttemptOptions extends ReplyPath {
   readonly counters: Counters;
   readonly upstream: Upstream;
   readonly request: CarrierRequest;
+  /** What its encoding changed; undefined where it changed nothing. */
+  readonly adapted: readonly string[] | undefined;
   /** The request's body, where it is passed on unread. */
   readonly upload: Upload | undefined;
   readonly known: Confidential;
@@ -64,6 +67,7 @@ export function attempt(options: AttemptOptions): Promise<Attempted> {
 class Attempt implements ReplyContext {
   readonly turn: LiveTurn;
   readonly provider: ProviderApi;
+  readonly sent: SentMembers | undefined;
   readonly counters: Counters;
   readonly observers: AttemptObservers;
   readonly known: Confidential;
@@ -88,6 +92,7 @@ class Attempt implements ReplyContext {
   constructor(options: AttemptOptions, resolve: (attempted: Attempted) => void) {
     this.turn = options.turn;
     this.provider = options.provider;
+    this.sent = options.adapted && { adapted: options.adapted };
     this.counters = options.counters;
     this.observers = options.observers;
     this.known = options.known;

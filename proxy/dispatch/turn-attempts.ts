@@ -6,6 +6,7 @@ import type { LackingAccounts } from '../accounts/selection/lacking-accounts.ts'
 import type { Lease } from '../accounts/selection/lease.ts';
 import type { Slot } from '../admission/admission.ts';
 import type { LiveSocket } from '../sessions/continuity.ts';
+import type { CiphertextOrigins } from '../turn/ciphertext-origins.ts';
 import type { Continuation } from '../turn/continuation.ts';
 import type { Failure } from '../turn/errors/failure.ts';
 import { noEligibleAccount, Refusal, refusalOf } from '../turn/errors/refusal.ts';
@@ -57,7 +58,8 @@ export class TurnAttempts {
     let end: DispatchEnd | undefined;
     try {
       const resumed = await this.#services.continuity.resume(turn, progress.hasJson ? progress.body : undefined, live);
-      this.#begin(preferLive(resumed, live));
+      const origins = this.#originsOf(progress);
+      this.#begin(preferLive(resumed, live), origins instanceof Promise ? await origins : origins);
       let next: NextStep = 'choose';
       while (!end) {
         const lease: Exclude<NextStep, 'choose'> = await (next === 'choose' ? this.#choose() : next);
@@ -79,6 +81,7 @@ export class TurnAttempts {
           } finally {
             lease.end(isForeignModel(result, turn) ? 'neutral' : result);
           }
+          if (typeof result === 'object' && result.sign === 'wrong_api' && lease.hasWrongApi) this.#sender.log.classify('wrong_api');
           const { verdict, status } = attempted;
           if (verdict.kind === 'failed') next = await this.#next(verdict.failure, status, lease);
           else if (verdict.kind === 'gone') end = this.#gone(verdict.shown);
@@ -99,14 +102,15 @@ export class TurnAttempts {
   }
 
   /** @throws Refusal where the response that the turn continues is gone, or its model has no routable source */
-  #begin(continuation: Continuation): void {
+  #begin(continuation: Continuation, origins: CiphertextOrigins | undefined): void {
     const { turn, client } = this.#request;
     const { selection, counters } = this.#services;
     const progress = this.#progress;
     const onGone = (left: () => void): (() => void) => client.onGone(left);
     progress.continuation = continuation;
-    const lacking = this.#services.lacking.of(turn, progress.hasJson ? progress.body : undefined);
-    progress.demand = demandOf({ turn, continuation, ...(lacking && { lacking }), slot: this.#slot, onGone });
+    progress.origins = origins;
+    const fit = this.#services.lacking.of(turn, progress.hasJson ? progress.body : undefined, origins);
+    progress.demand = demandOf({ turn, continuation, fit, slot: this.#slot, onGone });
     for (const account of progress.demand.lacking.keys()) progress.tried.add(account);
     progress.budget.turn(turn.now());
     counters.add('turns');
@@ -115,6 +119,11 @@ export class TurnAttempts {
     if (!isUnroutable && !isLost) return;
     selection.candidates.requirePinned(progress.demand);
     throw isUnroutable ? noEligibleAccount(turn.recoversIn()) : anchorNotFound();
+  }
+
+  /** Undefined in a Pool whose accounts have one API: each of them says for itself which ciphertext it refuses (Q10). */
+  #originsOf({ turn, hasJson, body }: TurnProgress): CiphertextOrigins | undefined | Promise<CiphertextOrigins> {
+    return hasJson && this.#services.lacking.isSelective(turn) ? this.#services.continuity.origins(turn, body) : undefined;
   }
 
   /** `end` only after an attempt: the client then gets that attempt's failure. @throws Refusal before the first attempt */
@@ -140,7 +149,8 @@ export class TurnAttempts {
   }
 
   #attempt(lease: Lease, cause: AttemptCause): Promise<Attempted> {
-    const { body, continuation } = this.#progress;
+    const { continuation, origins } = this.#progress;
+    const body = origins?.foreignTo(lease.account)?.without(this.#progress.body) ?? this.#progress.body;
     const keepsBack = (failure: Failure): boolean => this.#services.steps.keepsBack(this.#progress, failure, lease.account.id);
     return this.#sender.send(lease, { cause, body, continuation, keepsBack });
   }

@@ -109,7 +109,7 @@ function lackingIn(accounts: readonly AccountConfig[], { kind }: Route, provider
   return new Map(
     accounts.flatMap((account) => {
       const provider = providerOf(account);
-      const lack = provider.lacks?.({ kind, body: undefined }, account);
+      const lack = provider.lacks?.({ kind, body: undefined }, account, undefined);
       return lack ? [[account.id, { ...lack, api: provider.name }]] : [];
     }),
   );

@@ -53,13 +53,13 @@ export class Ciphertexts {
     return pin instanceof Promise ? pin.then((read) => read?.account) : pin?.account;
   }
 
-  /** Reads the makers of these items from the store: of the first eight that are not in memory. */
-  async lookUp(items: readonly Json[]): Promise<void> {
+  /** Reads the makers of these items from the store: of the first ones that are not in memory. */
+  async lookUp(items: readonly Json[], most = LOOKUPS): Promise<void> {
     const reads: Promise<unknown>[] = [];
     for (const item of items) {
       const name = this.#nameOf(item);
       const found = name && this.#pins.find(name);
-      if (found instanceof Promise && reads.push(found) === LOOKUPS) break;
+      if (found instanceof Promise && reads.push(found) === most) break;
     }
     await Promise.all(reads);
   }

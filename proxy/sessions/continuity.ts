@@ -5,15 +5,17 @@ import type { Counters } from '../base/process/metrics.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { KeyedDigest } from '../encryption/digest.ts';
 import type { StoreKey } from '../encryption/store-key.ts';
+import { CiphertextOrigins } from '../turn/ciphertext-origins.ts';
 import type { Continuation, Pin } from '../turn/continuation.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
+import type { Json } from '../turn/json/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { ReplyObserver } from '../turn/reply/reply-observer.ts';
-import type { WireWords } from '../turn/settings.ts';
+import type { AccountConfig, WireWords } from '../turn/settings.ts';
 import type { Body, Outgoing } from '../turn/turn.ts';
 import { sessionsNamed } from '../turn/wire/session.ts';
 import { affinityOf } from './affinity.ts';
-import { Ciphertexts, isReasoning } from './ciphertext.ts';
+import { Ciphertexts, ciphertextOf, isReasoning } from './ciphertext.ts';
 import { CIPHERTEXT_REFUSED, itemsToLookUp, type Recovery, type RefusedTurn, recoveryOf } from './ciphertext-refusal.ts';
 import { continuityObserver } from './continuity-observer.ts';
 import { derivedSession } from './derived-session.ts';
@@ -24,6 +26,9 @@ type Pinned = Omit<Continuation, 'affinity'>;
 
 /** Sessions with a recent refusal of ciphertext: as many as may fail over at once. */
 const MIXED = 5_000;
+
+/** Store reads per turn for the makers of its ciphertext, the newest first. */
+const ORIGINS = 32;
 
 const NO_STATES: ReadonlyMap<string, string> = new Map();
 const NO_PIN = Object.freeze({ hard: undefined, soft: undefined, session: undefined, states: NO_STATES });
@@ -163,6 +168,19 @@ export class Continuity {
     if (!session || !this.#mixed.get(session.text) || !Array.isArray(input)) return body;
     const kept = input.filter((item) => !(isReasoning(item) && this.#ciphertexts.isRefusedBy(item, account)));
     return kept.length === 0 || kept.length === input.length ? body : { ...body, input: kept };
+  }
+
+  /**
+   * The makers of the ciphertext of a turn, for a Pool whose accounts do not all have one API (AA21). A promise only where some are not in
+   * memory; undefined for a turn without ciphertext.
+   */
+  origins(turn: LiveTurn, { input }: Body): CiphertextOrigins | undefined | Promise<CiphertextOrigins> {
+    const items = Array.isArray(input) ? input.filter((item) => ciphertextOf(item) !== undefined) : [];
+    if (items.length === 0) return undefined;
+    const account = (item: Json): AccountConfig | undefined => turn.generation.accounts.get(this.#ciphertexts.makerOf(item) ?? '');
+    const made = (): CiphertextOrigins => new CiphertextOrigins(new Map(items.map((item) => [item, account(item)])));
+    const unknown = items.filter((item) => this.#ciphertexts.makerOf(item) === undefined);
+    return unknown.length === 0 ? made() : this.#ciphertexts.lookUp(unknown.toReversed(), ORIGINS).then(made);
   }
 
   /** Removes from an attempt the turn state that its account did not issue. */

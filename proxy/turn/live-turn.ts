@@ -242,6 +242,10 @@ export class LiveTurn implements Turn {
     return this.#decoded && this.surface.measure?.(refusal, this, this.#decoded.memory);
   }
 
+  placeBefore(param: string): string {
+    return this.#places?.before(param) ?? param;
+  }
+
   /** A provider's failure with the client's names of members; native clients get the provider's own. */
   named(failure: Failure): Failure {
     const [names, places] = [this.#decoded?.names, this.#places];

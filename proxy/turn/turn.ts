@@ -87,7 +87,8 @@ export interface AccountView {
 /**
  * How an account failed a turn (ER4). `upstream_rate_limited`: 429, or a refusal for quota or rate inside a reply. `upstream_status`:
  * any other status. `upstream_refusal`: any other refusal inside a 200. `upstream_timeout`: no connection, no first byte or no next
- * one in time. `upstream_connect`: no connection. `upstream_network`: the connection broke. `upstream_malformed`: the reply was not a valid
+ * one in time. `adapted`: the account refused what the gateway wrote in a client's place (AA61). `wrong_api`: a third model or path in a row
+ * that the account does not have. `upstream_connect`: no connection. `upstream_network`: the connection broke. `upstream_malformed`: the reply was not a valid
  * answer.
  */
 export type UpstreamErrorClass =
@@ -97,7 +98,9 @@ export type UpstreamErrorClass =
   | 'upstream_timeout'
   | 'upstream_connect'
   | 'upstream_network'
-  | 'upstream_malformed';
+  | 'upstream_malformed'
+  | 'adapted'
+  | 'wrong_api';
 
 /** The result of request compression for the tool outputs of one turn (F7.5, RM2); only counts. */
 export type PayloadCompression = {

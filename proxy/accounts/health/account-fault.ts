@@ -13,6 +13,7 @@ export type Cause =
   | 'server'
   | 'model'
   | 'challenge_page'
+  | 'wrong_api'
   | 'malformed';
 
 export interface AccountFault {
@@ -23,6 +24,10 @@ export interface AccountFault {
   readonly threshold: number;
   /** The wait that the provider stated, in milliseconds; at least 1 s. */
   readonly statedMs: number | undefined;
+  /** The waits without a stated one, in the place of the usual ones. */
+  readonly backoff?: Failure['backoff'];
+  /** The stated wait is the whole one. */
+  readonly pauses?: true;
 }
 
 const THRESHOLD = 3;
@@ -45,7 +50,7 @@ export function accountFault(failure: Failure, now: number): AccountFault | unde
     case 'credential':
       return { cause: needsLogin(failure) ? 'reauth' : 'refused', scope: 'account', threshold: 1, statedMs };
     case 'quota':
-      return { cause: 'quota', scope: 'account', threshold: 1, statedMs };
+      return { cause: 'quota', scope: 'account', threshold: 1, statedMs, ...(failure.backoff && { backoff: failure.backoff }) };
     case 'rate':
       return { cause: 'rate', scope: 'model', threshold: 1, statedMs };
     case 'model':
@@ -53,6 +58,7 @@ export function accountFault(failure: Failure, now: number): AccountFault | unde
     case 'challenge_page':
       return { cause: 'challenge_page', scope: 'path', threshold: 1, statedMs };
     default:
+      if (failure.pauses) return { cause: failure.cause, scope: 'model', threshold: 1, statedMs, pauses: true };
       return { cause: failure.cause, scope: 'model', threshold: THRESHOLD, statedMs };
   }
 }
@@ -62,3 +68,9 @@ function statedWait({ resetsAt, retryAfterMs }: Failure, now: number): number | 
   const ms = resetsAt === undefined ? retryAfterMs : resetsAt * 1000 - now;
   return ms === undefined ? undefined : Math.min(LONGEST_MS, Math.max(SHORTEST_MS, ms));
 }
+
+/** The models or paths in a row that an account must not have, so that its whole address counts as wrong (AA61). */
+export const WRONG_SCOPES = 3;
+
+/** No model and no path of the account answers: its address may not be the API's. */
+export const WRONG_API: AccountFault = { cause: 'wrong_api', scope: 'account', threshold: 1, statedMs: 300_000, pauses: true };

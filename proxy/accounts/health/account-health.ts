@@ -4,7 +4,7 @@ import type { HeldLease } from '../../nodes/exclusive-work.ts';
 import type { Failure } from '../../turn/errors/failure.ts';
 import type { CompactWay } from '../compact-paths.ts';
 import { COMPACT_PATH, isModelless, modelOf, pathOf, scopeAt, TURNS_PATH } from '../scope.ts';
-import { type AccountFault, accountFault } from './account-fault.ts';
+import { type AccountFault, accountFault, WRONG_API, WRONG_SCOPES } from './account-fault.ts';
 import { CircuitBreaker, type ResultTime } from './circuit-breaker.ts';
 
 /** `quota`: no turn passes, and the account stays routable (UA2). `available`: turns pass. */
@@ -71,6 +71,8 @@ export class AccountHealth {
   /** This process cannot open the stored login. It is not stored: with the right key, the next process can. */
   isSealed = false;
   readonly #compacts: () => CompactWay;
+  /** The scopes that the account did not have, one after another. Each process finds them out for itself. */
+  readonly #wrongScopes = new Set<string>();
 
   /** @param compacts how the account compacts now: a turn with a trigger goes to the path of turns */
   constructor(id: string, compacts: () => CompactWay) {
@@ -135,6 +137,7 @@ export class AccountHealth {
   }
 
   end(ticket: AttemptTicket, result: AttemptResult, context: ResultContext): boolean {
+    if (result !== 'neutral' && this.#isWrongApi(ticket, result)) return this.#recordFault(ticket, WRONG_API, context);
     if (result === 'completed') return this.#recordSuccess(ticket);
     let changed = false;
     const fault = result === 'neutral' ? undefined : accountFault(result, context.now);
@@ -146,6 +149,19 @@ export class AccountHealth {
     }
     for (const probed of ticket.probes ?? []) if (probed.openedAfter < ticket.number) changed = probed.cancelProbe() || changed;
     return changed;
+  }
+
+  /** Whether the account has now refused the third model or path in a row as one that it does not have. */
+  #isWrongApi({ scope }: AttemptTicket, result: 'completed' | Failure): boolean {
+    const wrong = this.#wrongScopes;
+    if (result === 'completed' || result.sign !== 'wrong_api') {
+      if (wrong.size > 0) wrong.clear();
+      return false;
+    }
+    wrong.add(scope);
+    if (wrong.size < WRONG_SCOPES) return false;
+    wrong.clear();
+    return true;
   }
 
   /** A compaction shares the breaker of its model: the models of both paths are the same. */

@@ -22,8 +22,8 @@ export interface ResultTime {
   readonly attempts: number;
 }
 
-const FIRST_COOLDOWN_MS = 10_000;
-const LONGEST_COOLDOWN_MS = 300_000;
+/** Cooldowns without a stated time: the first one, and the longest that doubling leads to. */
+const USUAL = { firstMs: 10_000, longestMs: 300_000 };
 /** Two processes that open cooldowns within this time have opened them independently of each other. */
 const SAME_TIME_MS = 2_000;
 
@@ -183,11 +183,12 @@ export class CircuitBreaker {
     return this.close();
   }
 
-  #open({ cause, statedMs }: AccountFault, { now, attempts }: ResultTime): void {
+  #open({ cause, statedMs, backoff, pauses }: AccountFault, { now, attempts }: ResultTime): void {
     // A stated wait is used as it is and lengthens no later cooldown. For an overloaded server it is only the minimum.
-    const computed = statedMs === undefined || cause === 'server';
+    const computed = statedMs === undefined || (cause === 'server' && !pauses);
     if (computed) this.#streak += 1;
-    const backoffMs = computed ? Math.min(LONGEST_COOLDOWN_MS, FIRST_COOLDOWN_MS * 2 ** (this.#streak - 1)) : 0;
+    const { firstMs, longestMs } = backoff ?? USUAL;
+    const backoffMs = computed ? Math.min(longestMs, firstMs * 2 ** (this.#streak - 1)) : 0;
     this.#cooldownEnd = now + Math.max(backoffMs, statedMs ?? 0);
     this.#phase = 'cooling';
     this.#cause = cause;

@@ -74,6 +74,12 @@ export class Health implements RoutabilityOfAccounts {
     return this.#accounts.get(account)?.availability(scope) ?? 'available';
   }
 
+  /** Whether the account is in its cooldown for an address that is not its API's (AA61). */
+  hasWrongApi(account: string): boolean {
+    const breaker = this.#accounts.get(account)?.breaker;
+    return breaker?.phase === 'cooling' && breaker.cause === 'wrong_api';
+  }
+
   /** The end of the cooldowns that keep turns of this scope away; Unix milliseconds. */
   cooldownEnd(account: string, scope: string): number | undefined {
     return this.#accounts.get(account)?.cooldownEnd(scope);

@@ -24,7 +24,15 @@ export interface SelectedTurn {
   };
 }
 
-const NOTHING_LACKING: ReadonlyMap<string, Lack> = new Map();
+/** What the accounts of a Pool lack for one turn. */
+export interface Fit {
+  /** By account: these take it not at all. */
+  readonly lacking: ReadonlyMap<string, Lack>;
+  /** These take it only without a part of it. */
+  readonly lossy: ReadonlySet<string>;
+}
+
+const FITS_ALL: Fit = { lacking: new Map(), lossy: new Set() };
 
 /** The accounts that a turn was sent to. */
 export type Tried = ReadonlySet<string>;
@@ -34,8 +42,8 @@ export interface SelectionRequest {
   readonly turn: SelectedTurn;
   /** The accounts that its anchors, its session and its conversation name (Q10, Q11). */
   readonly continuation: Pick<Continuation, 'hard' | 'soft' | 'affinity'>;
-  /** The accounts whose API cannot take it. */
-  readonly lacking?: ReadonlyMap<string, Lack>;
+  /** What the accounts of its Pool lack for it. Absent where all of them take every turn. */
+  readonly fit?: Fit | undefined;
   readonly slot: Pick<Slot, 'deadline'>;
   readonly onGone: Demand['onGone'];
 }
@@ -47,6 +55,8 @@ export interface Demand {
   readonly scope: string;
   /** The accounts whose API cannot take it: they count as tried from the beginning. */
   readonly lacking: ReadonlyMap<string, Lack>;
+  /** The accounts that take it only without a part of it: all others are preferred (AA19, AA21). */
+  readonly lossy: ReadonlySet<string>;
   /** The account of its hard pin. */
   readonly hard: string | undefined;
   /** The account of its soft pin. */
@@ -60,7 +70,8 @@ export interface Demand {
 }
 
 /** The demand of a turn, for all its attempts. A hard pin leaves no room for a soft one. */
-export function demandOf({ turn, continuation, lacking = NOTHING_LACKING, slot: { deadline }, onGone }: SelectionRequest): Demand {
+export function demandOf({ turn, continuation, fit = FITS_ALL, slot: { deadline }, onGone }: SelectionRequest): Demand {
   const { hard, soft, affinity } = continuation;
-  return { turn, scope: scopeOf(turn), lacking, hard, soft: hard === undefined ? soft : undefined, affinity, onGone, deadline };
+  const { lacking, lossy } = fit;
+  return { turn, scope: scopeOf(turn), lacking, lossy, hard, soft: hard === undefined ? soft : undefined, affinity, onGone, deadline };
 }

@@ -3,6 +3,13 @@ import type { CandidateIndex } from './candidate-index.ts';
 import type { Demand } from './demand.ts';
 import type { Choice, Left, UnavailableAccount } from './selection-result.ts';
 
+/** Accounts that take the turn only without a part of it come after all others (AA19, AA21). */
+export function preferredChoice(index: CandidateIndex, demand: Demand, tried: ReadonlySet<string>): Choice | undefined {
+  const { lossy } = demand;
+  const whole = lossy.size === 0 ? undefined : choiceIn(index, demand, new Set([...tried, ...lossy]));
+  return whole ? { ...whole, tried } : choiceIn(index, demand, tried);
+}
+
 /** By affinity, else by strategy. An account over its bound passes the turn to the strategy's next choice (Q11). */
 export function choiceIn(index: CandidateIndex, { turn, affinity, lacking }: Demand, tried: ReadonlySet<string>): Choice | undefined {
   const last = affinity?.account;

@@ -1,45 +1,67 @@
 // The accounts of a Pool whose API cannot take a turn, and the refusal of a turn that is left without an account for that (AA18, AA25).
+import type { CiphertextOrigins } from '../../turn/ciphertext-origins.ts';
 import { Refusal, restartRequired } from '../../turn/errors/refusal.ts';
-import { LACKS, type Lack } from '../../turn/provider/lack.ts';
+import type { AccountModel } from '../../turn/provider/account-model.ts';
+import { type AskedTurn, LACKS, type Lack } from '../../turn/provider/lack.ts';
 import type { ProviderOf } from '../../turn/provider/provider-api.ts';
-import type { AccountConfig, PoolConfig } from '../../turn/settings.ts';
+import type { AccountConfig, EffortPolicy, PoolConfig } from '../../turn/settings.ts';
 import type { Body } from '../../turn/turn.ts';
-import type { SelectedTurn } from './demand.ts';
+import type { Fit, SelectedTurn } from './demand.ts';
 
-/** By account. */
-export type Lacking = ReadonlyMap<string, Lack>;
+/** What is known of the model at an account. */
+export type ModelOf = (account: AccountConfig, model: string) => AccountModel | undefined;
 
 export class LackingAccounts {
   readonly #providerOf: ProviderOf;
-  /** The accounts whose API does not take every turn. In most Pools there are none, and no turn is looked at. */
-  readonly #selective = new WeakMap<PoolConfig, readonly AccountConfig[]>();
+  readonly #modelOf: ModelOf;
+  /** The Pools with accounts whose API does not take every turn. In most Pools there are none, and no turn is looked at. */
+  readonly #selective = new WeakMap<PoolConfig, boolean>();
 
-  constructor(providerOf: ProviderOf) {
+  constructor(providerOf: ProviderOf, modelOf: ModelOf = () => undefined) {
     this.#providerOf = providerOf;
+    this.#modelOf = modelOf;
   }
 
   /** Undefined in a Pool whose accounts all take every turn. @param body after its rules; undefined where it passes unread */
-  of(turn: SelectedTurn, body: Body | undefined): Lacking | undefined {
-    const selective = this.#selectiveIn(turn);
+  of(turn: FittedTurn, body: Body | undefined, origins?: CiphertextOrigins): Fit | undefined {
     const { kind } = turn.route;
-    if (selective.length === 0 || kind === undefined) return undefined;
+    if (kind === undefined || !this.isSelective(turn)) return undefined;
     const lacking = new Map<string, Lack>();
-    for (const account of selective) {
-      const lack = this.#providerOf(account).lacks?.({ kind, body }, account);
-      if (lack) lacking.set(account.id, lack);
+    const lossy = new Set<string>();
+    const { reasoning_effort } = turn.key;
+    const asked: AskedTurn = { kind, body, effortIsFixed: reasoning_effort !== undefined && 'always' in reasoning_effort };
+    for (const account of accountsOf(turn)) {
+      const { lacks, loses } = this.#providerOf(account);
+      const model = turn.model && this.#modelOf(account, turn.model.id);
+      const foreign = origins?.foreignTo(account);
+      const lack = foreign?.lack(turn.pool.overflow.reasoning) ?? lacks?.(asked, account, model);
+      if (lack) lacking.set(account.id, written(lack, turn));
+      else if (foreign || loses?.(asked, account)) lossy.add(account.id);
     }
-    return lacking;
+    return { lacking, lossy };
   }
 
-  #selectiveIn({ pool, generation }: SelectedTurn): readonly AccountConfig[] {
-    const known = this.#selective.get(pool);
-    if (known) return known;
-    const accounts = pool.assignments.flatMap(({ account }) => generation.accounts.get(account) ?? []);
-    const selective = accounts.filter((account) => this.#providerOf(account).lacks);
-    this.#selective.set(pool, selective);
+  isSelective(turn: SelectedTurn): boolean {
+    const known = this.#selective.get(turn.pool);
+    if (known !== undefined) return known;
+    const selective = accountsOf(turn).some((account) => this.#providerOf(account).lacks);
+    this.#selective.set(turn.pool, selective);
     return selective;
   }
 }
+
+/** The part of a turn that its needs are read from. */
+export interface FittedTurn extends SelectedTurn {
+  readonly key: SelectedTurn['key'] & { readonly reasoning_effort?: EffortPolicy };
+  /** The place of a member before the rules moved items; the place itself where none was moved. */
+  placeBefore(param: string): string;
+}
+
+const accountsOf = ({ pool, generation }: SelectedTurn): readonly AccountConfig[] =>
+  pool.assignments.flatMap(({ account }) => generation.accounts.get(account) ?? []);
+
+const written = ({ reason, param }: Lack, turn: FittedTurn): Lack =>
+  param === undefined ? { reason } : { reason, param: turn.placeBefore(param) };
 
 /** The lack that comes furthest down the list is the nearest to a candidate: it decides the refusal. @param lacks at least one */
 export function lackRefusal(lacks: readonly Lack[], agent: string): Refusal {

@@ -66,6 +66,11 @@ export class Lease {
     affinity?.learn(this.account.id);
   }
 
+  /** After the end: whether the account's address counts as wrong (AA61). */
+  get hasWrongApi(): boolean {
+    return this.#options.health.hasWrongApi(this.account.id);
+  }
+
   /** Releases the lease. A second call does nothing. */
   end(result: AttemptResult): void {
     if (this.#released) return;

@@ -8,7 +8,7 @@ import type { Upstream } from '../../upstream/upstreams.ts';
 import { type AccountLoad, type AccountLoads, isAvailability } from './account-load.ts';
 import { CandidateAccounts, type CandidateAccountsOptions } from './candidate-accounts.ts';
 import type { Demand, Tried } from './demand.ts';
-import { choiceIn } from './index-choice.ts';
+import { preferredChoice } from './index-choice.ts';
 import { lackRefusal } from './lacking-accounts.ts';
 import { Lease } from './lease.ts';
 import { type Choice, type Left, whyOf } from './selection-result.ts';
@@ -104,7 +104,7 @@ export class Selection {
     }
     if (softPin !== undefined) this.#options.counters.add('soft_pins_left');
     for (let passed = tried; ; ) {
-      const choice = choiceIn(index, demand, passed);
+      const choice = preferredChoice(index, demand, passed);
       if (!choice) break;
       const lease = this.#lease(demand, { ...choice, leftSoftPin: softPin });
       if (lease) return lease;

@@ -73,8 +73,9 @@ export const pipedReply: ReplyByHead<PipedReply | WholeReply> = (status, headers
 };
 
 /** Only identity was asked for: an encoded body can be neither read nor passed on. For a refusal its status is enough. */
-function encodedReply(status: number, headers: Headers, { turn, provider }: ReplyContext): Failure {
-  return status < 300 ? carrierFailure('malformed') : provider.failures.ofStatus(status, headers, Buffer.alloc(0), turn.now());
+function encodedReply(status: number, headers: Headers, { turn, provider, sent }: ReplyContext): Failure {
+  if (status < 300) return carrierFailure('malformed');
+  return provider.failures.ofStatus({ status, headers, body: Buffer.alloc(0) }, { now: turn.now(), sent });
 }
 
 function headOf(status: number, headers: Headers, { ownHeaders }: ReplyPath, { turn, provider }: ReplyContext): Head {

@@ -6,6 +6,7 @@ import type { Refusal } from '../../turn/errors/refusal.ts';
 import type { Confidential } from '../../turn/errors/sanitise.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
+import type { SentMembers } from '../../turn/provider/failures.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import type { HeldEvents } from '../../turn/reply/reply-observer.ts';
@@ -21,6 +22,8 @@ export interface ReplyContext {
   readonly turn: LiveTurn;
   /** The API of the account. */
   readonly provider: ProviderApi;
+  /** What the encoding of the request changed; absent where it changed nothing. */
+  readonly sent?: SentMembers | undefined;
   readonly counters: Counters;
   readonly observers: AttemptObservers;
   readonly known: Confidential;

@@ -151,8 +151,9 @@ export class WholeReply implements ByteReader {
   }
 
   #refuse(body: Buffer): void {
-    const { turn, provider, settle } = this.#context;
-    settle({ kind: 'failed', failure: provider.failures.ofStatus(this.#head.status, this.#upstreamHeaders, body, turn.now()) });
+    const { turn, provider, settle, sent } = this.#context;
+    const answer = { status: this.#head.status, headers: this.#upstreamHeaders, body };
+    settle({ kind: 'failed', failure: provider.failures.ofStatus(answer, { now: turn.now(), sent }) });
   }
 
   /** @param json undefined for a body that is no JSON object. @param text what a client gets of it. @param body as it came */

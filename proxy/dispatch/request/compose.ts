@@ -2,7 +2,7 @@
 
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
-import type { AttemptContext } from '../../turn/provider/requests.ts';
+import type { AttemptContext, EncodedRequest } from '../../turn/provider/requests.ts';
 import type { Body, Outgoing } from '../../turn/turn.ts';
 import type { CarrierRequest } from '../../upstream/carriers/carrier.ts';
 import type { Upload } from '../client.ts';
@@ -16,6 +16,8 @@ export interface Composition extends AttemptContext {
 /** The request of an attempt. */
 export interface Composed {
   readonly request: CarrierRequest;
+  /** What its encoding changed (AA16); undefined where it changed nothing. */
+  readonly adapted?: readonly string[] | undefined;
   /** The request before it was encoded: its reply is decoded by it. */
   readonly out: Outgoing;
   /** The cap of output tokens that the account does not get although the key has a policy: the gateway ends the reply there (CR1). */
@@ -30,7 +32,7 @@ export function composeJson(body: Body, composition: Composition): Composed {
   if (turn.client === 'websocket') out.body.stream = true;
   turn.rules.attempt(out);
   trim(out);
-  return { request: provider.requests.json(out, composition), out, outputCap: untoldCap(turn, body, out) };
+  return encoded(provider.requests.json(out, composition), out, untoldCap(turn, body, out));
 }
 
 /** A `response.create` frame; undefined for an API without websockets. */
@@ -44,7 +46,7 @@ export function composeFrame(body: Body, composition: Composition): Composed | u
   trim(out);
   // A rule may have removed all members that it does not list.
   out.body.type = type;
-  return { request: frames.encode(out, composition), out, outputCap: untoldCap(turn, body, out) };
+  return encoded(frames.encode(out, composition), out, untoldCap(turn, body, out));
 }
 
 /**
@@ -60,6 +62,13 @@ export function composeStream(upload: Upload | undefined, composition: Compositi
   const head = provider.requests.passed(out, composition);
   return { request: { ...head, body: upload?.stream ?? null }, out, outputCap: undefined };
 }
+
+const encoded = (request: EncodedRequest, out: Outgoing, outputCap: number | undefined): Composed => ({
+  request,
+  adapted: request.adapted,
+  out,
+  outputCap,
+});
 
 function untoldCap({ identity }: LiveTurn, { max_output_tokens: cap }: Body, out: Outgoing): number | undefined {
   const told = out.body.max_output_tokens !== undefined;

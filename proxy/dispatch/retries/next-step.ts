@@ -44,9 +44,9 @@ export class NextSteps {
 
   /** Whether the client has to send its conversation in full where no account could be chosen: the account of the response refuses the turn, or the turn waited for it in vain. */
   refusesConversation(progress: TurnProgress, { code }: Refusal): boolean {
-    const { demand, tried } = progress;
+    const { demand, closedInFull } = progress;
     if (code === 'server_is_overloaded')
-      return this.#isHeldByAnchor(progress) && this.#services.selection.candidates.hasFreeElsewhere(demand, tried);
+      return this.#isHeldByAnchor(progress) && this.#services.selection.candidates.hasFreeElsewhere(demand, closedInFull);
     return (code === 'usage_limit_reached' || code === 'no_eligible_account') && this.#isHeldByAnchor(progress);
   }
 
@@ -94,9 +94,9 @@ export class NextSteps {
    * Whether only the response that the turn continues prevents another account. When that response is refused, the client resends the turn
    * in full without its user's help; any other refusal would end a session for which the Pool has an account (Q2, Q10).
    */
-  #isHeldByAnchor({ turn, demand, tried, socket }: TurnProgress): boolean {
+  #isHeldByAnchor({ turn, demand, closedInFull, socket }: TurnProgress): boolean {
     if (!socket?.isAnchored || turn.fileOwner !== undefined) return false;
-    return this.#services.selection.candidates.hasAny({ ...demand, hard: undefined }, tried);
+    return this.#services.selection.candidates.hasAny({ ...demand, hard: undefined }, closedInFull);
   }
 
   /** Before a turn is refused for exhausted quota, the accounts that have only old evidence are asked for their usage again (Q8). */

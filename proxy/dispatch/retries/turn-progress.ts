@@ -1,5 +1,6 @@
 // The progress of one turn's attempts: the state that the decision about the next attempt reads, and that recovery changes.
 import type { Demand } from '../../accounts/selection/demand.ts';
+import type { CiphertextOrigins } from '../../turn/ciphertext-origins.ts';
 import type { Continuation } from '../../turn/continuation.ts';
 import type { Failure } from '../../turn/errors/failure.ts';
 import type { Body } from '../../turn/turn.ts';
@@ -34,6 +35,8 @@ export class TurnProgress {
   /** Both are set before the first attempt. */
   continuation!: Continuation;
   demand!: Demand;
+  /** The makers of its ciphertext; undefined where its accounts have one API, or it has none. */
+  origins: CiphertextOrigins | undefined;
   /** The body that the following attempts start from. */
   body: Body;
   /** The decision about the last failure. */
@@ -66,6 +69,13 @@ export class TurnProgress {
   /** How many accounts were asked. */
   get attempts(): number {
     return this.tried.size - this.#skipped.size - this.demand.lacking.size;
+  }
+
+  /** The accounts that would be closed to the turn if it were sent in full: an account may lack only what its anchor needs (AA23). */
+  get closedInFull(): ReadonlySet<string> {
+    const { lacking } = this.demand;
+    if (lacking.size === 0) return this.tried;
+    return new Set([...this.tried].filter((id) => lacking.get(id)?.reason !== 'anchor'));
   }
 
   /** Whether an account was closed because the turn has no meaning there. */

@@ -11,7 +11,7 @@ export const agentApi: ProviderApi = {
   name: 'agent',
   requests: agentRequests,
   replies: { headers: (headers) => headers },
-  failures: { ofStatus: statusFailure, inBand: inBandFailure },
+  failures: { ofStatus: ({ status, headers, body }, { now }) => statusFailure(status, headers, body, now), inBand: inBandFailure },
   compaction: agentCompaction,
   quota: agentQuota,
   catalog: agentCatalog,

@@ -56,6 +56,12 @@ export interface Failure {
   readonly frameHeaders?: Headers;
   /** No connection, or no next byte, within its time limit. */
   readonly timedOut?: boolean;
+  /** The waits that follow where none was stated, in the place of the usual ones; milliseconds (AA61). */
+  readonly backoff?: { readonly firstMs: number; readonly longestMs: number };
+  /** `retryAfterMs` is the whole wait, and one failure is enough for it. */
+  readonly pauses?: true;
+  /** `wrong_api`: the address may not be the API's. `adapted`: the account refused what the gateway wrote in a client's place (AA61). */
+  readonly sign?: 'wrong_api' | 'adapted';
   /** The account refused the size of a websocket frame. */
   readonly frameTooLarge?: boolean;
   /** The provider's answer, which a native client gets sanitised. */

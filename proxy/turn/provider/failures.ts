@@ -3,9 +3,28 @@ import type { Failure } from '../errors/failure.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { Headers } from '../turn.ts';
 
+/** An answer that is no success. */
+export interface RefusedAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Buffer;
+}
+
+/** What the refused request had. */
+export interface SentMembers {
+  /** Names of what its encoding changed (AA16). */
+  readonly adapted: readonly string[];
+}
+
+export interface FailureContext {
+  /** Unix milliseconds. */
+  readonly now: number;
+  /** Absent for a request that was not encoded. */
+  readonly sent?: SentMembers | undefined;
+}
+
 export interface ProviderFailures {
-  /** An answer that is no success. @param now Unix milliseconds */
-  ofStatus(status: number, headers: Headers, body: Buffer, now: number): Failure;
+  ofStatus(answer: RefusedAnswer, context: FailureContext): Failure;
   /** An event that ends a reply as failed, after its decoding; or a whole answer of a success status with an error in it. */
   inBand(data: JsonObject, now: number): Failure;
 }

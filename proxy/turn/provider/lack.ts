@@ -7,6 +7,8 @@ export interface AskedTurn {
   readonly kind: RouteKind;
   /** After its rules; undefined where it was not read, as in explanations and for bodies that pass unread. */
   readonly body: Body | undefined;
+  /** Whether its key sets its effort (AA45). */
+  readonly effortIsFixed?: boolean;
 }
 
 /**

@@ -1,6 +1,7 @@
 // A provider API: how the accounts of one kind are spoken to. The turn between its surface and its provider is a Responses turn: a provider
 // encodes it for one account, and decodes the account's reply into Responses events.
 import type { AccountConfig } from '../settings.ts';
+import type { AccountModel } from './account-model.ts';
 import type { ProviderFailures } from './failures.ts';
 import type { AskedTurn, Lack } from './lack.ts';
 import type { ProviderCatalog, ProviderFiles, ProviderQuota } from './reads.ts';
@@ -11,7 +12,9 @@ export interface ProviderApi {
   /** Lower case, as in explanations and in the rules that name it. */
   readonly name: string;
   /** Why this account cannot take such a turn; undefined where it can. Absent for an API whose accounts take every turn. */
-  readonly lacks?: (turn: AskedTurn, account: AccountConfig) => Lack | undefined;
+  readonly lacks?: (turn: AskedTurn, account: AccountConfig, model: AccountModel | undefined) => Lack | undefined;
+  /** Whether this account gets the turn only without a part of it: others are preferred (AA19). */
+  readonly loses?: (turn: AskedTurn, account: AccountConfig) => boolean;
   readonly requests: ProviderRequests;
   readonly replies: ProviderReplies;
   readonly failures: ProviderFailures;

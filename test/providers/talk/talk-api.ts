@@ -33,7 +33,7 @@ export const talkApi: ProviderApi = {
     decoding: () => [new JoinedHalves(), new WordEvents()],
   },
   failures: {
-    ofStatus: (status, headers, body) => failure(troubleIn(JSON.parse(body.toString()) as JsonObject), status, headers),
+    ofStatus: ({ status, headers, body }) => failure(troubleIn(JSON.parse(body.toString()) as JsonObject), status, headers),
     inBand: (data) => failure(String(data.code), 200, {}),
   },
   compaction: { knownWay: () => undefined, isPathMissing: () => false },

@@ -1,0 +1,51 @@
+// The tools that a turn declares, by what an API account can do with them: call them, run them itself, or nothing (AA18, AA19).
+import { asList, asString, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
+import type { HostedTool } from '../../turn/provider/served.ts';
+import type { Body } from '../../turn/turn.ts';
+
+export interface DeclaredTools {
+  /** Whether a client runs any of the tools: such tools reach an API account as functions, or as they are. */
+  readonly hasCallable: boolean;
+  /** The tools that providers run, in the order of their declaration. */
+  readonly hosted: readonly (HostedTool | 'tool_search')[];
+  /** The first tool of a type that no API account has. */
+  readonly unknownTool: string | undefined;
+}
+
+const CALLABLE: ReadonlySet<string | undefined> = new Set(['function', 'custom', 'namespace', 'local_shell']);
+
+/** Dated and preview names of the search included. */
+const WEB_SEARCH = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2}|_\d{8})?$/;
+
+/** The tool that a provider runs; undefined for a tool of the client. */
+export function hostedTool({ type, execution }: JsonObject): HostedTool | 'tool_search' | undefined {
+  if (typeof type !== 'string') return undefined;
+  if (WEB_SEARCH.test(type)) return 'web_search';
+  if (type === 'image_generation') return type;
+  return type === 'tool_search' && execution !== 'client' ? type : undefined;
+}
+
+const isCallable = (tool: JsonObject): boolean => CALLABLE.has(asString(tool.type)) || tool.type === 'tool_search';
+
+/** The lists of tools, with their places: at the top level, and in items that add tools (AA26). */
+function toolLists({ tools, input }: Body): readonly { readonly place: string; readonly tools: readonly Json[] }[] {
+  const added = asList(input).flatMap((item, i) =>
+    isObject(item) && item.type === 'additional_tools' ? [{ place: `input.${i}.tools`, tools: asList(item.tools) }] : [],
+  );
+  return [{ place: 'tools', tools: asList(tools) }, ...added];
+}
+
+export function declaredTools(body: Body): DeclaredTools {
+  let hasCallable = false;
+  let unknownTool: string | undefined;
+  const hosted: (HostedTool | 'tool_search')[] = [];
+  for (const { place, tools } of toolLists(body)) {
+    for (const [i, tool] of tools.entries()) {
+      const own = isObject(tool) ? hostedTool(tool) : undefined;
+      if (own) hosted.push(own);
+      else if (isObject(tool) && isCallable(tool)) hasCallable = true;
+      else unknownTool ??= `${place}.${i}.type`;
+    }
+  }
+  return { hasCallable, hosted, unknownTool };
+}

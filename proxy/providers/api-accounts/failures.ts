@@ -1,0 +1,85 @@
+// The failures of API accounts, as their clients and the account's health see them (AA59, AA61 to AA64).
+import { CREDENTIAL_CODES, loggedCode, QUOTA_CODES, RATE_CODES } from '../../turn/errors/error-codes.ts';
+import { NO_ERROR, type ProviderError, resetsAt } from '../../turn/errors/error-statement.ts';
+import type { Failure } from '../../turn/errors/failure.ts';
+import { isObject, type JsonObject } from '../../turn/json/json.ts';
+import type { ProviderFailures, SentMembers } from '../../turn/provider/failures.ts';
+import type { Headers } from '../../turn/turn.ts';
+import { apiErrorIn, isModerated, statedStatus } from './error-shapes.ts';
+import { type RefusalClass, refusalClass } from './failure-classes.ts';
+import { type PlaceOf, statedBackoff } from './stated-waits.ts';
+
+/** An exhausted quota without a stated end: 15 minutes, doubling to 6 hours. */
+const QUOTA_BACKOFF = { firstMs: 900_000, longestMs: 21_600_000 } as const;
+
+const NO_HEADERS: Headers = {};
+
+/** Members of a request that no client writes. */
+const OURS: ReadonlySet<string> = new Set(['stream', 'stream_options']);
+
+/** @param placeOf the place in the Responses request of a member that the account names (AA64) */
+export function apiFailures(placeOf: PlaceOf): ProviderFailures {
+  const failure = (refused: Stated, sent: SentMembers | undefined): Failure => {
+    const { status, json, headers, now } = refused;
+    const stated = json ? apiErrorIn(json) : NO_ERROR;
+    const param = stated.param === null ? null : placeOf(stated.param, sent?.adapted ?? []);
+    const blamesEncoding = stated.param !== null && (OURS.has(stated.param) || (param !== null && isAdapted(param, sent)));
+    const isJson = json !== undefined;
+    const found = refusalClass({ status, error: stated, isJson, isModerated: isJson && isModerated(json), blamesEncoding });
+    return {
+      cause: found.cause,
+      status: found.status ?? status,
+      error: { ...stated, param, code: codeOf(found, stated) },
+      retryAfterMs: found.pauseMs ?? statedBackoff(found.cause, headers, now),
+      resetsAt: resetsAt(json, now),
+      ...(found.cause === 'quota' ? { backoff: QUOTA_BACKOFF } : {}),
+      ...(found.pauseMs === undefined ? {} : { pauses: true }),
+      ...(found.sign === undefined ? {} : { sign: found.sign }),
+      // Foreign bodies reach no client: it gets the envelope of its surface (AA63).
+      answer: undefined,
+    };
+  };
+  return {
+    ofStatus: ({ status, headers, body }, { now, sent }) => failure({ status, headers, now, json: jsonOf(body) }, sent),
+    inBand(json, now) {
+      const status = statedStatus(json) ?? impliedStatus(apiErrorIn(json));
+      const found = failure({ status, headers: NO_HEADERS, now, json }, undefined);
+      return statedStatus(json) === undefined ? { ...found, status: 200 } : found;
+    },
+  };
+}
+
+interface Stated {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Undefined where the body is no JSON object. */
+  readonly json: JsonObject | undefined;
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+/** An error inside a reply without a status counts as the server's, unless its code says what failed (AA59). */
+function impliedStatus({ code, type }: ProviderError): number {
+  const words = [code ?? '', type ?? ''];
+  if (words.some((word) => QUOTA_CODES.has(word) || RATE_CODES.has(word))) return 429;
+  if (words.some((word) => CREDENTIAL_CODES.has(word) || word === 'invalid_api_key')) return 401;
+  return words.some((word) => word === 'context_length_exceeded' || word === 'content_filter') ? 400 : 500;
+}
+
+const isAdapted = (param: string, sent: SentMembers | undefined): boolean =>
+  sent?.adapted.some((name) => param === name || param.startsWith(`${name}.`)) ?? false;
+
+/** Ours, else the provider's where it is a known one. */
+function codeOf({ code }: RefusalClass, stated: ProviderError): string | null {
+  if (code !== undefined) return code;
+  return stated.code !== null && loggedCode(stated.code) === stated.code ? stated.code : null;
+}
+
+function jsonOf(body: Buffer): JsonObject | undefined {
+  try {
+    const json: unknown = JSON.parse(body.toString('utf8'));
+    return isObject(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,78 @@
+// Why an API account cannot take a turn, and what it takes only with a loss (AA18, AA19).
+import type { AccountModel } from '../../turn/provider/account-model.ts';
+import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';
+import type { AskedTurn, Lack } from '../../turn/provider/lack.ts';
+import type { AccountConfig } from '../../turn/settings.ts';
+import { compacts, drawsKind, servesKind } from './served-kinds.ts';
+import { type NeededInput, needsOf, type TurnNeeds } from './turn-needs.ts';
+
+/** The account, and what is known of the turn's model there; the model is undefined on routes whose model is in no catalog. */
+interface Asked {
+  readonly turn: AskedTurn;
+  readonly account: ApiAccountConfig;
+  readonly model: AccountModel | undefined;
+}
+
+type Check = (needs: TurnNeeds, asked: Asked) => Lack | undefined | false;
+
+/** In the order of `LACKS`: the first one that applies counts. */
+const CHECKS: readonly Check[] = [
+  // Responses accounts continue a response on their live websocket alone, and a hard pin leads there (AA23, AA33).
+  ({ isAnchored }, { account: { api } }) => isAnchored && api === 'chat' && { reason: 'anchor' },
+  ({ file }, { account: { api } }) => file !== undefined && api === 'chat' && { reason: 'files', param: file },
+  ({ unknownItem }) => unknownItem !== undefined && { reason: 'item', param: unknownItem },
+  ({ hasCallable }, { model }) => hasCallable && model?.tools === false && { reason: 'tools', param: 'tools' },
+  ({ requiredHosted }, { account }) =>
+    requiredHosted !== undefined && !runs(account, requiredHosted) && { reason: 'hosted_tool', param: 'tools' },
+  ({ unknownTool }) => unknownTool !== undefined && { reason: 'tool_type', param: unknownTool },
+  ({ choice }, { account }) =>
+    choice !== undefined && !account.quirks.tool_choice_required && { reason: 'tool_choice', param: 'tool_choice' },
+  ({ hasSchema }, { account }) => hasSchema && account.quirks.json_schema === 'refuse' && { reason: 'schema', param: 'text.format' },
+  ({ inputs }, asked) => {
+    const refused = inputs.find((input) => !input.isPast && !takesInput(input, asked));
+    return refused && { reason: 'modality', param: refused.place };
+  },
+  ({ effort }, { turn, model }) => isFixedEffortMissing(effort, turn, model) && { reason: 'effort', param: 'reasoning.effort' },
+];
+
+/** @param model undefined where the account's catalog does not have it */
+export function apiLacks(turn: AskedTurn, account: AccountConfig, model: AccountModel | undefined): Lack | undefined {
+  if (!isApiAccount(account) || !servesKind(turn.kind, account)) return { reason: 'kind' };
+  const needs = drawsKind(turn.kind, account) ? undefined : needsOf(turn);
+  if (!needs) return undefined;
+  if (needs.compacts && !compacts(account)) return { reason: 'kind' };
+  const asked = { turn, account, model };
+  for (const check of CHECKS) {
+    const lack = check(needs, asked);
+    if (lack) return lack;
+  }
+  return undefined;
+}
+
+/** Whether the account gets the turn without a tool that the turn declares and does not require: others are preferred (AA19). */
+export function apiLoses(turn: AskedTurn, account: AccountConfig): boolean {
+  const hosted = needsOf(turn)?.hosted ?? [];
+  return isApiAccount(account) && hosted.some((tool) => !runs(account, tool));
+}
+
+/** A search for tools that the provider runs is part of the API itself: accounts that take tools of all types have it. */
+export function runs(account: ApiAccountConfig, tool: TurnNeeds['hosted'][number]): boolean {
+  if (account.api === 'chat') return false;
+  return tool === 'tool_search' ? account.quirks.tools === 'all' : account.hosted_tools.includes(tool);
+}
+
+const QUIRK_OF = { image: 'images', file: 'files', audio: 'audio' } as const;
+
+/** Whether an image, a file or audio can be sent to the account in the form that it has. */
+export function takesInput(
+  { modality, form }: Pick<NeededInput, 'modality' | 'form'>,
+  { account, model }: Pick<Asked, 'account' | 'model'>,
+): boolean {
+  if (!model?.modalities.includes(modality)) return false;
+  const takes = account.quirks[QUIRK_OF[modality]];
+  return takes === 'any' || (takes === 'data' && form === 'data');
+}
+
+/** An effort that a key's `always` sets is not lowered (AA45). */
+const isFixedEffortMissing = (effort: string | undefined, turn: AskedTurn, model: AccountModel | undefined): boolean =>
+  turn.effortIsFixed === true && effort !== undefined && model?.reasoningLevels !== undefined && !model.reasoningLevels.includes(effort);

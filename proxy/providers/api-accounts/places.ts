@@ -1,0 +1,19 @@
+// The places of the Responses request that a Chat account names in its errors (AA64).
+import type { PlaceOf } from './stated-waits.ts';
+
+const MEMBERS: readonly (readonly [RegExp, string])[] = [
+  [/^messages(?:$|[.[])/, 'input'],
+  [/^max_(?:completion_)?tokens$/, 'max_output_tokens'],
+  [/^response_format(?:$|\.)/, 'text.format'],
+  [/^reasoning_effort$/, 'reasoning.effort'],
+  [/^model$/, 'model'],
+];
+
+/** A tool that was lowered has another place than at its client: only where none was, the places are the client's. */
+export const chatPlace: PlaceOf = (param, adapted) => {
+  const tool = /^tools[.[](\d+)\]?\.function\.(\w+)$/.exec(param);
+  if (tool) return adapted.some((name) => name.startsWith('tools')) ? null : `tools.${tool[1]}.${tool[2]}`;
+  return MEMBERS.find(([member]) => member.test(param))?.[1] ?? null;
+};
+
+export const responsesPlace: PlaceOf = (param) => param;

@@ -1,0 +1,41 @@
+// Which kinds of requests an API account answers, by its `serves` and `compact` (AA13, AA18).
+import type { ApiAccountConfig } from '../../turn/provider/api-account.ts';
+import type { RouteKind } from '../../turn/routes/kinds.ts';
+
+type Serves = (account: ApiAccountConfig) => boolean;
+
+const turns: Serves = ({ serves }) => serves.includes('turns');
+const nothing: Serves = () => false;
+
+export const compacts: Serves = ({ serves, compact }) => serves.includes('compact') && compact !== 'none';
+
+/** Images on its own paths for them. */
+const drawsImages: Serves = ({ api, serves }) => api === 'responses' && serves.includes('images');
+
+/** On /v1 a turn that must use the tool gives the same answer (Q22). */
+const makesImages: Serves = (account) =>
+  drawsImages(account) || (account.api === 'responses' && turns(account) && account.hosted_tools.includes('image_generation'));
+
+const transcribes: Serves = ({ serves }) => serves.includes('transcriptions');
+
+/** The kinds that are not here go to accounts of agent backends alone. */
+const SERVES: Partial<Readonly<Record<RouteKind, Serves>>> = {
+  responses: turns,
+  'public-responses': turns,
+  chat: turns,
+  messages: turns,
+  compact: compacts,
+  'public-compact': compacts,
+  image: drawsImages,
+  'public-image': makesImages,
+  'public-image-edit': makesImages,
+  transcribe: transcribes,
+  'public-transcription': transcribes,
+  'public-file-create': ({ api, serves }) => api === 'responses' && serves.includes('files'),
+};
+
+/** Whether the account gets a translated image request on its own path: what the turn needs of its models does not count then (AA35). */
+export const drawsKind = (kind: RouteKind, account: ApiAccountConfig): boolean =>
+  (kind === 'public-image' || kind === 'public-image-edit') && drawsImages(account);
+
+export const servesKind = (kind: RouteKind, account: ApiAccountConfig): boolean => (SERVES[kind] ?? nothing)(account);

@@ -1,0 +1,24 @@
+// How long an API account asks to be left alone, in each of the forms that its servers state it (AA61, AA62).
+
+import { retryAfterMs } from '../../turn/errors/error-statement.ts';
+import type { FailureCause } from '../../turn/errors/failure.ts';
+import type { Headers } from '../../turn/turn.ts';
+
+/** The place in the Responses request of a member that the account names; null for one that no client wrote. */
+export type PlaceOf = (param: string, adapted: readonly string[]) => string | null;
+
+const LONGEST_RATE_MS = 300_000;
+
+/** A longer wait is a mistake, and a past date is none. */
+const LONGEST_WAIT_MS = 30 * 86_400_000;
+
+/** Undefined where none is stated, or an impossible one. @param now Unix milliseconds. @returns milliseconds */
+export function statedBackoff(cause: FailureCause, headers: Headers, now: number): number | undefined {
+  const seconds = retryAfterMs(headers['retry-after'], now);
+  const ms = seconds || millisecondsIn(headers['retry-after-ms']);
+  if (ms === undefined || ms > LONGEST_WAIT_MS) return undefined;
+  return cause === 'rate' ? Math.min(ms, LONGEST_RATE_MS) : ms;
+}
+
+const millisecondsIn = (value: string | undefined): number | undefined =>
+  value !== undefined && /^\d{1,12}(?:\.\d{1,9})?$/.test(value) && Number(value) > 0 ? Math.ceil(Number(value)) : undefined;

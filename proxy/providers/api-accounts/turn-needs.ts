@@ -1,0 +1,153 @@
+// What a turn needs of an account, read once from its Responses body, for all API accounts of its Pool (AA18). Nothing of it is a client's text.
+import type { Json, JsonObject } from '../../turn/json/json.ts';
+import { asString, isList, isObject } from '../../turn/json/json.ts';
+import type { AskedTurn } from '../../turn/provider/lack.ts';
+import type { HostedTool, Modality } from '../../turn/provider/served.ts';
+import type { Body } from '../../turn/turn.ts';
+import { type DeclaredTools, declaredTools } from './declared-tools.ts';
+
+/** An image, a file or audio of the input. */
+export interface NeededInput {
+  readonly modality: Exclude<Modality, 'text'>;
+  /** `data`: the bytes are in the request. */
+  readonly form: 'data' | 'url';
+  readonly place: string;
+  /** It is in a tool output before the last user message: an account that does not take it gets a mention in its place (AA43). */
+  readonly isPast: boolean;
+}
+
+export interface TurnNeeds extends DeclaredTools {
+  readonly isAnchored: boolean;
+  /** The first reference to a file of a provider. */
+  readonly file: string | undefined;
+  /** The first item, or part of one, that no API account knows. */
+  readonly unknownItem: string | undefined;
+  /** Whether the input ends in a trigger of compaction. */
+  readonly compacts: boolean;
+  readonly choice: 'required' | 'named' | undefined;
+  /** A tool of providers without which the turn has no meaning. */
+  readonly requiredHosted: HostedTool | 'tool_search' | undefined;
+  readonly hasSchema: boolean;
+  readonly inputs: readonly NeededInput[];
+  readonly effort: string | undefined;
+}
+
+const needs = new WeakMap<AskedTurn, TurnNeeds>();
+
+/** Undefined for a turn whose body was not read. */
+export function needsOf(turn: AskedTurn): TurnNeeds | undefined {
+  if (!turn.body) return undefined;
+  let known = needs.get(turn);
+  if (!known) {
+    known = read(turn.body);
+    needs.set(turn, known);
+  }
+  return known;
+}
+
+/** Items that every API account gets, in one form or another; calls of hosted tools are left out where need be (AA20). */
+const KNOWN_ITEMS: ReadonlySet<string> = new Set([
+  'message',
+  'reasoning',
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'local_shell_call',
+  'local_shell_call_output',
+  'tool_search_call',
+  'tool_search_output',
+  'web_search_call',
+  'image_generation_call',
+  'additional_tools',
+  'configuration_update',
+  'compaction',
+  'compaction_trigger',
+]);
+
+const TEXT_PARTS: ReadonlySet<string> = new Set(['input_text', 'output_text', 'text', 'refusal', 'summary_text', 'reasoning_text']);
+
+const MODALITY_OF: Readonly<Record<string, NeededInput['modality']>> = {
+  input_image: 'image',
+  input_file: 'file',
+  input_audio: 'audio',
+};
+
+/** A message of the typeless form has a role alone. */
+export const itemType = (item: JsonObject): string | undefined =>
+  asString(item.type) ?? (typeof item.role === 'string' ? 'message' : undefined);
+
+function read(body: Body): TurnNeeds {
+  const items = isList(body.input) ? body.input : [];
+  const last = items.at(-1);
+  const declared = declaredTools(body);
+  const choice = choiceOf(body.tool_choice);
+  return {
+    ...declared,
+    ...inputsOf(items),
+    isAnchored: typeof body.previous_response_id === 'string',
+    compacts: isObject(last) && last.type === 'compaction_trigger',
+    choice,
+    requiredHosted: requiredHosted(body.tool_choice, choice, declared),
+    hasSchema: isObject(body.text) && isObject(body.text.format) && body.text.format.type === 'json_schema',
+    effort: effortOf(body, items),
+  };
+}
+
+function inputsOf(items: readonly Json[]): Pick<TurnNeeds, 'inputs' | 'file' | 'unknownItem'> {
+  const lastUser = items.findLastIndex((item) => isObject(item) && itemType(item) === 'message' && item.role === 'user');
+  const inputs: NeededInput[] = [];
+  let file: string | undefined;
+  let unknownItem: string | undefined;
+  for (const [i, item] of items.entries()) {
+    const type = isObject(item) ? itemType(item) : undefined;
+    if (!isObject(item) || type === undefined || !KNOWN_ITEMS.has(type)) {
+      unknownItem ??= `input.${i}`;
+      continue;
+    }
+    const member = type === 'message' ? 'content' : 'output';
+    const parts = item[member];
+    if (!isList(parts)) continue;
+    for (const [j, part] of parts.entries()) {
+      const place = `input.${i}.${member}.${j}`;
+      const kind = isObject(part) ? asString(part.type) : undefined;
+      const modality = MODALITY_OF[kind ?? ''];
+      if (isObject(part) && modality) {
+        if (typeof part.file_id === 'string') file ??= place;
+        else inputs.push({ modality, form: formOf(part, modality), place, isPast: member === 'output' && i < lastUser });
+      } else if (kind === undefined || (type === 'message' && !TEXT_PARTS.has(kind))) unknownItem ??= place;
+    }
+  }
+  return { inputs, file, unknownItem };
+}
+
+function formOf(part: JsonObject, modality: NeededInput['modality']): NeededInput['form'] {
+  if (modality === 'audio') return 'data';
+  if (modality === 'file') return typeof part.file_data === 'string' ? 'data' : 'url';
+  return typeof part.image_url === 'string' && part.image_url.startsWith('data:') ? 'data' : 'url';
+}
+
+/** `allowed_tools` has the mode of the choice among them. */
+function choiceOf(choice: Json | undefined): TurnNeeds['choice'] {
+  if (choice === 'required') return 'required';
+  if (!isObject(choice)) return undefined;
+  if (choice.type === 'allowed_tools') return choice.mode === 'required' ? 'required' : undefined;
+  return 'named';
+}
+
+function requiredHosted(
+  choice: Json | undefined,
+  kind: TurnNeeds['choice'],
+  { hosted, hasCallable }: DeclaredTools,
+): TurnNeeds['requiredHosted'] {
+  if (kind === 'named' && isObject(choice)) return hosted.find((tool) => choice.type === tool || `${choice.type}`.startsWith(`${tool}_`));
+  return kind === 'required' && !hasCallable ? hosted[0] : undefined;
+}
+
+/** An update inside the input is the effort of the turn (RB15). */
+function effortOf({ reasoning }: Body, items: readonly Json[]): string | undefined {
+  const updated = items.flatMap((item) => (isObject(item) && item.type === 'configuration_update' ? (effortIn(item.reasoning) ?? []) : []));
+  return updated.at(-1) ?? effortIn(reasoning);
+}
+
+const effortIn = (reasoning: Json | undefined): string | undefined => (isObject(reasoning) ? asString(reasoning.effort) : undefined);
