@@ -68,6 +68,8 @@ export interface Config {
   readonly timeouts: Timeouts;
   readonly guard: GuardLimits;
   readonly admission: Readonly<Record<AdmissionClass, AdmissionConfig>>;
+  /** How accounts without a proxy of their own are reached. */
+  readonly egress: 'direct' | 'environment';
   readonly accounts: readonly AccountConfig[];
   readonly pools: readonly PoolConfig[];
   readonly keys: readonly KeyConfig[];
@@ -77,6 +79,39 @@ export interface Config {
   readonly routes: readonly RouteConfig[];
 }
 
+/** A proxy with its credential, which is a secret. */
+export interface ProxyServer {
+  readonly protocol: 'http:' | 'https:' | 'socks5:';
+  /** A name or an address, without brackets. */
+  readonly host: string;
+  readonly port: number;
+  readonly credential?: { readonly user: string; readonly password: string };
+}
+
+/** What HTTPS_PROXY, HTTP_PROXY and NO_PROXY say. */
+export interface EnvironmentProxies {
+  /** For https addresses. */
+  readonly https?: ProxyServer;
+  /** For http addresses. */
+  readonly http?: ProxyServer;
+  /** The text of NO_PROXY. */
+  readonly except: string;
+}
+
+/** The contents of PEM files. */
+export interface TlsMaterial {
+  readonly ca?: string;
+  readonly cert?: string;
+  /** A secret. */
+  readonly key?: string;
+}
+
+/** What the connections to one account need beside its settings. */
+export interface AccountConnections {
+  readonly proxy?: ProxyServer;
+  readonly tls?: TlsMaterial;
+}
+
 /** A loaded configuration: the checked file with its resolved secrets. */
 export interface LoadedConfig {
   readonly config: Config;
@@ -84,6 +119,10 @@ export interface LoadedConfig {
   readonly path: string;
   /** Account id to its bearer token; rehearsal and OAuth accounts have none. */
   readonly bearers: ReadonlyMap<string, string>;
+  /** Account id to its proxy and certificates; most accounts have neither. */
+  readonly connections: ReadonlyMap<string, AccountConnections>;
+  /** With `egress: environment`. */
+  readonly environment?: EnvironmentProxies | undefined;
   /** The argument of `openStore`: `sqlite:PATH`, or the URL of a PostgreSQL database, which is a secret. */
   readonly storeUrl: string;
   /** What signs the requests between nodes; undefined without `node.secret`. */

@@ -23,9 +23,11 @@ const PRIVATE: ReadonlySet<string> = new Set([
   'credential',
   'headers',
   'postgres',
+  'proxy',
   'secret',
   'secret_sha256',
   'store_key',
+  'tls',
   'token_sha256',
 ]);
 

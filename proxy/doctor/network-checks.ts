@@ -1,18 +1,25 @@
 // The accounts over the network: names, connections, certificates and clocks.
 
 import { isRehearsal } from '../config/checks/addresses.ts';
-import type { Config } from '../config/config.ts';
+import type { Config, LoadedConfig } from '../config/config.ts';
+import { egressOf } from '../upstream/egress/egress.ts';
+import type { Route } from '../upstream/egress/route.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import { type Certificate, type Reached, reach } from './reach.ts';
 
 /** At most, for each step; a lower `timeouts.upstream_connect_ms` is the gateway's own. */
 const DEADLINE_MS = 10_000;
 
-export async function networkDiagnoses(config: Pick<Config, 'accounts' | 'timeouts'>): Promise<readonly Diagnosis[]> {
+export async function networkDiagnoses(
+  config: Pick<Config, 'accounts' | 'timeouts'>,
+  ways: Pick<LoadedConfig, 'connections' | 'environment'>,
+): Promise<readonly Diagnosis[]> {
   const deadlineMs = Math.min(DEADLINE_MS, config.timeouts.upstream_connect_ms);
-  const asked = destinations(config);
+  const asked = destinations(config, ways);
   if (asked.length === 0) return [{ check: 'connection', level: 'ok', message: 'All accounts are simulated: no address is asked.' }];
-  const reached = await Promise.all(asked.map(async (destination) => ({ destination, ...(await reach(destination.origin, deadlineMs)) })));
+  const reached = await Promise.all(
+    asked.map(async (destination) => ({ destination, ...(await reach(destination.origin, destination.route, deadlineMs)) })),
+  );
   const found = reached.flatMap(({ destination, ...result }) => destinationDiagnoses(destination, result, deadlineMs));
   return [...found, ...clockDiagnoses(reached.flatMap(({ clockAheadMs }) => clockAheadMs ?? []))];
 }
@@ -20,20 +27,26 @@ export async function networkDiagnoses(config: Pick<Config, 'accounts' | 'timeou
 function destinationDiagnoses(destination: Destination, reached: Reached, deadlineMs: number): readonly Diagnosis[] {
   const { addresses, certificate, answerMs, failure } = reached;
   const { hostname } = new URL(destination.origin);
-  const named = `${destination.origin} (${destination.users.join(', ')})`;
+  const isProxied = destination.route?.isProxied ?? false;
+  const named = `${destination.origin} (${destination.users.join(', ')})${isProxied ? ' through its proxy' : ''}`;
   const found: Diagnosis[] = [];
   if (addresses !== undefined)
     found.push({ check: 'dns', level: 'ok', message: `${hostname} has ${addresses} ${addresses === 1 ? 'address' : 'addresses'}.` });
   if (answerMs !== undefined)
     found.push({ check: 'connection', level: 'ok', message: `${named} answers after ${Math.ceil(answerMs)} ms.` });
-  if (failure) found.push(failureDiagnosis(failure, { named, hostname, deadlineMs }));
+  if (failure) found.push(failureDiagnosis(failure, { named, hostname, deadlineMs, isProxied }));
   if (certificate) found.push(certificateDiagnosis(certificate, { origin: destination.origin, now: Date.now() }));
   return found;
 }
 
 function failureDiagnosis(
   { step, code }: NonNullable<Reached['failure']>,
-  { named, hostname, deadlineMs }: { readonly named: string; readonly hostname: string; readonly deadlineMs: number },
+  {
+    named,
+    hostname,
+    deadlineMs,
+    isProxied,
+  }: { readonly named: string; readonly hostname: string; readonly deadlineMs: number; readonly isProxied: boolean },
 ): Diagnosis {
   const cause = code === 'late' ? `nothing for ${deadlineMs} ms` : code;
   if (step === 'dns') {
@@ -41,7 +54,9 @@ function failureDiagnosis(
     return { check: 'dns', level: 'problem', message: `The host of ${named} has no address (${cause}).`, advice };
   }
   if (step === 'connection') {
-    const advice = `Check firewalls and routes from this machine to ${hostname}, and the provider.`;
+    const advice = isProxied
+      ? 'Check the proxy of the account or of the environment, its credential, and whether it permits the host.'
+      : `Check firewalls and routes from this machine to ${hostname}, and the provider.`;
     return { check: 'connection', level: 'problem', message: `${named} cannot be connected to (${cause}).`, advice };
   }
   const message = `${named} accepts connections, and did not answer HEAD / (${cause}).`;
@@ -64,7 +79,7 @@ function certificateDiagnosis(
   const check = 'certificate';
   const days = Math.floor((validTo - now) / DAY_MS);
   if (fault !== undefined) {
-    const advice = 'Inform the provider. For a certificate authority of your own set NODE_EXTRA_CA_CERTS where the gateway starts.';
+    const advice = 'Inform the provider. For a certificate authority of your own name its file in tls.ca of the account.';
     return { check, level: 'problem', message: `The certificate of ${origin} ${FAULTS[fault] ?? `is not trusted (${fault})`}.`, advice };
   }
   const message = `The certificate of ${origin} is valid for ${days === 1 ? '1 more day' : `${days} more days`}.`;
@@ -98,18 +113,32 @@ function clockDiagnoses(aheadMs: readonly number[]): readonly Diagnosis[] {
 interface Destination {
   /** Scheme, host and port. */
   readonly origin: string;
+  /** How its accounts are connected to; undefined for direct connections. */
+  readonly route: Route | undefined;
   /** Ids of the accounts that use it, each as people read it. */
   readonly users: readonly string[];
 }
 
-/** Simulated accounts have none. */
-function destinations({ accounts }: Pick<Config, 'accounts'>): readonly Destination[] {
-  const uses = accounts.flatMap(({ id, base_url, credential }) => {
+/** Simulated accounts have none. Accounts that reach an origin in different ways are asked each in its own. */
+function destinations(
+  { accounts }: Pick<Config, 'accounts'>,
+  ways: Pick<LoadedConfig, 'connections' | 'environment'>,
+): readonly Destination[] {
+  const uses = accounts.flatMap((account) => {
+    const { id, base_url, credential } = account;
     if (isRehearsal(base_url)) return [];
-    const own = { origin: new URL(base_url).origin, user: id };
+    const egress = egressOf(account, ways);
+    const use = (address: string, user: string) => {
+      const { origin } = new URL(address);
+      return { origin, user, route: egress.routeTo(origin), way: `${egress.identity} ${origin}` };
+    };
+    const own = use(base_url, id);
     if (!credential || !('oauth' in credential)) return [own];
-    return [own, { origin: new URL(credential.oauth.token_url).origin, user: `login of ${id}` }];
+    return [own, use(credential.oauth.token_url, `login of ${id}`)];
   });
-  const byOrigin = Map.groupBy(uses, ({ origin }) => origin);
-  return [...byOrigin].map(([origin, its]) => ({ origin, users: [...new Set(its.map(({ user }) => user))] }));
+  const byWay = Map.groupBy(uses, ({ way }) => way);
+  return [...byWay.values()].flatMap((its) => {
+    const [first] = its;
+    return first ? [{ origin: first.origin, route: first.route, users: [...new Set(its.map(({ user }) => user))] }] : [];
+  });
 }

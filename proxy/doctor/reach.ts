@@ -5,6 +5,7 @@ import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { LATE, systemClock, withDeadline } from '../base/time/clock.ts';
+import { NO_TUNNEL, type Route } from '../upstream/egress/route.ts';
 
 export interface Certificate {
   /** Unix milliseconds. */
@@ -26,15 +27,18 @@ export interface Reached {
   readonly failure?: { readonly step: 'dns' | 'connection' | 'answer'; readonly code: string };
 }
 
-/** @param deadlineMs for each of the three steps */
-export async function reach(origin: string, deadlineMs: number): Promise<Reached> {
+/**
+ * @param route the way of the account's connections: a proxy resolves names itself
+ * @param deadlineMs for each of the three steps
+ */
+export async function reach(origin: string, route: Route | undefined, deadlineMs: number): Promise<Reached> {
   const { hostname } = new URL(origin);
   const host = hostname.replace(/^\[|\]$/g, '');
-  if (isIP(host) !== 0) return ask(origin, deadlineMs);
+  if (isIP(host) !== 0 || route?.isProxied) return ask(origin, route, deadlineMs);
   try {
     const found = await withDeadline(lookup(host, { all: true }), systemClock, deadlineMs);
     if (found === LATE) return { failure: { step: 'dns', code: 'late' } };
-    return { addresses: found.length, ...(await ask(origin, deadlineMs)) };
+    return { addresses: found.length, ...(await ask(origin, route, deadlineMs)) };
   } catch (thrown) {
     return { failure: { step: 'dns', code: codeOf(thrown) } };
   }
@@ -42,13 +46,14 @@ export async function reach(origin: string, deadlineMs: number): Promise<Reached
 
 /**
  * Requests the head of `/`, without a credential. A certificate that the gateway would refuse is accepted, because nothing secret is sent
- * and its dates are read.
+ * and its dates are read. Behind a proxy it is refused.
  */
-function ask(origin: string, deadlineMs: number): Promise<Reached> {
+function ask(origin: string, route: Route | undefined, deadlineMs: number): Promise<Reached> {
   const { promise, resolve } = Promise.withResolvers<Reached>();
   const began = performance.now();
   const secure = origin.startsWith('https:');
-  const request = (secure ? httpsRequest : httpRequest)(`${origin}/`, { method: 'HEAD', agent: false, rejectUnauthorized: false });
+  const agent = route?.agent({ keepAlive: false }, deadlineMs) ?? false;
+  const request = (secure ? httpsRequest : httpRequest)(`${origin}/`, { method: 'HEAD', agent, rejectUnauthorized: false });
   let step: 'connection' | 'answer' = 'connection';
   let certificate: { readonly certificate?: Certificate } = {};
   let timer: NodeJS.Timeout | undefined;
@@ -63,11 +68,14 @@ function ask(origin: string, deadlineMs: number): Promise<Reached> {
   };
   wait();
   request.on('socket', (socket) => {
-    socket.once(secure ? 'secureConnect' : 'connect', () => {
+    const connected = (): void => {
       step = 'answer';
       if (socket instanceof TLSSocket) certificate = certificateOf(socket);
       wait();
-    });
+    };
+    // A tunnel comes when it can be used.
+    if (route?.isProxied) connected();
+    else socket.once(secure ? 'secureConnect' : 'connect', connected);
   });
   request.on('response', ({ headers }) => {
     const answerMs = performance.now() - began;
@@ -89,4 +97,10 @@ function certificateOf(socket: TLSSocket): { readonly certificate?: Certificate 
   return { certificate: { validTo: Date.parse(valid_to), fault } };
 }
 
-const codeOf = (thrown: unknown): string => (thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unknown reason');
+/** Of a tunnel that was not opened: what the proxy answered, or why it was not reached. */
+function codeOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return 'unknown reason';
+  const code = 'code' in thrown ? String(thrown.code) : undefined;
+  if (code === NO_TUNNEL && thrown.cause instanceof Error) return 'code' in thrown.cause ? String(thrown.cause.code) : thrown.cause.message;
+  return code ?? 'unknown reason';
+}

@@ -1,5 +1,7 @@
 // Sends the bytes of a file to the address that its account named; follows no redirect.
+import type { LookupFunction } from 'node:net';
 import { Agent, request } from 'undici';
+import type { Route } from '../upstream/egress/route.ts';
 import type { UploadTarget } from './upload-target.ts';
 
 export interface UploadBytes {
@@ -10,21 +12,23 @@ export interface UploadBytes {
   /** For the whole exchange. */
   readonly ms: number;
   readonly signal: AbortSignal;
+  /** Undefined for a direct connection. */
+  readonly route?: Route | undefined;
 }
 
 /** @returns the status. @throws Error where no answer came; its name is `TimeoutError` where that took too long */
 export async function uploadBytes({ url, addresses }: UploadTarget, options: UploadBytes): Promise<number> {
-  const { bytes, type, connectMs, ms, signal } = options;
+  const { bytes, type, connectMs, ms, signal, route } = options;
   const [first] = addresses;
+  const lookup: LookupFunction = (_host, { all }, done) => {
+    if (all === true) done(null, [...addresses]);
+    else done(null, first?.address ?? '', first?.family);
+  };
+  const connect = route?.undici(connectMs) ?? { timeout: connectMs };
   // A connection of its own: the host differs between providers, and is rarely used twice.
   const agent = new Agent({
-    connect: {
-      timeout: connectMs,
-      lookup: (_host, { all }, done) => {
-        if (all === true) done(null, [...addresses]);
-        else done(null, first?.address ?? '', first?.family);
-      },
-    },
+    allowH2: false,
+    connect: typeof connect === 'function' ? connect : { ...connect, lookup },
     headersTimeout: ms,
     bodyTimeout: ms,
   });

@@ -56,7 +56,10 @@ function isInternal(address: string): boolean {
 /** An address that bytes may go to. */
 export interface UploadTarget {
   readonly url: URL;
-  /** The checked addresses of its host. The connection goes to one of them, even if the name resolves to another one a moment later. */
+  /**
+   * The checked addresses of its host. The connection goes to one of them, even if the name resolves to another one a moment later. Empty for a
+   * name that a proxy resolves.
+   */
   readonly addresses: readonly Address[];
 }
 
@@ -68,6 +71,11 @@ export interface Address {
 /** Addresses of a host name. */
 export type Resolve = (host: string) => Promise<readonly Address[]>;
 
+export interface UploadTargetOptions {
+  readonly isProxied?: boolean;
+  readonly resolve?: Resolve;
+}
+
 const resolveByDns: Resolve = (host) => lookup(host, { all: true });
 
 /**
@@ -76,24 +84,36 @@ const resolveByDns: Resolve = (host) => lookup(host, { all: true });
  * operator's network trusts, to an address in that network.
  * @param written the provider's text
  * @param base the account's own address
+ * @param options `isProxied`: a proxy resolves the name; only a host that is written as an address is checked
  * @returns undefined where the target is not permitted, or its host has no address
  */
-export async function uploadTarget(written: string, base: string, resolve: Resolve = resolveByDns): Promise<UploadTarget | undefined> {
+export async function uploadTarget(
+  written: string,
+  base: string,
+  { isProxied = false, resolve = resolveByDns }: UploadTargetOptions = {},
+): Promise<UploadTarget | undefined> {
   if (!URL.canParse(written)) return undefined;
   const url = new URL(written);
   const account = new URL(base);
   if (url.username !== '' || url.password !== '') return undefined;
   const onLoopback = url.protocol === 'http:' && isLoopback(url.hostname) && isLoopback(account.hostname);
   if (url.protocol !== 'https:' && !onLoopback) return undefined;
-  const addresses = await addressesOf(url.hostname, resolve);
+  if (isProxied && isIP(bare(url.hostname)) === 0) return { url, addresses: [] };
+  const look = isProxied ? UNRESOLVED : resolve;
+  const addresses = await addressesOf(url.hostname, look);
   if (addresses.length === 0) return undefined;
   if (!addresses.some(({ address }) => isInternal(address))) return { url, addresses };
-  const own = await addressesOf(account.hostname, resolve);
+  const own = await addressesOf(account.hostname, look);
   return own.some(({ address }) => isInternal(address)) ? { url, addresses } : undefined;
 }
 
+/** No name of a proxied account is looked up here. */
+const UNRESOLVED: Resolve = () => Promise.resolve([]);
+
+const bare = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, '$1');
+
 async function addressesOf(hostname: string, resolve: Resolve): Promise<readonly Address[]> {
-  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const host = bare(hostname);
   const family = isIP(host);
   return family === 0 ? resolve(host).catch(() => []) : [{ address: host, family }];
 }

@@ -105,7 +105,7 @@ export class Gateway {
     this.#current = { generation: new Generation(loaded) };
     this.services = new Services({ ...opened, loaded: () => this.loaded });
     followOtherProcesses(this.services);
-    void this.services.upstreams.configure(loaded.config, (account) => rehearsals.urlOf(account));
+    void this.services.upstreams.configure(loaded, (account) => rehearsals.urlOf(account));
     const { counters, heartbeat } = this.services;
     this.#hop = NodeHop.of({ ...opened, counters, heartbeat, loaded: () => this.loaded });
     this.#listener = new PublicListener(this.services, {
@@ -178,7 +178,7 @@ export class Gateway {
     const endFormer = await this.#rehearsals.reconfigure(loaded.config);
     // A gateway that stops takes no turns, and its connections may have ended: there is nothing to configure.
     if (this.#closing) return;
-    void upstreams.configure(loaded.config, (account) => this.#rehearsals.urlOf(account)).then(endFormer);
+    void upstreams.configure(loaded, (account) => this.#rehearsals.urlOf(account)).then(endFormer);
     this.#current.generation = new Generation(loaded);
     log.level = loaded.config.log.level;
     capacity.configure();

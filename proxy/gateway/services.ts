@@ -171,7 +171,7 @@ export class Services {
     this.node?.follow(this.changes);
     this.credentials = new Credentials({
       vault: new TokenVault(store.credentials, key, { exclusive: this.exclusive, shared: store.shared }),
-      exchange: tokenEndpoint(),
+      exchange: tokenEndpoint(upstream),
       clock,
       log,
       onRefused: (account) => this.#refused(account),

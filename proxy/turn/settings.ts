@@ -18,6 +18,23 @@ export interface OauthCredential {
   readonly client_id: string;
 }
 
+/** The proxy that every connection of an account goes through. */
+export interface ProxyConfig {
+  /** http, https or socks5; without user and password. */
+  readonly url: string;
+  /** `USER:PASSWORD`. */
+  readonly credential?: SecretRef;
+}
+
+/** Paths of PEM files. */
+export interface AccountTls {
+  /** Authorities that are trusted beside the public ones. */
+  readonly ca?: string;
+  /** The client certificate, and its key: both or none. */
+  readonly cert?: string;
+  readonly key?: string;
+}
+
 export type Credential =
   | { readonly bearer: SecretRef }
   | { readonly oauth: OauthCredential }
@@ -51,6 +68,8 @@ export interface AccountConfig {
   readonly api: 'agent' | 'responses' | 'chat';
   /** Absent on rehearsal accounts, and on API accounts with `credential: none`. */
   readonly credential?: Credential;
+  readonly proxy?: ProxyConfig;
+  readonly tls?: AccountTls;
   readonly headers: Readonly<Record<string, string>>;
   /** Its assignments are compiled to inactive ones. */
   readonly paused: boolean;

@@ -1,12 +1,14 @@
 // The connections to all accounts, kept through reloads of the configuration.
 import { Batches } from '../base/process/batch.ts';
 import type { Heartbeat } from '../base/process/heartbeat.ts';
-import type { Config } from '../config/config.ts';
+import type { LoadedConfig } from '../config/config.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { StreamCarrier, TurnCarrier } from './carriers/carrier.ts';
 import { PassThrough } from './carriers/pass-through.ts';
 import { UndiciCarrier, type UndiciTimeouts } from './carriers/undici-carrier.ts';
 import { WebsocketCarrier } from './carriers/websocket-carrier.ts';
+import { type Egress, egressOf } from './egress/egress.ts';
+import type { Route } from './egress/route.ts';
 
 interface UpstreamOptions {
   readonly identity: string;
@@ -14,6 +16,7 @@ interface UpstreamOptions {
   /** Where the account is reached; a rehearsal account has its address from its provider. */
   readonly url: string;
   readonly baseUrl: string;
+  readonly egress: Egress;
   readonly timeouts: UndiciTimeouts;
   readonly heartbeat: Heartbeat;
   readonly batches: Batches;
@@ -40,18 +43,25 @@ export class Upstream {
     this.identity = options.identity;
     this.baseUrl = options.baseUrl;
     this.url = options.url;
-    this.carrier = new UndiciCarrier(options.url, options.timeouts, options.batches);
+    this.carrier = new UndiciCarrier(options.url, options.timeouts, options.batches, this.routeTo(options.url));
+  }
+
+  /** How the account's connections to this address are made; undefined for direct ones. */
+  routeTo(url: string): Route | undefined {
+    return this.#options.egress.routeTo(url);
   }
 
   /** Created on first use: most accounts never get a pass-through row. */
   get streamCarrier(): StreamCarrier {
-    this.#streamCarrier ??= new PassThrough(this.#options.url, this.#options.timeouts);
+    const { url, timeouts } = this.#options;
+    this.#streamCarrier ??= new PassThrough(url, timeouts, this.routeTo(url));
     return this.#streamCarrier;
   }
 
   get websocketCarrier(): WebsocketCarrier {
     const { account, url, timeouts, heartbeat, batches } = this.#options;
-    this.#websocketCarrier ??= new WebsocketCarrier({ account, baseUrl: url, heartbeat, batches, ...timeouts });
+    const route = this.routeTo(url);
+    this.#websocketCarrier ??= new WebsocketCarrier({ account, baseUrl: url, route, heartbeat, batches, ...timeouts });
     return this.#websocketCarrier;
   }
 
@@ -81,6 +91,7 @@ export class Upstream {
   }
 
   async destroy(): Promise<void> {
+    this.#options.egress.end();
     this.#websocketCarrier?.destroy();
     await Promise.all([this.#streamCarrier?.destroy(), this.carrier.destroy()]);
   }
@@ -100,17 +111,18 @@ export class Upstreams {
   }
 
   /** Takes the accounts of a configuration. Resolves when the connections of removed and moved accounts have ended with their turns. */
-  async configure(config: Config, urlOf: (account: AccountConfig) => string): Promise<void> {
-    const { upstream_connect_ms: connectMs, upstream_first_byte_ms: firstByteMs, upstream_idle_ms: idleMs } = config.timeouts;
+  async configure(loaded: LoadedConfig, urlOf: (account: AccountConfig) => string): Promise<void> {
+    const { upstream_connect_ms: connectMs, upstream_first_byte_ms: firstByteMs, upstream_idle_ms: idleMs } = loaded.config.timeouts;
     const timeouts = { connectMs, firstByteMs, idleMs };
     const next = new Map<string, Upstream>();
-    for (const account of config.accounts) {
+    for (const account of loaded.config.accounts) {
       const url = urlOf(account);
       // A live websocket keeps the credential and the headers of its upgrade, which identify the account's owner.
-      const identity = JSON.stringify([url, timeouts, account.credential, account.headers]);
+      const egress = egressOf(account, loaded);
+      const identity = JSON.stringify([url, timeouts, account.credential, account.headers, egress.identity]);
       const current = this.#byAccount.get(account.id);
       const shared = { timeouts, heartbeat: this.#heartbeat, batches: this.#batches };
-      const options = { identity, account: account.id, url, baseUrl: account.base_url, ...shared };
+      const options = { identity, account: account.id, url, baseUrl: account.base_url, egress, ...shared };
       next.set(account.id, current?.identity === identity ? current : new Upstream(options));
     }
     const old = [...this.#byAccount].filter(([id, upstream]) => next.get(id) !== upstream);

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { selfSigned } from '../support/certificate.ts';
+import { httpProxy } from '../support/proxies.ts';
 import { doctor, fileFor, httpAccount, listening, SECRET, tlsAccount, trust } from './support.ts';
 
 const DAY_MS = 86_400_000;
@@ -97,4 +98,23 @@ test('accounts of one address and its token endpoint are asked once, without a c
   assert.match(report.of('connection').join(), new RegExp(`^ok: ${address} \\(account-0, login of account-0, account-1\\) answers`));
   assert.deepEqual(seen, ['HEAD / connection,host']);
   assert.ok(!report.out.includes(SECRET));
+});
+
+test('an account behind a proxy is asked through it, without looking its name up here', async (context) => {
+  await using proxy = await httpProxy();
+  const account = await httpAccount(context, (_, response) => void response.writeHead(200).end());
+  const path = fileFor(context, { accounts: [account] });
+  writeFileSync(path, readFileSync(path, 'utf8').replace('credential:', `proxy: { url: "http://127.0.0.1:${proxy.port}" }, credential:`));
+  const report = await doctor(path);
+  assert.match(report.of('connection')[0] ?? '', /^ok: http:\/\/127\.0\.0\.1:\d+ \(account-0\) through its proxy answers after \d+ ms\.$/);
+  assert.deepEqual(proxy.opened, [account.replace('http://', '')]);
+});
+
+test('a proxy that refuses is a problem with its answer', async (context) => {
+  await using proxy = await httpProxy({ refuse: 403 });
+  const account = await httpAccount(context, (_, response) => void response.writeHead(200).end());
+  const path = fileFor(context, { accounts: [account] });
+  writeFileSync(path, readFileSync(path, 'utf8').replace('credential:', `proxy: { url: "http://127.0.0.1:${proxy.port}" }, credential:`));
+  const report = await doctor(path);
+  assert.match(report.of('connection')[0] ?? '', /^problem: .* through its proxy cannot be connected to \(the proxy answered 403\)\.$/);
 });

@@ -17,7 +17,7 @@ const resolve = (host: string): Promise<readonly Address[]> => {
 };
 
 const permitted = async (url: string, base = 'https://provider.example'): Promise<boolean> =>
-  (await uploadTarget(url, base, resolve)) !== undefined;
+  (await uploadTarget(url, base, { resolve })) !== undefined;
 
 test('[Q21] an https address of a public host is permitted, whatever its port, path and query', async () => {
   assert.ok(await permitted('https://storage.example/a?b=c'));
@@ -27,7 +27,7 @@ test('[Q21] an https address of a public host is permitted, whatever its port, p
 });
 
 test('[Q21] the connection goes to an address that was checked', async () => {
-  const target = await uploadTarget('https://storage.example/a', 'https://provider.example', resolve);
+  const target = await uploadTarget('https://storage.example/a', 'https://provider.example', { resolve });
   assert.deepEqual(
     target?.addresses.map(({ address }) => address),
     NAMES['storage.example'],
@@ -119,9 +119,9 @@ test('[Q21] addresses beside those networks are public', async () => {
 
 test('[Q21] a name is checked by its addresses, whatever their family', async () => {
   const inside = async (address: string): Promise<boolean> =>
-    (await uploadTarget('https://a.example/', 'https://provider.example', (host) =>
-      Promise.resolve([{ address: host === 'a.example' ? address : '8.8.8.7', family: address.includes(':') ? 6 : 4 }]),
-    )) === undefined;
+    (await uploadTarget('https://a.example/', 'https://provider.example', {
+      resolve: (host) => Promise.resolve([{ address: host === 'a.example' ? address : '8.8.8.7', family: address.includes(':') ? 6 : 4 }]),
+    })) === undefined;
   for (const host of INTERNAL.slice(19)) assert.ok(await inside(host.replace(/[[\]]/g, '')), host);
   assert.ok(!(await inside('2606:4700::1')));
 });

@@ -42,9 +42,9 @@ before(async () => {
     .replace('port: 4000', 'port: 0')
     .replace('port: 4001', 'port: 0')
     .replace('store: sqlite:data/poolgate.db', 'store: "sqlite::memory:"');
-  const { config, bearers, storeUrl, findings } = await inspect(text, { path: `${ROOT}/config.yaml`, env: {} });
+  const { config, bearers, connections, storeUrl, findings } = await inspect(text, { path: `${ROOT}/config.yaml`, env: {} });
   assert.ok(config, JSON.stringify(findings));
-  gateway = await Gateway.open({ loaded: { config, bearers, storeUrl, path: `${ROOT}/config.yaml` }, log: new Log('error') });
+  gateway = await Gateway.open({ loaded: { config, bearers, connections, storeUrl, path: `${ROOT}/config.yaml` }, log: new Log('error') });
   const { main } = await gateway.listen();
   await new Probes(gateway).ready();
   url = `http://127.0.0.1:${main.port}`;

@@ -255,7 +255,8 @@ export async function draftFor(
 
 export async function loadedFrom(draft: Draft): Promise<LoadedConfig> {
   const bearers = Object.fromEntries((draft.accounts as { id: string }[]).map(({ id }) => [`BEARER_${id.toUpperCase()}`, bearerOf(id)]));
-  const env = { ...bearers, NODE_SECRET, OTHER_SECRET: 'secret-of-other-nodes' };
+  const { HTTPS_PROXY, HTTP_PROXY, NO_PROXY } = process.env;
+  const env = { HTTPS_PROXY, HTTP_PROXY, NO_PROXY, ...bearers, NODE_SECRET, OTHER_SECRET: 'secret-of-other-nodes' };
   const { config, findings, ...resolved } = await inspect(stringify(draft), { path: '/test/config.yaml', env });
   if (!config) throw new Error(findings.map(({ line, column, message }) => `${line}:${column}: ${message}`).join('\n'));
   return { config, path: '/test/config.yaml', ...resolved };

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { Heartbeat } from '../../proxy/base/process/heartbeat.ts';
-import type { Config } from '../../proxy/config/config.ts';
+import type { LoadedConfig } from '../../proxy/config/config.ts';
 import { call } from '../../proxy/upstream/call.ts';
 import { type Upstream, Upstreams } from '../../proxy/upstream/upstreams.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';
@@ -25,7 +25,8 @@ test('a reload that replaces the connections of an account keeps the former ones
   const configure = (upstream_idle_ms: number): Promise<void> => {
     const timeouts = { upstream_connect_ms: 5_000, upstream_first_byte_ms: 5_000, upstream_idle_ms };
     const accounts = [{ id: 'north', base_url: `http://127.0.0.1:${port}` }];
-    return upstreams.configure({ timeouts, accounts } as unknown as Config, ({ base_url }) => base_url);
+    const loaded = { config: { timeouts, accounts }, connections: new Map() } as unknown as LoadedConfig;
+    return upstreams.configure(loaded, ({ base_url }) => base_url);
   };
   await configure(1_000);
   const former = upstreams.of('north') as Upstream;

@@ -2,6 +2,7 @@
 import type { Problem } from '../schema/finding.ts';
 import { checkAddresses } from './addresses.ts';
 import { checkAliases } from './aliases.ts';
+import { checkConnections } from './connections.ts';
 import { checkHeaders } from './headers.ts';
 import { checkIdentityHeaders } from './identity-headers.ts';
 import { checkIds } from './ids.ts';
@@ -17,6 +18,7 @@ export function runChecks(data: unknown, now: number): readonly Problem[] {
     ...checkIds(data),
     ...checkReferences(data),
     ...checkAddresses(data),
+    ...checkConnections(data),
     ...checkNode(data),
     ...checkHeaders(data),
     ...checkIdentityHeaders(data),

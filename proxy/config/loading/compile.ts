@@ -1,7 +1,16 @@
 // Compiles the checked content of a file into a Config: paths absolute, maps without prototype, everything frozen.
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import type { AccountConfig, Credential, KeyConfig, PoolConfig, SecretRef, ServingMode } from '../../turn/settings.ts';
+import type {
+  AccountConfig,
+  AccountTls,
+  Credential,
+  KeyConfig,
+  PoolConfig,
+  ProxyConfig,
+  SecretRef,
+  ServingMode,
+} from '../../turn/settings.ts';
 import { METHODS } from '../checks/routes.ts';
 import type { Config, NodeConfig, RouteConfig } from '../config.ts';
 
@@ -59,6 +68,8 @@ function compileAccount(account: Content['accounts'][number], folder: string): A
     label: account.label ?? account.id,
     base_url: account.base_url.replace(/\/+$/, ''),
     ...(account.credential && { credential: compileCredential(account.credential, folder) }),
+    ...(account.proxy && { proxy: compileProxy(account.proxy, folder) }),
+    ...(account.tls && { tls: absolute(account.tls, folder) }),
     headers: lookupMap(Object.entries(account.headers).map(([name, value]) => [name.toLowerCase(), value])),
     models: lookupMap(Object.entries(account.models)),
   };
@@ -68,6 +79,15 @@ function compileCredential(credential: Credential, folder: string): Credential {
   if ('bearer' in credential) return { bearer: reference(credential.bearer, folder) };
   if ('header' in credential) return { header: { name: credential.header.name.toLowerCase(), ...reference(credential.header, folder) } };
   return { oauth: { ...credential.oauth, file: resolve(folder, credential.oauth.file) } };
+}
+
+function compileProxy({ url, credential }: ProxyConfig, folder: string): ProxyConfig {
+  return { url, ...(credential && { credential: reference(credential, folder) }) };
+}
+
+/** The paths of files, all from the root. */
+function absolute(files: AccountTls, folder: string): AccountTls {
+  return Object.fromEntries(Object.entries(files).map(([name, path]) => [name, resolve(folder, path)]));
 }
 
 function compilePool(pool: Content['pools'][number], paused: ReadonlySet<string>): PoolConfig {

@@ -8,6 +8,7 @@ import { parseYaml } from '../file/yaml.ts';
 import { ConfigError, type Finding, inFileOrder, isError, type Problem } from '../schema/finding.ts';
 import { validate } from '../schema/validate.ts';
 import { compile } from './compile.ts';
+import { type Connections, resolveConnections } from './connections.ts';
 import { faultOf, resolveSecrets, type Secrets } from './secrets.ts';
 
 export interface LoadOptions {
@@ -39,6 +40,8 @@ export interface Inspection {
   /** Undefined if the file has an error. */
   readonly config: Config | undefined;
   readonly bearers: ReadonlyMap<string, string>;
+  readonly connections: LoadedConfig['connections'];
+  readonly environment: LoadedConfig['environment'];
   /** The argument of `openStore`; empty where the URL of the database was not read. */
   readonly storeUrl: string;
   readonly nodeSecret: string | undefined;
@@ -57,20 +60,28 @@ export async function inspect(
   const data: unknown = parsed.document.toJS();
   const folder = dirname(resolve(path));
   const problems = [...validate(data), ...runChecks(data, Date.now())];
-  const resolved = secrets ? await resolveSecrets(data, { folder, env, strictEnv }) : NO_SECRETS;
-  const reported = firstOfEachPlace([...problems, ...resolved.problems]);
+  const options = { folder, env, strictEnv };
+  const resolved = secrets ? await resolveSecrets(data, options) : NO_SECRETS;
+  const connected = secrets ? await resolveConnections(data, options) : NO_CONNECTIONS;
+  const reported = firstOfEachPlace([...problems, ...resolved.problems, ...connected.problems]);
   const findings = inFileOrder([...parsed.findings, ...locate(reported, { parsed, data, file: path })]);
   if (findings.some(isError)) return nothing(findings);
   const config = compile(data, folder);
   const storeUrl = typeof config.store === 'string' ? config.store : (resolved.database ?? '');
-  return { config, bearers: resolved.bearers, storeUrl, nodeSecret: resolved.nodeSecret, findings };
+  const { bearers, nodeSecret } = resolved;
+  const { connections, environment } = connected;
+  return { config, bearers, connections, environment, storeUrl, nodeSecret, findings };
 }
 
 const NO_SECRETS: Secrets = { bearers: new Map(), database: undefined, nodeSecret: undefined, problems: [] };
 
+const NO_CONNECTIONS: Connections = { connections: new Map(), environment: undefined, problems: [] };
+
 const nothing = (findings: readonly Finding[]): Inspection => ({
   config: undefined,
   bearers: NO_SECRETS.bearers,
+  connections: NO_CONNECTIONS.connections,
+  environment: undefined,
   storeUrl: '',
   nodeSecret: undefined,
   findings,

@@ -85,4 +85,18 @@ function* rotatedSecrets(running: LoadedConfig, next: LoadedConfig): Generator<C
     const same = (config: Config) => JSON.stringify(config.accounts.find(({ id }) => id === account)?.credential);
     if (same(running.config) === same(next.config)) yield { path: `accounts[${account}].credential`, kind: 'changed', restart: false };
   }
+  yield* rotatedConnections(running, next);
+}
+
+/** An unchanged path or reference may now lead to another certificate or password. */
+function* rotatedConnections(running: LoadedConfig, next: LoadedConfig): Generator<ConfigChange> {
+  for (const [account, connection] of next.connections) {
+    const before = running.connections.get(account);
+    for (const name of ['proxy', 'tls'] as const) {
+      const setting = (config: Config) => JSON.stringify(config.accounts.find(({ id }) => id === account)?.[name]);
+      const isSame = JSON.stringify(before?.[name]) === JSON.stringify(connection[name]);
+      if (isSame || setting(running.config) !== setting(next.config)) continue;
+      yield { path: `accounts[${account}].${name}`, kind: 'changed', restart: false };
+    }
+  }
 }

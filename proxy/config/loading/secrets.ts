@@ -32,7 +32,7 @@ export async function resolveSecrets(data: unknown, options: SecretOptions): Pro
   for (const { path, row } of rowsOf(data, 'accounts')) {
     const { bearer, oauth } = mapping(row.credential);
     if (isMapping(bearer)) {
-      const secret = await resolved(bearer, [...path, 'credential', 'bearer'], options);
+      const secret = await resolveSecret(bearer, [...path, 'credential', 'bearer'], options);
       if (typeof secret === 'string') bearers.set(text(row.id) ?? '', secret);
       else note(secret);
     }
@@ -43,11 +43,11 @@ export async function resolveSecrets(data: unknown, options: SecretOptions): Pro
   // A key file is read, or created, at first need: only an environment variable is checked here.
   const storeKey = mapping(mapping(data).store_key);
   if (text(storeKey.env) !== undefined) {
-    const secret = await resolved(storeKey, ['store_key'], options);
+    const secret = await resolveSecret(storeKey, ['store_key'], options);
     if (typeof secret !== 'string') note(secret);
   }
   const database = await databaseUrl(mapping(mapping(data).store).postgres, options);
-  const nodeSecret = await resolved(mapping(mapping(mapping(data).node).secret), ['node', 'secret'], options);
+  const nodeSecret = await resolveSecret(mapping(mapping(mapping(data).node).secret), ['node', 'secret'], options);
   for (const secret of [database, nodeSecret]) if (typeof secret === 'object') problems.push(secret);
   return { bearers, database: textOf(database), nodeSecret: textOf(nodeSecret), problems };
 }
@@ -56,13 +56,13 @@ const textOf = (secret: string | Problem | undefined): string | undefined => (ty
 
 async function databaseUrl(reference: unknown, options: SecretOptions): Promise<string | Problem | undefined> {
   const path = ['store', 'postgres'];
-  const url = isMapping(reference) ? await resolved(reference, path, options) : undefined;
+  const url = isMapping(reference) ? await resolveSecret(reference, path, options) : undefined;
   if (typeof url !== 'string' || (/^postgres(?:ql)?:\/\/[^/]/.test(url) && URL.canParse(url))) return url;
   return { path, message: 'the referenced secret is not a URL such as postgres://USER:PASSWORD@HOST:5432/DATABASE' };
 }
 
-/** The secret, or the problem of its reference. */
-async function resolved(
+/** The secret, or the problem of its reference; undefined for a malformed reference. */
+export async function resolveSecret(
   reference: Readonly<Record<string, unknown>>,
   path: Path,
   options: SecretOptions,

@@ -23,7 +23,7 @@ function rowName(row: unknown): string | undefined {
 /** An unknown key near a secret reference may be the secret itself. */
 const mayBeSecret = (step: string, path: Path): boolean => path.some((part) => NEAR_SECRETS.has(part)) && !KNOWN_NEAR_SECRETS.has(step);
 
-const NEAR_SECRETS: ReadonlySet<string | number> = new Set(['credential', 'postgres', 'secret', 'store_key']);
+const NEAR_SECRETS: ReadonlySet<string | number> = new Set(['credential', 'postgres', 'proxy', 'secret', 'store_key']);
 
 const KNOWN_NEAR_SECRETS: ReadonlySet<string> = new Set([
   'accounts',
@@ -35,10 +35,12 @@ const KNOWN_NEAR_SECRETS: ReadonlySet<string> = new Set([
   'node',
   'oauth',
   'postgres',
+  'proxy',
   'secret',
   'store',
   'store_key',
   'token_url',
+  'url',
 ]);
 
 /** Short words may be repeated in messages. Anything else, and any long run of letters and digits, may be a misplaced secret. */

@@ -1,5 +1,6 @@
 // Classifies an error of the connection to an account, whichever library reports it.
 import type { CarrierFailure } from '../../turn/errors/failure.ts';
+import { NO_TUNNEL } from '../egress/route.ts';
 
 /** Errors before the connection is established: the request was not sent, so it may be sent elsewhere. */
 const CONNECT_ERRORS: ReadonlySet<string> = new Set([
@@ -14,6 +15,7 @@ const CONNECT_ERRORS: ReadonlySet<string> = new Set([
   'SELF_SIGNED_CERT_IN_CHAIN',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'ERR_TLS_CERT_ALTNAME_INVALID',
+  NO_TUNNEL,
 ]);
 
 /** No connection in time; the second name is http-proxy-3's own. */

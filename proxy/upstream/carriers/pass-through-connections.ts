@@ -3,6 +3,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import { isHandshaking } from '../../base/process/node-internals.ts';
+import type { Route } from '../egress/route.ts';
 
 /** Shorter than the idle timeouts of servers: a POST on a connection that the server just closed would be lost. */
 const IDLE_MS = 4_000;
@@ -10,10 +11,11 @@ const IDLE_MS = 4_000;
 export class PassThroughConnections {
   readonly agent: HttpAgent | HttpsAgent;
 
-  constructor(baseUrl: string) {
+  constructor(baseUrl: string, connectMs: number, route: Route | undefined) {
     // With a timeout the agent also respects the server's own `Keep-Alive: timeout=` where that is shorter.
     const options = { keepAlive: true, timeout: IDLE_MS };
-    this.agent = baseUrl.startsWith('https:') ? new HttpsAgent(options) : new HttpAgent(options);
+    if (route) this.agent = route.agent(options, connectMs);
+    else this.agent = baseUrl.startsWith('https:') ? new HttpsAgent(options) : new HttpAgent(options);
   }
 
   dropIdle(): void {

@@ -5,6 +5,7 @@ import { createProxyServer, type ProxyServer } from 'http-proxy-3';
 import { detachedRequest, detachedResponse, disableFetchPath } from '../../base/process/node-internals.ts';
 import type { CarrierFailure } from '../../turn/errors/failure.ts';
 import type { Headers } from '../../turn/turn.ts';
+import type { Route } from '../egress/route.ts';
 import {
   type ByteReader,
   type CarrierRequest,
@@ -43,9 +44,10 @@ export class PassThrough implements StreamCarrier {
   readonly #timeouts: PassThroughTimeouts;
   readonly #underWay = new Set<Promise<void>>();
 
-  constructor(baseUrl: string, timeouts: PassThroughTimeouts) {
+  /** @param route undefined for direct connections */
+  constructor(baseUrl: string, timeouts: PassThroughTimeouts, route?: Route) {
     this.#timeouts = timeouts;
-    this.#connections = new PassThroughConnections(baseUrl);
+    this.#connections = new PassThroughConnections(baseUrl, timeouts.connectMs, route);
     disableFetchPath();
     this.#proxy = createProxyServer({
       target: baseUrl,

@@ -6,6 +6,7 @@ import { passContinue, releaseRawHeaders } from '../../base/process/node-interna
 import type { CarrierFailure } from '../../turn/errors/failure.ts';
 import { TooMuchHeld } from '../../turn/reply/held-bytes.ts';
 import type { Headers } from '../../turn/turn.ts';
+import type { Route } from '../egress/route.ts';
 import { SseSplitter } from '../events/sse-splitter.ts';
 import {
   type ByteReader,
@@ -41,8 +42,11 @@ export class UndiciCarrier implements TurnCarrier {
   readonly #waits: Waits;
   readonly #arrivals: Batch;
 
-  /** @param batches of all accounts */
-  constructor(baseUrl: string, timeouts: UndiciTimeouts, { arrivals } = new Batches()) {
+  /**
+   * @param batches of all accounts
+   * @param route undefined for direct connections
+   */
+  constructor(baseUrl: string, timeouts: UndiciTimeouts, { arrivals } = new Batches(), route?: Route) {
     const { origin, pathname } = new URL(baseUrl);
     this.#base = pathname.replace(/\/$/, '');
     this.#waits = waitsOf(timeouts);
@@ -54,7 +58,9 @@ export class UndiciCarrier implements TurnCarrier {
       pipelining: 1,
       bodyTimeout: 0,
       headersTimeout: 0,
-      connect: { timeout: timeouts.connectMs },
+      // A connection for each running turn: HTTP/2 would put all turns of an account on one, whose loss would end them together.
+      allowH2: false,
+      connect: route?.undici(timeouts.connectMs) ?? { timeout: timeouts.connectMs },
     });
     passContinue(this.#pool);
   }

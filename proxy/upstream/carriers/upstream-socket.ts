@@ -8,6 +8,7 @@ import type { LivePin } from '../../turn/continuation.ts';
 import type { CarrierFailure } from '../../turn/errors/failure.ts';
 import { TooMuchHeld } from '../../turn/reply/held-bytes.ts';
 import type { Headers, ModeDecision } from '../../turn/turn.ts';
+import type { Route } from '../egress/route.ts';
 import { connectionFailure } from './connection-failure.ts';
 import type { SocketUser } from './socket-user.ts';
 
@@ -18,6 +19,8 @@ export interface UpstreamSocketOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** Longest time until the account has accepted or refused the upgrade. */
   readonly connectMs: number;
+  /** Undefined for a direct connection. */
+  readonly route: Route | undefined;
   /** A larger frame ends the connection with `too_large`. */
   readonly maxFrameBytes: number;
   readonly heartbeat: Heartbeat;
@@ -68,7 +71,7 @@ export class UpstreamSocket {
   #failure: CarrierFailure | undefined;
   #isRetired = false;
 
-  constructor({ url, headers, connectMs, maxFrameBytes, heartbeat, batches: { arrivals, departures } }: UpstreamSocketOptions) {
+  constructor({ url, headers, connectMs, route, maxFrameBytes, heartbeat, batches: { arrivals, departures } }: UpstreamSocketOptions) {
     this.authorization = headers.authorization;
     this.session = headers['session-id'];
     const ws = new WebSocket(url.replace(/^http/, 'ws'), {
@@ -77,6 +80,7 @@ export class UpstreamSocket {
       maxPayload: maxFrameBytes,
       maxFragments: MAX_FRAGMENTS,
       perMessageDeflate: false,
+      ...route?.websocket(connectMs),
     });
     this.#ws = ws;
     this.#departures = departures;

@@ -4,6 +4,7 @@ import type { Batches } from '../../base/process/batch.ts';
 import type { Heartbeat } from '../../base/process/heartbeat.ts';
 import type { CarrierFailure } from '../../turn/errors/failure.ts';
 import { ReplyEvent } from '../../turn/reply/reply-event.ts';
+import type { Route } from '../egress/route.ts';
 import { TypePeek } from '../events/type-peek.ts';
 import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, ReplyLine, Sending } from './carrier.ts';
 import { FollowingFrames } from './following-frames.ts';
@@ -18,6 +19,8 @@ export interface WebsocketCarrierOptions {
   readonly connectMs: number;
   readonly firstByteMs: number;
   readonly idleMs: number;
+  /** Undefined for direct connections. */
+  readonly route?: Route | undefined;
   readonly heartbeat: Heartbeat;
   readonly batches: Batches;
 }
@@ -74,8 +77,8 @@ export class WebsocketCarrier {
   }
 
   #open({ path, headers }: CarrierRequest, maxFrameBytes: number, slot: SocketSlot): UpstreamSocket {
-    const { account, baseUrl, connectMs, heartbeat, batches } = this.#options;
-    const socket = new UpstreamSocket({ url: baseUrl + path, headers, connectMs, maxFrameBytes, heartbeat, batches });
+    const { account, baseUrl, connectMs, route, heartbeat, batches } = this.#options;
+    const socket = new UpstreamSocket({ url: baseUrl + path, headers, connectMs, route, maxFrameBytes, heartbeat, batches });
     this.#sockets.add(socket);
     socket.onClose(() => {
       this.#sockets.delete(socket);

@@ -1,7 +1,9 @@
 // Requests new tokens from a token endpoint, and distinguishes a final refusal from a transient failure (Q9).
+import { Batches } from '../../base/process/batch.ts';
 import { isChallengePage } from '../../turn/errors/challenge-page.ts';
 import { type CallAnswer, call } from '../call.ts';
 import { UndiciCarrier } from '../carriers/undici-carrier.ts';
+import type { Upstream } from '../upstreams.ts';
 import { refreshedBy, type Tokens } from './tokens.ts';
 
 /**
@@ -15,6 +17,7 @@ export type Exchanged =
   | { readonly kind: 'challenged'; readonly status: number };
 
 export interface TokenRequest {
+  readonly account: string;
   readonly url: string;
   readonly clientId: string;
   readonly tokens: Tokens & { readonly refresh: string };
@@ -27,12 +30,18 @@ const FINAL_CODES = new Set(['invalid_grant', 'refresh_token_expired', 'refresh_
 const BYTES = 262_144;
 const NO_BYTES = Buffer.alloc(0);
 
-/** @param ms longest silence of the endpoint; tests shorten it */
-export function tokenEndpoint(ms = 10_000): TokenExchange {
-  return async ({ url, clientId, tokens, now }) => {
+/**
+ * @param upstreamOf refreshes of an account take the way of its turns; an account that has left the configuration sends none
+ * @param ms longest silence of the endpoint; tests shorten it
+ */
+export function tokenEndpoint(upstreamOf: (account: string) => Pick<Upstream, 'routeTo'> | undefined, ms = 10_000): TokenExchange {
+  return async ({ account, url, clientId, tokens, now }) => {
+    const upstream = upstreamOf(account);
+    if (!upstream) return { kind: 'failed', status: undefined };
     const { origin, pathname } = new URL(url);
     // A refresh is hourly: a new connection costs less than an idle one.
-    const carrier = new UndiciCarrier(origin, { connectMs: ms, firstByteMs: ms, idleMs: ms });
+    const timeouts = { connectMs: ms, firstByteMs: ms, idleMs: ms };
+    const carrier = new UndiciCarrier(origin, timeouts, new Batches(), upstream.routeTo(url));
     const body = JSON.stringify({ client_id: clientId, grant_type: 'refresh_token', refresh_token: tokens.refresh });
     const headers = { accept: 'application/json', 'accept-encoding': 'identity', 'content-type': 'application/json' };
     try {

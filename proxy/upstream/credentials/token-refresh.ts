@@ -73,7 +73,7 @@ export class TokenRefresh {
     if (begun.kind === 'open') return { refused: 'refresh_interrupted' };
     if (begun.kind === 'changed') return this.#overtaken();
     const { token_url: url, client_id: clientId } = config;
-    const answer = await exchange({ url, clientId, tokens: { ...tokens, refresh }, now: clock.now() });
+    const answer = await exchange({ account, url, clientId, tokens: { ...tokens, refresh }, now: clock.now() });
     if (answer.kind === 'failed' || answer.kind === 'challenged') {
       await vault.cancel(account, lease).catch(() => {
         this.#uncancelled = lease;

@@ -104,7 +104,13 @@ export class Bench {
       session_header: 'none',
       reserve_percent: 0,
     };
-    this.loaded = { config: { accounts: [this.account] } as unknown as LoadedConfig['config'], path: '', bearers: new Map(), storeUrl: '' };
+    this.loaded = {
+      config: { accounts: [this.account] } as unknown as LoadedConfig['config'],
+      path: '',
+      bearers: new Map(),
+      connections: new Map(),
+      storeUrl: '',
+    };
   }
 
   static async open(test: TestContext, { login = {}, file, silence }: BenchOptions = {}): Promise<Bench> {
@@ -166,7 +172,7 @@ export class Bench {
   }
 
   exchange(): TokenExchange {
-    return tokenEndpoint(this.#silence);
+    return tokenEndpoint(() => ({ routeTo: () => undefined }), this.#silence);
   }
 
   /** How often the token endpoint was asked. */

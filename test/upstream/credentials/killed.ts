@@ -15,7 +15,7 @@ const loaded = { config: { accounts: [account] }, path: '', bearers: new Map() }
 const store = await openStore(STORE, { clock: () => Date.now() });
 const credentials = new Credentials({
   vault: new TokenVault(store.credentials, new StoreKey(KEY)),
-  exchange: tokenEndpoint(),
+  exchange: tokenEndpoint(() => ({ routeTo: () => undefined })),
   clock: systemClock,
   log: new Log('info', (line) => {
     if (line.includes('credential_refreshed')) process.kill(process.pid, 'SIGKILL');
