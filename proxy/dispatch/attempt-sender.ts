@@ -92,7 +92,8 @@ export class AttemptSender implements Confidential {
       if (!(own instanceof CredentialUnavailable)) return this.#send(lease, sent, own);
       const failure = unsentFailure(own.why);
       this.log.unsent(account.label, sent.cause, failure);
-      return { verdict: { kind: 'failed', failure }, status: undefined, authorization: undefined, over: 'http', path: '', reused: false };
+      const unsent = { status: undefined, authorization: undefined, over: 'http', path: '', reused: false } as const;
+      return { verdict: { kind: 'failed', failure }, ...unsent, isAdjusted: false };
     });
   }
 
@@ -132,7 +133,8 @@ export class AttemptSender implements Confidential {
     let complete: ReturnType<AttemptLog['begin']> | undefined;
     const keepResponse: ReplySource['keepResponse'] =
       slot && ((id, pin) => slot.keepResponse({ id, mode: turn.model?.mode?.effective, lifted: turn.lifted, pin }));
-    const isUnstored = this.sentBody.store === false;
+    const isUnstored = provider.isUnstored === true || this.sentBody.store === false;
+    const adjusted = adjustment(request, cause);
     const observed = observers.of({ turn, account, provider, continuation, keepResponse, isUnstored });
     return attempt({
       turn,
@@ -150,7 +152,8 @@ export class AttemptSender implements Confidential {
       estimateUsage,
       account,
       outputCap,
-      keepsBack,
+      keepsBack: (failure) => adjusted(failure) || keepsBack(failure),
+      adjusted,
       committed: (head) => {
         lease.answered();
         turn.committedAt ??= turn.now();
@@ -211,4 +214,17 @@ export class AttemptSender implements Confidential {
     const { work } = payload;
     return (answer, signal) => followUp({ turn, account, provider, upstream, work, answer, signal });
   }
+}
+
+/**
+ * Whether the account gets the turn once more because its API writes it otherwise after this failure. A failure is read once: what it shows
+ * is remembered.
+ */
+function adjustment({ adjusts }: Composed['request'], cause: AttemptCause): (failure: Failure) => boolean {
+  let known: { readonly failure: Failure; readonly adjusts: boolean } | undefined;
+  return (failure) => {
+    if (!adjusts || cause === 'resend') return false;
+    if (known?.failure !== failure) known = { failure, adjusts: adjusts(failure) };
+    return known.adjusts;
+  };
 }

@@ -36,6 +36,8 @@ export interface AttemptOptions extends ReplyPath {
   readonly countOutput: (event: ReplyEvent) => void;
   readonly outputCap: number | undefined;
   readonly keepsBack: (failure: Failure) => boolean;
+  /** Whether the same account gets the turn again, written otherwise. */
+  readonly adjusted: (failure: Failure) => boolean;
   readonly committed: ReplyContext['committed'];
   readonly observers: AttemptObservers;
   /** Work after the account's answer, before the client gets it. */
@@ -57,6 +59,8 @@ export interface Attempted {
   readonly path: string;
   /** Whether it went over a socket that was open already. */
   readonly reused: boolean;
+  /** Whether its API writes the turn otherwise after this failure. */
+  readonly isAdjusted: boolean;
 }
 
 /** Never rejects. */
@@ -145,7 +149,7 @@ class Attempt implements ReplyContext {
     this.#settled = true;
     this.#cancelGone();
     this.#following?.abort();
-    const { request, ended, slot } = this.#options;
+    const { request, ended, slot, adjusted } = this.#options;
     this.endUpload();
     const attempted: Attempted = {
       verdict,
@@ -154,6 +158,7 @@ class Attempt implements ReplyContext {
       over: slot ? 'websocket' : 'http',
       path: request.path,
       reused: this.#reused,
+      isAdjusted: verdict.kind === 'failed' && adjusted(verdict.failure),
     };
     ended(attempted);
     this.#resolve(attempted);

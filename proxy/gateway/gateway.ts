@@ -10,7 +10,7 @@ import { type Clock, systemClock, withDeadline } from '../base/time/clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { agreeOnNodeSecret, agreeOnSecret } from '../encryption/shared-secret.ts';
 import { storeKeyOf } from '../encryption/store-key.ts';
-import { providerOf as accountProvider } from '../providers/providers.ts';
+import { providersWith } from '../providers/providers.ts';
 import { RehearsalProviders } from '../rehearsal/rehearsal-providers.ts';
 import { Generation } from '../server/generation.ts';
 import { NodeHop } from '../server/node-hop.ts';
@@ -67,7 +67,7 @@ export class Gateway {
       clock = systemClock,
       log = new Log(loaded.config.log.level),
       load = new NodeLoad(),
-      providerOf = accountProvider,
+      providerOf,
       surfaces = [],
     } = options;
     const { config } = loaded;
@@ -90,7 +90,8 @@ export class Gateway {
       await Promise.all([rehearsals.close(), store.close()]);
       throw thrown;
     }
-    return new Gateway(loaded, rehearsals, { store, key, clock, log, load, providerOf }, surfaces);
+    const opened = { store, key, clock, log, load, providerOf: providerOf ?? providersWith({ clock, key }) };
+    return new Gateway(loaded, rehearsals, opened, surfaces);
   }
 
   private constructor(

@@ -1,5 +1,13 @@
 // The API of each account.
 import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import { agentApi } from './agent/agent-api.ts';
+import type { ProviderServices } from './provider-services.ts';
+import { responsesApi } from './responses/responses-api.ts';
 
-export const providerOf: ProviderOf = () => agentApi;
+export function providersWith(services: ProviderServices): ProviderOf {
+  const responses = responsesApi(services);
+  return ({ api }) => (api === 'responses' ? responses : agentApi);
+}
+
+/** For explanations outside a gateway, which send nothing. */
+export const explainedProviders: ProviderOf = providersWith({ clock: Date, key: { digest: () => ({ of: (value) => value }) } });

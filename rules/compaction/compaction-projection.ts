@@ -40,6 +40,7 @@ const EXPLAINED = {
 export const compactionProjection = rule({
   name: 'compaction-projection',
   routes: COMPACTIONS,
+  apis: ['agent'],
   attempt(out, _memory, turn) {
     const responses = out.path.endsWith(SUFFIX) ? out.path.slice(0, -SUFFIX.length) : out.path;
     if (out.carrier === 'websocket' || out.account.compact === 'trigger') {

@@ -8,6 +8,7 @@ import { RESPONSES_WORK } from '../route-groups.ts';
 export const dropFields = rule({
   name: 'drop-fields',
   routes: RESPONSES_WORK,
+  apis: ['agent'],
   attempt({ account, body }) {
     for (const field of account.drop_fields) delete body[field];
   },

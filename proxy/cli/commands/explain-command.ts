@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { versionOf } from '../../config/diff.ts';
 import { nearest } from '../../config/schema/suggestion.ts';
 import { type ExplainedTurn, explainTurns, type Question } from '../../explain/explanation.ts';
-import { providerOf } from '../../providers/providers.ts';
+import { explainedProviders as providerOf } from '../../providers/providers.ts';
 import { dispatchedKind } from '../../turn/routes/kinds.ts';
 import { RouteTable, worded } from '../../turn/routes/route-table.ts';
 import { noteOf } from '../../turn/routes/served.ts';

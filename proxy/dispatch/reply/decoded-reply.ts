@@ -20,6 +20,8 @@ export class DecodedReply implements EventReader {
   readonly memory: HeldBytes;
   readonly #options: DecodedReplyOptions;
   readonly #first: Emit;
+  /** Whether its first step parses what it gets. */
+  readonly #checks: boolean;
   /** Ends each step, the first one first: what it emits still passes the steps after it. */
   readonly #ends: readonly (() => void)[];
   #end: ReplyEnd | undefined;
@@ -40,6 +42,7 @@ export class DecodedReply implements EventReader {
       ends.unshift(() => step.end?.(next));
     }
     this.#first = emit;
+    this.#checks = options.steps[0]?.checksParsing !== true;
     this.#ends = ends;
   }
 
@@ -61,7 +64,7 @@ export class DecodedReply implements EventReader {
   event(event: ReplyEvent): ReplyEnd | undefined {
     this.#guarded(() => {
       // The steps parse what they get.
-      if (event.hasData) this.memory.allowParsing(event);
+      if (event.hasData && this.#checks) this.memory.allowParsing(event);
       this.#first(event);
     });
     if (event.hasData) this.#awaitSilence();

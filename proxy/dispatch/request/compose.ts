@@ -15,7 +15,7 @@ export interface Composition extends AttemptContext {
 
 /** The request of an attempt. */
 export interface Composed {
-  readonly request: CarrierRequest;
+  readonly request: CarrierRequest & Pick<EncodedRequest, 'adjusts'>;
   /** What its encoding changed (AA16); undefined where it changed nothing. */
   readonly adapted?: readonly string[] | undefined;
   /** The request before it was encoded: its reply is decoded by it. */

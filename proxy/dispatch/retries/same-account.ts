@@ -1,4 +1,4 @@
-// After a failed attempt: the same request at the same account again, once in another way (over another connection, or as a trigger turn) and once with a renewed credential (Q5, Q9, Q27, Q28).
+// After a failed attempt: the same request at the same account again, once in another way (over another connection, as a trigger turn, or without a member that the account refused) and once with a renewed credential (Q5, Q9, Q27, Q28).
 import type { CompactPaths } from '../../accounts/compact-paths.ts';
 import type { AttemptResult } from '../../accounts/health/account-health.ts';
 import type { Failure } from '../../turn/errors/failure.ts';
@@ -40,7 +40,7 @@ export async function repeatAt(
 ): Promise<Judged> {
   const hasNoPath = account.compact === 'auto' && missesCompactPath(failed, provider);
   if (hasNoPath) compactPaths.missing(account);
-  const attempted = hasNoPath || socket?.sendsAgain(failed, account) ? await resend() : failed;
+  const attempted = hasNoPath || failed.isAdjusted || socket?.sendsAgain(failed, account) ? await resend() : failed;
   const refused = refusedCredential(attempted);
   if (!refused) return { attempted, result: resultOf(attempted) };
   const renewal = await credentials.refused(account, attempted.authorization);

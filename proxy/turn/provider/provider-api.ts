@@ -15,6 +15,8 @@ export interface ProviderApi {
   readonly lacks?: (turn: AskedTurn, account: AccountConfig, model: AccountModel | undefined) => Lack | undefined;
   /** Whether this account gets the turn only without a part of it: others are preferred (AA19). */
   readonly loses?: (turn: AskedTurn, account: AccountConfig) => boolean;
+  /** True for an API whose accounts store no response: one can be continued only on the websocket that it came over (AA23). */
+  readonly isUnstored?: boolean;
   readonly requests: ProviderRequests;
   readonly replies: ProviderReplies;
   readonly failures: ProviderFailures;

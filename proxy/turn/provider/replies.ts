@@ -10,6 +10,8 @@ export type Emit = (event: ReplyEvent) => void;
 
 /** One step of a decoding: every event becomes none, itself, or others. Steps keep what they join within the reply's memory. */
 export interface EventHandler {
+  /** Whether it checks what it parses itself (`HeldBytes.json`): events that it passes on unparsed then cost no check. */
+  readonly checksParsing?: boolean;
   /** @param event a view, which is valid during the call; it may be parsed. @throws TooMuchHeld, UnreadableReply */
   event(event: ReplyEvent, emit: Emit): void;
   /** The account ended its reply without an error of the connection. Emits what is left. */

@@ -36,6 +36,11 @@ export interface EncodedRequest extends RequestHead {
   readonly body: Buffer;
   /** What the encoding changed or removed of the Responses request: sorted names of members and item types, no values (AA16). */
   readonly adapted?: readonly string[];
+  /**
+   * Called with the refusal of this request: whether the API writes the turn otherwise from now on, so that the same account gets it once
+   * more (AA30, AA34). Absent where it would be the same request.
+   */
+  readonly adjusts?: (failure: Failure) => boolean;
 }
 
 export interface ProviderRequests {

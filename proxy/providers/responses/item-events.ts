@@ -1,0 +1,99 @@
+// The events of a whole output item, as a stream would have had them: its text or arguments in one delta (AA32).
+import { randomUUID } from 'node:crypto';
+import { asList, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
+
+/** A text that streams of items show in deltas. */
+export interface StreamedText {
+  readonly delta: string;
+  readonly done: string;
+  /** The member of the part, of the item or of the `done` event that has it. */
+  readonly member: 'text' | 'refusal' | 'arguments' | 'input';
+  /** The member that numbers the parts of the item; undefined for a text that is not in a part. */
+  readonly number?: 'content_index' | 'summary_index';
+}
+
+const texts = (name: string, members: Omit<StreamedText, 'delta' | 'done'>): StreamedText => ({
+  delta: `response.${name}.delta`,
+  done: `response.${name}.done`,
+  ...members,
+});
+
+/** By the type of the part, or of the item where the text is not in a part. */
+export const STREAMED: ReadonlyMap<string, StreamedText> = new Map([
+  ['output_text', texts('output_text', { member: 'text', number: 'content_index' })],
+  ['refusal', texts('refusal', { member: 'refusal', number: 'content_index' })],
+  ['summary_text', texts('reasoning_summary_text', { member: 'text', number: 'summary_index' })],
+  ['reasoning_text', texts('reasoning_text', { member: 'text', number: 'content_index' })],
+  ['function_call', texts('function_call_arguments', { member: 'arguments' })],
+  ['custom_tool_call', texts('custom_tool_call_input', { member: 'input' })],
+]);
+
+/** The types of the events that open and close a part. */
+export const partTypes = (number: StreamedText['number']): { readonly added: string; readonly done: string } => {
+  const name = number === 'summary_index' ? 'reasoning_summary_part' : 'content_part';
+  return { added: `response.${name}.added`, done: `response.${name}.done` };
+};
+
+const PREFIXES: ReadonlyMap<Json | undefined, string> = new Map([
+  ['message', 'msg_'],
+  ['reasoning', 'rs_'],
+  ['function_call', 'fc_'],
+  ['custom_tool_call', 'ctc_'],
+]);
+
+/** An id for an item that has none: its events name it. */
+export const identified = (item: JsonObject): JsonObject => (isText(item.id) ? item : { id: madeId(item.type), ...item });
+
+export const madeId = (type: Json | undefined): string => `${PREFIXES.get(type) ?? 'item_'}${randomUUID().replaceAll('-', '')}`;
+
+/** An item as the event that opens it has it. */
+export function opened(item: JsonObject): JsonObject {
+  const { type } = item;
+  const empty =
+    type === 'message'
+      ? { content: [] }
+      : type === 'reasoning'
+        ? { summary: [], content: undefined, encrypted_content: undefined }
+        : emptied(STREAMED.get(String(type)));
+  return { ...item, ...(item.status === undefined && type !== 'message' ? {} : { status: 'in_progress' }), ...empty };
+}
+
+const emptied = (text: StreamedText | undefined): JsonObject => (text ? { [text.member]: '' } : {});
+
+/** All events of an item. @param item with an id */
+export function eventsOfItem(item: JsonObject, output_index: number): readonly JsonObject[] {
+  return [
+    { type: 'response.output_item.added', output_index, item: opened(item) },
+    ...eventsOfTexts(item, output_index),
+    { type: 'response.output_item.done', output_index, item },
+  ];
+}
+
+/** What a stream shows of an item between the events that open and close it. */
+export function eventsOfTexts(item: JsonObject, output_index: number): readonly JsonObject[] {
+  const place = { item_id: item.id ?? null, output_index };
+  if (item.type === 'message') return asList(item.content).flatMap((part, i) => eventsOfPart(part, { ...place, content_index: i }));
+  if (item.type === 'reasoning') return asList(item.summary).flatMap((part, i) => eventsOfPart(part, { ...place, summary_index: i }));
+  const text = STREAMED.get(String(item.type));
+  return text ? textEvents(text, String(item[text.member] ?? ''), place) : [];
+}
+
+function eventsOfPart(part: Json, place: JsonObject): readonly JsonObject[] {
+  if (!isObject(part)) return [];
+  const text = STREAMED.get(String(part.type));
+  if (!text) return [];
+  const { added, done } = partTypes(text.number);
+  const value = String(part[text.member] ?? '');
+  const empty = part.type === 'output_text' ? { annotations: [] } : {};
+  return [
+    { type: added, ...place, part: { ...part, ...empty, [text.member]: '' } },
+    ...textEvents(text, value, place),
+    { type: done, ...place, part },
+  ];
+}
+
+/** A text in one delta, and its end. An empty one has no delta. */
+export function textEvents({ delta, done, member }: StreamedText, text: string, place: JsonObject): readonly JsonObject[] {
+  const ended = { type: done, ...place, [member]: text };
+  return text === '' ? [ended] : [{ type: delta, ...place, delta: text }, ended];
+}

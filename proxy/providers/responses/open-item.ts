@@ -1,0 +1,134 @@
+// An output item that a stream is showing: what of it was opened, and its texts so far, from which it can be ended where its account does not.
+import { GatheredBytes } from '../../base/bytes/gathered-bytes.ts';
+import { isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
+import { ReplyEvent } from '../../turn/reply/reply-event.ts';
+import { partTypes, type StreamedText } from './item-events.ts';
+
+/** The parts that have events of their own: a text of reasoning has none. */
+const hasPart = ({ part, text }: OpenText): boolean => text.number !== undefined && part !== 'reasoning_text';
+
+/** The part of a text, as its events have it. */
+export const partOf = (part: string, { member }: StreamedText, value: string): JsonObject => ({
+  type: part,
+  [member]: value,
+  ...(part === 'output_text' ? { annotations: [] } : {}),
+});
+
+/** A text of an item, as JSON has it between its quotes. */
+export class OpenText {
+  readonly part: string;
+  readonly text: StreamedText;
+  readonly number: number;
+  isEnded = false;
+  readonly #json = new GatheredBytes();
+
+  constructor(part: string, text: StreamedText, number: number) {
+    this.part = part;
+    this.text = text;
+    this.number = number;
+  }
+
+  get isEmpty(): boolean {
+    return this.#json.length === 0;
+  }
+
+  /** @returns by how many bytes it grew */
+  add(json: Buffer): number {
+    return this.#json.add(json);
+  }
+
+  /** @returns by how many bytes it grew */
+  set(value: Json | undefined): number {
+    return this.isEmpty && typeof value === 'string' ? this.add(Buffer.from(JSON.stringify(value).slice(1, -1))) : 0;
+  }
+
+  get value(): string {
+    const bytes = this.#json.take();
+    this.#json.add(bytes);
+    return JSON.parse(`"${bytes.toString('utf8')}"`) as string;
+  }
+}
+
+export class OpenItem {
+  readonly index: number;
+  /** Undefined before the event that opens it. Nothing of a call is shown before: its name is in that event. */
+  opening: JsonObject | ReplyEvent | undefined;
+  isDone = false;
+  /** The parts that were opened, as `content_index 0`. */
+  readonly parts = new Set<string>();
+  readonly #texts: OpenText[] = [];
+  #id: string | undefined;
+
+  constructor(index: number) {
+    this.index = index;
+  }
+
+  get texts(): readonly OpenText[] {
+    return this.#texts;
+  }
+
+  get hasText(): boolean {
+    return this.#texts.some(({ isEmpty }) => !isEmpty);
+  }
+
+  /** The item as it was opened. */
+  get opened(): JsonObject | undefined {
+    if (!(this.opening instanceof ReplyEvent)) return this.opening;
+    const item = this.opening.json()?.item;
+    return isObject(item) ? item : undefined;
+  }
+
+  get id(): string | undefined {
+    if (this.#id === undefined) {
+      const id = this.opened?.id;
+      if (isText(id)) this.#id = id;
+    }
+    return this.#id;
+  }
+
+  find(text: StreamedText, number: number): OpenText | undefined {
+    return this.#texts.find((one) => one.number === number && one.text === text);
+  }
+
+  open(part: string, text: StreamedText, number: number): OpenText {
+    const opened = new OpenText(part, text, number);
+    this.#texts.push(opened);
+    return opened;
+  }
+
+  /** The members by which events name a text of it. */
+  placeOf({ text, number }: Pick<OpenText, 'text' | 'number'>): JsonObject {
+    return { item_id: this.id ?? null, output_index: this.index, ...(text.number === undefined ? {} : { [text.number]: number }) };
+  }
+
+  /** The events that end the texts which the account has left open. */
+  endOfTexts(): readonly JsonObject[] {
+    return this.#texts
+      .filter(({ isEnded }) => !isEnded)
+      .flatMap((open) => {
+        open.isEnded = true;
+        const { part, text, value } = open;
+        const place = this.placeOf(open);
+        const ended = { type: text.done, ...place, [text.member]: value };
+        return hasPart(open) ? [ended, { type: partTypes(text.number).done, ...place, part: partOf(part, text, value) }] : [ended];
+      });
+  }
+
+  /** The item made of what was shown, where the account has never shown it whole; undefined for a call without a name. */
+  built(status: 'completed' | 'incomplete'): JsonObject | undefined {
+    const { opened } = this;
+    if (!opened) return undefined;
+    const parts = this.#texts.filter(hasPart).map(({ part, text, value }) => partOf(part, text, value));
+    if (opened.type === 'message') return { ...opened, status, content: parts };
+    if (opened.type === 'reasoning') return { ...opened, summary: parts };
+    const [open] = this.#texts;
+    return { ...opened, ...(opened.status === undefined ? {} : { status }), ...(open ? { [open.text.member]: open.value } : {}) };
+  }
+
+  /** It needs its texts no longer. */
+  finish(): void {
+    this.isDone = true;
+    this.opening ??= {};
+    this.#texts.length = 0;
+  }
+}

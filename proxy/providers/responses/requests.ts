@@ -1,0 +1,161 @@
+// The requests to Responses accounts: the paths of the public API, bodies that keep to it, and frames for accounts with websockets.
+import { encodeForm, encodeJson } from '../../turn/json/encode-body.ts';
+import { asList } from '../../turn/json/json.ts';
+import { isForm } from '../../turn/json/media-type.ts';
+import type { LiveTurn } from '../../turn/live-turn.ts';
+import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';
+import type { AttemptContext, EncodedRequest, ProviderFrames, ProviderRequests, RequestHead } from '../../turn/provider/requests.ts';
+import type { Body, Outgoing } from '../../turn/turn.ts';
+import { CacheKeys } from '../api-accounts/cache-key.ts';
+import { apiHeaders, beginHeaders } from '../api-accounts/request-headers.ts';
+import { apiPath } from '../api-accounts/request-path.ts';
+import type { ProviderServices } from '../provider-services.ts';
+import { withJoinedTools } from './additional-tools.ts';
+import { type CompactRoutes, compactBody, compacts, withTrigger } from './compaction.ts';
+import { fileForm } from './files.ts';
+import { imageRequest, nativeImagePath } from './images.ts';
+import { type RefusedMemory, refusedMember } from './refused-members.ts';
+import { turnBody } from './turn-body.ts';
+
+export const TURNS = '/responses';
+export const COMPACT = '/responses/compact';
+
+/** An upgrade that is refused with one of these means that the account has no websocket (Q6). */
+const NO_WEBSOCKET: ReadonlySet<number | undefined> = new Set([404, 405, 426, 501]);
+
+const JSON_TYPE = { 'content-type': 'application/json', accept: 'application/json' };
+
+export interface RequestServices extends ProviderServices {
+  readonly refused: RefusedMemory;
+  readonly compactRoutes: CompactRoutes;
+}
+
+export class ResponsesRequests implements ProviderRequests {
+  readonly frames: ProviderFrames;
+  readonly #services: RequestServices;
+  readonly #cacheKeys: CacheKeys;
+
+  constructor(services: RequestServices) {
+    this.#services = services;
+    this.#cacheKeys = new CacheKeys(services);
+    this.frames = {
+      encode: (out, context) => this.#frame(out, context),
+      maxBytes: 15_728_640,
+      isAbsent: (status) => NO_WEBSOCKET.has(status),
+    };
+  }
+
+  begin(turn: LiveTurn): { readonly path: string; readonly headers: Record<string, string> } {
+    return { path: TURNS, headers: beginHeaders(turn) };
+  }
+
+  json(out: Outgoing, context: AttemptContext): EncodedRequest {
+    const account = apiAccountOf(context);
+    const { turn, work } = context;
+    switch (turn.route.kind) {
+      case 'public-file-create': {
+        const { contentType, bytes } = fileForm(work ?? { body: out.body });
+        return this.#post('/files', bytes, { ...JSON_TYPE, 'content-type': contentType }, { out, context, account });
+      }
+      case 'image': {
+        const { contentType, bytes } = isForm(turn.headers['content-type']) ? encodeForm(out.body) : encodeJson(out.body);
+        const accept = out.body.stream === true ? 'text/event-stream' : 'application/json';
+        return this.#post(nativeImagePath(turn.route.upstream), bytes, { 'content-type': contentType, accept }, { out, context, account });
+      }
+      case 'public-image':
+      case 'public-image-edit':
+        if (!account.serves.includes('images')) break;
+        return this.#image(out, context, account);
+    }
+    return this.#turn(out, context, account);
+  }
+
+  passed(out: Outgoing, context: AttemptContext): RequestHead {
+    const account = apiAccountOf(context);
+    const headers = apiHeaders(out, context, { accept: 'application/json' });
+    return { method: context.turn.method, path: apiPath(account, '/audio/transcriptions'), headers };
+  }
+
+  #turn(out: Outgoing, context: AttemptContext, account: ApiAccountConfig): EncodedRequest {
+    const adapted = new Set<string>();
+    const joined = withJoinedTools(out.body);
+    const way = compacts(context.turn, joined) ? this.#services.compactRoutes.wayOf(account) : undefined;
+    if (way === 'route') {
+      // The decoding of the reply depends on it.
+      out.path = COMPACT;
+      const body = compactBody(joined, adapted);
+      const request = this.#post(COMPACT, encodeJson(body).bytes, JSON_TYPE, { out, context, account, adapted });
+      return { ...request, adjusts: ({ status }) => this.#services.compactRoutes.refused(account, status) };
+    }
+    const body = this.#body(way === undefined ? joined : withTrigger(joined), context, { account, isFrame: false, adapted });
+    const accept = body.stream === true ? 'text/event-stream' : 'application/json';
+    const request = this.#post(TURNS, encodeJson(body).bytes, { ...JSON_TYPE, accept }, { out, context, account, adapted });
+    return { ...request, adjusts: this.#adjusts(account, body) };
+  }
+
+  #frame(out: Outgoing, context: AttemptContext): EncodedRequest {
+    const account = apiAccountOf(context);
+    const adapted = new Set<string>();
+    const joined = withJoinedTools(out.body);
+    const asked = compacts(context.turn, joined) ? withTrigger(joined) : joined;
+    const body = this.#body(asked, context, { account, isFrame: true, adapted });
+    const headers = apiHeaders(out, context, {});
+    const bytes = encodeJson(body).bytes;
+    return {
+      method: 'GET',
+      path: apiPath(account, TURNS),
+      headers,
+      body: bytes,
+      adapted: sorted(adapted),
+      adjusts: this.#adjusts(account, body),
+    };
+  }
+
+  #image(out: Outgoing, context: AttemptContext, account: ApiAccountConfig): EncodedRequest {
+    const body = withJoinedTools(out.body);
+    const { path, contentType, bytes } = imageRequest(body, asList(body.tools));
+    return this.#post(path, bytes, { ...JSON_TYPE, 'content-type': contentType }, { out, context, account });
+  }
+
+  #body(
+    body: Body,
+    { turn, model }: AttemptContext,
+    options: { readonly account: ApiAccountConfig; readonly isFrame: boolean; readonly adapted: Set<string> },
+  ): Body {
+    const refused = this.#services.refused.of(options.account.id, String(body.model));
+    return turnBody(body, { ...options, model, refused, cacheKeyOf: (stated) => this.#cacheKeys.of(stated, turn) });
+  }
+
+  /** Learns from a refusal which member the account does not take (AA30). */
+  #adjusts(account: ApiAccountConfig, sent: Body): NonNullable<EncodedRequest['adjusts']> {
+    return (failure) => {
+      const member = refusedMember(failure, sent);
+      if (member !== undefined) this.#services.refused.learn(account.id, String(sent.model), member);
+      return member !== undefined;
+    };
+  }
+
+  #post(
+    path: string,
+    body: Buffer,
+    described: Readonly<Record<string, string>>,
+    { out, context, account, adapted = new Set() }: Posted,
+  ): EncodedRequest {
+    const headers = apiHeaders(out, context, described);
+    return { method: 'POST', path: apiPath(account, path), headers, body, adapted: sorted(adapted) };
+  }
+}
+
+interface Posted {
+  readonly out: Outgoing;
+  readonly context: AttemptContext;
+  readonly account: ApiAccountConfig;
+  readonly adapted?: ReadonlySet<string>;
+}
+
+const sorted = (adapted: ReadonlySet<string>): readonly string[] => [...adapted].sort();
+
+function apiAccountOf({ account }: Pick<AttemptContext, 'account'>): ApiAccountConfig {
+  if (!isApiAccount(account)) throw new Error(`account ${account.id} has no settings of another API`);
+  return account;
+}

@@ -1,0 +1,31 @@
+// The API of accounts that speak the Responses API of a platform or of a compatible server.
+import { inBandFailure, statusFailure } from '../../turn/errors/failure.ts';
+import type { ProviderApi } from '../../turn/provider/provider-api.ts';
+import type { ProviderServices } from '../provider-services.ts';
+import { CompactRoutes } from './compaction.ts';
+import { responsesFiles } from './files.ts';
+import { RefusedMemory } from './refused-members.ts';
+import { replyDecoding } from './replies.ts';
+import { ResponsesRequests } from './requests.ts';
+
+/** The headers of an answer that belong to the turn: none that names the account, its organisation or its limits (AA31). */
+const ANSWER: ReadonlySet<string> = new Set(['content-type', 'retry-after', 'openai-processing-ms']);
+
+export function responsesApi(services: ProviderServices): ProviderApi {
+  const now = (): number => services.clock.now();
+  const requests = new ResponsesRequests({ ...services, refused: new RefusedMemory(now), compactRoutes: new CompactRoutes(now) });
+  return {
+    name: 'responses',
+    isUnstored: true,
+    requests,
+    replies: {
+      headers: (headers) => Object.fromEntries(Object.entries(headers).filter(([name]) => ANSWER.has(name))),
+      decoding: replyDecoding,
+    },
+    failures: { ofStatus: statusFailure, inBand: inBandFailure },
+    compaction: { knownWay: () => undefined, isPathMissing: () => false },
+    quota: { eventTypes: () => [], fromHeaders: () => undefined, fromEvent: () => undefined },
+    catalog: { read: (get) => get('/models') },
+    files: responsesFiles,
+  };
+}
