@@ -1,6 +1,9 @@
 // The API of accounts that speak the Responses API of a platform or of a compatible server.
-import { inBandFailure, statusFailure } from '../../turn/errors/failure.ts';
+
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
+import { apiFailures } from '../api-accounts/failures.ts';
+import { apiLacks, apiLoses } from '../api-accounts/lacks.ts';
+import { responsesPlace } from '../api-accounts/places.ts';
 import type { ProviderServices } from '../provider-services.ts';
 import { CompactRoutes } from './compaction.ts';
 import { responsesFiles } from './files.ts';
@@ -22,7 +25,9 @@ export function responsesApi(services: ProviderServices): ProviderApi {
       headers: (headers) => Object.fromEntries(Object.entries(headers).filter(([name]) => ANSWER.has(name))),
       decoding: replyDecoding,
     },
-    failures: { ofStatus: statusFailure, inBand: inBandFailure },
+    lacks: apiLacks,
+    loses: apiLoses,
+    failures: apiFailures(responsesPlace),
     compaction: { knownWay: () => undefined, isPathMissing: () => false },
     quota: { eventTypes: () => [], fromHeaders: () => undefined, fromEvent: () => undefined },
     catalog: { read: (get) => get('/models') },
