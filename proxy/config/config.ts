@@ -117,7 +117,7 @@ export interface LoadedConfig {
   readonly config: Config;
   /** Absolute path of the file. */
   readonly path: string;
-  /** Account id to its bearer token; rehearsal and OAuth accounts have none. */
+  /** Account id to its bearer token, or to the value of its credential's header; rehearsal and OAuth accounts have none. */
   readonly bearers: ReadonlyMap<string, string>;
   /** Account id to its proxy and certificates; most accounts have neither. */
   readonly connections: ReadonlyMap<string, AccountConnections>;

@@ -24,6 +24,7 @@ const PRIVATE: ReadonlySet<string> = new Set([
   'headers',
   'postgres',
   'proxy',
+  'query',
   'secret',
   'secret_sha256',
   'store_key',

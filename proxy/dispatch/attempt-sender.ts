@@ -1,5 +1,6 @@
 // Sends the attempts of one turn: an account's headers, the request as that account gets it, and the attempt's row.
 import type { CompactPaths } from '../accounts/compact-paths.ts';
+import type { ModelOf } from '../accounts/selection/lacking-accounts.ts';
 import type { Lease } from '../accounts/selection/lease.ts';
 import type { Counters } from '../base/process/metrics.ts';
 import type { Continuity } from '../sessions/continuity.ts';
@@ -35,7 +36,7 @@ export interface SenderServices {
   readonly providerOf: ProviderOf;
   /** By kind. */
   readonly followUps: FollowUps;
-  readonly models: ModelTags;
+  readonly models: ModelTags & { readonly accountModel: ModelOf };
 }
 
 /** What an attempt sends, and the function that decides whether the client gets its failure. */
@@ -127,6 +128,7 @@ export class AttemptSender implements Confidential {
       session,
       estimateUsage,
       trim,
+      model: turn.model && models.accountModel(account, turn.model.id),
     };
     const { request, adapted, slot, out, outputCap } = this.#compose(body, continuation, composition);
     this.#authorizations = [request.headers.authorization, slot?.authorization, ...this.#authorizations];

@@ -25,7 +25,12 @@ export class Dispatch {
     const steps = new NextSteps({ selection, counters, recovery: new CiphertextRecovery(continuity, selection) });
     this.#admission = admission;
     const own = { budgets, compactPaths, continuity, counters, credentials, models, providerOf, selection, websockets };
-    this.#services = { ...options, ...own, lacking: new LackingAccounts(providerOf), steps };
+    this.#services = {
+      ...options,
+      ...own,
+      lacking: new LackingAccounts(providerOf, (account, id) => models.accountModel(account, id)),
+      steps,
+    };
   }
 
   /**

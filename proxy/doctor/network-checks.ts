@@ -1,7 +1,7 @@
 // The accounts over the network: names, connections, certificates and clocks.
 
-import { isRehearsal } from '../config/checks/addresses.ts';
 import type { Config, LoadedConfig } from '../config/config.ts';
+import { isRehearsal } from '../turn/provider/rehearsal-address.ts';
 import { egressOf } from '../upstream/egress/egress.ts';
 import type { Route } from '../upstream/egress/route.ts';
 import type { Diagnosis } from './diagnosis.ts';

@@ -62,7 +62,7 @@ export function explainTurns(
     const mode = model === undefined ? null : modeOf(pool, model, liveModel);
     const { session } = question;
     const accounts = accountsOf(pool, config);
-    const lacking = lackingIn(accounts, route, providerOf);
+    const lacking = lackingIn(accounts, route, { providerOf, live: liveModel });
     const facts: Facts = { config, pool, key, model, asked, live: liveModel, session, mode, now, accounts, lacking };
     const refused = refusalOf(facts, route);
     return {
@@ -104,12 +104,16 @@ const accountsOf = (pool: PoolConfig, config: ExplainedConfig): readonly Account
   pool.assignments.flatMap((assignment) => config.accounts.find(({ id }) => id === assignment.account) ?? []);
 
 /** By what the API of each account has no request for. Only the body of a turn shows what else it lacks. */
-function lackingIn(accounts: readonly AccountConfig[], { kind }: Route, providerOf: ProviderOf): Facts['lacking'] {
+function lackingIn(
+  accounts: readonly AccountConfig[],
+  { kind }: Route,
+  { providerOf, live }: { readonly providerOf: ProviderOf; readonly live: LiveModel | undefined },
+): Facts['lacking'] {
   if (!dispatchedKind(kind) || kind === undefined) return new Map();
   return new Map(
     accounts.flatMap((account) => {
       const provider = providerOf(account);
-      const lack = provider.lacks?.({ kind, body: undefined }, account, undefined);
+      const lack = provider.lacks?.({ kind, body: undefined }, account, live?.sources.find((source) => source.account === account.id)?.own);
       return lack ? [[account.id, { ...lack, api: provider.name }]] : [];
     }),
   );

@@ -3,6 +3,7 @@
 import type { Standing } from '../accounts/selection/candidate-accounts.ts';
 import type { Config } from '../config/config.ts';
 import type { JsonObject } from '../turn/json/json.ts';
+import type { AccountModel } from '../turn/provider/account-model.ts';
 import type { Lack } from '../turn/provider/lack.ts';
 import type { TurnFacts } from '../turn/rules/rule.ts';
 import type { PoolConfig } from '../turn/settings.ts';
@@ -57,4 +58,6 @@ export interface LiveSource {
   readonly window: number | undefined;
   /** Undefined where the configuration excludes the account. */
   readonly standing: Standing | undefined;
+  /** What is known of the model at an API account. */
+  readonly own: AccountModel | undefined;
 }

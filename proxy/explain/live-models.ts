@@ -46,6 +46,7 @@ function sourcesOf({ capacity }: LiveModelsOptions, pool: PoolConfig, { model, c
       lite: entry.fields.use_responses_lite === true,
       window: bucketWindow(entry.ceilings, Object.hasOwn(pool.models, model.id) ? pool.models[model.id] : undefined),
       standing: selection.candidates.standing(pool, model.id, account),
+      own: entry.own,
     };
   });
 }

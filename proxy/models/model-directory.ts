@@ -1,7 +1,9 @@
 // The models of all Pools, for the rest of the gateway; turns of an earlier configuration keep the models of their own Pool object.
 
 import { plainRefusal } from '../turn/errors/refusal.ts';
-import type { KeyConfig, PoolConfig } from '../turn/settings.ts';
+import type { AccountModel } from '../turn/provider/account-model.ts';
+import { isApiAccount } from '../turn/provider/api-account.ts';
+import type { AccountConfig, KeyConfig, PoolConfig } from '../turn/settings.ts';
 import type { NamedModel } from '../turn/surface.ts';
 import type { ModelView, Presence } from '../turn/turn.ts';
 import type { ClientVersion } from '../turn/wire/client-version.ts';
@@ -55,6 +57,11 @@ export class ModelDirectory {
   /** Whether a pinned turn of this model may go to that account. */
   serves(pool: PoolConfig, id: string, account: string): boolean {
     return this.#of(pool).models.serves(id, account);
+  }
+
+  /** What is known of a model at an API account; undefined for agent accounts, and where nothing is. */
+  accountModel(account: AccountConfig, id: string): AccountModel | undefined {
+    return isApiAccount(account) ? this.#catalog.accounts.get(account.id)?.models.get(id)?.own : undefined;
   }
 
   /** For operators. */

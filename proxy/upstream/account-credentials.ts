@@ -28,7 +28,7 @@ export function asUnavailable(thrown: unknown): CredentialUnavailable {
 
 /** The part of a configuration that has the accounts' static credentials. */
 export interface StaticCredentials {
-  /** Account id to bearer. */
+  /** Account id to its bearer, or to the value of its credential's header. */
   readonly bearers: ReadonlyMap<string, string>;
 }
 

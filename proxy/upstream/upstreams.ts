@@ -2,7 +2,8 @@
 import { Batches } from '../base/process/batch.ts';
 import type { Heartbeat } from '../base/process/heartbeat.ts';
 import type { LoadedConfig } from '../config/config.ts';
-import type { AccountConfig } from '../turn/settings.ts';
+import { isApiAccount } from '../turn/provider/api-account.ts';
+import type { AccountConfig, Timeouts } from '../turn/settings.ts';
 import type { StreamCarrier, TurnCarrier } from './carriers/carrier.ts';
 import { PassThrough } from './carriers/pass-through.ts';
 import { UndiciCarrier, type UndiciTimeouts } from './carriers/undici-carrier.ts';
@@ -17,6 +18,8 @@ interface UpstreamOptions {
   readonly url: string;
   readonly baseUrl: string;
   readonly egress: Egress;
+  /** Parameters of every request, encoded. */
+  readonly query: string;
   readonly timeouts: UndiciTimeouts;
   readonly heartbeat: Heartbeat;
   readonly batches: Batches;
@@ -43,7 +46,8 @@ export class Upstream {
     this.identity = options.identity;
     this.baseUrl = options.baseUrl;
     this.url = options.url;
-    this.carrier = new UndiciCarrier(options.url, options.timeouts, options.batches, this.routeTo(options.url));
+    const { url, timeouts, batches, query } = options;
+    this.carrier = new UndiciCarrier(url, timeouts, batches, this.routeTo(url), query);
   }
 
   /** How the account's connections to this address are made; undefined for direct ones. */
@@ -53,15 +57,15 @@ export class Upstream {
 
   /** Created on first use: most accounts never get a pass-through row. */
   get streamCarrier(): StreamCarrier {
-    const { url, timeouts } = this.#options;
-    this.#streamCarrier ??= new PassThrough(url, timeouts, this.routeTo(url));
+    const { url, timeouts, query } = this.#options;
+    this.#streamCarrier ??= new PassThrough(url, timeouts, this.routeTo(url), query);
     return this.#streamCarrier;
   }
 
   get websocketCarrier(): WebsocketCarrier {
-    const { account, url, timeouts, heartbeat, batches } = this.#options;
+    const { account, url, query, timeouts, heartbeat, batches } = this.#options;
     const route = this.routeTo(url);
-    this.#websocketCarrier ??= new WebsocketCarrier({ account, baseUrl: url, route, heartbeat, batches, ...timeouts });
+    this.#websocketCarrier ??= new WebsocketCarrier({ account, baseUrl: url, query, route, heartbeat, batches, ...timeouts });
     return this.#websocketCarrier;
   }
 
@@ -112,16 +116,16 @@ export class Upstreams {
 
   /** Takes the accounts of a configuration. Resolves when the connections of removed and moved accounts have ended with their turns. */
   async configure(loaded: LoadedConfig, urlOf: (account: AccountConfig) => string): Promise<void> {
-    const { upstream_connect_ms: connectMs, upstream_first_byte_ms: firstByteMs, upstream_idle_ms: idleMs } = loaded.config.timeouts;
-    const timeouts = { connectMs, firstByteMs, idleMs };
     const next = new Map<string, Upstream>();
     for (const account of loaded.config.accounts) {
       const url = urlOf(account);
+      const query = queryOf(account);
+      const timeouts = timeoutsOf(account, loaded.config.timeouts);
       // A live websocket keeps the credential and the headers of its upgrade, which identify the account's owner.
       const egress = egressOf(account, loaded);
-      const identity = JSON.stringify([url, timeouts, account.credential, account.headers, egress.identity]);
+      const identity = JSON.stringify([url, query, timeouts, account.credential, account.headers, egress.identity]);
       const current = this.#byAccount.get(account.id);
-      const shared = { timeouts, heartbeat: this.#heartbeat, batches: this.#batches };
+      const shared = { query, timeouts, heartbeat: this.#heartbeat, batches: this.#batches };
       const options = { identity, account: account.id, url, baseUrl: account.base_url, egress, ...shared };
       next.set(account.id, current?.identity === identity ? current : new Upstream(options));
     }
@@ -138,4 +142,13 @@ export class Upstreams {
   async destroy(): Promise<void> {
     await Promise.all([...this.#byAccount.values()].map((upstream) => upstream.destroy()));
   }
+}
+
+const queryOf = (account: AccountConfig): string => (isApiAccount(account) ? new URLSearchParams(account.query).toString() : '');
+
+/** An API account has its own waits where it sets them: local servers load models and read long prompts (AA6). */
+function timeoutsOf(account: AccountConfig, timeouts: Timeouts): UndiciTimeouts {
+  const { upstream_connect_ms: connectMs, upstream_first_byte_ms, upstream_idle_ms } = timeouts;
+  const { first_byte_ms, idle_ms } = isApiAccount(account) ? account : {};
+  return { connectMs, firstByteMs: first_byte_ms ?? upstream_first_byte_ms, idleMs: idle_ms ?? upstream_idle_ms };
 }

@@ -1,45 +1,59 @@
 // Checks addresses of accounts and listeners: https, or http on loopback (Q9), without secrets.
 
 import { isLoopback } from '../../base/process/loopback.ts';
-import { REHEARSAL_PROFILES } from '../../turn/settings.ts';
+import { isRehearsal, isUnknownPart, rehearsalAddress, type UnknownPart } from '../../turn/provider/rehearsal-address.ts';
 import type { Path, Problem } from '../schema/finding.ts';
 import { suggestion } from '../schema/suggestion.ts';
-import { mapping, rowsOf, text } from './rows.ts';
+import { type AccountRow, accountRows } from './api/account-row.ts';
+import { checkBaseAddress, notAnAddress } from './api/base-address.ts';
+import { mapping, text } from './rows.ts';
 
 export function checkAddresses(data: unknown): readonly Problem[] {
   return [...accountAddresses(data), ...listeners(data)];
 }
 
-export const isRehearsal = (base_url: unknown): boolean => typeof base_url === 'string' && base_url.startsWith('rehearsal:');
-
 function* accountAddresses(data: unknown): Generator<Problem> {
-  for (const { path, row } of rowsOf(data, 'accounts')) {
+  for (const account of accountRows(data)) {
+    const { path, row, api, preset } = account;
     const url = text(row.base_url);
-    if (url === undefined) continue;
-    if (isRehearsal(url)) {
-      yield* profile(url.slice('rehearsal:'.length), [...path, 'base_url']);
-    } else {
-      yield* address(url, [...path, 'base_url']);
-      if (row.credential === undefined)
-        yield { path, at: 'first-key', message: "'credential' is missing; only rehearsal accounts need none" };
+    if (row.base_url === undefined && preset?.base_url === undefined) yield { path, at: 'first-key', message: missing(preset?.name) };
+    if (url !== undefined) {
+      if (isRehearsal(url)) yield* simulated(url, account);
+      else if (api === 'agent') yield* address(url, [...path, 'base_url']);
+      else yield* checkBaseAddress(account);
     }
     const tokens = text(mapping(mapping(row.credential).oauth).token_url);
     if (tokens !== undefined) yield* address(tokens, [...path, 'credential', 'oauth', 'token_url']);
   }
 }
 
-function* profile(name: string, path: Path): Generator<Problem> {
-  const names: readonly string[] = REHEARSAL_PROFILES;
-  if (name === '' || names.includes(name)) return;
-  const known = `; known: ${names.join(', ')}`;
-  yield { path, message: `the simulated provider has no such profile${suggestion(name, names) || known}` };
+const missing = (preset: string | undefined): string =>
+  preset === undefined ? "'base_url' is missing" : `'base_url' is missing; preset ${preset} has none`;
+
+const WORDS: Readonly<Record<UnknownPart['what'], string>> = {
+  profile: 'the simulated provider has no such profile',
+  quirk: 'there is no such quirk',
+  value: 'the quirk has no such value',
+  list: 'there is no such server',
+};
+
+function* simulated(url: string, { path, api }: AccountRow): Generator<Problem> {
+  const found = rehearsalAddress(url);
+  if (found === undefined) return;
+  const at = [...path, 'base_url'];
+  if (isUnknownPart(found)) {
+    const known = `; known: ${found.known.join(', ')}`;
+    yield { path: at, message: `${WORDS[found.what]}${suggestion(found.part, found.known) || known}` };
+  } else if (found.api !== api) {
+    const article = (word: string): string => `${word === 'agent' ? 'an' : 'a'} ${word}`;
+    yield { path: at, message: `this address simulates ${article(found.api)} account, and the account's api is ${api}` };
+  }
 }
 
 /** No message repeats the address: it may contain a password or a token. */
 function* address(written: string, path: Path): Generator<Problem> {
   if (!URL.canParse(written)) {
-    const interpolated = written.includes('${') ? '; nothing is interpolated in this file' : '';
-    yield { path, message: `must be an address such as https://provider.example${interpolated}` };
+    yield { path, message: notAnAddress(written) };
     return;
   }
   const url = new URL(written);

@@ -2,6 +2,8 @@
 import type { Problem } from '../schema/finding.ts';
 import { checkAddresses } from './addresses.ts';
 import { checkAliases } from './aliases.ts';
+import { checkApiSettings } from './api/account-settings.ts';
+import { checkCredentials } from './api/credentials.ts';
 import { checkConnections } from './connections.ts';
 import { checkHeaders } from './headers.ts';
 import { checkIdentityHeaders } from './identity-headers.ts';
@@ -18,6 +20,8 @@ export function runChecks(data: unknown, now: number): readonly Problem[] {
     ...checkIds(data),
     ...checkReferences(data),
     ...checkAddresses(data),
+    ...checkCredentials(data),
+    ...checkApiSettings(data),
     ...checkConnections(data),
     ...checkNode(data),
     ...checkHeaders(data),

@@ -1,6 +1,7 @@
 // Checks how accounts are connected to: the address of their proxy, and which certificates go together.
+
+import { isRehearsal } from '../../turn/provider/rehearsal-address.ts';
 import type { Path, Problem } from '../schema/finding.ts';
-import { isRehearsal } from './addresses.ts';
 import { isMapping, rowsOf, text } from './rows.ts';
 
 export function* checkConnections(data: unknown): Generator<Problem> {

@@ -1,7 +1,8 @@
 // Checks keys and operators: demonstration secrets, expiry times, and USD limits without prices.
 import { msOfIso } from '../../base/time/iso-time.ts';
+import { isRehearsal } from '../../turn/provider/rehearsal-address.ts';
 import type { Problem } from '../schema/finding.ts';
-import { isRehearsal } from './addresses.ts';
+import { accountRows } from './api/account-row.ts';
 import { isMapping, mapping, type Row, rowsOf, text, textsOf } from './rows.ts';
 
 /** SHA-256 of `pg-demo-key-for-the-rehearsal-only` and `pg-demo-token-for-the-rehearsal-only`, which are public in config.yaml. */
@@ -17,7 +18,9 @@ export function checkKeys(data: unknown, now: number): readonly Problem[] {
 
 function* demonstrationSecrets(data: unknown): Generator<Problem> {
   const real = new Set(
-    rowsOf(data, 'accounts').flatMap(({ row }) => (text(row.base_url) && !isRehearsal(row.base_url) ? (text(row.id) ?? []) : [])),
+    accountRows(data).flatMap(({ row, preset }) =>
+      (text(row.base_url) ?? preset?.base_url) && !isRehearsal(row.base_url) ? (text(row.id) ?? []) : [],
+    ),
   );
   const exposed = new Set(
     rowsOf(data, 'pools').flatMap(({ path, row }) =>

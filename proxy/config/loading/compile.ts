@@ -1,23 +1,16 @@
 // Compiles the checked content of a file into a Config: paths absolute, maps without prototype, everything frozen.
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import type {
-  AccountConfig,
-  AccountTls,
-  Credential,
-  KeyConfig,
-  PoolConfig,
-  ProxyConfig,
-  SecretRef,
-  ServingMode,
-} from '../../turn/settings.ts';
+import type { KeyConfig, PoolConfig, ServingMode } from '../../turn/settings.ts';
 import { METHODS } from '../checks/routes.ts';
 import type { Config, NodeConfig, RouteConfig } from '../config.ts';
+import { type AccountContent, compileAccount, reference, restoreAccount } from './compile-account.ts';
+import { lookupMap } from './lookup-map.ts';
 
 /** The content of a valid file with defaults filled in. */
 interface Content extends Omit<Config, 'node' | 'accounts' | 'pools' | 'keys' | 'routes'> {
   readonly node: Omit<NodeConfig, 'id'> & { readonly id?: string };
-  readonly accounts: readonly (Omit<AccountConfig, 'label' | 'api'> & { readonly label?: string })[];
+  readonly accounts: readonly AccountContent[];
   readonly pools: readonly (Omit<PoolConfig, 'label'> & { readonly label?: string })[];
   readonly keys: readonly (Omit<KeyConfig, 'expires_at'> & { readonly expires_at?: string })[];
   readonly routes: readonly (Omit<RouteConfig, 'method' | 'path'> & Readonly<Partial<Record<RouteConfig['method'], string>>>)[];
@@ -61,35 +54,6 @@ function compileNode({ node, store }: Content, folder: string): NodeConfig {
   return { ...others, id, ...(secret && { secret: reference(secret, folder) }) };
 }
 
-function compileAccount(account: Content['accounts'][number], folder: string): AccountConfig {
-  return {
-    ...account,
-    api: 'agent',
-    label: account.label ?? account.id,
-    base_url: account.base_url.replace(/\/+$/, ''),
-    ...(account.credential && { credential: compileCredential(account.credential, folder) }),
-    ...(account.proxy && { proxy: compileProxy(account.proxy, folder) }),
-    ...(account.tls && { tls: absolute(account.tls, folder) }),
-    headers: lookupMap(Object.entries(account.headers).map(([name, value]) => [name.toLowerCase(), value])),
-    models: lookupMap(Object.entries(account.models)),
-  };
-}
-
-function compileCredential(credential: Credential, folder: string): Credential {
-  if ('bearer' in credential) return { bearer: reference(credential.bearer, folder) };
-  if ('header' in credential) return { header: { name: credential.header.name.toLowerCase(), ...reference(credential.header, folder) } };
-  return { oauth: { ...credential.oauth, file: resolve(folder, credential.oauth.file) } };
-}
-
-function compileProxy({ url, credential }: ProxyConfig, folder: string): ProxyConfig {
-  return { url, ...(credential && { credential: reference(credential, folder) }) };
-}
-
-/** The paths of files, all from the root. */
-function absolute(files: AccountTls, folder: string): AccountTls {
-  return Object.fromEntries(Object.entries(files).map(([name, path]) => [name, resolve(folder, path)]));
-}
-
 function compilePool(pool: Content['pools'][number], paused: ReadonlySet<string>): PoolConfig {
   return {
     ...pool,
@@ -108,24 +72,11 @@ function compileRoute(row: Content['routes'][number]): RouteConfig {
   return { method, path: row[method] ?? '/', status, class: row.class, ...(serve && { serve }), ...(to !== undefined && { to }) };
 }
 
-const reference = (secret: SecretRef, folder: string): SecretRef => ('file' in secret ? { file: resolve(folder, secret.file) } : secret);
-
-/** A map that is looked up with clients' words. It has no prototype: a model named `constructor` is not found. */
-function lookupMap<T>(entries: readonly (readonly [string, T])[]): Readonly<Record<string, T>> {
-  const map: Record<string, T> = Object.create(null);
-  for (const [word, value] of entries) map[word] = value;
-  return map;
-}
-
 /** Restores what a configuration loses when it is copied between threads: freezing, and maps without prototype. */
 export function restore(config: Config): Config {
   return deepFreeze({
     ...config,
-    accounts: config.accounts.map((account) => ({
-      ...account,
-      headers: lookupMap(Object.entries(account.headers)),
-      models: lookupMap(Object.entries(account.models)),
-    })),
+    accounts: config.accounts.map(restoreAccount),
     pools: config.pools.map((pool) => ({
       ...pool,
       serving_modes: lookupMap(Object.entries(pool.serving_modes)),

@@ -14,7 +14,7 @@ export interface SecretOptions {
 }
 
 export interface Secrets {
-  /** Account id to its bearer token. */
+  /** Account id to its bearer token, or to the value of its credential's header. */
   readonly bearers: ReadonlyMap<string, string>;
   /** The URL of the PostgreSQL database; undefined where the store is another, or the reference has a problem. */
   readonly database: string | undefined;
@@ -30,9 +30,10 @@ export async function resolveSecrets(data: unknown, options: SecretOptions): Pro
   const note = (problem: Problem | undefined) => problem && problems.push(problem);
 
   for (const { path, row } of rowsOf(data, 'accounts')) {
-    const { bearer, oauth } = mapping(row.credential);
-    if (isMapping(bearer)) {
-      const secret = await resolveSecret(bearer, [...path, 'credential', 'bearer'], options);
+    const { bearer, header, oauth } = mapping(row.credential);
+    const [kind, secretOf] = isMapping(bearer) ? ['bearer', bearer] : ['header', header];
+    if (isMapping(secretOf)) {
+      const secret = await resolveSecret(secretOf, [...path, 'credential', kind], options);
       if (typeof secret === 'string') bearers.set(text(row.id) ?? '', secret);
       else note(secret);
     }

@@ -32,6 +32,8 @@ const KNOWN_NEAR_SECRETS: ReadonlySet<string> = new Set([
   'credential',
   'env',
   'file',
+  'header',
+  'name',
   'node',
   'oauth',
   'postgres',

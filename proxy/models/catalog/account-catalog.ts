@@ -2,7 +2,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ReadRefusal } from '../../turn/errors/read-refusal.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
+import { isApiAccount } from '../../turn/provider/api-account.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
+import { apiEntries } from './api-entries.ts';
 import type { CatalogEntry, ParsedCatalog } from './catalog-parser.ts';
 import { exposedEntries } from './model-names.ts';
 
@@ -63,6 +65,7 @@ export class AccountCatalog {
 
   constructor(config: AccountConfig) {
     this.#config = config;
+    if (isApiAccount(config)) this.#expose();
   }
 
   get id(): string {
@@ -73,9 +76,14 @@ export class AccountCatalog {
     return this.#config.visible;
   }
 
-  /** Whether the catalog has been read, by this process or an earlier one. */
+  /** Whether its list is read: an API account's need not be (AA8). */
+  get isRead(): boolean {
+    return !isApiAccount(this.#config) || this.#config.read_models !== false;
+  }
+
+  /** Whether all its models are known: its list has been read, by this process or an earlier one, or it serves declared models alone. */
   get isKnown(): boolean {
-    return this.#readAt !== undefined;
+    return this.#readAt !== undefined || (isApiAccount(this.#config) && this.#config.read_models !== 'all');
   }
 
   /** Whether the last read failed. */
@@ -90,9 +98,9 @@ export class AccountCatalog {
 
   /** Takes the account's row of a new configuration. @returns whether its exposed models or its visibility changed */
   configure(config: AccountConfig): boolean {
-    const { visible, models } = this.#config;
+    const { visible } = this.#config;
+    const renamed = !isDeepStrictEqual(namingOf(this.#config), namingOf(config));
     this.#config = config;
-    const renamed = !isDeepStrictEqual(models, config.models);
     if (renamed) this.#expose();
     return renamed || visible !== config.visible;
   }
@@ -145,7 +153,7 @@ export class AccountCatalog {
     return {
       account: this.id,
       models: this.#models.size,
-      stale: !this.#fresh || !this.visible,
+      stale: (!this.#fresh && this.isRead) || !this.visible,
       failure: this.#failure,
       failureStatus: this.#failureStatus,
       readAt: this.#readAt,
@@ -176,9 +184,14 @@ export class AccountCatalog {
   }
 
   #expose(): void {
-    this.#models = exposedEntries(this.#parsed.entries, this.#config.models);
+    const { entries } = this.#parsed;
+    this.#models = isApiAccount(this.#config) ? apiEntries(this.#config, entries) : exposedEntries(entries, this.#config.models);
   }
 }
+
+/** The settings that decide which models an account exposes, and what is known of them. */
+const namingOf = (account: AccountConfig): unknown =>
+  isApiAccount(account) ? [account.models, account.catalog, account.read_models, account.preset] : [account.models];
 
 const sameEntries = (a: ParsedCatalog, b: ParsedCatalog): boolean =>
   a.entries.length === b.entries.length && a.entries.every(({ fields }, index) => isDeepStrictEqual(fields, b.entries[index]?.fields));

@@ -18,14 +18,14 @@ export class AccountCatalogs {
     return this.#accounts.get(id);
   }
 
-  /** The accounts to read (Q12). */
-  visible(): readonly AccountCatalog[] {
-    return [...this.#accounts.values()].filter((account) => account.visible);
+  /** The accounts to read (Q12, AA8). */
+  toRead(): readonly AccountCatalog[] {
+    return [...this.#accounts.values()].filter((account) => account.visible && account.isRead);
   }
 
   /** The visible accounts whose last catalog read failed. */
   failed(): readonly AccountCatalog[] {
-    return this.visible().filter((account) => account.hasFailed);
+    return this.toRead().filter((account) => account.hasFailed);
   }
 
   status(): readonly AccountCatalogStatus[] {

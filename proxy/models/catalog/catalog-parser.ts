@@ -1,6 +1,7 @@
 // Parses a provider's catalog answer into entries: three shapes are understood, and only invalid entries are left out (Q12, Q13).
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { isObject } from '../../turn/json/json.ts';
+import type { AccountModel } from '../../turn/provider/account-model.ts';
 import { type Ceilings, ceilingsOf } from './ceilings.ts';
 
 export interface CatalogEntry {
@@ -9,6 +10,8 @@ export interface CatalogEntry {
   /** The entry as the provider sent it, frozen at every depth (MC6). */
   readonly fields: JsonObject;
   readonly ceilings: Ceilings;
+  /** What is known of it at an API account; absent for agent accounts. */
+  readonly own?: AccountModel;
 }
 
 export interface ParsedCatalog {

@@ -130,7 +130,7 @@ export class Catalog {
     const { clock } = this.#options;
     this.#refresh?.cancel();
     this.#endRetries();
-    const refresh = this.#read(this.accounts.visible(), maxAgeMs);
+    const refresh = this.#read(this.accounts.toRead(), maxAgeMs);
     this.#refresh = refresh;
     this.#cancelNext();
     this.#cancelNext = clock.after(REFRESH_INTERVAL_MS, () => void this.#beginRefresh(SCHEDULED_AGE_MS));

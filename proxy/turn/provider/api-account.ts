@@ -16,8 +16,8 @@ export interface CatalogRow {
   readonly reasoning_levels?: readonly string[];
   readonly default_level?: string;
   readonly input_modalities?: readonly Modality[];
-  readonly tools: boolean;
-  readonly kind: 'turns' | 'embedding';
+  readonly tools?: boolean;
+  readonly kind?: 'turns' | 'embedding';
   readonly prices?: Prices;
   /** The exposed id whose entry lends what native clients need (AA11). */
   readonly like?: string;

@@ -17,6 +17,7 @@ import {
 } from './carrier.ts';
 import { connectionFailure } from './connection-failure.ts';
 import { limitHandshake, PassThroughConnections } from './pass-through-connections.ts';
+import { requestTarget } from './request-target.ts';
 import { readBytes } from './stream-body.ts';
 import { UntilConnected } from './until-connected.ts';
 
@@ -42,10 +43,15 @@ export class PassThrough implements StreamCarrier {
   readonly #connections: PassThroughConnections;
   readonly #listeners = new WeakMap<IncomingMessage, Listener>();
   readonly #timeouts: PassThroughTimeouts;
+  readonly #query: string;
   readonly #underWay = new Set<Promise<void>>();
 
-  /** @param route undefined for direct connections */
-  constructor(baseUrl: string, timeouts: PassThroughTimeouts, route?: Route) {
+  /**
+   * @param route undefined for direct connections
+   * @param query of every request, encoded
+   */
+  constructor(baseUrl: string, timeouts: PassThroughTimeouts, route?: Route, query = '') {
+    this.#query = query;
     this.#timeouts = timeouts;
     this.#connections = new PassThroughConnections(baseUrl, timeouts.connectMs, route);
     disableFetchPath();
@@ -88,7 +94,7 @@ export class PassThrough implements StreamCarrier {
   }
 
   #web({ method, path, headers, body }: CarrierRequest, listener: Listener, failed: (error: NodeJS.ErrnoException) => void): void {
-    const request = detachedRequest(method, path, headers);
+    const request = detachedRequest(method, requestTarget(path, this.#query), headers);
     this.#listeners.set(request, listener);
     this.#proxy.web(request, detachedResponse(request), body instanceof Readable ? { buffer: new UntilConnected(body) } : {}, failed);
   }

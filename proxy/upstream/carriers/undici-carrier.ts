@@ -19,6 +19,7 @@ import {
 } from './carrier.ts';
 import { connectionFailure } from './connection-failure.ts';
 import { Timed, type Waits, waitsOf } from './idle-timeouts.ts';
+import { requestTarget } from './request-target.ts';
 
 export interface UndiciTimeouts {
   readonly connectMs: number;
@@ -39,16 +40,19 @@ type AnswerHeaders = Record<string, string | string[] | undefined>;
 export class UndiciCarrier implements TurnCarrier {
   readonly #pool: Pool;
   readonly #base: string;
+  readonly #query: string;
   readonly #waits: Waits;
   readonly #arrivals: Batch;
 
   /**
    * @param batches of all accounts
    * @param route undefined for direct connections
+   * @param query of every request, encoded
    */
-  constructor(baseUrl: string, timeouts: UndiciTimeouts, { arrivals } = new Batches(), route?: Route) {
+  constructor(baseUrl: string, timeouts: UndiciTimeouts, { arrivals } = new Batches(), route?: Route, query = '') {
     const { origin, pathname } = new URL(baseUrl);
     this.#base = pathname.replace(/\/$/, '');
+    this.#query = query;
     this.#waits = waitsOf(timeouts);
     this.#arrivals = arrivals;
     // A fixed number of connections would queue streams silently; admission is the gateway's. So are the timeouts: undici's count a
@@ -70,7 +74,7 @@ export class UndiciCarrier implements TurnCarrier {
     this.#pool.dispatch(
       {
         method: request.method as Dispatcher.HttpMethod,
-        path: this.#base + request.path,
+        path: this.#base + requestTarget(request.path, this.#query),
         headers: request.headers,
         body: request.body,
       },

@@ -9,6 +9,7 @@ import { TypePeek } from '../events/type-peek.ts';
 import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, ReplyLine, Sending } from './carrier.ts';
 import { FollowingFrames } from './following-frames.ts';
 import { Timed, type Waits, waitsOf } from './idle-timeouts.ts';
+import { requestTarget } from './request-target.ts';
 import type { SocketSlot } from './socket-slot.ts';
 import type { SocketUser } from './socket-user.ts';
 import { joined, UpstreamSocket } from './upstream-socket.ts';
@@ -16,6 +17,8 @@ import { joined, UpstreamSocket } from './upstream-socket.ts';
 export interface WebsocketCarrierOptions {
   readonly account: string;
   readonly baseUrl: string;
+  /** Parameters of every request, encoded. */
+  readonly query: string;
   readonly connectMs: number;
   readonly firstByteMs: number;
   readonly idleMs: number;
@@ -77,8 +80,9 @@ export class WebsocketCarrier {
   }
 
   #open({ path, headers }: CarrierRequest, maxFrameBytes: number, slot: SocketSlot): UpstreamSocket {
-    const { account, baseUrl, connectMs, route, heartbeat, batches } = this.#options;
-    const socket = new UpstreamSocket({ url: baseUrl + path, headers, connectMs, route, maxFrameBytes, heartbeat, batches });
+    const { account, baseUrl, query, connectMs, route, heartbeat, batches } = this.#options;
+    const url = baseUrl + requestTarget(path, query);
+    const socket = new UpstreamSocket({ url, headers, connectMs, route, maxFrameBytes, heartbeat, batches });
     this.#sockets.add(socket);
     socket.onClose(() => {
       this.#sockets.delete(socket);

@@ -77,14 +77,16 @@ export class Credentials implements AccountCredentials {
   }
 }
 
-/** Headers with a bearer, by the configuration object of the account. */
+/** Headers with a credential, by the configuration object of the account. */
 const bearing = new WeakMap<AccountConfig, { readonly bearer: string; readonly headers: AccountHeaders }>();
 
 /** Returns the same object for as long as the account keeps its bearer. */
 function withBearer(account: AccountConfig, bearer: string): AccountHeaders {
   const known = bearing.get(account);
   if (known?.bearer === bearer) return known.headers;
-  const headers = Object.freeze({ ...account.headers, authorization: `Bearer ${bearer}` });
+  const { credential } = account;
+  const own = credential && 'header' in credential ? { [credential.header.name]: bearer } : { authorization: `Bearer ${bearer}` };
+  const headers = Object.freeze({ ...account.headers, ...own });
   bearing.set(account, { bearer, headers });
   return headers;
 }

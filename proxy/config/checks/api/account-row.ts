@@ -1,0 +1,34 @@
+// What a row of `accounts` says of its API and its preset, in content that may be invalid.
+import { PRESETS, type Preset, type PresetName } from '../../../turn/provider/presets.ts';
+import type { AccountConfig } from '../../../turn/settings.ts';
+import type { Path } from '../../schema/finding.ts';
+import { type Mapping, rowsOf, text } from '../rows.ts';
+
+export interface AccountRow {
+  readonly path: Path;
+  readonly row: Mapping;
+  readonly api: AccountConfig['api'];
+  /** Undefined also where the file names no known one, which the schema reports. */
+  readonly preset: (Preset & { readonly name: PresetName }) | undefined;
+}
+
+export function accountRows(data: unknown): readonly AccountRow[] {
+  return rowsOf(data, 'accounts').map(({ path, row }) => {
+    const preset = presetNamed(text(row.preset));
+    const api = APIS.find((name) => name === row.api) ?? preset?.apis[0] ?? 'agent';
+    return { path, row, api, preset };
+  });
+}
+
+/** Those that speak the Responses or the Chat API. */
+export const apiAccountRows = (data: unknown): readonly AccountRow[] => accountRows(data).filter(({ api }) => api !== 'agent');
+
+/** Whether requests of this account have a credential. */
+export const hasCredential = ({ row }: AccountRow): boolean => row.credential !== undefined && row.credential !== 'none';
+
+const APIS = ['agent', 'responses', 'chat'] as const;
+
+function presetNamed(name: string | undefined): AccountRow['preset'] {
+  if (name === undefined || !Object.hasOwn(PRESETS, name)) return undefined;
+  return { ...PRESETS[name as PresetName], name: name as PresetName };
+}

@@ -1,0 +1,61 @@
+// Checks the address of an API account: a prefix of paths, and where plain http may go (AA2, AA5).
+import { isLoopback } from '../../../base/process/loopback.ts';
+import type { Path, Problem } from '../../schema/finding.ts';
+import { text } from '../rows.ts';
+import { type AccountRow, hasCredential } from './account-row.ts';
+import { networkOf } from './host-network.ts';
+
+/** What requests add to the address. */
+export const API_PATHS = [
+  '/responses',
+  '/chat/completions',
+  '/models',
+  '/embeddings',
+  '/responses/compact',
+  '/images/generations',
+  '/images/edits',
+  '/audio/transcriptions',
+  '/files',
+] as const;
+
+/** No message repeats the address: it may contain a password or a token. @param account whose `base_url` is an address */
+export function* checkBaseAddress(account: AccountRow): Generator<Problem> {
+  const { row, path: at } = account;
+  const written = text(row.base_url) ?? '';
+  const path = [...at, 'base_url'];
+  if (!URL.canParse(written)) {
+    yield { path, message: notAnAddress(written) };
+    return;
+  }
+  const url = new URL(written);
+  if (url.protocol === 'http:' || url.protocol === 'https:') yield* network(url, path, account);
+  else yield { path, message: 'must begin with https://, or http:// on loopback' };
+  if (url.username !== '' || url.password !== '')
+    yield { path, message: 'an address must not contain a user or password: reference the secret in credential' };
+  if (url.search !== '' || url.hash !== '' || /[?#]/.test(written))
+    yield { path, message: 'an address must not contain a query or fragment: list its parameters in query' };
+  const ending = API_PATHS.find((one) => url.pathname.replace(/\/$/, '').endsWith(one));
+  if (ending !== undefined) yield { path, message: `this address is the prefix of ${ending}: remove ${ending} from its end` };
+}
+
+export const notAnAddress = (written: string): string =>
+  `must be an address such as https://provider.example${written.includes('${') ? '; nothing is interpolated in this file' : ''}`;
+
+function* network({ protocol, hostname }: URL, path: Path, account: AccountRow): Generator<Problem> {
+  const kind = networkOf(hostname);
+  if (kind === 'forbidden') yield { path, message: 'a link-local or unspecified address is no provider' };
+  if (protocol === 'https:' || isLoopback(hostname)) return;
+  if (account.row.insecure_http !== true) {
+    yield {
+      path,
+      message: 'plain http goes to loopback only; insecure_http: true allows it to another machine, whose network can then read all turns',
+    };
+    return;
+  }
+  if (kind === 'public')
+    yield { path, message: 'plain http goes to a host outside private networks: anybody between can read all turns', severity: 'warning' };
+  if (hasCredential(account)) {
+    const message = 'plain http sends this credential unencrypted';
+    yield { path: [...account.path, 'credential'], message, severity: 'warning' };
+  }
+}
