@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../base/time/clock.ts';
 import type { WireWords } from '../turn/settings.ts';
 import type { SimulatedAccount } from './account/simulated-account.ts';
 import type { DeliveryContext } from './delivery/delivery.ts';
-import { type Endpoints, endpointKey, endpointsOf } from './endpoints.ts';
+import { type Endpoints, endpointKey } from './endpoint-table.ts';
 import { answerWithFaults, type FaultSource, type FaultyAnswer } from './faults/fault-injection.ts';
 import { PausedAnswers } from './faults/paused-answers.ts';
 import { IdSequence } from './model/id-sequence.ts';
@@ -29,9 +29,10 @@ export interface ExchangeOptions {
   readonly seed?: string;
 }
 
-/** The account and the endpoint of a request. */
+/** The account of a request, and what it answers. */
 export interface Recipient {
   readonly account: SimulatedAccount;
+  readonly endpoints: Endpoints;
   readonly catalog: SampleCatalog;
 }
 
@@ -46,31 +47,29 @@ export class Exchanges {
   /** Answers that a `stall` fault has paused. */
   readonly paused = new PausedAnswers();
   readonly #options: ExchangeOptions;
-  readonly #wire: WireWords;
-  readonly #endpoints: Endpoints;
+  readonly wire: WireWords;
   readonly clock: Clock;
   readonly ids: IdSequence;
   #received = 0;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
-    this.#wire = options.wire ?? neutralWords;
-    this.#endpoints = endpointsOf(this.#wire);
+    this.wire = options.wire ?? neutralWords;
     this.clock = options.clock ?? systemClock;
     this.ids = new IdSequence(options.seed ?? '');
   }
 
-  /** Whether a path speaks websocket. */
-  upgrades(url: string): boolean {
+  /** Whether a path of the account speaks websocket. */
+  upgrades({ endpoints }: Recipient, url: string): boolean {
     const [path = ''] = url.split('?', 1);
-    return this.#endpoints.get(endpointKey({ method: 'GET', path, isUpgrade: true })) !== undefined;
+    return endpoints.get(endpointKey({ method: 'GET', path, isUpgrade: true })) !== undefined;
   }
 
   /** Numbers the request and shows it to the observer. */
-  receive({ account }: Recipient, { url, isTurn, ...arrived }: ArrivedRequest): ReceivedRequest {
+  receive({ account, endpoints }: Recipient, { url, isTurn, ...arrived }: ArrivedRequest): ReceivedRequest {
     const [path = '', query = ''] = url.split('?', 2);
     const json = parseJson(arrived.body);
-    const counts = isTurn ?? this.#endpoints.get(endpointKey({ ...arrived, path }))?.isTurn === true;
+    const counts = isTurn ?? endpoints.get(endpointKey({ ...arrived, path }))?.isTurn === true;
     this.#received += 1;
     if (counts) account.turns += 1;
     const request = { ...arrived, account: account.id, number: this.#received, turn: counts ? account.turns : 0, path, query, json };
@@ -79,10 +78,10 @@ export class Exchanges {
   }
 
   /** @param anchors the responses of the websocket that a frame came on */
-  answer({ account, catalog }: Recipient, request: ReceivedRequest, anchors?: Anchors): Promise<FaultyAnswer> {
-    const parts = { request, account, catalog, wire: this.#wire, ids: this.ids, now: this.clock.now() };
+  answer({ account, catalog, endpoints }: Recipient, request: ReceivedRequest, anchors?: Anchors): Promise<FaultyAnswer> {
+    const parts = { request, account, catalog, wire: this.wire, ids: this.ids, now: this.clock.now() };
     const context = anchors === undefined ? parts : { ...parts, anchors };
-    return answerWithFaults(context, this.#endpoints, this.#options.faultSource);
+    return answerWithFaults(context, endpoints, this.#options.faultSource);
   }
 
   delivery({ account }: Recipient, closed: AbortSignal): DeliveryContext {

@@ -116,6 +116,7 @@ const DEFAULTS: Readonly<Record<number, { readonly code: string; readonly messag
   403: { code: 'account_deactivated', message: 'The account has been deactivated.' },
   404: { code: 'model_not_found', message: 'The model does not exist, or this account has no access to it.' },
   429: { code: 'rate_limit_exceeded', message: 'Too many requests; slow down.' },
+  498: { code: 'capacity_exceeded', message: 'The capacity of this tier is exceeded; try again later.' },
   503: { code: 'server_is_overloaded', message: 'The servers are overloaded; try again later.' },
 };
 
@@ -123,6 +124,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
   usage_limit_reached: 'The usage limit has been reached.',
   server_is_overloaded: 'The servers are overloaded; try again later.',
   rate_limit_exceeded: 'Too many requests; slow down.',
+  insufficient_quota: 'You exceeded your current quota; check your plan and billing details.',
+  invalid_api_key: 'The API key is not valid.',
   context_length_exceeded: 'The input exceeds the context window of this model.',
   invalid_encrypted_content: unverified('gAAAAABo'),
 };
@@ -136,7 +139,7 @@ function unverified(ciphertext: string): string {
 }
 
 function typeOf(status: number, code: string | null): string {
-  if (code === 'usage_limit_reached') return code;
+  if (code === 'usage_limit_reached' || code === 'insufficient_quota') return code;
   if (status === 429) return 'rate_limit_error';
   return status >= 500 ? 'server_error' : 'invalid_request_error';
 }

@@ -1,8 +1,7 @@
 // Starts the rehearsal provider in a worker thread, for a configuration that has rehearsal accounts.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { REHEARSAL_PROFILES, type WireWords } from '../turn/settings.ts';
-import { profileNamed } from './account/account-profiles.ts';
+import type { WireWords } from '../turn/settings.ts';
 import type { Listening, WorkerData } from './provider-worker.ts';
 
 export interface ProviderThread {
@@ -12,23 +11,8 @@ export interface ProviderThread {
   close(): Promise<void>;
 }
 
-const SCHEME = 'rehearsal:';
-
-/** The profile's name in a `base_url` of the form `rehearsal:NAME`; undefined for any other URL. */
-export function rehearsalName(baseUrl: string): string | undefined {
-  return baseUrl.startsWith(SCHEME) ? baseUrl.slice(SCHEME.length) : undefined;
-}
-
-/**
- * Starts the provider for these accounts; resolves once it listens.
- * @throws Error for an unknown profile
- */
+/** Starts the provider for these accounts; resolves once it listens. */
 export async function startProviderThread(accounts: WorkerData['accounts'], wire: WireWords): Promise<ProviderThread> {
-  const unknown = accounts.find(({ profile }) => profileNamed(profile) === undefined);
-  if (unknown !== undefined) {
-    const names = REHEARSAL_PROFILES.join(', ');
-    throw new Error(`account ${unknown.id}: the rehearsal profile ${unknown.profile} does not exist; known: ${names}`);
-  }
   // The seed keeps ids apart from those of earlier runs, which the store may still have.
   const workerData: WorkerData = { accounts, wire, seed: Date.now().toString(36) };
   const worker = new Worker(new URL('./provider-worker.ts', import.meta.url), { workerData });

@@ -1,12 +1,20 @@
 // The worker thread of the rehearsal provider: listens, posts its addresses, and stops on any message.
 import { parentPort, workerData } from 'node:worker_threads';
-import type { WireWords } from '../turn/settings.ts';
-import { profileNamed } from './account/account-profiles.ts';
+import type { RehearsalProfile, WireWords } from '../turn/settings.ts';
+import { PROFILES } from './account/account-profiles.ts';
+import type { NamedApi } from './apis/api-settings.ts';
 import { startProvider } from './provider.ts';
+
+/** An account of the configuration. */
+export interface ThreadAccount {
+  readonly id: string;
+  readonly profile: RehearsalProfile;
+  readonly api?: NamedApi;
+}
 
 /** The data that the thread is started with. */
 export interface WorkerData {
-  readonly accounts: readonly { readonly id: string; readonly profile: string }[];
+  readonly accounts: readonly ThreadAccount[];
   readonly wire: WireWords;
   readonly seed: string;
 }
@@ -20,10 +28,7 @@ const { accounts, wire, seed } = workerData as WorkerData;
 const provider = await startProvider({
   wire,
   seed,
-  accounts: accounts.map(({ id, profile: name }) => {
-    const profile = profileNamed(name);
-    return { id, ...(profile === undefined ? {} : { profile }) };
-  }),
+  accounts: accounts.map(({ profile, ...account }) => ({ ...account, profile: PROFILES[profile] })),
 });
 const listening: Listening = { urls: accounts.map(({ id }) => [id, provider.urlOf(id)]) };
 parentPort?.postMessage(listening);

@@ -2,8 +2,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AccountListener } from './account/account-listener.ts';
 import { AccountSockets } from './account/account-sockets.ts';
+import { agentEndpoints } from './account/agent-endpoints.ts';
 import type { Login } from './account/login.ts';
 import { type RehearsalAccount, SimulatedAccount } from './account/simulated-account.ts';
+import { API_PREFIX, apiEndpoints } from './apis/api-endpoints.ts';
 import { deliver } from './delivery/delivery.ts';
 import { stepsOf } from './delivery/delivery-steps.ts';
 import { HttpLine } from './delivery/http-line.ts';
@@ -29,11 +31,13 @@ export class Provider {
   constructor(options: ProviderOptions) {
     this.#exchanges = new Exchanges(options);
     for (const settings of options.accounts) {
-      const recipient = { account: new SimulatedAccount(settings), catalog: catalogOf(settings.models ?? sampleModels) };
+      const account = new SimulatedAccount(settings);
+      const endpoints = account.api ? apiEndpoints(account.api) : agentEndpoints(this.#exchanges.wire);
+      const recipient = { account, endpoints, catalog: catalogOf(settings.models ?? sampleModels) };
       const sockets = new AccountSockets(recipient, this.#exchanges);
       const listener = new AccountListener({
         onRequest: (request, response) => void this.#serve(running, request, response),
-        upgrades: ({ url = '', headers }) => headers.upgrade?.toLowerCase() === 'websocket' && this.#exchanges.upgrades(url),
+        upgrades: ({ url = '', headers }) => headers.upgrade?.toLowerCase() === 'websocket' && this.#exchanges.upgrades(recipient, url),
         onUpgrade: (request, connection, head) => void sockets.upgrade(request, connection, head),
         onClose: () => sockets.terminate(),
       });
@@ -49,7 +53,8 @@ export class Provider {
 
   /** The base URL of an account, without trailing slash. */
   urlOf(account: string): string {
-    return this.#running(account).listener.url;
+    const { listener, account: simulated } = this.#running(account);
+    return simulated.api ? listener.url + API_PREFIX : listener.url;
   }
 
   /** @throws Error for an account without a token endpoint */

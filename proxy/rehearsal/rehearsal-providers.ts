@@ -1,7 +1,10 @@
 // The provider thread that the current configuration needs, and earlier ones that still serve turns in flight.
 import type { Config } from '../config/config.ts';
+import { isApiAccount } from '../turn/provider/api-account.ts';
+import { isRehearsal, isUnknownPart, rehearsalAddress } from '../turn/provider/rehearsal-address.ts';
 import type { AccountConfig } from '../turn/settings.ts';
-import { type ProviderThread, rehearsalName, startProviderThread } from './provider-thread.ts';
+import { type ProviderThread, startProviderThread } from './provider-thread.ts';
+import type { ThreadAccount } from './provider-worker.ts';
 
 export class RehearsalProviders {
   #config: Config;
@@ -21,7 +24,7 @@ export class RehearsalProviders {
 
   /** The account's base URL: its own, or the address where the provider listens for it. */
   urlOf({ id, base_url }: AccountConfig): string {
-    return rehearsalName(base_url) === undefined ? base_url : (this.#current?.urlOf(id) ?? base_url);
+    return isRehearsal(base_url) ? (this.#current?.urlOf(id) ?? base_url) : base_url;
   }
 
   /** Starts another provider where the rehearsal accounts or the wire words changed. @returns closes the earlier one; call it when its turns are over */
@@ -50,15 +53,16 @@ export class RehearsalProviders {
 }
 
 /** The part of a configuration that a provider depends on. */
-function settingsOf({ accounts, wire }: Config): {
-  readonly accounts: readonly { readonly id: string; readonly profile: string }[];
-  readonly wire: Config['wire'];
-} {
-  return {
-    accounts: accounts.flatMap(({ id, base_url }) => {
-      const profile = rehearsalName(base_url);
-      return profile === undefined ? [] : [{ id, profile }];
-    }),
-    wire,
-  };
+function settingsOf({ accounts, wire }: Config): { readonly accounts: readonly ThreadAccount[]; readonly wire: Config['wire'] } {
+  return { accounts: accounts.flatMap((account) => threadAccount(account) ?? []), wire };
+}
+
+/** Undefined for an account that is not simulated, and for an address that means nothing: the checks of the configuration refuse it. */
+function threadAccount(account: AccountConfig): ThreadAccount | undefined {
+  const address = rehearsalAddress(account.base_url);
+  if (!address || isUnknownPart(address)) return undefined;
+  const { api, profile, quirks, list } = address;
+  if (api === 'agent' || !isApiAccount(account)) return { id: account.id, profile };
+  const { serves, hosted_tools: hostedTools, websocket, compact } = account;
+  return { id: account.id, profile, api: { api, quirks, list, serves, hostedTools, websocket, compact } };
 }

@@ -21,6 +21,8 @@ export interface AccountProfile {
   readonly description: string;
   /** The faults of the account's nth turn, counted from 1. */
   readonly faults?: (turn: number) => readonly Fault[];
+  /** The same for an account of another API; default: `faults`. */
+  readonly apiFaults?: (turn: number) => readonly Fault[];
   /** The usage read is refused with 401 too. */
   readonly refusesUsage?: boolean;
   readonly quota?: Quota;
@@ -32,6 +34,8 @@ export interface AccountProfile {
   readonly requiredHeaders?: readonly string[];
   /** Refuses connections. */
   readonly unreachable?: boolean;
+  /** An account of another API takes requests of any form. */
+  readonly acceptsAll?: boolean;
   /** What differs from the manners of the real backend. */
   readonly manners?: Partial<Manners>;
 }
@@ -43,7 +47,7 @@ const FLAKY_FAULTS: readonly Fault[] = [
   { kind: 'refuse-inside' },
 ];
 
-const PROFILES: Readonly<Record<RehearsalProfile, AccountProfile>> = {
+export const PROFILES: Readonly<Record<RehearsalProfile, AccountProfile>> = {
   steady: { description: 'answers every turn' },
   flaky: {
     description: 'refuses every third turn: first with 503, then with 429 and Retry-After, then inside a 200, and so on',
@@ -60,7 +64,8 @@ const PROFILES: Readonly<Record<RehearsalProfile, AccountProfile>> = {
     ],
   },
   exhausted: {
-    description: 'is out of quota for an hour: 429 usage_limit_reached',
+    description: 'is out of quota: 429 usage_limit_reached for an hour, or insufficient_quota of another API',
+    apiFaults: () => [{ kind: 'refuse', status: 429, code: 'insufficient_quota' }],
     faults: () => [{ kind: 'refuse', status: 429, code: 'usage_limit_reached', resetsIn: 3600 }],
     quota: { primary: { used_percent: 100, window_minutes: 300 }, secondary: { used_percent: 60, window_minutes: 10_080 } },
   },
@@ -74,7 +79,7 @@ const PROFILES: Readonly<Record<RehearsalProfile, AccountProfile>> = {
     description: 'refuses max_output_tokens, temperature, top_p, safety_identifier and prompt_cache_retention',
     refusedFields: ['max_output_tokens', 'temperature', 'top_p', 'safety_identifier', 'prompt_cache_retention'],
   },
-  polite: { description: 'accepts what the real backend refuses, and answers in the documented form', manners: POLITE },
+  polite: { description: 'accepts what the real backend refuses, and answers in the documented form', manners: POLITE, acceptsAll: true },
   guarded: {
     description: 'gets the challenge page of a network in place of its answers, without the headers originator and a versioned user-agent',
     requiredHeaders: ['originator', 'user-agent'],

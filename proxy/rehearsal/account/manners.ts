@@ -41,3 +41,6 @@ export const STRICT: Manners = all(true);
 
 /** The profile `polite`, and accounts of tests that check nothing. */
 export const POLITE: Manners = all(false);
+
+/** An account of another API: of all this, its websockets end too. */
+export const PLATFORM: Manners = { ...POLITE, connectionLimit: true };

@@ -2,10 +2,11 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '../../turn/json/json.ts';
+import { type ApiSettings, apiSettings, type NamedApi } from '../apis/api-settings.ts';
 import { BearerRefused, ProviderError } from '../provider-error.ts';
 import type { AccountProfile, Quota } from './account-profiles.ts';
 import { Login, type RehearsalLogin } from './login.ts';
-import { type Manners, POLITE, STRICT } from './manners.ts';
+import { type Manners, PLATFORM, POLITE, STRICT } from './manners.ts';
 import { SimulatedCache } from './simulated-cache.ts';
 import { SimulatedFiles } from './simulated-files.ts';
 
@@ -13,8 +14,12 @@ export interface RehearsalAccount {
   readonly id: string;
   /** Default: steady. */
   readonly profile?: AccountProfile;
+  /** Absent: it speaks the native agent API. */
+  readonly api?: NamedApi;
   /** The bearer that it requires; without one every Authorization is accepted, and none is needed. */
   readonly credential?: string;
+  /** The header that has the credential as it is, in place of a bearer. */
+  readonly credentialHeader?: string;
   /** In place of one bearer: those that its token endpoint, `POST /oauth/token`, issues. */
   readonly oauth?: RehearsalLogin;
   /** Its catalog entries; default: the sample models. */
@@ -37,6 +42,8 @@ export class SimulatedAccount {
   readonly tag: string;
   readonly login: Login | undefined;
   readonly manners: Manners;
+  /** Undefined for an agent account. */
+  readonly api: ApiSettings | undefined;
   readonly files = new SimulatedFiles();
   readonly cache = new SimulatedCache();
   /** Turns received so far. */
@@ -45,7 +52,9 @@ export class SimulatedAccount {
   constructor(settings: RehearsalAccount) {
     this.settings = settings;
     this.tag = createHash('sha256').update(`rehearsal account ${settings.id}`).digest('hex').slice(0, 12);
-    this.manners = { ...((settings.strict ?? true) ? STRICT : POLITE), ...settings.profile?.manners, ...settings.manners };
+    this.api = settings.api && apiSettings(settings.api);
+    const usual = this.api ? PLATFORM : this.isStrict ? STRICT : POLITE;
+    this.manners = { ...usual, ...settings.profile?.manners, ...settings.manners };
     this.login = settings.oauth && new Login(settings.oauth, this.tag, this.manners.wholeLogins);
   }
 
@@ -53,13 +62,20 @@ export class SimulatedAccount {
     return this.settings.id;
   }
 
+  /** Whether it refuses what a strict provider refuses. */
+  get isStrict(): boolean {
+    return (this.settings.strict ?? true) && !(this.settings.api && this.settings.profile?.acceptsAll === true);
+  }
+
   /**
    * @param now Unix milliseconds
-   * @throws BearerRefused, or ProviderError of a polite account, where it does not accept this Authorization header
+   * @throws BearerRefused, or ProviderError of a polite account, where it does not accept the credential of these headers
    */
-  checkBearer(authorization: string | undefined, now: number): void {
-    const { credential } = this.settings;
-    const isAccepted = this.login?.accepts(authorization, now) ?? (credential === undefined || authorization === `Bearer ${credential}`);
+  checkCredential(headers: IncomingHttpHeaders, now: number): void {
+    const { credential, credentialHeader } = this.settings;
+    const { authorization } = headers;
+    const isSent = credentialHeader === undefined ? authorization === `Bearer ${credential}` : headers[credentialHeader] === credential;
+    const isAccepted = this.login?.accepts(authorization, now) ?? (credential === undefined || isSent);
     if (isAccepted) return;
     if (!this.manners.wholeLogins) throw new ProviderError(401, 'invalid_api_key', 'The credential is not valid.');
     throw new BearerRefused(this.login?.ended ?? 'token_expired');
@@ -77,6 +93,11 @@ export class SimulatedAccount {
   /** An opaque value that belongs to this account, such as ciphertext or a turn state. */
   bind(prefix: string, id: string): string {
     return `${prefix}_${this.tag}_${id}`;
+  }
+
+  /** Whether this account issued the value. */
+  isOwn(value: string): boolean {
+    return /^[a-z]+_([0-9a-f]{12})_/.exec(value)?.[1] === this.tag;
   }
 
   /** Whether another rehearsal account issued the value. Values of unknown origin belong to every account, so that recordings can be replayed. */

@@ -25,6 +25,11 @@ export class SimulatedFiles {
     return this.#byId.has(id);
   }
 
+  /** A file that came whole with its creation. */
+  add(id: string, { name, size, type }: { readonly name: string; readonly size: number; readonly type: string }): void {
+    this.#byId.set(id, { name, size, uploaded: { type, bytes: size }, asked: 0 });
+  }
+
   /** `POST /backend-api/files`. */
   create({ headers, json }: ReceivedRequest, id: string): Answer {
     const { file_name, file_size, use_case } = isObject(json) ? json : {};

@@ -22,6 +22,8 @@ export type AnswerBody =
       readonly events: readonly Json[];
       /** SSE comment lines before the first event; a websocket has none. */
       readonly comments: readonly string[];
+      /** The data of a last event that is no JSON, as in `[DONE]`. */
+      readonly end?: string;
     }
   | { readonly kind: 'bytes'; readonly bytes: Buffer };
 
@@ -65,10 +67,8 @@ export interface RefusalForm {
 
 /** Applies the faults that change the content; faults of framing and delivery come later. */
 export function withContentFaults(answer: Answer, faults: readonly Fault[], form: RefusalForm): Answer {
-  const reply = faultOf(faults, 'reply');
-  if (reply !== undefined) return scriptedAnswer(reply);
-  const refusal = faultOf(faults, 'refuse');
-  if (refusal !== undefined) return refusedAnswer(refusal, answer, form);
+  const replaced = replacedAnswer(answer, faults, form);
+  if (replaced) return replaced;
   let changed = faultOf(faults, 'no-preamble') === undefined ? answer : withoutPreamble(answer);
   const inside = faultOf(faults, 'refuse-inside');
   if (inside !== undefined) changed = refusedInside(inside, changed, form.manners);
@@ -82,6 +82,26 @@ export function withContentFaults(answer: Answer, faults: readonly Fault[], form
   }
   return changed;
 }
+
+/** The answer of a fault that leaves nothing of the ordinary one but its metadata; undefined where there is none. */
+export function replacedAnswer(answer: Answer, faults: readonly Fault[], form: RefusalForm): Answer | undefined {
+  const reply = faultOf(faults, 'reply');
+  if (reply !== undefined) return scriptedAnswer(reply);
+  const refusal = faultOf(faults, 'refuse');
+  if (refusal !== undefined) return refusedAnswer(refusal, answer, form);
+  if (faultOf(faults, 'loading') !== undefined) return jsonAnswer(503, LOADING, metadataHeaders(answer));
+  const page = faultOf(faults, 'html');
+  if (page === undefined) return undefined;
+  const headers = { ...metadataHeaders(answer), 'content-type': 'text/html; charset=utf-8' };
+  return {
+    status: page.status,
+    headers,
+    body: { kind: 'bytes', bytes: Buffer.from('<!DOCTYPE html><html><body><h1>Bad Gateway</h1></body></html>') },
+  };
+}
+
+/** The answer of a local server that loads its model. */
+const LOADING: Json = { error: { code: 503, message: 'Loading model', type: 'unavailable_error' } };
 
 /** Replaces the ordinary answer. */
 function scriptedAnswer({ status, headers, body }: ReplyFault): Answer {
@@ -99,9 +119,13 @@ function metadataHeaders({ headers }: Answer): Record<string, string> {
 /** An error answer in the provider's shape. */
 export function refusedAnswer(fault: Omit<RefuseFault, 'kind'>, ordinary: Answer, form: RefusalForm): Answer {
   const { manners, now, agent } = form;
-  const { status, retryAfter, resetsIn } = fault;
+  const { status, retryAfter, retryAfterMs, resetsIn } = fault;
   const code = fault.code ?? defaultErrorOf(status).code;
-  const headers = { ...metadataHeaders(ordinary), ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }) };
+  const headers = {
+    ...metadataHeaders(ordinary),
+    ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+    ...(retryAfterMs === undefined ? {} : { 'retry-after-ms': String(retryAfterMs) }),
+  };
   if (manners.wholeLogins && status === 402 && code === 'deactivated_workspace') return jsonAnswer(402, CLOSED_WORKSPACE, headers);
   if (manners.wholeLogins && status === 401 && isBearerCode(code)) {
     const { body, headers: stated } = bearerRefusal(code);

@@ -1,8 +1,9 @@
 // Turns an answer into the steps of its delivery, with the faults of framing and delivery applied.
 
 import { isObject, type Json } from '../../turn/json/json.ts';
-import { type Fault, faultOf, type ReplyPosition, type StallFault } from '../faults/fault.ts';
+import { type Fault, faultOf, type ReplyPosition, type SlowFirstByteFault, type StallFault } from '../faults/fault.ts';
 import { type Answer, type AnswerBody, malformedText } from './answer.ts';
+import { sseForm } from './sse-form.ts';
 
 export type Step =
   | { readonly do: 'head' }
@@ -23,8 +24,6 @@ const OPEN: readonly Step[] = [
   { do: 'wait', ms: 0 },
 ];
 
-const NEWLINES = { lf: '\n', cr: '\r', crlf: '\r\n' } as const;
-
 /** The steps of an answer over HTTP, one write for each event. */
 export function stepsOf(answer: Answer, faults: readonly Fault[]): readonly Step[] {
   const writes = bodyOf(answer, faults).map((bytes): Step => ({ do: 'write', bytes }));
@@ -34,7 +33,21 @@ export function stepsOf(answer: Answer, faults: readonly Fault[]): readonly Step
     if (fault.kind === 'cut') steps = [...splitAt(steps, fault.at)[0], { do: 'leave', how: fault.how ?? 'close' }];
     if (fault.kind === 'stall') steps = stalled(steps, fault);
   }
-  return slowed(steps, faults);
+  const slow = faultOf(faults, 'slow-first-byte');
+  return slowed(slow === undefined ? steps : withSlowStart(steps, slow), faults);
+}
+
+/** In pieces, so that comments come meanwhile. */
+const SLOW_PIECES = 5;
+
+function withSlowStart(steps: readonly Step[], { ms, comments }: SlowFirstByteFault): readonly Step[] {
+  const [head, rest] = splitAt(steps, 'after-headers');
+  if (!comments) return [...head, { do: 'wait', ms }, ...rest];
+  const piece: readonly Step[] = [
+    { do: 'write', bytes: Buffer.from(': REHEARSAL PROCESSING\n\n') },
+    { do: 'wait', ms: Math.ceil(ms / SLOW_PIECES) },
+  ];
+  return [...head, ...Array.from({ length: SLOW_PIECES }, () => piece).flat(), ...rest];
 }
 
 export function stalled(steps: readonly Step[], { at, ms }: StallFault): readonly Step[] {
@@ -55,18 +68,20 @@ export function slowed(faultless: readonly Step[], faults: readonly Fault[]): re
 function bodyOf(answer: Answer, faults: readonly Fault[]): readonly Buffer[] {
   if (answer.body.kind === 'bytes') return [answer.body.bytes];
   const malformed = faultOf(faults, 'malformed');
-  const newline = NEWLINES[faultOf(faults, 'framing')?.newline ?? 'lf'];
   const broken = malformed === undefined ? -1 : (malformed.event ?? 3) - 1;
-  const comments = answer.body.comments.map((comment) => `: ${comment}${newline}${newline}`).join('');
+  const form = sseForm(faults);
   const sse = (event: Json, isBroken: boolean): string => {
-    const type = isObject(event) && typeof event.type === 'string' ? `event: ${event.type}${newline}` : '';
-    const data = malformed !== undefined && isBroken ? malformedText(malformed) : JSON.stringify(event);
-    return `${type}data: ${data}${newline}${newline}`;
+    const type = isObject(event) && typeof event.type === 'string' ? event.type : undefined;
+    return form.event(malformed !== undefined && isBroken ? malformedText(malformed) : JSON.stringify(event), type);
   };
-  return counted(answer.body).map(({ before, event }, i) => {
+  const comments = answer.body.comments.map(form.comment).join('');
+  const events = counted(answer.body).map(({ before, event }, i) => {
     const keepalives = before.map((keepalive) => sse(keepalive, false)).join('');
-    return Buffer.from(`${i === 0 ? comments : ''}${keepalives}${sse(event, i === broken)}`);
+    return `${i === 0 ? comments : ''}${keepalives}${sse(event, i === broken)}`;
   });
+  const { end } = answer.body;
+  const all = end === undefined ? events : [...events, form.event(end, undefined)];
+  return all.map((text, i) => Buffer.from(i === 0 ? form.start + text : text));
 }
 
 /** An event that positions count, and the keepalives that are sent with it. */

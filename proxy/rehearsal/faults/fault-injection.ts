@@ -3,11 +3,12 @@ import { isAbsent, isObject, type Json, type JsonObject } from '../../turn/json/
 import { challengePage } from '../account/simulated-catalog.ts';
 import { anchorNotFound } from '../checks/request-checks.ts';
 import { type Answer, jsonAnswer, withContentFaults } from '../delivery/answer.ts';
-import { type Endpoints, endpointKey, type RequestContext } from '../endpoints.ts';
+import { type Endpoint, type Endpoints, endpointKey, type RequestContext } from '../endpoint-table.ts';
 import { BearerRefused, bearerRefusal, errorOf, ProviderDetail, ProviderError } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { type Fault, faultOf } from './fault.ts';
 import { readScript } from './fault-script.ts';
+import { scriptIn } from './request-script.ts';
 import { ScriptError } from './script-words.ts';
 import { withUpgradeRefusal } from './upgrade-refusals.ts';
 
@@ -32,11 +33,12 @@ export async function answerWithFaults(
   const id = { 'x-request-id': context.ids.next('req') };
   try {
     const faults = await faultsOf(context, faultSource);
-    const answer = await ordinaryAnswer(context, endpoints, faults);
+    const endpoint = endpoints.get(endpointKey(context.request));
+    const answer = await ordinaryAnswer(context, endpoint, faults);
     const identified = { ...answer, headers: { ...id, ...answer.headers } };
     const { account, now, wire } = context;
     const form = { manners: account.manners, agent: wire.agent, now };
-    const withFaults = context.request.isUpgrade ? withUpgradeRefusal : withContentFaults;
+    const withFaults = context.request.isUpgrade ? withUpgradeRefusal : (endpoint?.withFaults ?? withContentFaults);
     return { answer: withFaults(identified, faults, form), faults };
   } catch (error) {
     const { status, headers, body } = refusalOf(error);
@@ -62,19 +64,18 @@ interface Refused {
   readonly body: JsonObject;
 }
 
-function ordinaryAnswer(context: RequestContext, endpoints: Endpoints, faults: readonly Fault[]): Answer | Promise<Answer> {
+function ordinaryAnswer(context: RequestContext, endpoint: Endpoint | undefined, faults: readonly Fault[]): Answer | Promise<Answer> {
   const { request, account, now } = context;
-  const endpoint = endpoints.get(endpointKey(request));
-  if (endpoint?.isLogin === true) return faults.some(preventsAnswer) ? jsonAnswer(200, {}) : endpoint.answer(context);
+  if (endpoint?.isLogin === true) return faults.some(preventsAnswer) ? jsonAnswer(200, {}) : endpoint.answer(context, faults);
   if (endpoint?.isFrame === true) {
     if (faultOf(faults, 'anchor-lost') !== undefined && isAnchored(request.json)) throw anchorNotFound(request.json);
-    return endpoint.answer(context);
+    return endpoint.answer(context, faults);
   }
-  if (endpoint?.isOpen === true) return endpoint.answer(context);
+  if (endpoint?.isOpen === true) return endpoint.answer(context, faults);
   if (!account.passesGuard(request.headers)) return challengePage();
-  account.checkBearer(request.headers.authorization, now);
+  account.checkCredential(request.headers, now);
   if (endpoint === undefined) throw new ProviderError(404, 'not_found', 'The rehearsal provider has no such path.');
-  return endpoint.answer(context);
+  return endpoint.answer(context, faults);
 }
 
 const isAnchored = (json: Json | undefined): json is JsonObject => isObject(json) && !isAbsent(json.previous_response_id);
@@ -87,13 +88,17 @@ async function faultsOf({ request, account }: RequestContext, faultSource: Fault
   if (given !== undefined) return 'kind' in given ? [given] : given;
   const scripted = scriptedFaults(request);
   if (scripted !== undefined) return scripted;
-  return request.turn > 0 ? (account.settings.profile?.faults?.(request.turn) ?? []) : [];
+  return request.turn > 0 ? profileFaults(account, request.turn) : [];
 }
 
-/** The faults of the script in `metadata.rehearse`. */
+function profileFaults({ settings: { profile, api } }: RequestContext['account'], turn: number): readonly Fault[] {
+  return (api && profile?.apiFaults ? profile.apiFaults(turn) : profile?.faults?.(turn)) ?? [];
+}
+
+/** The faults of the script in `metadata.rehearse`, or in the last message. */
 function scriptedFaults({ json, account }: ReceivedRequest): readonly Fault[] | undefined {
-  const script = isObject(json) && isObject(json.metadata) ? json.metadata.rehearse : undefined;
-  if (typeof script !== 'string') return undefined;
+  const script = isObject(json) ? scriptIn(json) : undefined;
+  if (script === undefined) return undefined;
   try {
     return readScript(script, account);
   } catch (error) {

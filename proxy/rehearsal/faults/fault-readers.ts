@@ -1,6 +1,14 @@
 // Reads each fault of a fault script from its words.
-import type { CompactionFault, Fault, RefuseFault, ReplyPosition, SteerFault } from './fault.ts';
+import type { CompactionFault, ErrorChunkFault, Fault, RateFault, RefuseFault, ReplyPosition, SteerFault } from './fault.ts';
+import { REASONING_SPELLINGS, REPLY_FORMS, type ReplyForm, STREAM_FORMS, type StreamForm } from './reply-forms.ts';
 import { syntaxError, type WordReader } from './script-words.ts';
+
+/** A form is named by all of its words. Undefined where none comes next. */
+export function readForm(words: WordReader): Fault | undefined {
+  for (const is of Object.keys(REPLY_FORMS) as readonly ReplyForm[]) if (words.take(is)) return { kind: 'form', is };
+  for (const is of Object.keys(STREAM_FORMS) as readonly StreamForm[]) if (words.take(is)) return { kind: 'stream', is };
+  return undefined;
+}
 
 /** By the fault's first word. A reader returns undefined, or throws, on a syntax error. */
 export const FAULT_READERS: Readonly<Record<string, (words: WordReader) => Fault | undefined>> = {
@@ -59,6 +67,40 @@ export const FAULT_READERS: Readonly<Record<string, (words: WordReader) => Fault
   status: (words) => (words.take('code') ? { kind: 'status-code' } : undefined),
   anchor: (words) => (words.take('lost') ? { kind: 'anchor-lost' } : undefined),
   frame: (words) => (words.take('too large') ? { kind: 'frame-too-large' } : undefined),
+  error: (words) => {
+    if (!words.take('chunk')) return undefined;
+    const code = words.number() ?? codeOf(words);
+    const as = words.take('as') ? (words.match(/^(?:object|event|choice)$/i)?.toLowerCase() as ErrorChunkFault['as']) : 'chunk';
+    return as && { kind: 'error-chunk', as, ...(code === undefined ? {} : { code }), ...afterEvents(words) };
+  },
+  html: (words) => ({ kind: 'html', status: words.number() ?? 200 }),
+  loading: () => ({ kind: 'loading' }),
+  finish: (words) => {
+    const reason = words.match(/^\w+$/);
+    return reason === undefined ? undefined : { kind: 'finish', reason };
+  },
+  reasoning: (words) => {
+    const as = words.take('as') ? words.match(/^\w+$/) : undefined;
+    const known = REASONING_SPELLINGS.find((spelling) => spelling === as);
+    return known && { kind: 'reasoning', as: known };
+  },
+  rate: (words) => {
+    const of = words.match(/^(?:requests|tokens)$/) as RateFault['of'] | undefined;
+    const remaining = signed(words);
+    if (of === undefined || !words.take('of')) return undefined;
+    const limit = signed(words);
+    const reset = words.take('reset') ? words.match(/^[\w.]+$/) : undefined;
+    return { kind: 'rate', of, remaining, limit, ...(reset === undefined ? {} : { reset }) };
+  },
+  slow: (words) => {
+    if (!words.take('first byte')) return undefined;
+    const ms = milliseconds(words);
+    return { kind: 'slow-first-byte', ms, comments: words.take('with comments') };
+  },
+  without: (words) => {
+    const type = words.match(/^response\.[a-z_.]+$/);
+    return type === undefined ? undefined : { kind: 'without', type };
+  },
   binary: (words) => (words.take('frame') ? { kind: 'binary-frame', ...eventNumber(words) } : undefined),
 };
 
@@ -71,6 +113,7 @@ function refuse(words: WordReader): RefuseFault | undefined {
   const status = words.requiredNumber();
   if (status < 400 || status > 599) return undefined;
   const code = codeOf(words);
+  const retryAfterMs = words.take('retry ms') ? words.requiredNumber() : undefined;
   const retryAfter = words.take('retry') ? words.requiredNumber() : undefined;
   const resetsIn = words.take('resets') ? words.requiredNumber() : undefined;
   return {
@@ -78,6 +121,7 @@ function refuse(words: WordReader): RefuseFault | undefined {
     status,
     ...(code === undefined ? {} : { code }),
     ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     ...(resetsIn === undefined ? {} : { resetsIn }),
   };
 }
@@ -107,6 +151,11 @@ function afterEvents(words: WordReader): { readonly after?: number } {
 function eventNumber(words: WordReader): { readonly event?: number } {
   const event = words.number();
   return event === undefined ? {} : { event };
+}
+
+/** Some servers state a remainder below zero. */
+function signed(words: WordReader): number {
+  return Number(words.match(/^-?\d{1,9}$/) ?? syntaxError());
 }
 
 function milliseconds(words: WordReader): number {

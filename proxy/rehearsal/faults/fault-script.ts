@@ -3,7 +3,7 @@
 //   script   clause ; clause ; …           each clause for every account, or for one:  north: refuse 503; south: pace 40
 //   clause   fault + fault + …             combined in one reply:                      cr framing + cut after 3 events
 //
-//   refuse STATUS [CODE] [retry N] [resets N]       an error answer; Retry-After and resets_at, in seconds from now
+//   refuse STATUS [CODE] [retry N | retry ms N] [resets N]     an error answer; Retry-After and resets_at, in seconds from now
 //   refuse inside [CODE] [as error | as failed] [after N events]        a refusal in a 200
 //   cut POSITION    reset POSITION                  ends the connection; POSITION: before headers | after headers | after N events | after N bytes
 //   stall POSITION [for N ms]                       pauses the reply, without a time until the client leaves
@@ -21,10 +21,18 @@
 //   binary frame [N]    no preamble    status code             error frames have `status_code` in place of `status`
 //   interrupt failed [CODE] | ignored  of an interrupt of the turn
 //   steer failed [CODE] | returned [CODE] | pending | waits         of a steer; it ends the response at an item unless it waits
+//
+// Accounts of the other APIs (AA89). Every form of `reply-forms.ts` is a fault by its words: `no done`, `one index + no usage`, `comments`.
+//   error chunk [STATUS | CODE] [as object | as event | as choice] [after N events]       an error in a 200
+//   html [STATUS]    loading    slow first byte N ms [with comments]
+//   finish WORD    reasoning as reasoning_content | reasoning | thinking | details | parts | tags
+//   rate requests | tokens N of LIMIT [reset TEXT]              headers of rate limits
+//   without response.TYPE                                        leaves out the events of a type
+//
 // Only these apply to the upgrade:
 //   refuse upgrade STATUS [CODE] [retry N] [resets N]    stall upgrade [for N ms]    reset upgrade
 import type { Fault } from './fault.ts';
-import { FAULT_READERS } from './fault-readers.ts';
+import { FAULT_READERS, readForm } from './fault-readers.ts';
 import { ScriptError, syntaxError, WordReader } from './script-words.ts';
 
 /**
@@ -59,6 +67,8 @@ function readClause(text: string): readonly Fault[] {
 
 function readFault(text: string): Fault | undefined {
   const words = new WordReader(text);
+  const form = readForm(words);
+  if (form !== undefined) return words.atEnd ? form : syntaxError();
   const name = words.match(/^[a-z]+$/i)?.toLowerCase();
   if (name === 'steady' && words.atEnd) return undefined;
   const read = name !== undefined && Object.hasOwn(FAULT_READERS, name) ? FAULT_READERS[name] : undefined;

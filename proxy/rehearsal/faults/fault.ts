@@ -1,5 +1,6 @@
 // The faults that the rehearsal provider can simulate, as plain data.
 import type { Json } from '../../turn/json/json.ts';
+import type { ReasoningSpelling, ReplyForm, StreamForm } from './reply-forms.ts';
 
 /**
  * A position in a reply. Bytes count the body only; events count from 1, without keepalives; a position past the end is the end. On a websocket every frame
@@ -32,6 +33,8 @@ export interface RefuseFault {
   readonly code?: string;
   /** `Retry-After`, in seconds. */
   readonly retryAfter?: number;
+  /** `retry-after-ms`. */
+  readonly retryAfterMs?: number;
   /** Seconds until the reset: adds `resets_at` (Unix seconds) and `resets_in_seconds` to the error. */
   readonly resetsIn?: number;
 }
@@ -188,6 +191,75 @@ export interface ResetUpgradeFault {
   readonly kind: 'reset-upgrade';
 }
 
+/** Writes a Chat reply in another form than the documented one. */
+export interface FormFault {
+  readonly kind: 'form';
+  readonly is: ReplyForm;
+}
+
+/** Writes an event stream in another form. */
+export interface StreamFault {
+  readonly kind: 'stream';
+  readonly is: StreamForm;
+}
+
+/** The finish reason of a Chat reply. */
+export interface FinishFault {
+  readonly kind: 'finish';
+  readonly reason: string;
+}
+
+/** The spelling of the reasoning in a Chat reply. */
+export interface ReasoningFault {
+  readonly kind: 'reasoning';
+  readonly as: ReasoningSpelling;
+}
+
+/** Answers 200 and breaks off with an error: as `{error}`, as vLLM's `{object: "error"}`, as an event of that name, or in the choice. */
+export interface ErrorChunkFault {
+  readonly kind: 'error-chunk';
+  readonly as: 'chunk' | 'object' | 'event' | 'choice';
+  /** A number is a status. Default 502. */
+  readonly code?: string | number;
+  /** How many chunks of the reply come first. Default none. */
+  readonly after?: number;
+}
+
+/** Answers with a page of HTML. */
+export interface HtmlFault {
+  readonly kind: 'html';
+  readonly status: number;
+}
+
+/** Answers 503 as a server does that loads the model. */
+export interface LoadingFault {
+  readonly kind: 'loading';
+}
+
+/** States these rate limits in the headers of the answer. */
+export interface RateFault {
+  readonly kind: 'rate';
+  readonly of: 'requests' | 'tokens';
+  readonly remaining: number;
+  readonly limit: number;
+  /** As the header has it: `6m0s`, `20ms`, a number. Default: the header is missing. */
+  readonly reset?: string;
+}
+
+/** Sends the head at once, and the first event after `ms`. */
+export interface SlowFirstByteFault {
+  readonly kind: 'slow-first-byte';
+  readonly ms: number;
+  /** Comments come meanwhile. */
+  readonly comments: boolean;
+}
+
+/** Leaves out the events of a type. */
+export interface WithoutFault {
+  readonly kind: 'without';
+  readonly type: string;
+}
+
 /**
  * Faults of one reply combine: content first, then framing, then delivery in the order given. Only the faults of upgrades apply to an
  * upgrade; over HTTP the faults of websockets have no effect.
@@ -218,7 +290,17 @@ export type Fault =
   | BinaryFrameFault
   | RefuseUpgradeFault
   | StallUpgradeFault
-  | ResetUpgradeFault;
+  | ResetUpgradeFault
+  | FormFault
+  | StreamFault
+  | FinishFault
+  | ReasoningFault
+  | ErrorChunkFault
+  | HtmlFault
+  | LoadingFault
+  | RateFault
+  | SlowFirstByteFault
+  | WithoutFault;
 
 export function faultOf<K extends Fault['kind']>(faults: readonly Fault[], kind: K): Extract<Fault, { kind: K }> | undefined {
   return faults.find((fault): fault is Extract<Fault, { kind: K }> => fault.kind === kind);

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { SimulatedAccount } from '../account/simulated-account.ts';
 import type { IdSequence } from './id-sequence.ts';
-import { CHARACTERS_PER_TOKEN, type OutputPart } from './output-plan.ts';
+import { CHARACTERS_PER_TOKEN, deltasOf, type OutputPart } from './output-plan.ts';
 import { imageMembers, PARTIAL_PNG, PNG } from './simulated-image.ts';
 
 export interface ItemContext {
@@ -24,11 +24,11 @@ const tokensOf = (text: string): number => Math.ceil(text.length / CHARACTERS_PE
 export function reasoningItem(
   context: ItemContext,
   index: number,
-  options: { readonly summary: boolean; readonly ciphertext: boolean },
+  options: { readonly summary: boolean; readonly ciphertext: boolean; readonly thought: string },
 ): OutputItem {
   const id = context.ids.next('rs');
   const at = { item_id: id, output_index: index, summary_index: 0 };
-  const part = { type: 'summary_text', text: 'Rehearsing an answer.' };
+  const part = { type: 'summary_text', text: options.thought };
   context.emit('response.output_item.added', { output_index: index, item: { id, type: 'reasoning', summary: [] } });
   if (options.summary) {
     context.emit('response.reasoning_summary_part.added', { ...at, part: { ...part, text: '' } });
@@ -132,10 +132,4 @@ export function compactionItem(context: ItemContext, index: number): OutputItem 
   context.emit('response.output_item.added', { output_index: index, item });
   context.emit('response.output_item.done', { output_index: index, item });
   return { item, tokens: 24 };
-}
-
-/** Splits text into words with the space that follows them, and long words into pieces of 12 characters, so that JSON is split inside strings. */
-function deltasOf(text: string): readonly string[] {
-  const words = text.match(/\S+\s*|\s+/g) ?? [];
-  return words.flatMap((word) => (word.length > 24 ? (word.match(/[\s\S]{1,12}/gu) ?? []) : [word]));
 }

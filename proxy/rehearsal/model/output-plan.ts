@@ -3,6 +3,7 @@
 // A line of the last user message may be one of these; the rest of the message is then ignored:
 //   call the tool [NAMESPACE.]NAME [without namespace] [with INPUT]   a call of a declared function or custom tool; INPUT is the
 //                                  arguments' JSON or the free text; default: the smallest arguments that the schema allows
+//   think: TEXT                    the text of the reasoning, where the turn reasons; the rest of the message counts as without this line
 //   say: TEXT                      a message of exactly this text
 //   write N words                  a message of that many words
 //   decline                        a message that is a refusal
@@ -29,6 +30,8 @@ export type OutputPart =
 
 export interface OutputPlan {
   readonly parts: readonly OutputPart[];
+  /** The reasoning of a turn that reasons. */
+  readonly thought: string;
   /** Why the turn ends as `incomplete`; undefined for one that completes. */
   readonly incomplete: 'max_output_tokens' | 'content_filter' | undefined;
 }
@@ -41,11 +44,13 @@ const VOCABULARY = ['north', 'south', 'wind', 'rain', 'stage', 'curtain', 'light
 
 /** @param account the name that the demonstration text gives */
 export function planOf(request: TurnRequest, account: string): OutputPlan {
-  if (request.wantsCompaction) return { parts: [{ kind: 'compaction' }], incomplete: undefined };
+  const thought = /^\s*think: (.+)$/im.exec(request.userText)?.[1] ?? 'Rehearsing an answer.';
+  if (request.wantsCompaction) return { parts: [{ kind: 'compaction' }], thought, incomplete: undefined };
   const stops = /^\s*stop (short|filtered)\s*$/im.exec(request.userText)?.[1]?.toLowerCase();
   const asked = request.toolOutput === undefined ? request.userText.split('\n').flatMap((line) => partsOf(line, request)) : [];
   const parts = asked.length > 0 ? asked : demandedCall(request);
-  return truncated(parts.length > 0 ? allowedCalls(parts, request) : [text(answerText(request, account))], request, stops);
+  const planned = parts.length > 0 ? allowedCalls(parts, request) : [text(answerText(request, account))];
+  return { thought, ...truncated(planned, request, stops) };
 }
 
 const text = (words: string): OutputPart => ({ kind: 'text', text: words });
@@ -63,9 +68,23 @@ function partsOf(line: string, request: TurnRequest): readonly OutputPart[] {
 }
 
 function callOf(named: string, input: string | undefined, namespaced: boolean, request: TurnRequest): OutputPart {
-  const tool = request.tools.find(({ name, namespace }) => named === name || named === `${namespace}.${name}`);
+  const tool = request.tools.find(
+    ({ name, namespace }) => named === name || named === `${namespace}.${name}` || named.replace('.', '__') === name,
+  );
   if (tool === undefined) return text(`No tool of the name ${named} was declared.`);
-  return { kind: 'call', tool, input: input ?? defaultInput(tool), namespace: namespaced ? tool.namespace : undefined };
+  return {
+    kind: 'call',
+    tool,
+    input: input === undefined ? defaultInput(tool) : inputFor(tool, input),
+    namespace: namespaced ? tool.namespace : undefined,
+  };
+}
+
+/** A function whose one argument is a text `input` gets a text as that argument: what was a custom tool is declared so (AA27). */
+function inputFor({ kind, parameters }: DeclaredTool, input: string): string {
+  const properties = isObject(parameters) && isObject(parameters.properties) ? parameters.properties : {};
+  const isText = Object.keys(properties).join() === 'input' && isObject(properties.input) && properties.input.type === 'string';
+  return kind === 'function' && isText && !input.trimStart().startsWith('{') ? JSON.stringify({ input }) : input;
 }
 
 function defaultInput(tool: DeclaredTool): string {
@@ -108,7 +127,7 @@ function wordsOf(count: number): string {
 }
 
 /** Applies `max_output_tokens` to the text: a turn with truncated text is incomplete. */
-function truncated(parts: readonly OutputPart[], { body }: TurnRequest, stops: string | undefined): OutputPlan {
+function truncated(parts: readonly OutputPart[], { body }: TurnRequest, stops: string | undefined): Omit<OutputPlan, 'thought'> {
   const tokens = body.max_output_tokens;
   let room = typeof tokens === 'number' ? tokens * CHARACTERS_PER_TOKEN : Number.POSITIVE_INFINITY;
   let cut = stops === 'short';
@@ -120,4 +139,10 @@ function truncated(parts: readonly OutputPart[], { body }: TurnRequest, stops: s
     return text(kept);
   });
   return { parts: fitting, incomplete: stops === 'filtered' ? 'content_filter' : cut ? 'max_output_tokens' : undefined };
+}
+
+/** Splits text into words with the space that follows them, and long words into pieces of 12 characters, so that JSON is split inside strings. */
+export function deltasOf(text: string): readonly string[] {
+  const words = text.match(/\S+\s*|\s+/g) ?? [];
+  return words.flatMap((word) => (word.length > 24 ? (word.match(/[\s\S]{1,12}/gu) ?? []) : [word]));
 }

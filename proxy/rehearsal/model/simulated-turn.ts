@@ -41,7 +41,8 @@ export function simulateTurn(body: JsonObject, { account, ids, now, bytes, sessi
   context.emit('response.in_progress', { response: running });
 
   const output: OutputItem[] = [];
-  const reasoning = reasons(body) && !request.wantsCompaction ? reasoningItem(context, 0, reasoningOptions(body)) : undefined;
+  const reasoning =
+    reasons(body) && !request.wantsCompaction ? reasoningItem(context, 0, { ...reasoningOptions(body), thought: plan.thought }) : undefined;
   if (reasoning !== undefined) output.push(reasoning);
   const { incomplete } = plan;
   const status = incomplete ? 'incomplete' : 'completed';

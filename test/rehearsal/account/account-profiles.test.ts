@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { profileNamed } from '../../../proxy/rehearsal/account/account-profiles.ts';
 import { neutralWords } from '../../../proxy/rehearsal/exchanges.ts';
-import { rehearsalName, startProviderThread } from '../../../proxy/rehearsal/provider-thread.ts';
+import { startProviderThread } from '../../../proxy/rehearsal/provider-thread.ts';
 import { REHEARSAL_PROFILES } from '../../../proxy/turn/settings.ts';
 import { startUpstream } from '../../support/rehearsal.ts';
 import { ask, at, eventsOf, get, raw } from '../../support/rehearsal-client.ts';
@@ -81,17 +81,11 @@ test('every profile has a description, and the empty name is steady', () => {
   assert.equal(profileNamed('toString'), undefined);
 });
 
-test('base_url names a profile', () => {
-  assert.equal(rehearsalName('rehearsal:flaky'), 'flaky');
-  assert.equal(rehearsalName('rehearsal:'), '');
-  assert.equal(rehearsalName('https://provider.example'), undefined);
-});
-
 test('in the worker thread, each account has its own address and profile, and ids differ between runs', async () => {
   const accounts = [
-    { id: 'north', profile: '' },
+    { id: 'north', profile: 'steady' },
     { id: 'south', profile: 'broken' },
-  ];
+  ] as const;
   const idOf = async () => {
     const rehearsal = await startProviderThread(accounts, neutralWords);
     try {
@@ -114,8 +108,4 @@ test('closing the thread ends its connections', async () => {
   await rehearsal.close();
   await stalled;
   assert.equal((await raw(url)).how, 'reset');
-});
-
-test('an unknown profile is an error that lists the known ones', async () => {
-  await assert.rejects(startProviderThread([{ id: 'north', profile: 'moody' }], neutralWords), /north.*moody.*flaky/);
 });

@@ -1,75 +1,28 @@
-// The endpoints of the rehearsal provider: one table by method and path, and the answer of each.
+// The endpoints of a simulated agent account: one table by method and path, and the answer of each.
 
-import type { JsonObject } from '../turn/json/json.ts';
-import { asList, isObject } from '../turn/json/json.ts';
-import type { WireWords } from '../turn/settings.ts';
-import { isQuotaHeader } from '../turn/wire/quota-headers.ts';
-import type { SimulatedAccount } from './account/simulated-account.ts';
-import { catalogAnswer, refuseOldVersion } from './account/simulated-catalog.ts';
-import { FILES, FINISH, UPLOADS } from './account/simulated-files.ts';
-import { quotaEvent, quotaHeaders, usageRead } from './account/simulated-quota.ts';
-import { checkTurn } from './checks/request-checks.ts';
-import { type Answer, eventsAnswer, jsonAnswer } from './delivery/answer.ts';
-import { inManner, withEventManners } from './delivery/stream-manners.ts';
-import { plainRefusal } from './faults/upgrade-refusals.ts';
-import type { IdSequence } from './model/id-sequence.ts';
-import { compactionItem } from './model/output-items.ts';
-import type { SampleCatalog } from './model/sample-models.ts';
-import { nativeImageAnswer } from './model/simulated-image.ts';
-import { transcript } from './model/simulated-transcript.ts';
-import { simulatePrewarm, simulateTurn, usageOf } from './model/simulated-turn.ts';
-import { type Anchors, toolsItems } from './model/turn-request.ts';
-import { BearerRefused, ProviderDetail, ProviderError } from './provider-error.ts';
-import type { ReceivedRequest } from './received-request.ts';
-
-/** A request, and all that its answer depends on. */
-export interface RequestContext {
-  readonly request: ReceivedRequest;
-  readonly account: SimulatedAccount;
-  readonly catalog: SampleCatalog;
-  readonly wire: WireWords;
-  readonly ids: IdSequence;
-  /** Unix milliseconds. */
-  readonly now: number;
-  /** The responses of the websocket that a frame came on: only they can be anchors. */
-  readonly anchors?: Anchors;
-}
-
-interface Endpoint {
-  readonly answer: (context: RequestContext) => Answer | Promise<Answer>;
-  /** Counts as a turn of the account: the faults of its profile apply. */
-  readonly isTurn: boolean;
-  /** Comes on a websocket, whose upgrade had the bearer. */
-  readonly isFrame?: boolean;
-  /** Needs no bearer. A fault that prevents the answer also prevents its effect. */
-  readonly isLogin?: boolean;
-  /** The address alone is its credential. */
-  readonly isOpen?: boolean;
-}
-
-/** The rows by endpoint key; `*` in a path is any one segment. */
-export class Endpoints {
-  readonly #exact: ReadonlyMap<string, Endpoint>;
-  readonly #patterns: readonly (readonly [RegExp, Endpoint])[];
-
-  constructor(rows: readonly (readonly [string, Endpoint])[]) {
-    this.#exact = new Map(rows);
-    this.#patterns = rows
-      .filter(([name]) => name.includes('*'))
-      .map(([name, endpoint]) => [new RegExp(`^${name.replaceAll('*', '[\\w-]+')}$`), endpoint]);
-  }
-
-  get(name: string): Endpoint | undefined {
-    return this.#exact.get(name) ?? this.#patterns.find(([pattern]) => pattern.test(name))?.[1];
-  }
-}
-
-/** The key of a request in the table of endpoints: `METHOD /path`, `UPGRADE /path` or `WS /path`. */
-export const endpointKey = ({ method, path, isUpgrade }: Pick<ReceivedRequest, 'method' | 'path' | 'isUpgrade'>): string =>
-  `${isUpgrade ? 'UPGRADE' : method} ${path}`;
+import type { JsonObject } from '../../turn/json/json.ts';
+import { asList, isObject } from '../../turn/json/json.ts';
+import type { WireWords } from '../../turn/settings.ts';
+import { isQuotaHeader } from '../../turn/wire/quota-headers.ts';
+import { checkTurn } from '../checks/request-checks.ts';
+import { type Answer, eventsAnswer, jsonAnswer } from '../delivery/answer.ts';
+import { inManner, withEventManners } from '../delivery/stream-manners.ts';
+import { Endpoints, type RequestContext } from '../endpoint-table.ts';
+import { plainRefusal } from '../faults/upgrade-refusals.ts';
+import { compactionItem } from '../model/output-items.ts';
+import { nativeImageAnswer } from '../model/simulated-image.ts';
+import { type TranscriptionManner, transcript } from '../model/simulated-transcript.ts';
+import { simulatePrewarm, simulateTurn, usageOf } from '../model/simulated-turn.ts';
+import { toolsItems } from '../model/turn-request.ts';
+import { BearerRefused, ProviderDetail, ProviderError } from '../provider-error.ts';
+import type { ReceivedRequest } from '../received-request.ts';
+import type { Manners } from './manners.ts';
+import { catalogAnswer, refuseOldVersion } from './simulated-catalog.ts';
+import { FILES, FINISH, UPLOADS } from './simulated-files.ts';
+import { quotaEvent, quotaHeaders, usageRead } from './simulated-quota.ts';
 
 /** By endpoint key, in the deployment's wire words. */
-export function endpointsOf({ agent, meter }: WireWords): Endpoints {
+export function agentEndpoints({ agent, meter }: WireWords): Endpoints {
   return new Endpoints([
     [`GET /backend-api/${agent}/models`, { answer: models, isTurn: false }],
     [`POST /backend-api/${agent}/responses`, { answer: responses, isTurn: true }],
@@ -81,7 +34,10 @@ export function endpointsOf({ agent, meter }: WireWords): Endpoints {
     [`GET /backend-api/${meter}/usage`, { answer: usage, isTurn: false }],
     [`GET /backend-api/${meter}/agent-identities/jwks`, { answer: () => jsonAnswer(200, KEY_SET), isTurn: false }],
     ['POST /oauth/token', { answer: token, isTurn: false, isLogin: true }],
-    ['POST /backend-api/transcribe', { answer: ({ request, account }) => transcript(request, account.manners), isTurn: false }],
+    [
+      'POST /backend-api/transcribe',
+      { answer: ({ request, account }) => transcript(request, transcriptionOf(account.manners)), isTurn: false },
+    ],
     ['POST /backend-api/files', { answer: createFile, isTurn: false }],
     [`POST ${FILES}*${FINISH}`, { answer: ({ account, request }) => account.files.finish(request), isTurn: false }],
     [`PUT ${UPLOADS}*`, { answer: ({ account, request }) => account.files.upload(request, account.manners), isTurn: false, isOpen: true }],
@@ -92,6 +48,13 @@ export function endpointsOf({ agent, meter }: WireWords): Endpoints {
 const KEY_SET = {
   keys: [{ kty: 'OKP', crv: 'Ed25519', kid: 'rehearsal', use: 'sig', alg: 'EdDSA', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }],
 };
+
+/** The transcription of an agent backend. */
+const transcriptionOf = ({ unnamedTranscription }: Manners): TranscriptionManner => ({
+  models: ['gpt-4o-transcribe'],
+  unnamed: unnamedTranscription,
+  unknown: [],
+});
 
 function models({ request, account, catalog }: RequestContext): Answer {
   return catalogAnswer(catalog, request, account.manners.versionedList);

@@ -1,0 +1,54 @@
+// Answers a Chat request: checks it, plans its output as every simulated turn does, and writes chunks or a completion.
+import { asList, asString, isAbsent, isObject, type JsonObject } from '../../../turn/json/json.ts';
+import { type Answer, eventsAnswer, jsonAnswer } from '../../delivery/answer.ts';
+import type { RequestContext } from '../../endpoint-table.ts';
+import type { Fault } from '../../faults/fault.ts';
+import { planOf } from '../../model/output-plan.ts';
+import { ProviderError } from '../../provider-error.ts';
+import type { ApiSettings } from '../api-settings.ts';
+import { checkChat } from './chat-checks.ts';
+import { type ChatForm, chatForm } from './chat-form.ts';
+import { readChat } from './chat-reading.ts';
+import { chatReply, type ReplyContext } from './chat-reply.ts';
+
+/** @throws ProviderError */
+export function chatAnswer(context: RequestContext, settings: ApiSettings, faults: readonly Fault[]): Answer {
+  const { request, account, catalog, ids, now } = context;
+  const body = request.json;
+  if (!isObject(body)) throw new ProviderError(400, 'invalid_json', 'The body is not a JSON object.', null);
+  if (account.isStrict) checkChat({ body, account, settings, slugs: catalog.slugs });
+  const plan = planOf(readChat(body), account.id);
+  const input = Math.ceil(request.body.length / 4);
+  const form = chatForm(settings.quirks, faults);
+  const prompt = { model: body.model ?? null, tools: body.tools ?? [], input: asList(body.messages) };
+  const reply = chatReply(plan, reasons(body, form) ? plan.thought : undefined, {
+    form,
+    account,
+    ids,
+    now,
+    model: body.model ?? null,
+    input,
+    cached: account.cache.cachedTokens(prompt, asString(body.prompt_cache_key) ?? 'all', input),
+    usage: usagePlace(body, settings),
+  });
+  return body.stream === true && !form.has('json answer') ? streamed(reply.chunks) : jsonAnswer(200, reply.completion);
+}
+
+const streamed = (chunks: readonly JsonObject[]): Answer => {
+  const { body, ...answer } = eventsAnswer(chunks, {});
+  return { ...answer, body: body.kind === 'events' ? { ...body, end: '[DONE]' } : body };
+};
+
+/** A model that writes tags reasons always. */
+function reasons({ reasoning_effort: effort, reasoning, thinking }: JsonObject, { reasoning: spelling }: ChatForm): boolean {
+  if (spelling === 'tags') return true;
+  if (isObject(thinking)) return thinking.type === 'enabled';
+  const level = effort ?? (isObject(reasoning) ? reasoning.effort : undefined);
+  return !isAbsent(level) && level !== 'none';
+}
+
+/** A server without `stream_options` states its usage beside the finish reason, without being asked. */
+function usagePlace({ stream_options: options }: JsonObject, { quirks }: ApiSettings): ReplyContext['usage'] {
+  if (quirks.stream_options === false) return 'beside finish';
+  return isObject(options) && options.include_usage === true ? 'last' : 'none';
+}

@@ -1,0 +1,87 @@
+// The checks of a strict server on a Chat request, after its schema: roles and their order, calls and their results, tools (AA88).
+import { asList, asString, isAbsent, isObject, type JsonObject } from '../../../turn/json/json.ts';
+import type { SimulatedAccount } from '../../account/simulated-account.ts';
+import { modelRefusal, ProviderError } from '../../provider-error.ts';
+import type { ApiSettings } from '../api-settings.ts';
+import { RequestSchema } from '../request-schema.ts';
+import { refuseByQuirks } from './chat-quirks.ts';
+import { CHAT_REQUEST } from './chat-schema.ts';
+
+const schema = new RequestSchema(CHAT_REQUEST);
+
+export interface CheckedChat {
+  readonly body: JsonObject;
+  readonly account: SimulatedAccount;
+  readonly settings: ApiSettings;
+  readonly slugs: ReadonlySet<string>;
+}
+
+/** @throws ProviderError of the first check that fails */
+export function checkChat(chat: CheckedChat): void {
+  const { body, slugs, account } = chat;
+  schema.check(body);
+  if (!slugs.has(String(body.model))) throw modelRefusal(String(body.model), account.manners);
+  refuseWrongTools(body);
+  refuseWrongPairs(messagesOf(body));
+  if (!messagesOf(body).some(({ role }) => role === 'user')) refuse('messages', 'There is no user message.');
+  refuseByQuirks(chat);
+}
+
+export const messagesOf = ({ messages }: JsonObject): readonly JsonObject[] => asList(messages).filter(isObject);
+
+export function refuse(param: string, message: string, code = 'invalid_value'): never {
+  throw new ProviderError(400, code, message, param);
+}
+
+/** The function of a declared tool, or of a call. */
+export const functionOf = (tool: unknown): JsonObject => (isObject(tool) && isObject(tool.function) ? tool.function : {});
+
+function refuseWrongTools({ tools, tool_choice: choice, parallel_tool_calls: parallel }: JsonObject): void {
+  const names = asList(tools).map((tool) => asString(functionOf(tool).name) ?? '');
+  if (names.length === 0) {
+    if (!isAbsent(choice)) refuse('tool_choice', "'tool_choice' is only allowed when 'tools' are specified.");
+    if (!isAbsent(parallel)) refuse('parallel_tool_calls', "'parallel_tool_calls' is only allowed when 'tools' are specified.");
+  }
+  const twice = names.findIndex((name, i) => names.indexOf(name) !== i);
+  if (twice >= 0) refuse(`tools[${twice}].function.name`, 'Two tools have this name.');
+  if (isObject(choice) && !names.includes(asString(functionOf(choice).name) ?? ''))
+    refuse('tool_choice.function.name', 'The named tool is not declared.');
+}
+
+/** The results of an assistant message follow it directly, one for each call; no other message is a result. */
+function refuseWrongPairs(messages: readonly JsonObject[]): void {
+  const known = new Set<string>();
+  let open: string[] = [];
+  for (const [i, message] of messages.entries()) {
+    const path = `messages[${i}]`;
+    if (message.role === 'tool') {
+      const id = asString(message.tool_call_id) ?? '';
+      if (!open.includes(id)) refuse(`${path}.tool_call_id`, "A message with role 'tool' must be a response to a preceding call.");
+      open = open.filter((one) => one !== id);
+      continue;
+    }
+    if (open.length > 0) refuse(path, "An assistant message with 'tool_calls' must be followed by tool messages for each 'tool_call_id'.");
+    if (message.role !== 'assistant') continue;
+    open = asList(message.tool_calls).map((call, n) => callId(call, known, `${path}.tool_calls[${n}]`));
+    if (open.length === 0 && isAbsent(message.content)) refuse(`${path}.content`, 'An assistant message has content or calls.');
+  }
+  if (open.length > 0) refuse('messages', "An assistant message with 'tool_calls' must be followed by tool messages.");
+}
+
+/** A call has an id of its own, and arguments that are a JSON object. */
+function callId(call: unknown, known: Set<string>, path: string): string {
+  const id = isObject(call) ? (asString(call.id) ?? '') : '';
+  if (known.has(id)) refuse(`${path}.id`, 'Two calls have this id.');
+  known.add(id);
+  if (!isObject(parsed(asString(functionOf(call).arguments) ?? '')))
+    refuse(`${path}.function.arguments`, 'The arguments are no JSON object.');
+  return id;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

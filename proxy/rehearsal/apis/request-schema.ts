@@ -1,0 +1,107 @@
+// Checks a request against a JSON Schema, and refuses it in the words of the API: an unknown member, a missing one, a wrong value.
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import type { JsonObject } from '../../turn/json/json.ts';
+import { ProviderError } from '../provider-error.ts';
+
+/** A JSON Schema as the program writes it. */
+export type Schema = { readonly [keyword: string]: unknown };
+
+// A broken schema is a defect, which the tests of the provider find.
+const ajv = new Ajv({ strict: false, discriminator: true, validateSchema: false, validateFormats: false });
+
+/** A check that compiles its schema at the first request: most providers of a process are never asked. */
+export class RequestSchema {
+  readonly #schema: Schema;
+  #check: ValidateFunction | undefined;
+
+  constructor(schema: Schema) {
+    this.#schema = schema;
+  }
+
+  /** @throws ProviderError for the first member that is wrong */
+  check(body: JsonObject): void {
+    this.#check ??= ajv.compile(this.#schema);
+    if (this.#check(body)) return;
+    const error = deepest(this.#check.errors ?? []);
+    throw error ? refusalOf(error) : invalid('', 'The request is not valid.');
+  }
+}
+
+/** Of the branches of a choice, the error of the one that fitted longest. */
+const deepest = (errors: readonly ErrorObject[]): ErrorObject | undefined =>
+  errors.toSorted((a, b) => depthOf(b) - depthOf(a)).find(({ keyword }) => keyword !== 'anyOf' && keyword !== 'oneOf');
+
+const depthOf = ({ instancePath }: ErrorObject): number => instancePath.split('/').length;
+
+function refusalOf({ keyword, params, instancePath, message }: ErrorObject): ProviderError {
+  const path = paramOf(instancePath);
+  if (keyword === 'additionalProperties') {
+    const param = member(path, String(params.additionalProperty));
+    return new ProviderError(400, 'unknown_parameter', `Unknown parameter: '${param}'.`, param);
+  }
+  if (keyword === 'required') {
+    const param = member(path, String(params.missingProperty));
+    return new ProviderError(400, 'missing_required_parameter', `Missing required parameter: '${param}'.`, param);
+  }
+  if (keyword === 'discriminator') return invalid(member(path, String(params.tag)), `'${String(params.tagValue)}' is not supported`);
+  return invalid(path, message ?? 'it is not valid');
+}
+
+const invalid = (param: string, what: string): ProviderError =>
+  new ProviderError(400, 'invalid_value', `Invalid value for '${param}': ${what}.`, param);
+
+/** `/messages/2/content` is `messages[2].content`. */
+const paramOf = (pointer: string): string =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((step) => (/^\d+$/.test(step) ? `[${step}]` : `.${step.replaceAll('~1', '/').replaceAll('~0', '~')}`))
+    .join('')
+    .replace(/^\./, '');
+
+const member = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
+
+/** An object with these members and no others. */
+export const object = (properties: Schema, required: readonly string[] = []): Schema => ({
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
+});
+
+/** One of several objects, told apart by the member `tag`, each of whose values names one of them. */
+export const oneOf = (tag: string, objects: readonly Schema[]): Schema => ({
+  type: 'object',
+  discriminator: { propertyName: tag },
+  required: [tag],
+  oneOf: objects,
+});
+
+export const list = (items: Schema, bounds: Schema = { minItems: 1 }): Schema => ({ type: 'array', items, ...bounds });
+
+export const words = (...all: readonly (string | null)[]): Schema => ({ enum: all });
+
+export const TEXT: Schema = { type: 'string', minLength: 1 };
+export const ANY_TEXT: Schema = { type: 'string' };
+export const FLAG: Schema = { type: 'boolean' };
+export const COUNT: Schema = { type: 'integer', minimum: 1 };
+
+/** A text of at most so many characters. */
+export const textOfAtMost = (characters: number): Schema => ({ type: 'string', minLength: 1, maxLength: characters });
+
+/** The members that both APIs name alike. */
+export const SHARED_MEMBERS: Schema = {
+  model: TEXT,
+  stream: FLAG,
+  temperature: { type: 'number', minimum: 0, maximum: 2 },
+  top_p: { type: 'number', minimum: 0, maximum: 1 },
+  metadata: { type: 'object', maxProperties: 16, minProperties: 1, additionalProperties: { type: 'string', maxLength: 512 } },
+  user: TEXT,
+  safety_identifier: textOfAtMost(64),
+  prompt_cache_key: textOfAtMost(64),
+  prompt_cache_retention: words('in_memory', 'in-memory', '24h'),
+  service_tier: words('auto', 'default', 'flex', 'priority', 'scale'),
+  parallel_tool_calls: FLAG,
+};
+
+export const EFFORTS = words('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max');

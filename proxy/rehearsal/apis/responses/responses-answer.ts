@@ -1,0 +1,72 @@
+// Answers the requests of a simulated Responses platform: turns over HTTP and on websockets, and compactions.
+import { asList, asString, isAbsent, isObject, type JsonObject } from '../../../turn/json/json.ts';
+import { type Answer, eventsAnswer, jsonAnswer } from '../../delivery/answer.ts';
+import type { RequestContext } from '../../endpoint-table.ts';
+import type { Fault } from '../../faults/fault.ts';
+import { compactionItem } from '../../model/output-items.ts';
+import { type SimulatedTurn, simulatePrewarm, simulateTurn, usageOf } from '../../model/simulated-turn.ts';
+import { toolsItems } from '../../model/turn-request.ts';
+import { ProviderError } from '../../provider-error.ts';
+import type { ApiSettings } from '../api-settings.ts';
+import { type CheckedResponses, checkResponses, withTypes } from './responses-checks.ts';
+
+/** @throws ProviderError */
+export function responsesAnswer(context: RequestContext, settings: ApiSettings, faults: readonly Fault[]): Answer {
+  const body = checkedBody(context, settings, 'http');
+  const { events, response } = turnOf(context, body);
+  const isWhole = faults.some((fault) => fault.kind === 'form' && fault.is === 'json answer');
+  if (body.stream !== true || isWhole) return jsonAnswer(200, response);
+  const left = faults.flatMap((fault) => (fault.kind === 'without' ? [fault.type] : []));
+  return eventsAnswer(
+    events.filter(({ type }) => !left.includes(asString(type) ?? '')),
+    {},
+  );
+}
+
+/** @throws ProviderError */
+export function responsesFrame(context: RequestContext, settings: ApiSettings): Answer {
+  const { type: _, ...body } = checkedBody(context, settings, 'frame');
+  if (body.generate === false) return eventsAnswer(simulatePrewarm(body, turnContext(context, body)), {});
+  // A model has the tools of the whole conversation, of which an anchored frame has only the new items.
+  const earlier = toolsItems({ previous_response_id: body.previous_response_id ?? null }, context.anchors ?? new Map());
+  const whole = earlier.length === 0 ? body : { ...body, input: [...earlier, ...asList(body.input)] };
+  return eventsAnswer(turnOf(context, whole).events, {});
+}
+
+/** `POST /responses/compact`. @throws ProviderError */
+export function compactAnswer(context: RequestContext, settings: ApiSettings): Answer {
+  checkedBody(context, settings, 'compact');
+  const { account, ids, now, request } = context;
+  const compaction = compactionItem({ ids, account, emit: () => undefined }, 0);
+  return jsonAnswer(200, {
+    id: ids.next('resp'),
+    object: 'response.compaction',
+    created_at: Math.floor(now / 1000),
+    output: [compaction.item],
+    usage: usageOf(request.body.length, [compaction]),
+  });
+}
+
+const turnOf = (context: RequestContext, body: JsonObject): SimulatedTurn => simulateTurn(body, turnContext(context, body));
+
+/** The cache of a platform follows `prompt_cache_key`. */
+const turnContext = ({ account, ids, now, request }: RequestContext, body: JsonObject): Parameters<typeof simulateTurn>[1] => ({
+  account,
+  ids,
+  now,
+  bytes: request.body.length,
+  session: asString(body.prompt_cache_key) ?? 'all',
+});
+
+function checkedBody(
+  { request, account, catalog, anchors }: RequestContext,
+  settings: ApiSettings,
+  as: CheckedResponses['as'],
+): JsonObject {
+  const body = request.json;
+  if (!isObject(body)) throw new ProviderError(400, 'invalid_json', 'The body is not a JSON object.');
+  if (account.isStrict) checkResponses({ body, account, settings, slugs: catalog.slugs, as, anchors });
+  else if (isAbsent(body.model))
+    throw new ProviderError(400, 'missing_required_parameter', "Missing required parameter: 'model'.", 'model');
+  return withTypes(body);
+}

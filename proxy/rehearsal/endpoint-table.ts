@@ -1,0 +1,60 @@
+// The table of endpoints of a simulated account: what a row is, what its answer depends on, and how a request finds its row.
+import type { WireWords } from '../turn/settings.ts';
+import type { SimulatedAccount } from './account/simulated-account.ts';
+import type { Answer, RefusalForm } from './delivery/answer.ts';
+import type { Fault } from './faults/fault.ts';
+import type { IdSequence } from './model/id-sequence.ts';
+import type { SampleCatalog } from './model/sample-models.ts';
+import type { Anchors } from './model/turn-request.ts';
+import type { ReceivedRequest } from './received-request.ts';
+
+/** A request, and all that its answer depends on. */
+export interface RequestContext {
+  readonly request: ReceivedRequest;
+  readonly account: SimulatedAccount;
+  readonly catalog: SampleCatalog;
+  readonly wire: WireWords;
+  readonly ids: IdSequence;
+  /** Unix milliseconds. */
+  readonly now: number;
+  /** The responses of the websocket that a frame came on: only they can be anchors. */
+  readonly anchors?: Anchors;
+}
+
+/** @param faults of the request; those that change a whole answer are applied later */
+export type AnswerOf = (context: RequestContext, faults: readonly Fault[]) => Answer | Promise<Answer>;
+
+export interface Endpoint {
+  readonly answer: AnswerOf;
+  /** Counts as a turn of the account: the faults of its profile apply. */
+  readonly isTurn: boolean;
+  /** Comes on a websocket, whose upgrade had the bearer. */
+  readonly isFrame?: boolean;
+  /** Needs no bearer. A fault that prevents the answer also prevents its effect. */
+  readonly isLogin?: boolean;
+  /** The address alone is its credential. */
+  readonly isOpen?: boolean;
+  /** Applies the faults that change the content; default: those of Responses replies. */
+  readonly withFaults?: (answer: Answer, faults: readonly Fault[], form: RefusalForm) => Answer;
+}
+
+/** The rows by endpoint key; `*` in a path is any one segment. */
+export class Endpoints {
+  readonly #exact: ReadonlyMap<string, Endpoint>;
+  readonly #patterns: readonly (readonly [RegExp, Endpoint])[];
+
+  constructor(rows: readonly (readonly [string, Endpoint])[]) {
+    this.#exact = new Map(rows);
+    this.#patterns = rows
+      .filter(([name]) => name.includes('*'))
+      .map(([name, endpoint]) => [new RegExp(`^${name.replaceAll('*', '[\\w-]+')}$`), endpoint]);
+  }
+
+  get(name: string): Endpoint | undefined {
+    return this.#exact.get(name) ?? this.#patterns.find(([pattern]) => pattern.test(name))?.[1];
+  }
+}
+
+/** The key of a request in the table of endpoints: `METHOD /path`, `UPGRADE /path` or `WS /path`. */
+export const endpointKey = ({ method, path, isUpgrade }: Pick<ReceivedRequest, 'method' | 'path' | 'isUpgrade'>): string =>
+  `${isUpgrade ? 'UPGRADE' : method} ${path}`;

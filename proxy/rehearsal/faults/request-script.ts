@@ -1,0 +1,18 @@
+// Where a request has its fault script: in `metadata.rehearse`, or in a line `rehearse: SCRIPT` of its last message or tool output. The line
+// reaches accounts that are sent no metadata, and what a client's tool printed can make an account fail in the middle of its loop.
+import { asList, asString, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
+
+export function scriptIn({ metadata, input, messages }: JsonObject): string | undefined {
+  const named = isObject(metadata) ? asString(metadata.rehearse) : undefined;
+  if (named !== undefined) return named;
+  const last = typeof input === 'string' ? input : asList(messages ?? input).at(-1);
+  const text = typeof last === 'string' ? last : isObject(last) ? textOf(last.content ?? last.output) : '';
+  return /^\s*rehearse: (.+)$/m.exec(text)?.[1];
+}
+
+function textOf(content: Json | undefined): string {
+  if (typeof content === 'string') return content;
+  return asList(content)
+    .flatMap((part) => (isObject(part) ? (asString(part.text) ?? []) : []))
+    .join('\n');
+}
