@@ -98,7 +98,8 @@ export class TurnSocket {
     const { failure } = verdict;
     // A live socket keeps the credential of its upgrade: the renewed one needs a new socket.
     if (failure.cause === 'credential') this.slot.close();
-    const isAbsent = failure.answer !== undefined && this.#support.refused(account, failure.status);
+    // An upgrade that was refused has a status of its own; one that was accepted counts as 200.
+    const isAbsent = status !== undefined && status !== 200 && this.#support.refused(account, status);
     if (!isAbsent && failure.cause === 'challenge_page') this.#support.challenged(account);
     else if (!isAbsent && failure.frameTooLarge) this.#refuseSize();
     // A connection may have died while it was idle; the first turn that uses it finds out.

@@ -8,7 +8,6 @@ import type { AttemptContext, EncodedRequest, ProviderFrames, ProviderRequests, 
 import type { Body, Outgoing } from '../../turn/turn.ts';
 import { CacheKeys } from '../api-accounts/cache-key.ts';
 import { apiHeaders, beginHeaders } from '../api-accounts/request-headers.ts';
-import { apiPath } from '../api-accounts/request-path.ts';
 import type { ProviderServices } from '../provider-services.ts';
 import { withJoinedTools } from './additional-tools.ts';
 import { type CompactRoutes, compactBody, compacts, withTrigger } from './compaction.ts';
@@ -55,25 +54,24 @@ export class ResponsesRequests implements ProviderRequests {
     switch (turn.route.kind) {
       case 'public-file-create': {
         const { contentType, bytes } = fileForm(work ?? { body: out.body });
-        return this.#post('/files', bytes, { ...JSON_TYPE, 'content-type': contentType }, { out, context, account });
+        return this.#post('/files', bytes, { ...JSON_TYPE, 'content-type': contentType }, { out, context });
       }
       case 'image': {
         const { contentType, bytes } = isForm(turn.headers['content-type']) ? encodeForm(out.body) : encodeJson(out.body);
         const accept = out.body.stream === true ? 'text/event-stream' : 'application/json';
-        return this.#post(nativeImagePath(turn.route.upstream), bytes, { 'content-type': contentType, accept }, { out, context, account });
+        return this.#post(nativeImagePath(turn.route.upstream), bytes, { 'content-type': contentType, accept }, { out, context });
       }
       case 'public-image':
       case 'public-image-edit':
         if (!account.serves.includes('images')) break;
-        return this.#image(out, context, account);
+        return this.#image(out, context);
     }
     return this.#turn(out, context, account);
   }
 
   passed(out: Outgoing, context: AttemptContext): RequestHead {
-    const account = apiAccountOf(context);
     const headers = apiHeaders(out, context, { accept: 'application/json' });
-    return { method: context.turn.method, path: apiPath(account, '/audio/transcriptions'), headers };
+    return { method: context.turn.method, path: '/audio/transcriptions', headers };
   }
 
   #turn(out: Outgoing, context: AttemptContext, account: ApiAccountConfig): EncodedRequest {
@@ -84,12 +82,12 @@ export class ResponsesRequests implements ProviderRequests {
       // The decoding of the reply depends on it.
       out.path = COMPACT;
       const body = compactBody(joined, adapted);
-      const request = this.#post(COMPACT, encodeJson(body).bytes, JSON_TYPE, { out, context, account, adapted });
+      const request = this.#post(COMPACT, encodeJson(body).bytes, JSON_TYPE, { out, context, adapted });
       return { ...request, adjusts: ({ status }) => this.#services.compactRoutes.refused(account, status) };
     }
     const body = this.#body(way === undefined ? joined : withTrigger(joined), context, { account, isFrame: false, adapted });
     const accept = body.stream === true ? 'text/event-stream' : 'application/json';
-    const request = this.#post(TURNS, encodeJson(body).bytes, { ...JSON_TYPE, accept }, { out, context, account, adapted });
+    const request = this.#post(TURNS, encodeJson(body).bytes, { ...JSON_TYPE, accept }, { out, context, adapted });
     return { ...request, adjusts: this.#adjusts(account, body) };
   }
 
@@ -103,7 +101,7 @@ export class ResponsesRequests implements ProviderRequests {
     const bytes = encodeJson(body).bytes;
     return {
       method: 'GET',
-      path: apiPath(account, TURNS),
+      path: TURNS,
       headers,
       body: bytes,
       adapted: sorted(adapted),
@@ -111,10 +109,10 @@ export class ResponsesRequests implements ProviderRequests {
     };
   }
 
-  #image(out: Outgoing, context: AttemptContext, account: ApiAccountConfig): EncodedRequest {
+  #image(out: Outgoing, context: AttemptContext): EncodedRequest {
     const body = withJoinedTools(out.body);
     const { path, contentType, bytes } = imageRequest(body, asList(body.tools));
-    return this.#post(path, bytes, { ...JSON_TYPE, 'content-type': contentType }, { out, context, account });
+    return this.#post(path, bytes, { ...JSON_TYPE, 'content-type': contentType }, { out, context });
   }
 
   #body(
@@ -139,17 +137,16 @@ export class ResponsesRequests implements ProviderRequests {
     path: string,
     body: Buffer,
     described: Readonly<Record<string, string>>,
-    { out, context, account, adapted = new Set() }: Posted,
+    { out, context, adapted = new Set() }: Posted,
   ): EncodedRequest {
     const headers = apiHeaders(out, context, described);
-    return { method: 'POST', path: apiPath(account, path), headers, body, adapted: sorted(adapted) };
+    return { method: 'POST', path, headers, body, adapted: sorted(adapted) };
   }
 }
 
 interface Posted {
   readonly out: Outgoing;
   readonly context: AttemptContext;
-  readonly account: ApiAccountConfig;
   readonly adapted?: ReadonlySet<string>;
 }
 

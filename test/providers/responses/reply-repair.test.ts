@@ -53,6 +53,8 @@ function mark(): ReplyEvent {
 const WHOLE = textEvents('hello brave world');
 const typesOf = (events: readonly JsonObject[]): readonly string[] => events.map(({ type }) => String(type));
 const without = (...types: readonly string[]): readonly JsonObject[] => WHOLE.filter(({ type }) => !types.includes(String(type)));
+const responseIn = (events: readonly JsonObject[]): JsonObject => (events.at(-1)?.response ?? {}) as JsonObject;
+const outputOf = (events: readonly JsonObject[]): readonly JsonObject[] => responseIn(events).output as readonly JsonObject[];
 const numbersOf = (events: readonly JsonObject[]): readonly unknown[] => events.map(({ sequence_number }) => sequence_number);
 const inOrder = (events: readonly JsonObject[]): void =>
   assert.deepEqual(
@@ -151,7 +153,7 @@ for (const types of [
 }
 
 test('[AA32] a whole JSON answer becomes events, each item in one delta', () => {
-  const [message] = (WHOLE.at(-1)?.response as { output: readonly JsonObject[] }).output;
+  const [message] = outputOf(WHOLE);
   const usage = { input_tokens: 1, output_tokens: 2, total_tokens: 3 };
   const reasoning = { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'thought' }], encrypted_content: 'cipher' };
   const output = [reasoning, message as JsonObject, CALL];
@@ -159,7 +161,7 @@ test('[AA32] a whole JSON answer becomes events, each item in one delta', () => 
   inOrder(events);
   assert.deepEqual(typesOf(events).slice(0, 2), ['response.created', 'response.in_progress']);
   assert.equal(events.at(-1)?.type, 'response.completed');
-  assert.deepEqual((events.at(-1)?.response as JsonObject).usage, usage);
+  assert.deepEqual(responseIn(events).usage, usage);
   assert.deepEqual(
     events.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => item),
     output,
