@@ -33,6 +33,7 @@ import { KeylessRows } from '../server/keyless-rows.ts';
 import { Continuity } from '../sessions/continuity.ts';
 import { TokenCounter } from '../tokenizer/token-counter.ts';
 import { unsentFailure } from '../turn/errors/failure.ts';
+import { isApiAccount } from '../turn/provider/api-account.ts';
 import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import type { CatalogAnswer } from '../turn/provider/reads.ts';
 import type { GuardLimits } from '../turn/settings.ts';
@@ -56,6 +57,8 @@ export interface ServicesOptions {
 }
 
 const CATALOG_BOUNDS = { bytes: 16_777_216, ms: 30_000 };
+/** The list of an API account (AA8). */
+const API_CATALOG_BOUNDS = { ...CATALOG_BOUNDS, bytes: 4_194_304 };
 
 export class Services {
   readonly clock: Clock;
@@ -212,6 +215,7 @@ export class Services {
     const { accounts, wire } = this.loaded().config;
     const account = accounts.find((one) => one.id === id);
     if (!account) throw new Error('unknown account');
-    return this.providerOf(account).catalog.read((path) => this.#calls.get(id, path, CATALOG_BOUNDS), { account, wire });
+    const bounds = isApiAccount(account) ? API_CATALOG_BOUNDS : CATALOG_BOUNDS;
+    return this.providerOf(account).catalog.read((path, from) => this.#calls.get(id, path, bounds, from), { account, wire });
   }
 }

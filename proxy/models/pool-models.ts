@@ -3,6 +3,7 @@ import type { PoolConfig } from '../turn/settings.ts';
 import type { ModelView, Presence } from '../turn/turn.ts';
 import type { AccountCatalogs } from './catalog/account-catalogs.ts';
 import type { Source } from './catalog/cohort.ts';
+import { makeEntries } from './made-entries.ts';
 import { type Availability, type Candidates, PoolModel, type RoutabilityOfAccounts } from './pool-model.ts';
 
 /** A model with its current availability. */
@@ -105,6 +106,7 @@ export class PoolModels {
     this.#catalogVersion = this.#catalog.version;
     this.#healthVersion = undefined;
     const sources = sourcesByModel(this.#pool, this.#catalog);
+    makeEntries(sources);
     this.#models = new Map([...sources].map(([id, found]) => [id, new PoolModel(this.#pool, id, found)]));
     return this.#models;
   }
@@ -115,7 +117,7 @@ export class PoolModels {
 }
 
 /** Visible accounts come first, so that the order of a list does not depend on accounts that are not read. */
-function sourcesByModel(pool: PoolConfig, catalog: AccountCatalogs): ReadonlyMap<string, [Source, ...Source[]]> {
+function sourcesByModel(pool: PoolConfig, catalog: AccountCatalogs): Map<string, [Source, ...Source[]]> {
   const found = new Map<string, [Source, ...Source[]]>();
   const add = (visible: boolean): void => {
     for (const { account: id, active, eligible } of pool.assignments) {

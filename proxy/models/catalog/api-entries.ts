@@ -17,7 +17,7 @@ export function apiEntries(account: ApiAccountConfig, read: readonly CatalogEntr
   const declared = new Set([...rows.keys(), ...Object.values(account.models)]);
   const listed = new Map(read.filter(({ id }) => account.read_models === 'all' || declared.has(id)).map((entry) => [entry.id, entry]));
   const ids = new Set([...listed.keys(), ...declared]);
-  const entries = [...ids].map((id) => entryOf(modelOf(account, id, { row: rows.get(id), listed: listed.get(id) })));
+  const entries = [...ids].map((id) => entryOf(modelOf(account, id, { row: rows.get(id), listed: listed.get(id) }), rows.get(id)));
   return exposedEntries(entries, account.models);
 }
 
@@ -41,7 +41,9 @@ function modelOf(account: ApiAccountConfig, id: string, { row, listed }: Known):
   };
 }
 
-const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+/** What was stored may have been read by an earlier release. */
+const numberOf = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined;
 
 function modalitiesOf(value: unknown): readonly Modality[] | undefined {
   return Array.isArray(value) ? MODALITIES.filter((one) => value.includes(one)) : undefined;
@@ -51,9 +53,9 @@ const usualModalities = ({ preset }: ApiAccountConfig): readonly Modality[] =>
   preset !== undefined && presetOf(preset).images ? ['text', 'image'] : ['text'];
 
 /** Its fields are those that lists show whatever else is known of it. */
-function entryOf(own: AccountModel): CatalogEntry {
+function entryOf(own: AccountModel, declared: CatalogRow | undefined): CatalogEntry {
   const fields = Object.freeze({ id: own.id, ...(own.contextWindow === undefined ? {} : { context_window: own.contextWindow }) });
   const ceilings = ceilingsOf(fields);
   if (!ceilings) throw new RangeError('the window of an API account has not the range of windows');
-  return { id: own.id, fields, ceilings, own };
+  return { id: own.id, fields, ceilings, own, declared };
 }

@@ -2,6 +2,7 @@
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { isObject } from '../../turn/json/json.ts';
 import type { AccountModel } from '../../turn/provider/account-model.ts';
+import type { CatalogRow } from '../../turn/provider/api-account.ts';
 import { type Ceilings, ceilingsOf } from './ceilings.ts';
 
 export interface CatalogEntry {
@@ -12,6 +13,8 @@ export interface CatalogEntry {
   readonly ceilings: Ceilings;
   /** What is known of it at an API account; absent for agent accounts. */
   readonly own?: AccountModel;
+  /** What its operator declares for native lists. */
+  readonly declared?: Pick<CatalogRow, 'like' | 'native'> | undefined;
 }
 
 export interface ParsedCatalog {

@@ -1,8 +1,11 @@
 // The body of `GET …/models` on the backend surface: pristine entries with the fields that the Pool and the key set (MC1, F4.6).
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { isAbsent, isObject } from '../../turn/json/json.ts';
+import type { CatalogEntry } from '../catalog/catalog-parser.ts';
+import type { Ceilings } from '../catalog/ceilings.ts';
 import { advertisedWindow } from '../context-window.ts';
 import type { ListedModel } from '../pool-models.ts';
+import { UNKNOWN_WINDOW } from './native-entry.ts';
 
 /** @param permitted the entry with the reasoning levels that the key may use */
 export function backendBody(models: readonly ListedModel[], permitted: (entry: JsonObject) => JsonObject): JsonObject {
@@ -11,7 +14,7 @@ export function backendBody(models: readonly ListedModel[], permitted: (entry: J
 
 /** Fields that are not set here pass unchanged, `comp_hash` among them. An unknown window leaves its fields out (MC4). */
 function backendEntry({ view, cohort, model }: ListedModel, permitted: (entry: JsonObject) => JsonObject): JsonObject {
-  const { window, maximum, percent, compactAt } = advertisedWindow(cohort[0].entry.ceilings, model.config);
+  const { window, maximum, percent, compactAt } = advertisedWindow(ceilingsFor(cohort[0].entry), model.config);
   const entry = permitted(view.entry);
   return {
     ...entry,
@@ -24,6 +27,10 @@ function backendEntry({ view, cohort, model }: ListedModel, permitted: (entry: J
     use_responses_lite: view.mode?.effective === 'lite',
   };
 }
+
+/** Native clients need a window: a made entry has one where none is known. */
+const ceilingsFor = ({ own, ceilings }: CatalogEntry): Ceilings =>
+  own && ceilings.window === undefined ? { ...ceilings, window: UNKNOWN_WINDOW } : ceilings;
 
 /**
  * Whether native clients can read the entry: they drop the whole list where one entry lacks a field or has one of another type (Q13).

@@ -3,6 +3,7 @@
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import { apiFailures } from '../api-accounts/failures.ts';
 import { apiLacks, apiLoses } from '../api-accounts/lacks.ts';
+import { apiCatalog } from '../api-accounts/models/model-list.ts';
 import { responsesPlace } from '../api-accounts/places.ts';
 import type { ProviderServices } from '../provider-services.ts';
 import { CompactRoutes } from './compaction.ts';
@@ -30,7 +31,7 @@ export function responsesApi(services: ProviderServices): ProviderApi {
     failures: apiFailures(responsesPlace),
     compaction: { knownWay: () => undefined, isPathMissing: () => false },
     quota: { eventTypes: () => [], fromHeaders: () => undefined, fromEvent: () => undefined },
-    catalog: { read: (get) => get('/models') },
+    catalog: apiCatalog,
     files: responsesFiles,
   };
 }

@@ -15,8 +15,11 @@ export interface OwnAnswer {
   readonly bytes: number;
 }
 
-/** Asks the account with its credential, within the bounds of this read. @param path below its base URL */
-export type OwnGet = (path: string) => Promise<OwnAnswer>;
+/** Where a path begins: at the account's base URL, or at the root of its host. */
+export type PathRoot = 'base' | 'origin';
+
+/** Asks the account with its credential, within the bounds of this read. @param from default: its base URL */
+export type OwnGet = (path: string, from?: PathRoot) => Promise<OwnAnswer>;
 
 /** The account that is asked. */
 export interface Asked {

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { CarrierFailure } from '../../turn/errors/failure.ts';
+import type { PathRoot } from '../../turn/provider/reads.ts';
 import type { HeldBytes } from '../../turn/reply/held-bytes.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import type { ReplyEnd } from '../../turn/reply/terminal-event.ts';
@@ -15,6 +16,8 @@ export interface CarrierRequest {
   readonly method: string;
   /** Absolute path with any query, below the account's base URL. */
   readonly path: string;
+  /** `origin`: the path begins at the root of the account's host. Default: at its base URL. */
+  readonly from?: PathRoot;
   /** The whole set. */
   readonly headers: Readonly<Record<string, string>>;
   /** A stream can be sent once. Null for methods without a body. */

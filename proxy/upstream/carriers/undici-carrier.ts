@@ -74,7 +74,7 @@ export class UndiciCarrier implements TurnCarrier {
     this.#pool.dispatch(
       {
         method: request.method as Dispatcher.HttpMethod,
-        path: this.#base + requestTarget(request.path, this.#query),
+        path: (request.from === 'origin' ? '' : this.#base) + requestTarget(request.path, this.#query),
         headers: request.headers,
         body: request.body,
       },

@@ -1,6 +1,7 @@
 // The gateway's own requests to an account: with its credential, and again after a renewal where that was refused (Q9).
 import type { LoadedConfig } from '../../config/config.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
+import type { PathRoot } from '../../turn/provider/reads.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { AccountCredentials, StaticCredentials } from '../account-credentials.ts';
 import { type CallAnswer, type CallBounds, call } from '../call.ts';
@@ -28,27 +29,27 @@ export class OwnCalls {
   }
 
   /** To the account as it is configured now. */
-  async get(id: string, path: string, bounds: CallBounds): Promise<CallAnswer> {
+  async get(id: string, path: string, bounds: CallBounds, from: PathRoot = 'base'): Promise<CallAnswer> {
     const loaded = this.#options.loaded();
     const account = loaded.config.accounts.find((one) => one.id === id);
     const upstream = this.#options.upstream(id);
     if (!account || !upstream) throw new Error('unknown account');
-    return this.#send({ account, upstream, loaded }, { method: 'GET', path }, bounds);
+    return this.#send({ account, upstream, loaded }, { method: 'GET', path, from }, bounds);
   }
 
   post(to: Destination, path: string, body: JsonObject, bounds: CallBounds): Promise<CallAnswer> {
-    return this.#send(to, { method: 'POST', path, body: JSON.stringify(body) }, bounds);
+    return this.#send(to, { method: 'POST', path, from: 'base', body: JSON.stringify(body) }, bounds);
   }
 
   /** @throws Error when no answer came; CredentialUnavailable when the account cannot be asked */
-  async #send(to: Destination, { method, path, body }: OwnRequest, bounds: CallBounds): Promise<CallAnswer> {
+  async #send(to: Destination, { method, path, from, body }: OwnRequest, bounds: CallBounds): Promise<CallAnswer> {
     const { credentials } = this.#options;
     const { account, upstream, loaded } = to;
     const type = body === undefined ? {} : { 'content-type': 'application/json' };
     const ask = async (): Promise<CallAnswer & { readonly authorization: string | undefined }> => {
       const own = await credentials.headersFor(account, loaded);
       const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...type, ...own };
-      const answer = await call(upstream.carrier, { method, path, headers, body: body ?? null }, bounds);
+      const answer = await call(upstream.carrier, { method, path, from, headers, body: body ?? null }, bounds);
       return { ...answer, authorization: own.authorization };
     };
     upstream.lease();
@@ -65,5 +66,6 @@ export class OwnCalls {
 interface OwnRequest {
   readonly method: 'GET' | 'POST';
   readonly path: string;
+  readonly from: PathRoot;
   readonly body?: string;
 }
