@@ -15,6 +15,7 @@ import { isCompaction } from '../turn/routes/kinds.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { Body, Outgoing } from '../turn/turn.ts';
 import { type AccountCredentials, type AccountHeaders, asUnavailable, CredentialUnavailable } from '../upstream/account-credentials.ts';
+import type { CarrierRequest } from '../upstream/carriers/carrier.ts';
 import type { SocketSlot } from '../upstream/carriers/socket-slot.ts';
 import { type Attempted, type AttemptOptions, attempt } from './attempt.ts';
 import { type AttemptCause, AttemptLog } from './attempt-log.ts';
@@ -138,43 +139,47 @@ export class AttemptSender implements Confidential {
     const isUnstored = provider.isUnstored === true || this.sentBody.store === false;
     const adjusted = adjustment(request, cause);
     const observed = observers.of({ turn, account, provider, continuation, keepResponse, isUnstored });
-    return attempt({
-      turn,
-      provider,
-      decoding: provider.replies.decoding?.(out, composition),
-      client,
-      counters,
-      upstream: lease.upstream,
-      request,
-      adapted,
-      slot,
-      upload: this.#upload,
-      known: this,
-      countOutput,
-      estimateUsage,
-      account,
-      outputCap,
-      keepsBack: (failure) => adjusted(failure) || keepsBack(failure),
-      adjusted,
-      committed: (head) => {
-        lease.answered();
-        turn.committedAt ??= turn.now();
-        observed.committed(head);
-      },
-      observers: observed,
-      followUp: this.#followUp(lease, provider),
-      ownHeaders: ownHeaders(turn, models),
-      begins: () => {
-        complete = this.log.begin(account.label, cause);
-        counters.add('attempts');
-        if (lease.isProbe) counters.add('probes');
-      },
-      ended: ({ verdict, status }) => {
-        const failure = failureOf(verdict);
-        complete?.({ status, failure });
-        if (failure && verdict.kind !== 'failed') noteErrorClass(turn, failure);
-      },
-    });
+    const run = (written: CarrierRequest): Promise<Attempted> =>
+      attempt({
+        turn,
+        provider,
+        decoding: provider.replies.decoding?.(out, composition),
+        client,
+        counters,
+        upstream: lease.upstream,
+        request: written,
+        adapted,
+        slot,
+        upload: this.#upload,
+        known: this,
+        countOutput,
+        estimateUsage,
+        account,
+        outputCap,
+        keepsBack: (failure) => adjusted(failure) || keepsBack(failure),
+        adjusted,
+        committed: (head) => {
+          lease.answered();
+          turn.committedAt ??= turn.now();
+          observed.committed(head);
+        },
+        observers: observed,
+        followUp: this.#followUp(lease, provider),
+        ownHeaders: ownHeaders(turn, models),
+        begins: () => {
+          complete = this.log.begin(account.label, cause);
+          counters.add('attempts');
+          if (lease.isProbe) counters.add('probes');
+        },
+        ended: ({ verdict, status }) => {
+          const failure = failureOf(verdict);
+          complete?.({ status, failure });
+          if (failure && verdict.kind !== 'failed') noteErrorClass(turn, failure);
+        },
+      });
+    // A large body is written in parts.
+    const { body: bytes, ...head } = request;
+    return bytes instanceof Promise ? bytes.then((written) => run({ ...head, body: written })) : run({ ...head, body: bytes });
   }
 
   #compose(body: Body, continuation: Continuation, composition: Composition): Composed & { readonly slot: SocketSlot | undefined } {

@@ -15,7 +15,8 @@ export interface Composition extends AttemptContext {
 
 /** The request of an attempt. */
 export interface Composed {
-  readonly request: CarrierRequest & Pick<EncodedRequest, 'adjusts'>;
+  readonly request: Omit<CarrierRequest, 'body'> &
+    Pick<EncodedRequest, 'adjusts'> & { readonly body: CarrierRequest['body'] | Promise<Buffer> };
   /** What its encoding changed (AA16); undefined where it changed nothing. */
   readonly adapted?: readonly string[] | undefined;
   /** The request before it was encoded: its reply is decoded by it. */

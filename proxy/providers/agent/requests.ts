@@ -1,6 +1,6 @@
 // The requests to agent backends: the account-side paths of the route table, the client's headers, and the identity of a native client.
 
-import { encodeForm, encodeJson } from '../../turn/json/encode-body.ts';
+import { encodeForm, turnBytes } from '../../turn/json/encode-body.ts';
 import { isForm } from '../../turn/json/media-type.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { AttemptContext, ProviderRequests } from '../../turn/provider/requests.ts';
@@ -17,10 +17,15 @@ export const agentRequests: ProviderRequests = {
     const { headers } = out;
     headers.accept ??= out.body.stream === true ? 'text/event-stream' : 'application/json';
     const passed = turn.kind?.served === 'dispatch' && turn.kind.payload === 'json or form';
-    const { contentType, bytes } = passed && isForm(turn.headers['content-type']) ? encodeForm(out.body) : encodeJson(out.body);
-    headers['content-type'] = contentType;
+    const form = passed && isForm(turn.headers['content-type']) ? encodeForm(out.body) : undefined;
+    headers['content-type'] = form?.contentType ?? 'application/json';
     headers['accept-encoding'] = 'identity';
-    return { method: 'POST', path: passed ? out.path + turn.query : out.path, headers: identified(headers, context), body: bytes };
+    return {
+      method: 'POST',
+      path: passed ? out.path + turn.query : out.path,
+      headers: identified(headers, context),
+      body: form?.bytes ?? turnBytes(out.body, turn),
+    };
   },
 
   /** Pass-through rows keep their query string, which is not logged (Q15). */

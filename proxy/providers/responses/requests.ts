@@ -1,10 +1,17 @@
 // The requests to Responses accounts: the paths of the public API, bodies that keep to it, and frames for accounts with websockets.
-import { encodeForm, encodeJson } from '../../turn/json/encode-body.ts';
+import { encodeForm, encodeJson, turnBytes } from '../../turn/json/encode-body.ts';
 import { asList } from '../../turn/json/json.ts';
 import { isForm } from '../../turn/json/media-type.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';
-import type { AttemptContext, EncodedRequest, ProviderFrames, ProviderRequests, RequestHead } from '../../turn/provider/requests.ts';
+import type {
+  AttemptContext,
+  EncodedFrame,
+  EncodedRequest,
+  ProviderFrames,
+  ProviderRequests,
+  RequestHead,
+} from '../../turn/provider/requests.ts';
 import type { Body, Outgoing } from '../../turn/turn.ts';
 import { CacheKeys } from '../api-accounts/cache-key.ts';
 import { apiHeaders, beginHeaders } from '../api-accounts/request-headers.ts';
@@ -82,16 +89,16 @@ export class ResponsesRequests implements ProviderRequests {
       // The decoding of the reply depends on it.
       out.path = COMPACT;
       const body = compactBody(joined, adapted);
-      const request = this.#post(COMPACT, encodeJson(body).bytes, JSON_TYPE, { out, context, adapted });
+      const request = this.#post(COMPACT, turnBytes(body, context.turn), JSON_TYPE, { out, context, adapted });
       return { ...request, adjusts: ({ status }) => this.#services.compactRoutes.refused(account, status) };
     }
     const body = this.#body(way === undefined ? joined : withTrigger(joined), context, { account, isFrame: false, adapted });
     const accept = body.stream === true ? 'text/event-stream' : 'application/json';
-    const request = this.#post(TURNS, encodeJson(body).bytes, { ...JSON_TYPE, accept }, { out, context, adapted });
+    const request = this.#post(TURNS, turnBytes(body, context.turn), { ...JSON_TYPE, accept }, { out, context, adapted });
     return { ...request, adjusts: this.#adjusts(account, body) };
   }
 
-  #frame(out: Outgoing, context: AttemptContext): EncodedRequest {
+  #frame(out: Outgoing, context: AttemptContext): EncodedFrame {
     const account = apiAccountOf(context);
     const adapted = new Set<string>();
     const joined = withJoinedTools(out.body);
@@ -135,7 +142,7 @@ export class ResponsesRequests implements ProviderRequests {
 
   #post(
     path: string,
-    body: Buffer,
+    body: Buffer | Promise<Buffer>,
     described: Readonly<Record<string, string>>,
     { out, context, adapted = new Set() }: Posted,
   ): EncodedRequest {

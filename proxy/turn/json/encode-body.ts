@@ -1,9 +1,10 @@
 // The bytes of an attempt's body: JSON, or a multipart form where the client sent one that is passed on.
 import { randomUUID } from 'node:crypto';
-import type { Body } from '../turn.ts';
+import type { Body, Turn } from '../turn.ts';
 import { isBodyFile } from './body-file.ts';
 import { FormEncoding, LINE_BREAK } from './form-encoding.ts';
 import type { Json } from './json.ts';
+import { LARGE_BYTES, writeLargeJson } from './large-json-writer.ts';
 
 export interface EncodedBody {
   readonly contentType: string;
@@ -12,6 +13,10 @@ export interface EncodedBody {
 }
 
 export const encodeJson = (body: Body): EncodedBody => ({ contentType: 'application/json', bytes: Buffer.from(JSON.stringify(body)) });
+
+/** The JSON of a turn's body; a promise where the turn is large, and is written in parts. */
+export const turnBytes = (body: Body, { bodyBytes, key }: Pick<Turn, 'bodyBytes' | 'key'>): Buffer | Promise<Buffer> =>
+  bodyBytes < LARGE_BYTES ? Buffer.from(JSON.stringify(body)) : writeLargeJson(body, { key: key.id, bytes: bodyBytes });
 
 /** Written again from its parts, so that the account reads the same form as the rules did. */
 export function encodeForm(body: Body): EncodedBody {

@@ -32,8 +32,11 @@ export interface RequestHead {
 }
 
 export interface EncodedRequest extends RequestHead {
-  /** As bytes, which the connection holds until the reply is complete: of a string it would hold both the string and its bytes. */
-  readonly body: Buffer;
+  /**
+   * As bytes, which the connection holds until the reply is complete: of a string it would hold both the string and its bytes. A promise
+   * for a large body, which is written in parts.
+   */
+  readonly body: Buffer | Promise<Buffer>;
   /** What the encoding changed or removed of the Responses request: sorted names of members and item types, no values (AA16). */
   readonly adapted?: readonly string[];
   /**
@@ -41,6 +44,10 @@ export interface EncodedRequest extends RequestHead {
    * more (AA30, AA34). Absent where it would be the same request.
    */
   readonly adjusts?: (failure: Failure) => boolean;
+}
+
+export interface EncodedFrame extends EncodedRequest {
+  readonly body: Buffer;
 }
 
 export interface ProviderRequests {
@@ -56,7 +63,7 @@ export interface ProviderRequests {
 
 export interface ProviderFrames {
   /** A turn as one frame; the headers are those of the upgrade, should a connection have to be opened for it. */
-  encode(out: Outgoing, context: AttemptContext): EncodedRequest;
+  encode(out: Outgoing, context: AttemptContext): EncodedFrame;
   /** A larger frame goes over HTTP. */
   readonly maxBytes: number;
   /** Whether an upgrade that was refused with this status means that the account has no websocket (Q6). */

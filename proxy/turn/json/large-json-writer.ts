@@ -1,0 +1,111 @@
+// Writes large JSON in parts, with other work of the event loop between them, however large its strings or dense its lists are (Q38).
+import { setImmediate } from 'node:timers/promises';
+import { GrowingBuffer } from '../../base/bytes/growing-buffer.ts';
+import { OneAtATime } from '../../base/process/one-at-a-time.ts';
+import { isList, isObject, type Json } from './json.ts';
+
+/** JSON that comes from fewer bytes is written at once. */
+export const LARGE_BYTES = 2_097_152;
+
+/** Characters of a part: strings are cut there, and smaller values are written whole. */
+const PART = 131_072;
+
+/** Parts between two pauses together have about this many characters. */
+const PAUSE = 262_144;
+
+const writing = new OneAtATime();
+
+/** A client that leaves while its turn is written ends the attempt, which is not sent then. */
+const NO_SIGNAL = new AbortController().signal;
+
+export interface WriteOptions {
+  /** The client's key: keys take turns. */
+  readonly key: string;
+  /** About how many bytes it will have. */
+  readonly bytes: number;
+}
+
+/** The same bytes as `JSON.stringify` makes. Members that are undefined are left out. */
+export function writeLargeJson(
+  value: Json | { readonly [member: string]: Json | undefined },
+  { key, bytes }: WriteOptions,
+): Promise<Buffer> {
+  return writing.run(key, NO_SIGNAL, async () => {
+    const written = new GrowingBuffer(bytes);
+    let since = 0;
+    for (const part of parts(value as Json)) {
+      written.add(part);
+      since += part.length;
+      if (since < PAUSE) continue;
+      since = 0;
+      await setImmediate();
+    }
+    return written.take();
+  });
+}
+
+function* parts(value: Json): Generator<string> {
+  if (isSmall(value)) yield JSON.stringify(value);
+  else if (typeof value === 'string') yield* stringParts(value);
+  else if (isList(value)) yield* listParts(value);
+  else if (isObject(value)) yield* objectParts(value);
+}
+
+function* listParts(list: readonly Json[]): Generator<string> {
+  let before = '[';
+  for (const item of list) {
+    yield before;
+    yield* parts(item);
+    before = ',';
+  }
+  yield list.length === 0 ? '[]' : ']';
+}
+
+function* objectParts(object: Readonly<Record<string, Json | undefined>>): Generator<string> {
+  let before = '{';
+  for (const name in object) {
+    const member = object[name];
+    if (member === undefined) continue;
+    yield `${before}${JSON.stringify(name)}:`;
+    yield* parts(member);
+    before = ',';
+  }
+  yield before === '{' ? '{}' : '}';
+}
+
+function* stringParts(text: string): Generator<string> {
+  yield '"';
+  for (let at = 0; at < text.length; ) {
+    const end = Math.min(at + PART, text.length);
+    const next = end < text.length && isHighSurrogate(text.charCodeAt(end - 1)) ? end - 1 : end;
+    yield JSON.stringify(text.slice(at, next)).slice(1, -1);
+    at = next;
+  }
+  yield '"';
+}
+
+/** Both halves of a character stay in one part: alone, each would be written as an escape. */
+const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;
+
+/** Whether the value has less text than a part; the walk ends where it has more. */
+const isSmall = (value: Json): boolean => remaining(value, PART) > 0;
+
+/** What is left of a number of characters after this value; 0 or less where it needs more. Each value counts a few for its marks. */
+function remaining(value: Json | undefined, left: number): number {
+  if (typeof value === 'string') return left - value.length - 2;
+  if (typeof value !== 'object' || value === null) return left - 8;
+  let rest = left - 2;
+  if (isList(value)) {
+    for (const item of value) {
+      if (rest <= 0) break;
+      rest = remaining(item, rest);
+    }
+    return rest;
+  }
+  const object = value as Readonly<Record<string, Json | undefined>>;
+  for (const name in object) {
+    if (rest <= 0) break;
+    rest = remaining(object[name], rest - name.length - 4);
+  }
+  return rest;
+}
