@@ -16,13 +16,23 @@ const tool = (members: JsonObject = {}): Json => ({
   function: { name: 'look', description: 'Looks', parameters: { type: 'object' }, ...members },
 });
 const call = (id = 'call_1', args = '{}'): Json => ({ id, type: 'function', function: { name: 'look', arguments: args } });
-const calling = (members: JsonObject, ...calls: readonly Json[]): Json => ({ role: 'assistant', content: null, tool_calls: calls, ...members });
+const calling = (members: JsonObject, ...calls: readonly Json[]): Json => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: calls,
+  ...members,
+});
 const result = (id = 'call_1', members: JsonObject = {}): Json => ({ role: 'tool', tool_call_id: id, content: 'found', ...members });
 const picture = (url: string): Json => ({ type: 'image_url', image_url: { url } });
 const shown = (url: string): JsonObject => said({ role: 'user', content: [picture(url)] });
 const loop = (assistant: JsonObject = {}, id = 'call_1'): JsonObject => said(user, calling(assistant, call(id)), result(id));
 const schema = (strict?: boolean): JsonObject =>
-  with_({ response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' }, ...(strict === undefined ? {} : { strict }) } } });
+  with_({
+    response_format: {
+      type: 'json_schema',
+      json_schema: { name: 'a', schema: { type: 'object' }, ...(strict === undefined ? {} : { strict }) },
+    },
+  });
 
 async function refusalOf(quirks: Partial<Quirks>, body: JsonObject): Promise<string> {
   await using upstream = await startUpstream({ accounts: [{ id: 'box', api: { api: 'chat', quirks } }] });
@@ -35,7 +45,11 @@ async function refusalOf(quirks: Partial<Quirks>, body: JsonObject): Promise<str
 
 const strictly: readonly (readonly [what: string, body: JsonObject, refusal: string])[] = [
   ['a plain turn', plain, 'taken'],
-  ['each role', said({ role: 'developer', content: 'd' }, user, { role: 'assistant', content: 'a' }, { role: 'system', content: 's' }, user), 'taken'],
+  [
+    'each role',
+    said({ role: 'developer', content: 'd' }, user, { role: 'assistant', content: 'a' }, { role: 'system', content: 's' }, user),
+    'taken',
+  ],
   ['a tool loop', loop(), 'taken'],
   ['an unknown member', with_({ seed: 1 }), '400 seed'],
   ['a member of the other API', with_({ input: 'hello' }), '400 input'],
@@ -49,19 +63,31 @@ const strictly: readonly (readonly [what: string, body: JsonObject, refusal: str
   ['a name of 65 characters', with_({ tools: [tool({ name: 'x'.repeat(65) })] }), '400 tools[0].function.name'],
   ['a choice without tools', with_({ tool_choice: 'auto' }), '400 tool_choice'],
   ['parallel calls without tools', with_({ parallel_tool_calls: true }), '400 parallel_tool_calls'],
-  ['a choice of an undeclared tool', with_({ tools: [tool()], tool_choice: { type: 'function', function: { name: 'see' } } }), '400 tool_choice.function.name'],
+  [
+    'a choice of an undeclared tool',
+    with_({ tools: [tool()], tool_choice: { type: 'function', function: { name: 'see' } } }),
+    '400 tool_choice.function.name',
+  ],
   ['an id of 41 characters', loop({}, 'x'.repeat(41)), '400 messages[1].tool_calls[0].id'],
   ['a call without a result', said(user, calling({}, call())), '400 messages'],
   ['a message between call and result', said(user, calling({}, call()), user, result()), '400 messages[2]'],
   ['a result without a call', said(user, result()), '400 messages[1].tool_call_id'],
   ['a second result', said(user, calling({}, call()), result(), result()), '400 messages[3].tool_call_id'],
   ['two calls of an id', said(user, calling({}, call(), call()), result()), '400 messages[1].tool_calls[1].id'],
-  ['arguments that are no object', said(user, calling({}, call('call_1', '[]')), result()), '400 messages[1].tool_calls[0].function.arguments'],
+  [
+    'arguments that are no object',
+    said(user, calling({}, call('call_1', '[]')), result()),
+    '400 messages[1].tool_calls[0].function.arguments',
+  ],
   ['an assistant without content and calls', said(user, { role: 'assistant', content: null }, user), '400 messages[1].content'],
   ['no user message', said({ role: 'system', content: 'a' }), '400 messages'],
   ['an unknown model', with_({ model: 'model-z' }), '404 model'],
   ['reasoning in a message', loop({ reasoning_content: 'a' }), '400 messages[1].reasoning_content'],
-  ['an image in a result', said(user, calling({}, call()), result('call_1', { content: [picture('data:image/png;base64,AA==')] })), '400 messages[2].content[0]'],
+  [
+    'an image in a result',
+    said(user, calling({}, call()), result('call_1', { content: [picture('data:image/png;base64,AA==')] })),
+    '400 messages[2].content[0]',
+  ],
   ['stream options without a stream', with_({ stream_options: { include_usage: true } }), '400 stream_options'],
   ['an unknown effort', with_({ reasoning_effort: 'huge' }), '400 reasoning_effort'],
   ['another spelling of the effort', with_({ reasoning: { effort: 'low' } }), '400 reasoning'],
@@ -76,7 +102,11 @@ const DATA = 'data:image/png;base64,AA==';
 const effort = with_({ reasoning_effort: 'low' });
 
 /** For each quirk: what it denies, and what it takes in its place. */
-const denials: readonly (readonly [quirks: Partial<Quirks>, denied: readonly (readonly [JsonObject, string])[], taken: readonly JsonObject[]])[] = [
+const denials: readonly (readonly [
+  quirks: Partial<Quirks>,
+  denied: readonly (readonly [JsonObject, string])[],
+  taken: readonly JsonObject[],
+])[] = [
   [{ max_tokens: 'max_tokens' }, [[with_({ max_completion_tokens: 9 }), 'max_completion_tokens']], [with_({ max_tokens: 9 })]],
   [{ max_tokens: 'max_completion_tokens' }, [[with_({ max_tokens: 9 }), 'max_tokens']], [with_({ max_completion_tokens: 9 })]],
   [
@@ -87,10 +117,18 @@ const denials: readonly (readonly [quirks: Partial<Quirks>, denied: readonly (re
     ],
     [plain],
   ],
-  [{ developer_role: false }, [[said({ role: 'developer', content: 'd' }, user), 'messages[0].role']], [said({ role: 'system', content: 'd' }, user)]],
+  [
+    { developer_role: false },
+    [[said({ role: 'developer', content: 'd' }, user), 'messages[0].role']],
+    [said({ role: 'system', content: 'd' }, user)],
+  ],
   [{ late_system: 'merge' }, [[LATE, 'messages[2].role']], [said({ role: 'system', content: 's' }, user)]],
   [{ late_system: 'user' }, [[LATE, 'messages[2].role']], [plain]],
-  [{ content: 'string' }, [[said({ role: 'user', content: [{ type: 'text', text: 'a' }] }), 'messages[0].content[0]']], [plain, shown(DATA)]],
+  [
+    { content: 'string' },
+    [[said({ role: 'user', content: [{ type: 'text', text: 'a' }] }), 'messages[0].content[0]']],
+    [plain, shown(DATA)],
+  ],
   [{ images: 'data' }, [[shown('https://a.example/a.png'), 'messages[0].content[0]']], [shown(DATA)]],
   [{ images: 'none' }, [[shown(DATA), 'messages[0].content[0]']], [plain]],
   [
@@ -104,7 +142,11 @@ const denials: readonly (readonly [quirks: Partial<Quirks>, denied: readonly (re
     [plain],
   ],
   [{ tool_result_images: 'tool' }, [], [said(user, calling({}, call()), result('call_1', { content: [picture(DATA)] }))]],
-  [{ tool_description: 'required' }, [[with_({ tools: [tool({ description: '' })] }), 'tools[0].function.description']], [with_({ tools: [tool()] })]],
+  [
+    { tool_description: 'required' },
+    [[with_({ tools: [tool({ description: '' })] }), 'tools[0].function.description']],
+    [with_({ tools: [tool()] })],
+  ],
   [{ strict: false }, [[with_({ tools: [tool({ strict: false })] }), 'tools[0].function.strict']], [with_({ tools: [tool()] })]],
   [
     { parallel_tool_calls: false },
@@ -116,7 +158,11 @@ const denials: readonly (readonly [quirks: Partial<Quirks>, denied: readonly (re
     [[with_({ stream: true, stream_options: { include_usage: true } }), 'stream_options']],
     [with_({ stream: true })],
   ],
-  [{ tool_choice_required: false }, [[with_({ tools: [tool()], tool_choice: 'required' }), 'tool_choice']], [with_({ tools: [tool()], tool_choice: 'auto' })]],
+  [
+    { tool_choice_required: false },
+    [[with_({ tools: [tool()], tool_choice: 'required' }), 'tool_choice']],
+    [with_({ tools: [tool()], tool_choice: 'auto' })],
+  ],
   [
     { tool_choice_named: false },
     [[with_({ tools: [tool()], tool_choice: { type: 'function', function: { name: 'look' } } }), 'tool_choice']],
@@ -140,16 +186,24 @@ const denials: readonly (readonly [quirks: Partial<Quirks>, denied: readonly (re
   ],
   [{ reasoning_replay: 'none' }, [[loop({ reasoning_content: 'a' }), 'messages[1].reasoning_content']], [loop()]],
   [{ reasoning_replay: 'always' }, [[loop(), 'messages[1].reasoning_content']], [loop({ reasoning_content: '' })]],
-  [{ reasoning_details: true }, [[loop({ reasoning_details: [{ type: 'reasoning.text', text: 'a' }] }), 'messages[1].reasoning_details']], [loop()]],
-  [{ tool_ids: 'alnum9' }, [[loop(), 'messages[1].tool_calls[0].id']], [loop({}, 'abcdefgh9')]],
   [
-    { tool_result_name: true },
-    [[loop(), 'messages[2].name']],
-    [said(user, calling({}, call()), result('call_1', { name: 'look' }))],
+    { reasoning_details: true },
+    [[loop({ reasoning_details: [{ type: 'reasoning.text', text: 'a' }] }), 'messages[1].reasoning_details']],
+    [loop()],
   ],
-  [{ assistant_after_tool: true }, [[said(user, calling({}, call()), result(), user), 'messages[3].role']], [said(user, calling({}, call()), result(), { role: 'assistant', content: 'a' }, user)]],
+  [{ tool_ids: 'alnum9' }, [[loop(), 'messages[1].tool_calls[0].id']], [loop({}, 'abcdefgh9')]],
+  [{ tool_result_name: true }, [[loop(), 'messages[2].name']], [said(user, calling({}, call()), result('call_1', { name: 'look' }))]],
+  [
+    { assistant_after_tool: true },
+    [[said(user, calling({}, call()), result(), user), 'messages[3].role']],
+    [said(user, calling({}, call()), result(), { role: 'assistant', content: 'a' }, user)],
+  ],
   [{ stream: 'never' }, [[with_({ stream: true }), 'stream']], [plain]],
-  [{ stream: 'without_tools' }, [[with_({ stream: true, tools: [tool()] }), 'stream']], [with_({ stream: true }), with_({ tools: [tool()] })]],
+  [
+    { stream: 'without_tools' },
+    [[with_({ stream: true, tools: [tool()] }), 'stream']],
+    [with_({ stream: true }), with_({ tools: [tool()] })],
+  ],
   [
     { keep: ['temperature'] },
     [
@@ -173,7 +227,12 @@ const ELSEWHERE = ['tools', 'reasoning_summary', 'item_ids', 'text_format', 'thi
 
 test('[AA88] each quirk has a row', () => {
   const rows = new Set(denials.flatMap(([quirks]) => Object.keys(quirks)));
-  assert.deepEqual(Object.keys(QUIRKS).filter((name) => !rows.has(name)).sort(), [...ELSEWHERE].sort());
+  assert.deepEqual(
+    Object.keys(QUIRKS)
+      .filter((name) => !rows.has(name))
+      .sort(),
+    [...ELSEWHERE].sort(),
+  );
 });
 
 test('[AA88] the profile polite takes requests of any form', async () => {
