@@ -16,7 +16,9 @@ function* accountAddresses(data: unknown): Generator<Problem> {
   for (const account of accountRows(data)) {
     const { path, row, api, preset } = account;
     const url = text(row.base_url);
-    if (row.base_url === undefined && preset?.base_url === undefined) yield { path, at: 'first-key', message: missing(preset?.name) };
+    // An account of an unknown preset has an address once the word is right.
+    const isAddressed = preset ? preset.base_url !== undefined : row.preset !== undefined;
+    if (row.base_url === undefined && !isAddressed) yield { path, at: 'first-key', message: missing(preset?.name) };
     if (url !== undefined) {
       if (isRehearsal(url)) yield* simulated(url, account);
       else if (api === 'agent') yield* address(url, [...path, 'base_url']);

@@ -3,7 +3,9 @@ import type { Problem } from '../schema/finding.ts';
 import { checkAddresses } from './addresses.ts';
 import { checkAliases } from './aliases.ts';
 import { checkApiSettings } from './api/account-settings.ts';
+import { checkCatalogs } from './api/catalog-rows.ts';
 import { checkCredentials } from './api/credentials.ts';
+import { warnOfApiSettings } from './api/warnings.ts';
 import { checkConnections } from './connections.ts';
 import { checkHeaders } from './headers.ts';
 import { checkIdentityHeaders } from './identity-headers.ts';
@@ -22,6 +24,8 @@ export function runChecks(data: unknown, now: number): readonly Problem[] {
     ...checkAddresses(data),
     ...checkCredentials(data),
     ...checkApiSettings(data),
+    ...checkCatalogs(data),
+    ...warnOfApiSettings(data),
     ...checkConnections(data),
     ...checkNode(data),
     ...checkHeaders(data),

@@ -60,10 +60,15 @@ function* expiries(data: unknown, now: number): Generator<Problem> {
 
 /** Without prices every turn costs nothing, so a USD limit has no effect. */
 function* prices(data: unknown): Generator<Problem> {
+  const isPriced = (model: unknown): boolean => isMapping(model) && model.prices !== undefined;
+  const accounts = new Set(
+    rowsOf(data, 'accounts').flatMap(({ row }) => (rowsOf(row, 'catalog').some((model) => isPriced(model.row)) ? [row.id] : [])),
+  );
   const priced = new Set(
-    rowsOf(data, 'pools').flatMap(({ row }) =>
-      Object.values(mapping(row.models)).some((model) => isMapping(model) && model.prices !== undefined) ? [row.id] : [],
-    ),
+    rowsOf(data, 'pools').flatMap(({ row }) => {
+      const isSold = rowsOf(row, 'assignments').some((assignment) => accounts.has(assignment.row.account));
+      return isSold || Object.values(mapping(row.models)).some(isPriced) ? [row.id] : [];
+    }),
   );
   for (const { path, row } of rowsOf(data, 'keys')) {
     const limits = mapping(row.limits);

@@ -1,6 +1,7 @@
 // The body of `GET …/models` on the backend surface: pristine entries with the fields that the Pool and the key set (MC1, F4.6).
-import type { Json, JsonObject } from '../../turn/json/json.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
 import { isAbsent, isObject } from '../../turn/json/json.ts';
+import { NATIVE_MEMBERS } from '../../turn/provider/native-members.ts';
 import type { CatalogEntry } from '../catalog/catalog-parser.ts';
 import type { Ceilings } from '../catalog/ceilings.ts';
 import { advertisedWindow } from '../context-window.ts';
@@ -37,44 +38,9 @@ const ceilingsFor = ({ own, ceilings }: CatalogEntry): Ceilings =>
  * An entry that they cannot read, such as a bare id, appears in `/v1/models` only.
  */
 const isReadable = (entry: JsonObject): boolean =>
-  Object.entries(FIELD_CHECKS).every(([name, check]) => check(entry[name])) && hasInstructions(entry);
-
-type Check = (value: Json | undefined) => boolean;
-
-const text: Check = (value) => typeof value === 'string';
-const flag: Check = (value) => typeof value === 'boolean';
-const integer: Check = (value) => Number.isInteger(value);
-const texts: Check = (value) => Array.isArray(value) && value.every(text);
-const optional =
-  (check: Check): Check =>
-  (value) =>
-    isAbsent(value) || check(value);
-
-/** Enumerations are not compared: future clients may accept more values. */
-const FIELD_CHECKS: Readonly<Record<string, Check>> = {
-  display_name: text,
-  shell_type: text,
-  visibility: text,
-  supported_in_api: flag,
-  priority: integer,
-  support_verbosity: flag,
-  truncation_policy: (value) => isObject(value) && text(value.mode) && integer(value.limit),
-  experimental_supported_tools: texts,
-  supported_reasoning_levels: optional(
-    (value) => Array.isArray(value) && value.every((level) => isObject(level) && text(level.effort) && text(level.description)),
-  ),
-  default_reasoning_level: optional(text),
-  description: optional(text),
-  comp_hash: optional(text),
-  effective_context_window_percent: optional(integer),
-  supports_reasoning_summaries: optional(flag),
-  supports_parallel_tool_calls: optional(flag),
-  default_verbosity: optional(text),
-  apply_patch_tool_type: optional(text),
-  input_modalities: optional(texts),
-};
+  Object.entries(NATIVE_MEMBERS).every(([name, { check }]) => check(entry[name])) && hasInstructions(entry);
 
 const hasInstructions = (entry: JsonObject): boolean =>
   isAbsent(entry.base_instructions)
-    ? isObject(entry.model_messages) && text(entry.model_messages.instructions_template)
-    : text(entry.base_instructions);
+    ? isObject(entry.model_messages) && typeof entry.model_messages.instructions_template === 'string'
+    : typeof entry.base_instructions === 'string';
