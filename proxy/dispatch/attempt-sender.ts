@@ -186,7 +186,8 @@ export class AttemptSender implements Confidential {
     const { payload } = this.#request;
     if (payload.kind !== 'json') {
       // Opened only now: the client is asked for its body when an account is ready to receive it.
-      this.#upload = payload.open?.();
+      const { field } = composition.provider.requests;
+      this.#upload = payload.open?.(field && ((part) => field(part, composition)));
       return { ...composeStream(this.#upload, composition), slot: undefined };
     }
     const { account } = composition;

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Refusal } from '../turn/errors/refusal.ts';
-import type { FormPart } from '../turn/json/form.ts';
+import type { FormField, FormPart, StreamedPart } from '../turn/json/form.ts';
 import type { JsonObject } from '../turn/json/json.ts';
 import type { ProviderApi } from '../turn/provider/provider-api.ts';
 import type { Sink } from '../turn/reply/sink.ts';
@@ -26,6 +26,9 @@ export interface Upload {
   /** Stops reading. Returns whether the client had sent everything. */
   detach(): boolean;
 }
+
+/** Opens a body that is passed on, for one attempt. @param map what the account gets of each field of a form; absent for one that gets all */
+export type OpenUpload = (map?: (field: FormField) => readonly StreamedPart[]) => Upload;
 
 /** How a piped reply ended: complete, cut because the account died or fell silent, or without its client. */
 export type PipeEnd = 'complete' | 'cut' | 'silent' | 'gone';
@@ -99,7 +102,7 @@ export interface TurnClient extends Client {
    * Reads a multipart body up to its file; the returned upload passes the whole form on, as the reader has mapped it.
    * @throws Refusal
    */
-  parts(reader: Required<PartReader>): Promise<() => Upload>;
+  parts(reader: Required<PartReader>): Promise<OpenUpload>;
   /**
    * Checks the headers of a body that is passed on unread; the returned function starts reading it. Null where there is no body. @throws
    * Refusal

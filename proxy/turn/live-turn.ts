@@ -102,6 +102,7 @@ export class LiveTurn implements Turn {
   model: ModelView | undefined;
   fileOwner: string | undefined;
   lifted: string | undefined;
+  hasHints = false;
   /** The upstream websocket of its client's connection. */
   liveSocket: { liftedOf(responseId: string): string | undefined } | undefined;
   bodyBytes = 0;

@@ -198,6 +198,8 @@ export interface Turn {
   liftedWith(responseId: string): string | undefined;
   /** Those of this turn and of the responses that it continues; set by the rule that lifts them. */
   lifted: string | undefined;
+  /** Whether a transcription has hints for its model, as far as it was read. */
+  hasHints: boolean;
   /** Set by the rule that checks model access; later rules rely on it. */
   model: ModelView | undefined;
   /** The account that has the files of the request, and that the request must go to (Q10). Set by the rules that check files. */

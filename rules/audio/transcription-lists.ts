@@ -2,19 +2,25 @@
 
 import type { StreamedPart } from '../../proxy/turn/json/form.ts';
 import { type PartReader, rule } from '../../proxy/turn/rules/rule.ts';
+import type { Turn } from '../../proxy/turn/turn.ts';
 import { TRANSCRIPTIONS } from '../route-groups.ts';
 import { type ListName, listOf } from './list-fields.ts';
 
 export const transcriptionLists = rule({
   name: 'transcription-lists',
   routes: TRANSCRIPTIONS,
-  parts: () => new Lists(),
+  parts: (turn) => new Lists(turn),
 });
 
 /** An empty first part of a list is held until a second part of that list arrives. Without a second part the list is empty, and omitted. */
 class Lists implements PartReader {
+  readonly #turn: Turn;
   readonly #waiting = new Map<ListName, StreamedPart>();
   readonly #begun = new Set<ListName>();
+
+  constructor(turn: Turn) {
+    this.#turn = turn;
+  }
 
   part(part: StreamedPart): readonly StreamedPart[] {
     const list = part.kind === 'field' ? listOf(part.name) : undefined;
@@ -25,6 +31,8 @@ class Lists implements PartReader {
       this.#waiting.set(list, part);
       return [];
     }
+    // Accounts of other APIs get no such lists: the others come first (AA36).
+    this.#turn.hasHints = true;
     const before = this.#waiting.get(list);
     this.#waiting.delete(list);
     return before ? [before, part] : [part];

@@ -27,8 +27,10 @@ export const imageModel = rule<Named>({
     const presence = turn.presenceOf(id);
     if (presence === 'suppressed' || presence === 'invisible') throw new Refusal('invalid_model', { param: 'model' });
     const listed = presence !== 'absent';
-    turn.model = isNative(turn) && listed ? await turn.findModel(id) : hostView;
-    if (!isNative(turn)) checkHost(turn, hostView);
+    // Without a host, accounts that make images themselves are the sources of the image model (AA35).
+    const isOwn = isNative(turn) || (host === undefined && turn.hasApiAccounts);
+    turn.model = isOwn && listed ? await turn.findModel(id) : hostView;
+    if (!isNative(turn)) checkHost(turn, turn.model);
     noteModel(id, listed, turn);
     return { id, listed };
   },

@@ -151,6 +151,7 @@ export function turnOf(options: TurnOptions = {}): TestTurn {
     fileOwner: undefined,
     liftedWith: () => undefined,
     lifted: undefined,
+    hasHints: false,
     note: (field, value) => {
       noted[field] = value;
     },

@@ -29,7 +29,8 @@ export class LackingAccounts {
     const lacking = new Map<string, Lack>();
     const lossy = new Set<string>();
     const { reasoning_effort } = turn.key;
-    const asked: AskedTurn = { kind, body, effortIsFixed: reasoning_effort !== undefined && 'always' in reasoning_effort };
+    const effortIsFixed = reasoning_effort !== undefined && 'always' in reasoning_effort;
+    const asked: AskedTurn = { kind, body, effortIsFixed, hasHints: turn.hasHints };
     for (const account of accountsOf(turn)) {
       const { lacks, loses } = this.#providerOf(account);
       const model = turn.model && this.#modelOf(account, turn.model.id);
@@ -53,6 +54,7 @@ export class LackingAccounts {
 /** The part of a turn that its needs are read from. */
 export interface FittedTurn extends SelectedTurn {
   readonly key: SelectedTurn['key'] & { readonly reasoning_effort?: EffortPolicy };
+  readonly hasHints: boolean;
   /** The place of a member before the rules moved items; the place itself where none was moved. */
   placeBefore(param: string): string;
 }

@@ -13,6 +13,7 @@ import type { PartReader } from '../../turn/rules/rule.ts';
 import type { Body } from '../../turn/turn.ts';
 import { bodyOfForm } from './bodies/form-body.ts';
 import { FORM_ROOM_BYTES, FormUpload } from './bodies/form-upload.ts';
+import type { FieldMap } from './bodies/form-writer.ts';
 import { type ParsedBody, parseBody, parseLargeBody } from './bodies/json-body.ts';
 import { boundaryOf, readForm } from './bodies/multipart-form.ts';
 import { type BodyOptions, decoderOf, readBody } from './bodies/request-body.ts';
@@ -108,7 +109,7 @@ export class HttpClient implements TurnClient {
   }
 
   /** Reads a multipart body up to its file. @throws Refusal */
-  async parts(reader: Required<PartReader>): Promise<() => Upload> {
+  async parts(reader: Required<PartReader>): Promise<(map?: FieldMap) => Upload> {
     const request = this.#request;
     const { limits, timeouts } = this.#turn;
     const boundary = boundaryOf(request.headers['content-type']);
@@ -133,7 +134,7 @@ export class HttpClient implements TurnClient {
     this.#form = form;
     this.#response.once('close', () => form.close());
     await form.ready();
-    return () => form.open();
+    return (map) => form.open(map);
   }
 
   /** Checks the body's headers; the returned function starts reading the body. Null for a method without a body. @throws Refusal */

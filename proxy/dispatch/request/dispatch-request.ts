@@ -7,11 +7,11 @@ import type { Attempts, Ending, TokenCounts } from '../../turn/reply/turn-result
 import type { DispatchedKind } from '../../turn/routes/kinds.ts';
 import type { RelayedAnswer } from '../../turn/surface.ts';
 import type { Work } from '../../turn/turn.ts';
-import type { Client, Upload } from '../client.ts';
+import type { Client, OpenUpload } from '../client.ts';
 import type { CloseReply } from '../reply/reply-context.ts';
 
 /** `json`: read, and edited by rules; sent once per attempt. `stream`: passed on unread, so that it can be sent once; null for no body. */
-export type Payload = { readonly kind: 'json'; readonly work: Work } | { readonly kind: 'stream'; readonly open: (() => Upload) | null };
+export type Payload = { readonly kind: 'json'; readonly work: Work } | { readonly kind: 'stream'; readonly open: OpenUpload | null };
 
 export type DispatchedTurn = LiveTurn & { readonly kind: DispatchedKind };
 

@@ -49,8 +49,9 @@ export function apiLacks(turn: AskedTurn, account: AccountConfig, model: Account
   return undefined;
 }
 
-/** Whether the account gets the turn without a tool that the turn declares and does not require: others are preferred (AA19). */
+/** Whether the account gets the turn without a tool that the turn declares and does not require, or without its hints: others are preferred (AA19, AA36). */
 export function apiLoses(turn: AskedTurn, account: AccountConfig): boolean {
+  if (turn.hasHints) return true;
   const hosted = needsOf(turn)?.hosted ?? [];
   return isApiAccount(account) && hosted.some((tool) => !runs(account, tool));
 }

@@ -65,6 +65,9 @@ export class CompactionAlone implements EventHandler {
       return;
     }
     const output = asList(data.output).filter((item) => isObject(item) && String(item.type).startsWith('compaction'));
-    emit(ReplyEvent.of({ ...data, object: 'response', status: 'completed', output }));
+    const whole = ReplyEvent.of({ ...data, object: 'response', status: 'completed', output });
+    // A whole answer has no type.
+    whole.type = '';
+    emit(whole);
   }
 }

@@ -4,17 +4,11 @@ import { asList } from '../../turn/json/json.ts';
 import { isForm } from '../../turn/json/media-type.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';
-import type {
-  AttemptContext,
-  EncodedFrame,
-  EncodedRequest,
-  ProviderFrames,
-  ProviderRequests,
-  RequestHead,
-} from '../../turn/provider/requests.ts';
+import type { AttemptContext, EncodedFrame, EncodedRequest, ProviderFrames, ProviderRequests } from '../../turn/provider/requests.ts';
 import type { Body, Outgoing } from '../../turn/turn.ts';
 import { CacheKeys } from '../api-accounts/cache-key.ts';
 import { apiHeaders, beginHeaders } from '../api-accounts/request-headers.ts';
+import { transcriptionField, transcriptionHead } from '../api-accounts/transcription.ts';
 import type { ProviderServices } from '../provider-services.ts';
 import { withJoinedTools } from './additional-tools.ts';
 import { type CompactRoutes, compactBody, compacts, withTrigger } from './compaction.ts';
@@ -37,6 +31,8 @@ export interface RequestServices extends ProviderServices {
 }
 
 export class ResponsesRequests implements ProviderRequests {
+  readonly passed = transcriptionHead;
+  readonly field = transcriptionField;
   readonly frames: ProviderFrames;
   readonly #services: RequestServices;
   readonly #cacheKeys: CacheKeys;
@@ -74,11 +70,6 @@ export class ResponsesRequests implements ProviderRequests {
         return this.#image(out, context);
     }
     return this.#turn(out, context, account);
-  }
-
-  passed(out: Outgoing, context: AttemptContext): RequestHead {
-    const headers = apiHeaders(out, context, { accept: 'application/json' });
-    return { method: context.turn.method, path: '/audio/transcriptions', headers };
   }
 
   #turn(out: Outgoing, context: AttemptContext, account: ApiAccountConfig): EncodedRequest {

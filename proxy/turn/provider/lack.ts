@@ -7,6 +7,8 @@ export interface AskedTurn {
   readonly kind: RouteKind;
   /** After its rules; undefined where it was not read, as in explanations and for bodies that pass unread. */
   readonly body: Body | undefined;
+  /** Whether a transcription has hints for its model, as far as it was read (AA36). */
+  readonly hasHints?: boolean;
   /** Whether its key sets its effort (AA45). */
   readonly effortIsFixed?: boolean;
 }

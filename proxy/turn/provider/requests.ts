@@ -1,5 +1,6 @@
 // The requests of a provider API: where a turn goes, what an attempt may carry, and how its body is written.
 import type { Failure } from '../errors/failure.ts';
+import type { FormField } from '../json/form.ts';
 import type { LiveTurn } from '../live-turn.ts';
 import type { TokenCounts } from '../reply/turn-result.ts';
 import type { AccountConfig } from '../settings.ts';
@@ -57,6 +58,8 @@ export interface ProviderRequests {
   json(out: Outgoing, context: AttemptContext): EncodedRequest;
   /** A request whose body passes unread; `out.headers` has those that describe it. */
   passed(out: Outgoing, context: AttemptContext): RequestHead;
+  /** What this account gets of a field of a form that streams through; absent where it gets every field as it is (AA36). */
+  readonly field?: (field: FormField, context: AttemptContext) => readonly FormField[];
   /** Absent for an API without websockets: its turns go over HTTP. */
   readonly frames?: ProviderFrames;
 }

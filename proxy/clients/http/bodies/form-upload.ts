@@ -8,11 +8,10 @@ import type { Counters } from '../../../base/process/metrics.ts';
 import type { Upload } from '../../../dispatch/client.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import type { FileHead, StreamedPart } from '../../../turn/json/form.ts';
-import { FormEncoding, LINE_BREAK } from '../../../turn/json/form-encoding.ts';
-import { fileType } from '../../../turn/json/media-type.ts';
+import { FormEncoding } from '../../../turn/json/form-encoding.ts';
 import type { PartReader } from '../../../turn/rules/rule.ts';
 import { BodyArrival } from './body-arrival.ts';
-import { END, FormPieces, FormWriter } from './form-writer.ts';
+import { END, type FieldMap, FormPieces, FormWriter } from './form-writer.ts';
 import { JoinedBody } from './joined-body.ts';
 import { MAX_PART_HEADER_BYTES, MAX_PART_HEADERS } from './multipart-form.ts';
 
@@ -101,9 +100,12 @@ export class FormUpload implements HeldUpload {
     if (this.#refusal !== undefined) throw this.#refusal;
   }
 
-  /** The form for one attempt. Another attempt can have it until this one's stream is read. */
-  open(): Upload {
-    const writer = new FormWriter(this.#pieces);
+  /**
+   * The form for one attempt. Another attempt can have it until this one's stream is read.
+   * @param map what the account gets of each field; absent for one that gets all
+   */
+  open(map?: FieldMap): Upload {
+    const writer = new FormWriter(this.#pieces, this.#encoding, map);
     this.#writer = writer;
     // `refused` has the reason for its end; without a listener an error would end the process.
     writer.on('error', () => undefined);
@@ -199,21 +201,18 @@ export class FormUpload implements HeldUpload {
 
   #write(parts: readonly StreamedPart[], stream?: Readable): void {
     for (const part of parts) {
-      if (part.kind === 'field') this.#pieces.add(this.#encoding.field(part.name, part.value));
+      if (part.kind === 'field') this.#pieces.add(part);
       else if (stream) this.#writeFile(part, stream);
     }
   }
 
-  #writeFile({ name, filename, mediaType }: FileHead, stream: Readable): void {
+  #writeFile(head: FileHead, stream: Readable): void {
     this.#file = stream;
-    this.#pieces.add(this.#encoding.fileHead(name, filename ?? '', fileType(mediaType)));
-    this.#pieces.add(stream);
-    this.#pieces.add(LINE_BREAK);
+    this.#pieces.add({ kind: 'bytes', head, stream });
   }
 
   #finish(): void {
     this.#write(this.#options.reader.end());
-    this.#pieces.add(this.#encoding.end);
     this.#pieces.add(END);
     this.#isWhole = true;
   }

@@ -1,22 +1,37 @@
-// Writes a multipart form while its parts arrive: fields whole, the bytes of a file as fast as they are read.
+// Writes a multipart form while its parts arrive, as one account gets them: fields whole, the bytes of a file as fast as they are read.
 import { Readable } from 'node:stream';
+import type { FileHead, FormField, StreamedPart } from '../../../turn/json/form.ts';
+import { type FormEncoding, LINE_BREAK } from '../../../turn/json/form-encoding.ts';
+import { fileType } from '../../../turn/json/media-type.ts';
 
-/** Pieces of the form in order, until `END`. */
+/** A file of a form, whose bytes follow its head. */
+export interface FilePiece {
+  readonly kind: 'bytes';
+  readonly head: FileHead;
+  readonly stream: Readable;
+}
+
+type Piece = FormField | FilePiece | typeof END;
+
+/** Maps a field to those that an account gets of it. */
+export type FieldMap = (field: FormField) => readonly StreamedPart[];
+
+/** The parts of the form in order, until `END`. */
 export class FormPieces {
-  readonly #pieces: (Buffer | Readable | typeof END)[] = [];
+  readonly #pieces: Piece[] = [];
   #onPiece: (() => void) | undefined;
-  /** Bytes of the pieces that wait, those of files not counted. */
+  /** Bytes of the fields that wait. */
   bytes = 0;
 
-  add(piece: Buffer | Readable | typeof END): void {
-    if (Buffer.isBuffer(piece)) this.bytes += piece.length;
+  add(piece: Piece): void {
+    this.bytes += bytesOf(piece);
     this.#pieces.push(piece);
     this.#onPiece?.();
   }
 
-  take(): Buffer | Readable | typeof END | undefined {
+  take(): Piece | undefined {
     const piece = this.#pieces.shift();
-    if (Buffer.isBuffer(piece)) this.bytes -= piece.length;
+    if (piece !== undefined) this.bytes -= bytesOf(piece);
     return piece;
   }
 
@@ -28,17 +43,25 @@ export class FormPieces {
 
 export const END = Symbol('end of the form');
 
-/** The form as a stream for one attempt. It takes the pieces from its first read on; until then another attempt can have them. */
+const bytesOf = (piece: Piece): number =>
+  piece !== END && piece.kind === 'field' ? Buffer.byteLength(piece.name) + Buffer.byteLength(piece.value) : 0;
+
+/** The form as a stream for one attempt. It takes the parts from its first read on; until then another attempt can have them. */
 export class FormWriter extends Readable {
   readonly #pieces: FormPieces;
+  readonly #encoding: FormEncoding;
+  readonly #map: FieldMap | undefined;
   #file: Readable | undefined;
   #isWanted = false;
   /** Whether it was read from. */
   taken = false;
 
-  constructor(pieces: FormPieces) {
+  /** @param map absent for an account that gets every field */
+  constructor(pieces: FormPieces, encoding: FormEncoding, map?: FieldMap) {
     super();
     this.#pieces = pieces;
+    this.#encoding = encoding;
+    this.#map = map;
   }
 
   override _read(): void {
@@ -56,16 +79,24 @@ export class FormWriter extends Readable {
       const piece = this.#pieces.take();
       if (piece === undefined) return;
       if (piece === END) {
+        this.push(this.#encoding.end);
         this.push(null);
         return;
       }
-      if (Buffer.isBuffer(piece)) this.#isWanted = this.push(piece);
+      if (piece.kind === 'field') this.#write(piece);
       else this.#attach(piece);
     }
   }
 
-  #attach(file: Readable): void {
+  #write(field: FormField): void {
+    for (const part of this.#map?.(field) ?? [field]) {
+      if (part.kind === 'field') this.#isWanted = this.push(this.#encoding.field(part.name, part.value));
+    }
+  }
+
+  #attach({ head: { name, filename, mediaType }, stream: file }: FilePiece): void {
     this.#file = file;
+    this.push(this.#encoding.fileHead(name, filename ?? '', fileType(mediaType)));
     file.on('data', (chunk: Buffer) => {
       if (this.push(chunk)) return;
       this.#isWanted = false;
@@ -73,6 +104,7 @@ export class FormWriter extends Readable {
     });
     file.once('end', () => {
       this.#file = undefined;
+      this.push(LINE_BREAK);
       this.#pump();
     });
   }

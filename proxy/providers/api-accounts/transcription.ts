@@ -1,0 +1,22 @@
+// Transcriptions of API accounts: the path, and the fields of the form that their API has (AA36).
+import type { FormField } from '../../turn/json/form.ts';
+import type { AttemptContext, RequestHead } from '../../turn/provider/requests.ts';
+import type { Outgoing } from '../../turn/turn.ts';
+import { apiHeaders } from './request-headers.ts';
+
+/** Lists of hints, which agent backends alone take. */
+export const isHint = (name: string): boolean => /^(?:keywords|languages)(?:\[\])?$/.test(name);
+
+/** The body of the request streams through. */
+export const transcriptionHead = (out: Outgoing, context: AttemptContext): RequestHead => ({
+  method: context.turn.method,
+  path: '/audio/transcriptions',
+  headers: apiHeaders(out, context, { accept: 'application/json' }),
+});
+
+/** The model by the account's own name, and no hints. */
+export function transcriptionField(field: FormField, { account: { models } }: Pick<AttemptContext, 'account'>): readonly FormField[] {
+  const { name, value } = field;
+  if (isHint(name)) return [];
+  return name === 'model' && Object.hasOwn(models, value) ? [{ ...field, value: models[value] ?? value }] : [field];
+}
