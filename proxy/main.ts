@@ -3,7 +3,11 @@
 // Installed before the program is loaded: without a handler, an early SIGHUP would end a gateway that is about to read its file anyway.
 if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined);
 
-const [{ run }, { every, terminalOf }] = await Promise.all([import('./cli/program.ts'), import('./cli/text/terminal.ts')]);
+const [{ run }, { LineInput }, { every, terminalOf }] = await Promise.all([
+  import('./cli/program.ts'),
+  import('./cli/text/input.ts'),
+  import('./cli/text/terminal.ts'),
+]);
 
 // `poolgate routes | head` closes stdout early, which is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -11,10 +15,13 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
+const input = new LineInput(process);
 process.exitCode = await run(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   env: process.env,
+  input,
   terminal: terminalOf(process),
   every,
 });
+input.close();

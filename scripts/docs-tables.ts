@@ -84,7 +84,8 @@ function line({ path, node, required }: Setting): string {
 
 function valuesOf(node: SchemaNode): string {
   if (node.enum) return node.enum.map((word) => `\`${word}\``).join(', ');
-  if (Array.isArray(node.type)) return node.type.includes('boolean') ? 'mapping or `false`' : 'text or mapping';
+  if (Array.isArray(node.type))
+    return node.type.includes('boolean') ? 'mapping or `false`' : `text or ${node.type.includes('array') ? 'list' : 'mapping'}`;
   const words: Readonly<Record<string, string>> = {
     integer: 'whole number',
     object: 'mapping',

@@ -33,6 +33,7 @@ export async function reloginAnswer(gateway: AdminTarget, query: URLSearchParams
   try {
     const credential = await readCredential(gateway, account);
     if (credential === 'unreadable') return refusal(409, `the credential file of account '${id}' has no tokens that can be read`);
+    if (credential === 'no_file') return refusal(409, `account '${id}' has no tokens file: poolgate account login ${id}`);
     if (credential === 'former') return refusal(409, FORMER(id));
     if (credential === 'failed') return refusal(409, `a refresh of account '${id}' has not ended yet; try again`);
     const ended = before?.status === 'reauth_required' ? stateFields(before) : [];

@@ -12,8 +12,12 @@ export interface AdminAnswer {
   readonly body: string;
 }
 
-/** `METHOD /path` to its handler, which gets the query of the request. */
-export type AdminRoutes = Readonly<Record<string, (query: URLSearchParams) => AdminAnswer | Promise<AdminAnswer>>>;
+/** `METHOD /path` to its handler, which gets the query of the request, and its decoded JSON body if it has one. */
+export type AdminRoutes = Readonly<Record<string, (query: URLSearchParams, body: unknown) => AdminAnswer | Promise<AdminAnswer>>>;
+
+/** More than any tokens file has. */
+const BODY_BYTES = 262_144;
+const BODY_MS = 10_000;
 
 export const adminJson = (status: number, body: unknown): AdminAnswer => ({
   status,
@@ -63,11 +67,34 @@ export class AdminServer {
     const route = this.#routes[name];
     if (!route) return adminJson(404, { error: 'unknown path' });
     try {
-      return await route(new URLSearchParams((request.url ?? '').split('?')[1]));
+      const body = request.method === 'POST' ? await bodyOf(request) : undefined;
+      if (body === TOO_LARGE) return adminJson(413, { error: `the body has more than ${BODY_BYTES} bytes, or did not come in time` });
+      return await route(new URLSearchParams((request.url ?? '').split('?')[1]), body);
     } catch (thrown) {
       this.#log.error('admin_answer_failed', { route: name, ...placeOf(thrown) });
       return adminJson(500, { error: 'failed' });
     }
+  }
+}
+
+const TOO_LARGE = Symbol('too large');
+
+/** The decoded JSON; undefined where there is none. */
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const late = setTimeout(() => request.destroy(), BODY_MS).unref();
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > BODY_BYTES) return TOO_LARGE;
+      chunks.push(chunk);
+    }
+    return chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  } catch {
+    return undefined;
+  } finally {
+    clearTimeout(late);
   }
 }
 

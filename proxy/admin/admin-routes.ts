@@ -9,6 +9,7 @@ import { routeNamed } from '../explain/route-name.ts';
 import { reloginAnswer, restoreAnswer } from './account-actions.ts';
 import { type AdminAnswer, type AdminRoutes, adminJson } from './admin-listener.ts';
 import type { AdminTarget } from './admin-target.ts';
+import { loginAnswer, loginStateAnswer } from './login-actions.ts';
 import { gatewayMetrics } from './metrics/gateway-metrics.ts';
 import { MetricsPage } from './metrics/metrics-page.ts';
 import type { ExplainReply, ReloadReply, TurnReply } from './replies.ts';
@@ -31,6 +32,8 @@ export function adminRoutes(gateway: AdminTarget): AdminRoutes {
     'POST /reload': () => reloadAnswer(gateway),
     'POST /account/restore': (query) => restoreAnswer(gateway, query),
     'POST /account/relogin': (query) => reloginAnswer(gateway, query),
+    'GET /account/login': (query) => loginStateAnswer(gateway, query),
+    'POST /account/login': (query, body) => loginAnswer(gateway, query, body),
   };
 }
 

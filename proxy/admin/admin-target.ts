@@ -42,12 +42,12 @@ export interface AdminTarget {
     reload(actor: 'command'): Promise<Reloaded>;
   };
   readonly services: {
-    readonly clock: Pick<Clock, 'after'>;
+    readonly clock: Pick<Clock, 'after' | 'now'>;
     readonly providerOf: ProviderOf;
     readonly log: Pick<Log, 'error'>;
     readonly capacity: Pick<Capacity, 'admission' | 'health' | 'selection' | 'status'>;
-    readonly credentials: Pick<Credentials, 'relogin'>;
-    readonly catalog: { readonly accounts: Pick<Catalog['accounts'], 'status'> };
+    readonly credentials: Pick<Credentials, 'addressOf' | 'relogin' | 'replaceLogin' | 'vault'>;
+    readonly catalog: Pick<Catalog, 'readNow'> & { readonly accounts: Pick<Catalog['accounts'], 'status'> };
     readonly continuity: Pick<Continuity, 'accountOf'>;
     readonly counters: Counters;
     readonly guard: Pick<OverloadGuard, 'status'>;
@@ -61,7 +61,7 @@ export interface AdminTarget {
     readonly bodies: Pick<BodyMemory, 'held' | 'dense'>;
     readonly replies: Pick<MemoryGuard, 'held'>;
     readonly uploads: Pick<UploadMeter, 'held' | 'most'>;
-    readonly usage: { readonly quota: Pick<AccountUsage['quota'], 'status'> };
+    readonly usage: Pick<AccountUsage, 'readNow'> & { readonly quota: Pick<AccountUsage['quota'], 'status'> };
   };
   readonly websockets: {
     readonly count: number;

@@ -58,6 +58,50 @@ export interface ActionRefusal {
   readonly error: string;
 }
 
+/** GET /account/login: what a login has to know before it begins. */
+export interface LoginStateReply {
+  readonly account: string;
+  /** Whether the running configuration has the account, with an `oauth` section. */
+  readonly configured: boolean;
+  /** Where it logs in; those of a simulated account are addresses of the running provider. */
+  readonly addresses: { readonly token_url: string; readonly device_url: string | null; readonly authorize_url: string | null } | null;
+  readonly login: {
+    /** A digest that stays the same while the login is refreshed. */
+    readonly name: string;
+    /** When its current tokens were stored, Unix milliseconds. */
+    readonly at: number;
+    readonly identity: string | null;
+  } | null;
+}
+
+/** The body of POST /account/login. */
+export interface LoginRequest {
+  /** As in a tokens file. */
+  readonly tokens: Readonly<Record<string, unknown>>;
+  /** Where their expiry is known beside them; Unix milliseconds. */
+  readonly expires_at?: number;
+  readonly by: 'login' | 'import';
+  /** `login.name` of the state before; absent where it does not matter. */
+  readonly former?: string | null;
+  readonly another_user: boolean;
+  /** Of an account that the running configuration does not have yet. */
+  readonly identity_claim?: string | readonly string[];
+}
+
+/** POST /account/login, status 200. */
+export interface LoginReply {
+  readonly account: string;
+  /** False where it was the login of the account already. */
+  readonly stored: boolean;
+  /** Null where the tokens do not state it. */
+  readonly identity: string | null;
+  /** Models of the list that was read with it; null where it was not read. */
+  readonly models: number | null;
+  /** Why the list of models could not be read. */
+  readonly failure: string | null;
+  readonly quota: readonly { readonly window: string; readonly used_percent: number }[];
+}
+
 /** GET /requests, status 400. */
 export interface FilterRefusal {
   /** The filter that cannot be read, and its valid values. */
@@ -112,6 +156,40 @@ const isRequests = object<RequestsReply>({ now: number, rows: list(isRequestRow)
 export const isRequestsReply: Check<RequestsReply> = (value): value is RequestsReply =>
   isRequests(value) && optional(number)(value.unwritten);
 export const isFilterRefusal = object<FilterRefusal>({ error: string, param: string });
+
+const isAddresses = object<NonNullable<LoginStateReply['addresses']>>({
+  token_url: string,
+  device_url: nullable(string),
+  authorize_url: nullable(string),
+});
+
+export const isLoginStateReply = object<LoginStateReply>({
+  account: string,
+  configured: boolean,
+  addresses: nullable(isAddresses),
+  login: nullable(object<NonNullable<LoginStateReply['login']>>({ name: string, at: number, identity: nullable(string) })),
+});
+
+const isAnything = (value: unknown): value is unknown => value !== undefined;
+
+const isOrder = object<LoginRequest>({ tokens: record(isAnything), by: oneOf('login', 'import'), another_user: boolean });
+
+const isClaim = (value: unknown): value is string | readonly string[] => string(value) || list(string)(value);
+
+export const isLoginRequest: Check<LoginRequest> = (value): value is LoginRequest => {
+  if (!isOrder(value)) return false;
+  const { expires_at, former, identity_claim } = value as Partial<LoginRequest>;
+  return optional(number)(expires_at) && optional(nullable(string))(former) && optional(isClaim)(identity_claim);
+};
+
+export const isLoginReply = object<LoginReply>({
+  account: string,
+  stored: boolean,
+  identity: nullable(string),
+  models: nullable(number),
+  failure: nullable(string),
+  quota: list(object<LoginReply['quota'][number]>({ window: string, used_percent: number })),
+});
 
 const isScalar = (value: unknown): value is ChangedField['from'] =>
   value === null || ['string', 'number', 'boolean'].includes(typeof value);

@@ -6,10 +6,15 @@ import {
   isActionRefusal,
   isExplainReply,
   isFilterRefusal,
+  isLoginReply,
+  isLoginStateReply,
   isReloadRefusal,
   isReloadReply,
   isRequestsReply,
   isTurnReply,
+  type LoginReply,
+  type LoginRequest,
+  type LoginStateReply,
   type ReloadReply,
   type RequestsReply,
   type TurnReply,
@@ -23,6 +28,9 @@ import type { Route } from '../turn/turn.ts';
 import { CommandFailure, originOf } from './command.ts';
 
 const TIMEOUT_MS = 15_000;
+
+/** A login may wait for a refresh, and its models and its quota are read. */
+const LOGIN_TIMEOUT_MS = 40_000;
 
 /** For replies that a command can do without. */
 const OPTIONAL_TIMEOUT_MS = 2_000;
@@ -79,6 +87,22 @@ export async function requestAccountAction(config: AdminAddress, action: 'restor
     throw new CommandFailure('nothing changed; the file has errors:', { findings: body.findings });
   }
   if ((status === 404 || status === 409) && isActionRefusal(body)) throw new CommandFailure(body.error);
+  throw unexpected(answer);
+}
+
+/** What the running gateway knows of an account's login, for the login that replaces it. */
+export async function fetchLoginState(config: AdminAddress, id: string): Promise<LoginStateReply> {
+  const answer = await ask(config, 'GET /account/login', { query: { id } });
+  if (answer.status === 200 && isLoginStateReply(answer.body)) return answer.body;
+  throw unexpected(answer);
+}
+
+/** @throws {CommandFailure} also when the gateway refuses the login, with its reason */
+export async function sendLogin(config: AdminAddress, id: string, request: LoginRequest): Promise<LoginReply> {
+  const answer = await ask(config, 'POST /account/login', { query: { id }, body: request, timeoutMs: LOGIN_TIMEOUT_MS });
+  const { status, body } = answer;
+  if (status === 200 && isLoginReply(body)) return body;
+  if ((status === 400 || status === 409) && isActionRefusal(body)) throw new CommandFailure(body.error);
   throw unexpected(answer);
 }
 
@@ -141,18 +165,21 @@ interface Answer {
 }
 
 interface AskOptions {
+  /** Sent as JSON. */
+  readonly body?: unknown;
   readonly query?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
 }
 
-async function ask(config: AdminAddress, request: string, { query, timeoutMs = TIMEOUT_MS }: AskOptions = {}): Promise<Answer> {
+async function ask(config: AdminAddress, request: string, { body: sent, query, timeoutMs = TIMEOUT_MS }: AskOptions = {}): Promise<Answer> {
   const origin = adminOrigin(config);
   const [method = '', path = ''] = request.split(' ');
   try {
     const response = await fetch(`${origin}${path}${query ? `?${new URLSearchParams(query)}` : ''}`, {
       method,
       // No web page can send this header to another origin without a preflight.
-      headers: { 'x-poolgate-command': '1' },
+      headers: { 'x-poolgate-command': '1', ...(sent !== undefined && { 'content-type': 'application/json' }) },
+      ...(sent !== undefined && { body: JSON.stringify(sent) }),
       signal: AbortSignal.timeout(timeoutMs),
     });
     const body: unknown = await response.json().catch((thrown: unknown) => {

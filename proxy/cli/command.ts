@@ -4,12 +4,15 @@ import type { Config } from '../config/config.ts';
 import { inspect, readConfig } from '../config/loading/load.ts';
 import { ConfigError, type Finding, isError } from '../config/schema/finding.ts';
 import { suggestion } from '../config/schema/suggestion.ts';
+import type { Input } from './text/input.ts';
 import type { Terminal } from './text/terminal.ts';
 
 export interface Io {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly env: NodeJS.ProcessEnv;
+  /** Answers to questions, and texts that are pasted or piped. */
+  readonly input: Input;
   /** Undefined unless both output and input are a person's terminal. */
   readonly terminal: Terminal | undefined;
   /** Yields every `ms` milliseconds, until the signal ends it. */

@@ -37,7 +37,7 @@ export async function fileDiagnoses(path: string, { config, storeUrl }: Configur
 function secretFiles({ store, store_key, node, accounts }: Config): readonly string[] {
   const ofAccounts = accounts.flatMap(({ credential }) => {
     if (!credential) return [];
-    if ('oauth' in credential) return [credential.oauth.file];
+    if ('oauth' in credential) return credential.oauth.file === undefined ? [] : [credential.oauth.file];
     const secret = 'bearer' in credential ? credential.bearer : credential.header;
     return 'file' in secret ? [secret.file] : [];
   });

@@ -25,6 +25,11 @@ export function followOtherProcesses(services: Services): void {
   changes.on('pins', (keys) => continuity.forget(keys.map(([hash]) => String(hash))));
 }
 
+/** Ends refusals of logins that a command replaced in the store while no gateway ran. */
+export function endFormerRefusals(services: Services, accounts: readonly { readonly id: string }[]): void {
+  for (const { id } of accounts) endFormerRefusal(services, id);
+}
+
 async function followCredentials(services: Services, keys: readonly Change['key'][]): Promise<void> {
   const { capacity, credentials, store } = services;
   for (const key of keys) {

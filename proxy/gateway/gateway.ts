@@ -19,7 +19,7 @@ import type { Websockets } from '../server/websockets.ts';
 import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import type { Surface } from '../turn/surface.ts';
 import { ConfigFollower } from './config-follower.ts';
-import { followOtherProcesses } from './convergence.ts';
+import { endFormerRefusals, followOtherProcesses } from './convergence.ts';
 import { turnHost, turnRunner } from './handlers.ts';
 import { keepRetention } from './retention.ts';
 import { Services, type ServicesOptions } from './services.ts';
@@ -97,14 +97,14 @@ export class Gateway {
   private constructor(
     loaded: LoadedConfig,
     rehearsals: RehearsalProviders,
-    opened: Omit<ServicesOptions, 'loaded'>,
+    opened: Omit<ServicesOptions, 'baseOf' | 'loaded'>,
     surfaces: readonly Surface[],
   ) {
     this.startedAt = opened.clock.wallTime();
     this.#rehearsals = rehearsals;
     this.#load = opened.load;
     this.#current = { generation: new Generation(loaded) };
-    this.services = new Services({ ...opened, loaded: () => this.loaded });
+    this.services = new Services({ ...opened, loaded: () => this.loaded, baseOf: (id) => this.#baseOf(id) });
     followOtherProcesses(this.services);
     void this.services.upstreams.configure(loaded, (account) => rehearsals.urlOf(account));
     const { counters, heartbeat } = this.services;
@@ -154,6 +154,7 @@ export class Gateway {
     await Promise.all([capacity.start(), continuity.load(), accounting.load()]);
     await node?.shares.start();
     await credentials.configure(this.loaded);
+    endFormerRefusals(this.services, accounts);
     usage.configure(accounts);
     await catalog.start(accounts);
     const main = await this.#listener.listen(listen.host, listen.port);
@@ -190,6 +191,12 @@ export class Gateway {
     // Last: a store that does not answer must not delay anything else, above all not the end of a revoked key.
     await followed;
     await withDeadline(catalog.reload(loaded.config.accounts), clock, CATALOG_DEADLINE_MS);
+  }
+
+  #baseOf(id: string): string {
+    const account = this.loaded.config.accounts.find((one) => one.id === id);
+    if (!account) throw new Error(`there is no account ${id}`);
+    return this.#rehearsals.urlOf(account);
   }
 
   /** Reads the credential files again that the configuration names: an operator may have logged an account in again. */

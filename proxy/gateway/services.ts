@@ -54,6 +54,8 @@ export interface ServicesOptions {
   readonly loaded: () => LoadedConfig;
   readonly load: ProcessLoad;
   readonly providerOf: ProviderOf;
+  /** The base URL of a simulated account, as its provider listens. */
+  readonly baseOf: (account: string) => string;
 }
 
 const CATALOG_BOUNDS = { bytes: 16_777_216, ms: 30_000 };
@@ -99,7 +101,7 @@ export class Services {
   readonly providerOf: ProviderOf;
   readonly #calls: OwnCalls;
 
-  constructor({ clock, log, store, key, loaded, load, providerOf }: ServicesOptions) {
+  constructor({ clock, log, store, key, loaded, load, providerOf, baseOf }: ServicesOptions) {
     this.providerOf = providerOf;
     this.clock = clock;
     this.log = log;
@@ -175,6 +177,7 @@ export class Services {
     this.credentials = new Credentials({
       vault: new TokenVault(store.credentials, key, { exclusive: this.exclusive, shared: store.shared }),
       exchange: tokenEndpoint(upstream),
+      baseOf,
       clock,
       log,
       onRefused: (account) => this.#refused(account),

@@ -57,6 +57,17 @@ export class ProviderDetail extends Error {
   }
 }
 
+/** Refuses a login in the form of RFC 6749, 5.2: `{error, error_description}`. */
+export class GrantRefused extends Error {
+  override readonly name = 'GrantRefused';
+  readonly error: string;
+
+  constructor(error: string, description: string) {
+    super(description);
+    this.error = error;
+  }
+}
+
 /** The error object of a code; `extra` is added to its four members. */
 export function errorOf(
   status: number,

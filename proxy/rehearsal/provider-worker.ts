@@ -10,6 +10,8 @@ export interface ThreadAccount {
   readonly id: string;
   readonly profile: RehearsalProfile;
   readonly api?: NamedApi;
+  /** Of the logins at its own authorization server; absent: it needs no credential. */
+  readonly clientId?: string;
 }
 
 /** The data that the thread is started with. */
@@ -28,7 +30,10 @@ const { accounts, wire, seed } = workerData as WorkerData;
 const provider = await startProvider({
   wire,
   seed,
-  accounts: accounts.map(({ profile, ...account }) => ({ ...account, profile: PROFILES[profile] })),
+  accounts: accounts.map(({ profile, clientId, ...account }) => {
+    const login = clientId === undefined ? {} : { oauth: { client_id: clientId, acceptsEarlier: true } };
+    return { ...account, ...login, profile: PROFILES[profile] };
+  }),
 });
 const listening: Listening = { urls: accounts.map(({ id }) => [id, provider.urlOf(id)]) };
 parentPort?.postMessage(listening);

@@ -11,6 +11,7 @@ import { stepsOf } from './delivery/delivery-steps.ts';
 import { HttpLine } from './delivery/http-line.ts';
 import { type ExchangeOptions, Exchanges, type Recipient } from './exchanges.ts';
 import type { PausedAnswers } from './faults/paused-answers.ts';
+import type { Authorization } from './login/authorization.ts';
 import { catalogOf, sampleModels } from './model/sample-models.ts';
 import { type RequestEnd, readBody } from './received-request.ts';
 
@@ -62,6 +63,13 @@ export class Provider {
     const { login } = this.#running(account).account;
     if (login === undefined) throw new Error(`the rehearsal account ${account} has no login`);
     return login;
+  }
+
+  /** @throws Error for an account without an authorization server */
+  authorizationOf(account: string): Authorization {
+    const { authorization } = this.#running(account).account;
+    if (authorization === undefined) throw new Error(`the rehearsal account ${account} has no authorization server`);
+    return authorization;
   }
 
   /** How many websockets of the account are open. */

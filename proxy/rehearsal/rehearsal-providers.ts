@@ -2,7 +2,7 @@
 import type { Config } from '../config/config.ts';
 import { isApiAccount } from '../turn/provider/api-account.ts';
 import { isRehearsal, isUnknownPart, rehearsalAddress } from '../turn/provider/rehearsal-address.ts';
-import type { AccountConfig } from '../turn/settings.ts';
+import { type AccountConfig, SIMULATED_LOGIN } from '../turn/settings.ts';
 import { type ProviderThread, startProviderThread } from './provider-thread.ts';
 import type { ThreadAccount } from './provider-worker.ts';
 
@@ -62,7 +62,13 @@ function threadAccount(account: AccountConfig): ThreadAccount | undefined {
   const address = rehearsalAddress(account.base_url);
   if (!address || isUnknownPart(address)) return undefined;
   const { api, profile, quirks, list } = address;
-  if (api === 'agent' || !isApiAccount(account)) return { id: account.id, profile };
+  if (api === 'agent' || !isApiAccount(account)) return { id: account.id, profile, ...loginOf(account) };
   const { serves, hosted_tools: hostedTools, websocket, compact } = account;
   return { id: account.id, profile, api: { api, quirks, list, serves, hostedTools, websocket, compact } };
+}
+
+/** A login whose addresses are the provider's own. */
+function loginOf({ credential }: AccountConfig): Pick<ThreadAccount, 'clientId'> {
+  const oauth = credential && 'oauth' in credential ? credential.oauth : undefined;
+  return oauth?.token_url === SIMULATED_LOGIN ? { clientId: oauth.client_id } : {};
 }

@@ -11,11 +11,23 @@ export type ServingMode = 'auto' | 'lite' | 'full';
 /** A secret is not written in the file: it is named here, and resolved when the configuration is loaded. */
 export type SecretRef = { readonly env: string } | { readonly file: string };
 
+/** The address of a login at the simulated provider, in place of its own ones. */
+export const SIMULATED_LOGIN = 'rehearsal:';
+
 export interface OauthCredential {
-  /** Path of the JSON file of the usual `tokens` shape. */
-  readonly file: string;
+  /** Path of a JSON file of the usual `tokens` shape; absent where the login is in the store alone. */
+  readonly file?: string;
   readonly token_url: string;
   readonly client_id: string;
+  /** Of the device authorization grant (RFC 8628). */
+  readonly device_url?: string;
+  /** Of the authorization code grant (RFC 6749); its query is kept. */
+  readonly authorize_url?: string;
+  /** Where the provider sends the browser back to: a loopback address, whose port may be 0. */
+  readonly redirect_url?: string;
+  readonly scopes?: readonly string[];
+  /** The claim that identifies the user of a login, or the names on the way to a nested one. */
+  readonly identity_claim?: string | readonly string[];
 }
 
 /** The proxy that every connection of an account goes through. */

@@ -167,6 +167,7 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
         const known = await select(driver, credentialImports, { where: [equals('account', account), equals('imported', imported)] });
         return known.length > 0;
       },
+      importsOf: (imported) => select(driver, credentialImports, { where: [equals('imported', imported)], order: 'at' }),
     },
     files: {
       save: (row) => writer.save(files, row),

@@ -101,6 +101,8 @@ export interface Store {
     /** Remembers that a login was imported. */
     recordImport(row: CredentialImportRow): Promise<void>;
     wasImported(account: string, imported: string): Promise<boolean>;
+    /** The accounts that this login was imported for, the first one first. */
+    importsOf(imported: string): Promise<readonly CredentialImportRow[]>;
   };
   readonly files: {
     /** Replaces what is known of the file. Durable once it resolves: another process may get the next request that names it. */

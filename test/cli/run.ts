@@ -9,7 +9,21 @@ export interface Ran {
 }
 
 /** The functions of a terminal. */
-export type Watched = Pick<Io, 'terminal' | 'every'>;
+export type Watched = Pick<Io, 'terminal' | 'every'> & { readonly input: Io['input']; readonly onErr: (text: string) => void };
+
+/** A person who gives these answers, one to each question; without any, nobody is at the terminal. */
+export function answering(...answers: readonly string[]): Io['input'] & { readonly asked: readonly string[] } {
+  const asked: string[] = [];
+  const left = [...answers];
+  return {
+    isTerminal: answers.length > 0,
+    asked,
+    line: async (question) => {
+      asked.push(question);
+      return left.shift();
+    },
+  };
+}
 
 /** Resolves at once and ends after one round, so that no command polls for ever. */
 const NEVER: Watched['every'] = async function* () {};
@@ -17,7 +31,7 @@ const NEVER: Watched['every'] = async function* () {};
 export async function poolgate(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
-  { every = NEVER, terminal }: Partial<Watched> = {},
+  { every = NEVER, terminal, input = answering(), onErr }: Partial<Watched> = {},
 ): Promise<Ran> {
   let out = '';
   let err = '';
@@ -27,9 +41,11 @@ export async function poolgate(
     },
     err: (text) => {
       err += text;
+      onErr?.(text);
     },
     env,
     every,
+    input,
     terminal,
   };
   const code = await run(args, io);

@@ -30,6 +30,8 @@ export interface ProgramOptions {
   readonly upstream?: UpstreamOptions;
   /** Edits the configuration before it is written. */
   readonly config?: (draft: Draft) => void;
+  /** Edits it again, with the addresses of the accounts. */
+  readonly urls?: (draft: Draft, upstream: Upstream) => void;
   /** Where the file is, in a folder of the test's own; `config.yaml` there by default. Gets the text. */
   readonly place?: (folder: string, text: string) => string;
 }
@@ -165,7 +167,7 @@ export class Program {
 }
 
 /** Starts it on two accounts, `north` and `south`, and a Pool `team` with the key of tests; `await using` ends it. */
-export async function startProgram({ upstream: accounts, config, place }: ProgramOptions = {}): Promise<Program> {
+export async function startProgram({ upstream: accounts, config, urls, place }: ProgramOptions = {}): Promise<Program> {
   const upstream = await startUpstream({
     accounts: ['north', 'south'].map((id) => ({ id, credential: bearerOf(id) })),
     ...accounts,
@@ -184,6 +186,7 @@ export async function startProgram({ upstream: accounts, config, place }: Progra
     keys: [{ id: 'ci', pool: 'team', secret_sha256: [DIGEST] }],
   };
   config?.(draft);
+  urls?.(draft, upstream);
   const path = place?.(folder, stringify(draft)) ?? join(folder, 'config.yaml');
   if (!place) writeFileSync(path, stringify(draft));
   const program = new Program({ upstream, folder, path, draft });

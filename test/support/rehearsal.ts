@@ -4,6 +4,7 @@ import type { Clock } from '../../proxy/base/time/clock.ts';
 import type { Login } from '../../proxy/rehearsal/account/login.ts';
 import type { Manners } from '../../proxy/rehearsal/account/manners.ts';
 import type { RehearsalAccount } from '../../proxy/rehearsal/account/simulated-account.ts';
+import type { Authorization } from '../../proxy/rehearsal/login/authorization.ts';
 import { type Provider, startProvider } from '../../proxy/rehearsal/provider.ts';
 import type { ReceivedRequest } from '../../proxy/rehearsal/received-request.ts';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
@@ -122,6 +123,11 @@ export class Upstream {
   /** The login of an account that has a token endpoint (`oauth`). */
   loginOf(account: string): Login {
     return this.provider.loginOf(account);
+  }
+
+  /** The authorization server of an account with a login (`oauth`). */
+  authorizationOf(account: string): Authorization {
+    return this.provider.authorizationOf(account);
   }
 
   /** Ends the account's connections and refuses new ones. */

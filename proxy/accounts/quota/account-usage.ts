@@ -95,6 +95,11 @@ export class AccountUsage {
     if (!this.#ready) void this.reads.firstReads([...this.#read.keys()]).then(() => this.#becomeReady());
   }
 
+  /** Reads one account, whose login is new. */
+  readNow(account: string): Promise<void> {
+    return this.reads.readNow(account);
+  }
+
   stop(): void {
     this.reads.stop();
     this.quota.stop();

@@ -115,6 +115,15 @@ export class UsageReads {
     return reads.length > 0 ? this.#waitFor(reads) : undefined;
   }
 
+  /** Reads the account, whose login is new. Resolves when it has been read, at once where it is not read. */
+  async readNow(account: string): Promise<void> {
+    const reader = this.#readers.get(account);
+    if (!reader || this.#stopped) return;
+    // A read that is under way has the former login.
+    await reader.reading;
+    await this.#start(reader, 'urgent');
+  }
+
   /** Reads the account after its present statement: an earlier read would not count against it. */
   readLater(account: string): void {
     const reader = this.#readers.get(account);

@@ -2,6 +2,7 @@
 
 import { isLoopback } from '../../base/process/loopback.ts';
 import { isRehearsal, isUnknownPart, rehearsalAddress, type UnknownPart } from '../../turn/provider/rehearsal-address.ts';
+import { SIMULATED_LOGIN } from '../../turn/settings.ts';
 import type { Path, Problem } from '../schema/finding.ts';
 import { suggestion } from '../schema/suggestion.ts';
 import { type AccountRow, accountRows } from './api/account-row.ts';
@@ -24,8 +25,24 @@ function* accountAddresses(data: unknown): Generator<Problem> {
       else if (api === 'agent') yield* address(url, [...path, 'base_url']);
       else yield* checkBaseAddress(account);
     }
-    const tokens = text(mapping(mapping(row.credential).oauth).token_url);
-    if (tokens !== undefined) yield* address(tokens, [...path, 'credential', 'oauth', 'token_url']);
+    yield* loginAddresses(row, [...path, 'credential', 'oauth']);
+  }
+}
+
+const LOGIN_URLS = ['token_url', 'device_url', 'authorize_url'] as const;
+
+function* loginAddresses(row: Readonly<Record<string, unknown>>, path: Path): Generator<Problem> {
+  const oauth = mapping(mapping(row.credential).oauth);
+  for (const name of LOGIN_URLS) {
+    const url = text(oauth[name]);
+    if (url === undefined) continue;
+    if (url === SIMULATED_LOGIN) {
+      if (isRehearsal(row.base_url)) continue;
+      yield { path: [...path, name], message: `'${SIMULATED_LOGIN}' is the login of a simulated account; this one has another base_url` };
+      continue;
+    }
+    // The query of an authorization endpoint is part of its address (RFC 6749, 3.1).
+    yield* address(url, [...path, name], { query: name === 'authorize_url' });
   }
 }
 
@@ -53,7 +70,7 @@ function* simulated(url: string, { path, api }: AccountRow): Generator<Problem> 
 }
 
 /** No message repeats the address: it may contain a password or a token. */
-function* address(written: string, path: Path): Generator<Problem> {
+function* address(written: string, path: Path, { query = false }: { readonly query?: boolean } = {}): Generator<Problem> {
   if (!URL.canParse(written)) {
     yield { path, message: notAnAddress(written) };
     return;
@@ -65,7 +82,7 @@ function* address(written: string, path: Path): Generator<Problem> {
   }
   if (url.username !== '' || url.password !== '')
     yield { path, message: 'an address must not contain a user or password: reference the secret in credential' };
-  if (url.search !== '' || url.hash !== '') yield { path, message: 'an address must not contain a query or fragment' };
+  if ((url.search !== '' && !query) || url.hash !== '') yield { path, message: 'an address must not contain a query or fragment' };
 }
 
 function* listeners(data: unknown): Generator<Problem> {

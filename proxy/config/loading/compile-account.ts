@@ -73,7 +73,8 @@ function compileCredential(credential: Credential, folder: string): Credential {
     const { name, ...secret } = credential.header;
     return { header: { name: name.toLowerCase(), ...reference(secret, folder) } };
   }
-  return { oauth: { ...credential.oauth, file: resolve(folder, credential.oauth.file) } };
+  const { file, ...oauth } = credential.oauth;
+  return { oauth: { ...oauth, ...(file !== undefined && { file: resolve(folder, file) }) } };
 }
 
 function compileProxy({ url, credential }: ProxyConfig, folder: string): ProxyConfig {

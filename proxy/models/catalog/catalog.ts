@@ -80,6 +80,12 @@ export class Catalog {
     return this.#beginRefresh(0).done;
   }
 
+  /** Reads the list of one account, whose login is new. Resolves when it has been read; at once where it is not read. */
+  readNow(account: string): Promise<void> {
+    const one = this.accounts.get(account);
+    return one?.visible ? this.#read([one], 0).done : Promise.resolve();
+  }
+
   /** Takes over what another node has read of this account. */
   async refresh(account: string): Promise<void> {
     const row = this.accounts.get(account) && (await this.#options.sharing?.find(account));

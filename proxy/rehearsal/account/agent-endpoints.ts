@@ -9,6 +9,7 @@ import { type Answer, eventsAnswer, jsonAnswer } from '../delivery/answer.ts';
 import { inManner, withEventManners } from '../delivery/stream-manners.ts';
 import { Endpoints, type RequestContext } from '../endpoint-table.ts';
 import { plainRefusal } from '../faults/upgrade-refusals.ts';
+import type { Authorization } from '../login/authorization.ts';
 import { compactionItem } from '../model/output-items.ts';
 import { nativeImageAnswer } from '../model/simulated-image.ts';
 import { type TranscriptionManner, transcript } from '../model/simulated-transcript.ts';
@@ -34,6 +35,9 @@ export function agentEndpoints({ agent, meter }: WireWords): Endpoints {
     [`GET /backend-api/${meter}/usage`, { answer: usage, isTurn: false }],
     [`GET /backend-api/${meter}/agent-identities/jwks`, { answer: () => jsonAnswer(200, KEY_SET), isTurn: false }],
     ['POST /oauth/token', { answer: token, isTurn: false, isLogin: true }],
+    ['POST /oauth/device', { answer: (context) => authorizationOf(context).deviceCode(context), isTurn: false, isLogin: true }],
+    ['GET /oauth/authorize', { answer: (context) => authorizationOf(context).authorizePage(context), isTurn: false, isLogin: true }],
+    ['GET /oauth/activate', { answer: (context) => authorizationOf(context).activatePage(context), isTurn: false, isLogin: true }],
     [
       'POST /backend-api/transcribe',
       { answer: ({ request, account }) => transcript(request, transcriptionOf(account.manners)), isTurn: false },
@@ -64,9 +68,17 @@ function createFile({ request, account, ids }: RequestContext): Answer {
   return account.files.create(request, account.bind('file', ids.nextNumber()));
 }
 
-function token({ request, account, ids, now }: RequestContext): Answer {
+function token(context: RequestContext): Answer {
+  const { request, account, ids, now } = context;
   if (account.login === undefined) throw new ProviderError(404, 'not_found', 'This account has no token endpoint.');
+  // Native clients send JSON for a refresh; the grants of a login come as a form (RFC 6749, 4.1.3).
+  if (request.json === undefined) return jsonAnswer(200, authorizationOf(context).granted(context));
   return jsonAnswer(200, account.login.refreshed(request.json, ids, now));
+}
+
+function authorizationOf({ account }: RequestContext): Authorization {
+  if (account.authorization === undefined) throw new ProviderError(404, 'not_found', 'This account has no authorization server.');
+  return account.authorization;
 }
 
 function usage({ account, now }: RequestContext): Answer {

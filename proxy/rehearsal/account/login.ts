@@ -7,15 +7,26 @@ import { ProviderError } from '../provider-error.ts';
 const REUSED = 'Your refresh token has already been used to generate a new access token. Please try signing in again.';
 
 export interface RehearsalLogin {
-  /** The first refresh token, as in the operator's file. */
-  readonly refresh_token: string;
+  /** The first refresh token, as in the operator's file; absent: its first login is one of its authorization server. */
+  readonly refresh_token?: string;
   /** A bearer that works from the start. */
   readonly access_token?: string;
   /** The only client id that is accepted; default: any. */
   readonly client_id?: string;
   /** Lifetime of access tokens in seconds; default 3600. */
   readonly expires_in?: number;
+  /** Accepts refresh tokens that an earlier run of the provider issued for this account: a gateway keeps them through a restart. */
+  readonly acceptsEarlier?: boolean;
 }
+
+/** The user of a login: the claims of its id token. */
+export interface LoginUser {
+  readonly sub: string;
+  readonly email: string;
+}
+
+/** The answer of the token endpoint. */
+export type IssuedTokens = Readonly<Record<string, string | number>>;
 
 export class Login {
   readonly #settings: RehearsalLogin;
@@ -26,7 +37,8 @@ export class Login {
   /** The refresh tokens of former logins. */
   readonly #former = new Set<string>();
   readonly #isWhole: boolean;
-  #refresh: string | undefined;
+  /** The valid refresh tokens, and the users of those that its authorization server issued. */
+  readonly #valid = new Map<string, LoginUser | undefined>();
   #ended: 'token_invalidated' | 'token_revoked' | undefined;
 
   /** @param isWhole whether a refresh token that is used twice ends the login with all its bearers (RB6) */
@@ -34,7 +46,7 @@ export class Login {
     this.#settings = settings;
     this.#tag = tag;
     this.#isWhole = isWhole;
-    this.#refresh = settings.refresh_token;
+    if (settings.refresh_token !== undefined) this.#valid.set(settings.refresh_token, undefined);
     if (settings.access_token !== undefined) this.#bearers.set(settings.access_token, Number.POSITIVE_INFINITY);
   }
 
@@ -67,21 +79,32 @@ export class Login {
     this.revoke();
     for (const token of this.#spent) this.#former.add(token);
     this.#spent.clear();
-    this.#refresh = refresh;
+    this.#valid.set(refresh, undefined);
     this.#ended = undefined;
+  }
+
+  /** Whether this is a client of the account. */
+  knows(clientId: unknown): boolean {
+    return this.#settings.client_id === undefined || clientId === this.#settings.client_id;
+  }
+
+  /** The tokens of a login at its authorization server. Earlier logins stay valid. */
+  issued(user: LoginUser, ids: IdSequence, now: number): IssuedTokens {
+    this.#ended = undefined;
+    return this.#tokens(user, ids, now);
   }
 
   /**
    * Answers a refresh request and spends its refresh token.
    * @throws ProviderError
    */
-  refreshed(body: Json | undefined, ids: IdSequence, now: number): Readonly<Record<string, string | number>> {
+  refreshed(body: Json | undefined, ids: IdSequence, now: number): IssuedTokens {
     const { refresh_token, client_id, grant_type }: JsonObject = isObject(body) ? body : {};
     const asked = asString(refresh_token);
     if (grant_type !== 'refresh_token' || asked === undefined) {
       throw new ProviderError(400, 'invalid_request', 'A refresh_token grant is required.');
     }
-    if (this.#settings.client_id !== undefined && client_id !== this.#settings.client_id) {
+    if (!this.knows(client_id)) {
       throw new ProviderError(400, 'invalid_client', 'The client is not known.');
     }
     if (this.#former.has(asked)) throw new ProviderError(401, 'refresh_token_invalidated', 'The refresh token was invalidated.');
@@ -89,22 +112,44 @@ export class Login {
       if (this.#isWhole) this.#end('token_invalidated');
       throw new ProviderError(401, 'refresh_token_reused', REUSED);
     }
-    if (asked !== this.#refresh) {
+    if (!this.#valid.has(asked) && !this.#isEarlier(asked)) {
       if (!this.#isWhole) throw new ProviderError(400, 'invalid_grant', 'The refresh token is not valid.');
       throw new ProviderError(401, 'token_expired', 'Could not validate your token. Please try signing in again.');
     }
+    const user = this.#valid.get(asked);
+    this.#valid.delete(asked);
     this.#spent.add(asked);
+    return this.#tokens(user, ids, now);
+  }
+
+  #tokens(user: LoginUser | undefined, ids: IdSequence, now: number): IssuedTokens {
     const seconds = this.#settings.expires_in ?? 3600;
     const access = `at_${this.#tag}_${ids.nextNumber()}`;
-    this.#refresh = `rt_${this.#tag}_${ids.nextNumber()}`;
+    const refresh = `rt_${this.#tag}_${ids.nextNumber()}`;
+    this.#valid.set(refresh, user);
     this.#bearers.set(access, now + seconds * 1000);
-    return { access_token: access, refresh_token: this.#refresh, id_token: `it_${this.#tag}`, token_type: 'Bearer', expires_in: seconds };
+    const id = user === undefined ? `it_${this.#tag}` : idToken(user, { seconds, now, audience: this.#settings.client_id });
+    return { access_token: access, refresh_token: refresh, id_token: id, token_type: 'Bearer', expires_in: seconds };
+  }
+
+  #isEarlier(refresh: string): boolean {
+    return this.#settings.acceptsEarlier === true && refresh.startsWith(`rt_${this.#tag}_`);
   }
 
   #end(why: 'token_invalidated' | 'token_revoked'): void {
     this.expire();
-    if (this.#refresh !== undefined) this.#spent.add(this.#refresh);
-    this.#refresh = undefined;
+    for (const refresh of this.#valid.keys()) this.#spent.add(refresh);
+    this.#valid.clear();
     this.#ended = why;
   }
+}
+
+/** A JSON web token without a signature (RFC 7519, 6.1): a client gets it from the token endpoint, and has no key to check. */
+function idToken(
+  user: LoginUser,
+  { seconds, now, audience }: { readonly seconds: number; readonly now: number; readonly audience: string | undefined },
+): string {
+  const iat = Math.floor(now / 1000);
+  const claims = { iss: 'https://rehearsal.invalid', aud: audience ?? 'any', iat, exp: iat + seconds, ...user };
+  return `${[{ alg: 'none', typ: 'JWT' }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')}.`;
 }

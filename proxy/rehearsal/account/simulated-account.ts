@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '../../turn/json/json.ts';
 import { type ApiSettings, apiSettings, type NamedApi } from '../apis/api-settings.ts';
+import { Authorization } from '../login/authorization.ts';
 import { BearerRefused, ProviderError } from '../provider-error.ts';
 import type { AccountProfile, Quota } from './account-profiles.ts';
 import { Login, type RehearsalLogin } from './login.ts';
@@ -20,7 +21,7 @@ export interface RehearsalAccount {
   readonly credential?: string;
   /** The header that has the credential as it is, in place of a bearer. */
   readonly credentialHeader?: string;
-  /** In place of one bearer: those that its token endpoint, `POST /oauth/token`, issues. */
+  /** In place of one bearer: those that its token endpoint, `POST /oauth/token`, issues for refresh tokens and for logins. */
   readonly oauth?: RehearsalLogin;
   /** Its catalog entries; default: the sample models. */
   readonly models?: readonly JsonObject[];
@@ -41,6 +42,8 @@ export class SimulatedAccount {
   /** Marks what belongs to this account (ciphertext, turn state) without its id: only the demo text shows the id. */
   readonly tag: string;
   readonly login: Login | undefined;
+  /** Of the logins that begin here. */
+  readonly authorization: Authorization | undefined;
   readonly manners: Manners;
   /** Undefined for an agent account. */
   readonly api: ApiSettings | undefined;
@@ -56,6 +59,7 @@ export class SimulatedAccount {
     const usual = this.api ? PLATFORM : this.isStrict ? STRICT : POLITE;
     this.manners = { ...usual, ...settings.profile?.manners, ...settings.manners };
     this.login = settings.oauth && new Login(settings.oauth, this.tag, this.manners.wholeLogins);
+    this.authorization = this.login && new Authorization(this.login, settings.id);
   }
 
   get id(): string {

@@ -4,7 +4,7 @@ import { challengePage } from '../account/simulated-catalog.ts';
 import { anchorNotFound } from '../checks/request-checks.ts';
 import { type Answer, jsonAnswer, withContentFaults } from '../delivery/answer.ts';
 import { type Endpoint, type Endpoints, endpointKey, type RequestContext } from '../endpoint-table.ts';
-import { BearerRefused, bearerRefusal, errorOf, ProviderDetail, ProviderError } from '../provider-error.ts';
+import { BearerRefused, bearerRefusal, errorOf, GrantRefused, ProviderDetail, ProviderError } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { type Fault, faultOf } from './fault.ts';
 import { readScript } from './fault-script.ts';
@@ -52,6 +52,7 @@ function refusalOf(error: unknown): Refused {
   if (error instanceof ProviderError) {
     return { status: error.status, body: { error: errorOf(error.status, error.code, error.message, error.param) } };
   }
+  if (error instanceof GrantRefused) return { status: 400, body: { error: error.error, error_description: error.message } };
   if (error instanceof BearerRefused) {
     return { status: 401, ...bearerRefusal(error.code) };
   }

@@ -2,7 +2,10 @@
 import type { LoadedConfig } from '../../config/config.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { AccountCredentials, AccountHeaders, Renewal, StaticCredentials } from '../account-credentials.ts';
+import { type LoginAddress, loginAddress } from './login/login-address.ts';
+import { type LoginOrder, type StoreLoginResult, storeLogin } from './login/store-login.ts';
 import { OauthAccount, type OauthTools, type Relogin } from './oauth-account.ts';
+import type { TokenVault } from './token-vault.ts';
 
 export class Credentials implements AccountCredentials {
   readonly #tools: OauthTools;
@@ -69,6 +72,25 @@ export class Credentials implements AccountCredentials {
   /** An operator logged the account in again, or made its stored login readable again. Undefined for an account without a tokens file. */
   relogin(account: string): Promise<Relogin> | undefined {
     return this.#oauth.get(account)?.relogin();
+  }
+
+  /**
+   * Stores the login of an operator's command. The account may be one that the configuration will have: it is then used from that moment.
+   * @throws Error where the store fails
+   */
+  replaceLogin(account: string, order: LoginOrder): Promise<StoreLoginResult | 'failed'> {
+    const oauth = this.#oauth.get(account);
+    return oauth ? oauth.replace(order) : storeLogin(this.#tools.vault, account, order);
+  }
+
+  /** Where an address of the `oauth` section really is. */
+  addressOf(account: string, url: string, name: LoginAddress): string {
+    return loginAddress(url, name, () => this.#tools.baseOf?.(account));
+  }
+
+  /** The stored logins. */
+  get vault(): Pick<TokenVault, 'find' | 'storedAt'> {
+    return this.#tools.vault;
   }
 
   /** The credential, which no answer of this account may contain. */

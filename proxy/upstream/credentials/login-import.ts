@@ -11,8 +11,11 @@ export interface ImportTools extends Pick<LoginTools, 'vault' | 'clock' | 'log'>
 
 const NO_TOKENS = 'its tokens file is missing or has no tokens; the stored login stays in use';
 
-/** The file's login on an operator's command: `former`: it is the one that a sealed login began with; `known`: the current one. */
-export type OrderedImport = 'imported' | 'known' | 'former' | 'unreadable';
+/**
+ * The file's login on an operator's command: `former`: it is the one that a sealed login began with; `known`: the current one; `no_file`:
+ * the account has none, and its login comes from `account login`.
+ */
+export type OrderedImport = 'imported' | 'known' | 'former' | 'unreadable' | 'no_file';
 
 interface ImportOptions {
   /** An operator's command imports a former login too. */
@@ -34,14 +37,17 @@ export class LoginImport {
   /** @param lease of the refresh that looks for another login. @returns whether the login is another one now */
   async run(lease?: Lease): Promise<boolean> {
     await this.#login.read();
-    const tokens = await this.#inFile();
+    const { file } = this.#login.config;
+    const tokens = file === undefined ? undefined : await this.#inFile(file);
     return tokens !== undefined && this.#import(tokens, { lease });
   }
 
   async runByOperator(): Promise<OrderedImport> {
-    const tokens = await this.#inFile();
+    const { file } = this.#login.config;
+    if (file === undefined) return 'no_file';
+    const tokens = await this.#inFile(file);
     if (!tokens) return 'unreadable';
-    if (await this.#isFormer(tokens)) return 'former';
+    if (await this.#isFormer(tokens, file)) return 'former';
     await this.#login.read();
     return (await this.#import(tokens, { by: 'operator' })) ? 'imported' : 'known';
   }
@@ -69,18 +75,18 @@ export class LoginImport {
    * Whether the file was written before the sealed login was stored: then that login was refreshed from it, and the file's refresh token
    * may be spent.
    */
-  async #isFormer(tokens: Tokens): Promise<boolean> {
+  async #isFormer(tokens: Tokens, file: string): Promise<boolean> {
     const { vault } = this.#tools;
-    const { account, config, isSealed } = this.#login;
+    const { account, isSealed } = this.#login;
     if (!isSealed || vault.importOf(tokens) !== this.#suspect) return false;
-    const [written, stored] = await Promise.all([writtenAt(config.file), vault.storedAt(account)]);
+    const [written, stored] = await Promise.all([writtenAt(file), vault.storedAt(account)]);
     return written !== undefined && stored !== undefined && written <= stored;
   }
 
-  async #inFile(): Promise<Tokens | undefined> {
+  async #inFile(file: string): Promise<Tokens | undefined> {
     const { clock, log } = this.#tools;
-    const { account, config } = this.#login;
-    const tokens = await tokensInFile(config.file, clock.now());
+    const { account } = this.#login;
+    const tokens = await tokensInFile(file, clock.now());
     if (!tokens) log.warn('credential_file_unreadable', { account, message: NO_TOKENS });
     return tokens;
   }

@@ -2,6 +2,7 @@
 import type { OauthCredential } from '../../turn/settings.ts';
 import { CredentialUnavailable, type Renewal } from '../account-credentials.ts';
 import { AccountLogin, type LoginTools } from './account-login.ts';
+import { type LoginOrder, type StoreLoginResult, storeLogin } from './login/store-login.ts';
 import { type ImportTools, LoginImport, type OrderedImport } from './login-import.ts';
 import { type RefreshTools, TokenRefresh } from './token-refresh.ts';
 
@@ -56,6 +57,18 @@ export class OauthAccount {
         this.#login.askAgain();
         await this.#tools.vault.cancel(this.#login.account);
         return 'unchanged';
+      }),
+    );
+  }
+
+  /** Stores and uses the login of an operator's command, unless it is one that the account must not have. */
+  replace(order: LoginOrder): Promise<StoreLoginResult | 'failed'> {
+    return this.#inTime(
+      this.#inSequence(async () => {
+        await this.#login.read();
+        const result = await storeLogin(this.#tools.vault, this.#login.account, order);
+        if (result.kind === 'stored') this.#login.replaced(result.login);
+        return result;
       }),
     );
   }

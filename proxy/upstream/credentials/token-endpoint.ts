@@ -67,7 +67,7 @@ function judged({ status, headers, body }: CallAnswer, used: Tokens, now: number
 }
 
 /** Endpoints answer `{error: "…"}`, `{error: {code | type}}` or `{code}`. */
-function codesIn(body: unknown): readonly string[] {
+export function codesIn(body: unknown): readonly string[] {
   const { error, code } = (body ?? {}) as { readonly error?: unknown; readonly code?: unknown };
   const inner = (typeof error === 'object' && error !== null ? error : {}) as { readonly code?: unknown; readonly type?: unknown };
   return [error, code, inner.code, inner.type].filter((one) => typeof one === 'string');

@@ -2,11 +2,14 @@
 import type { Lease } from '../../../store/store.ts';
 import type { Renewal } from '../account-credentials.ts';
 import type { AccountLogin, LoginTools } from './account-login.ts';
+import { loginAddress } from './login/login-address.ts';
 import type { LoginImport } from './login-import.ts';
 import type { TokenExchange } from './token-endpoint.ts';
 
 export interface RefreshTools extends Pick<LoginTools, 'vault' | 'clock' | 'log'> {
   readonly exchange: TokenExchange;
+  /** The base URL of a simulated account, whose login is at an address of the running provider. */
+  readonly baseOf?: (account: string) => string;
   /** The provider refuses all tokens of the account. */
   readonly onRefused: (account: string) => void;
   /** The first refresh after a working one failed; the account is tried again. */
@@ -72,7 +75,8 @@ export class TokenRefresh {
     if (begun.kind === 'open' && Math.abs(clock.now() - begun.at) < ABANDONED_MS) return this.#failed(undefined);
     if (begun.kind === 'open') return { refused: 'refresh_interrupted' };
     if (begun.kind === 'changed') return this.#overtaken();
-    const { token_url: url, client_id: clientId } = config;
+    const { token_url, client_id: clientId } = config;
+    const url = loginAddress(token_url, 'token_url', () => this.#tools.baseOf?.(account));
     const answer = await exchange({ account, url, clientId, tokens: { ...tokens, refresh }, now: clock.now() });
     if (answer.kind === 'failed' || answer.kind === 'challenged') {
       await vault.cancel(account, lease).catch(() => {
@@ -113,7 +117,11 @@ export class TokenRefresh {
     const { account, isSealed } = this.#login;
     // No provider refused it: there is nothing to send.
     if (isSealed) return 'refused';
-    const message = `log in again, and put the new tokens into its file; then run: poolgate account relogin ${account}`;
+    const { file } = this.#login.config;
+    const message =
+      file === undefined
+        ? `log in again: poolgate account login ${account}`
+        : `log in again, and put the new tokens into its file; then run: poolgate account relogin ${account}`;
     this.#tools.log.error('credential_refused', { account, code, message });
     this.#tools.onRefused(account);
     return 'refused';

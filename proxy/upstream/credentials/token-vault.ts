@@ -1,6 +1,6 @@
 // Tokens in the store: encrypted, with a digest of the imported login that identifies a new login of the operator.
 
-import type { CredentialRow, Lease, NewCredentialRow, Store } from '../../../store/store.ts';
+import type { CredentialImportRow, CredentialRow, Lease, NewCredentialRow, Store } from '../../../store/store.ts';
 import { LATE } from '../../base/time/clock.ts';
 import type { Cipher } from '../../encryption/cipher.ts';
 import type { KeyedDigest } from '../../encryption/digest.ts';
@@ -10,9 +10,12 @@ import { type Tokens, tokensOf } from './tokens.ts';
 
 export interface StoredLogin {
   readonly tokens: Tokens;
-  /** Digest of the refresh token that the operator's file held when it was imported. */
+  /** Digest of the refresh token that it began with, in the operator's file or as the provider issued it: it names the login. */
   readonly imported: string;
 }
+
+/** A login that was stored before, by this account or by another one. */
+export type FormerImport = Pick<CredentialImportRow, 'account' | 'at'>;
 
 /** Makes one refresh at a time hold over all processes on the store. */
 export interface RefreshLock {
@@ -68,24 +71,50 @@ export class TokenVault {
   /**
    * Stores an imported login; durable once it resolves.
    * @param lease where the caller has the account's lease
-   * @returns false where another node has imported it already, as the current or a former one, or where the lease was lost
+   * @returns false where another node has imported it already, or where the lease was lost
    */
   async import(account: string, login: StoredLogin, lease: Lease | undefined): Promise<boolean> {
-    const row = this.#rowOf(account, login);
-    if (!this.#lock?.shared) {
-      await this.#store.save(row);
-      return true;
+    if (this.#lock?.shared && !lease) {
+      return this.whileLeased(account, async (own) => own !== undefined && this.import(account, login, own));
     }
-    if (!lease) return this.whileLeased(account, async (own) => own !== undefined && this.import(account, login, own));
-    if ((await this.#store.find(account))?.imported === login.imported) return false;
-    if (!(await this.#store.saveUnder(lease, row))) return false;
-    await this.#store.recordImport({ account, imported: login.imported, at: row.updated_at });
+    if (this.#lock?.shared && (await this.#store.find(account))?.imported === login.imported) return false;
+    return this.replace(account, login, lease);
+  }
+
+  /**
+   * Stores a login in place of the account's former one, and remembers both: no file restores a login that was replaced.
+   * @param lease that of the account, where nodes share the store
+   * @returns false where the lease was lost
+   */
+  async replace(account: string, login: StoredLogin, lease: Lease | undefined): Promise<boolean> {
+    const row = this.#rowOf(account, login);
+    const former = await this.#store.find(account);
+    if (!this.#lock?.shared) await this.#store.save(row);
+    else if (!lease || !(await this.#store.saveUnder(lease, row))) return false;
+    for (const imported of new Set([former?.imported ?? login.imported, login.imported])) {
+      await this.#store.recordImport({ account, imported, at: row.updated_at });
+    }
     return true;
   }
 
-  /** Whether a node has imported this login before: an old file on another node must not restore a login that was replaced. */
-  async wasImported(account: string, imported: string): Promise<boolean> {
-    return this.#lock?.shared === true && (await this.#store.wasImported(account, imported));
+  /** Whether the account had this login before: an old file, here or on another node, must not restore a login that was replaced. */
+  wasImported(account: string, imported: string): Promise<boolean> {
+    return this.#store.wasImported(account, imported);
+  }
+
+  /** Which account had this login first, if any. */
+  async firstImport(imported: string): Promise<FormerImport | undefined> {
+    const [first] = await this.#store.importsOf(imported);
+    return first;
+  }
+
+  /** The logins of all accounts that this key opens. */
+  async all(): Promise<readonly (StoredLogin & { readonly account: string })[]> {
+    const rows = await this.#store.load();
+    return rows.flatMap((row) => {
+      const login = this.#opened(row);
+      return login ? [{ account: row.account, ...login }] : [];
+    });
   }
 
   /** To be called before this refresh token is sent. */

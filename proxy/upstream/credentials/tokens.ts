@@ -1,6 +1,6 @@
 // The tokens of an OAuth account, parsed from the operator's file, an answer of the token endpoint, or the store.
 import { membersIn, membersOfFile, type TokenMembers, textOf } from '../../config/token-members.ts';
-import { isObject } from '../../turn/json/json.ts';
+import { isObject, type JsonObject } from '../../turn/json/json.ts';
 
 export interface Tokens extends TokenMembers {
   /** When these were obtained, Unix milliseconds. */
@@ -17,18 +17,25 @@ export function tokensIn(json: unknown, now: number): Tokens | undefined {
   return members && { ...members, at: now, expiresAt: members.access === undefined ? undefined : endOf(members.access) };
 }
 
-/** The tokens in the endpoint's answer, which may omit unchanged ones. Undefined for any other answer. */
-export function refreshedBy(json: unknown, used: Tokens, now: number): Tokens | undefined {
+/** Of a login: none of them is known yet. */
+const NO_TOKENS: TokenMembers = { access: undefined, refresh: undefined, id: undefined, account: undefined };
+
+/**
+ * The tokens in the endpoint's answer, which may omit unchanged ones. Undefined for any other answer.
+ * @param used those of the refresh; absent at a login
+ */
+export function refreshedBy(json: unknown, used: TokenMembers | undefined, now: number): Tokens | undefined {
   if (!isObject(json)) return undefined;
+  const known = used ?? NO_TOKENS;
   const { access, refresh, id } = membersIn(json);
   if (access === undefined) return undefined;
   const seconds = json.expires_in;
   const stated = typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0 ? now + seconds * 1000 : undefined;
   return {
     access,
-    refresh: refresh ?? used.refresh,
-    id: id ?? used.id,
-    account: used.account,
+    refresh: refresh ?? known.refresh,
+    id: id ?? known.id,
+    account: known.account,
     at: now,
     expiresAt: earlier(endOf(access), stated),
   };
@@ -64,14 +71,22 @@ export function isDue({ at, expiresAt }: Tokens, now: number): boolean {
   return expiresAt !== undefined && now >= expiresAt - Math.min(EARLY_MS, (expiresAt - at) / 2);
 }
 
-/** The `exp` of a JSON web token; undefined for other tokens. Nothing is verified: the provider does that. */
+/** The `exp` of a JSON web token; undefined for other tokens. */
 function endOf(token: string): number | undefined {
+  const exp = claimsOf(token)?.exp;
+  return typeof exp === 'number' && Number.isFinite(exp) ? exp * 1000 : undefined;
+}
+
+/**
+ * The claims of a JSON web token; undefined for other tokens. Nothing is verified: the token came from its provider over TLS, or from the
+ * operator.
+ */
+export function claimsOf(token: string): JsonObject | undefined {
   const payload = token.split('.')[1];
   if (payload === undefined) return undefined;
   try {
     const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
-    const exp = isObject(claims) ? claims.exp : undefined;
-    return typeof exp === 'number' && Number.isFinite(exp) ? exp * 1000 : undefined;
+    return isObject(claims) ? claims : undefined;
   } catch {
     return undefined;
   }

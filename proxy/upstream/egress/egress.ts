@@ -75,6 +75,7 @@ export function egressOf(
   { connections, environment }: Pick<LoadedConfig, 'connections' | 'environment'>,
 ): Egress {
   if (base_url.startsWith('rehearsal:')) return new Egress({ own: new Set() });
-  const addresses = [base_url, ...(credential && 'oauth' in credential ? [credential.oauth.token_url] : [])];
+  const { token_url, device_url = token_url } = credential && 'oauth' in credential ? credential.oauth : { token_url: base_url };
+  const addresses = [base_url, token_url, device_url];
   return new Egress({ ...connections.get(id), environment, own: new Set(addresses.map((address) => new URL(address).origin)) });
 }

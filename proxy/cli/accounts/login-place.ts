@@ -1,0 +1,58 @@
+// Where a login is stored: by the running gateway, which uses it at once, else in the store of the file.
+import type { LoginReply, LoginRequest, LoginStateReply } from '../../admin/replies.ts';
+import type { LoadedConfig } from '../../config/config.ts';
+import { inspect, readConfig } from '../../config/loading/load.ts';
+import { ConfigError, isError } from '../../config/schema/finding.ts';
+import { fetchLoginState, requestReload, sendLogin, Unreachable } from '../admin-client.ts';
+import { CommandFailure, type Io } from '../command.ts';
+
+export interface LoginPlace {
+  /** The file, with what the connections of its accounts need. */
+  readonly loaded: Pick<LoadedConfig, 'config' | 'connections' | 'environment'>;
+  /** Whether it is a running gateway. */
+  readonly isRunning: boolean;
+  state(id: string): Promise<LoginStateReply>;
+  /** @throws {CommandFailure} with the reason of a refusal */
+  store(id: string, request: LoginRequest): Promise<LoginReply>;
+  close(): Promise<void>;
+}
+
+/**
+ * @param path of the configuration file; a running gateway reads it again first, because a command may have edited it a moment ago
+ * @throws {CommandFailure} when neither a gateway nor the store can be asked
+ */
+export async function loginPlace(path: string, { env }: Io): Promise<LoginPlace> {
+  const { config, storeUrl, findings, connections, environment } = await inspect(await readConfig(path), { path, env, strictEnv: false });
+  if (!config) throw new ConfigError(findings.filter(isError));
+  const loaded = { config, connections, environment };
+  try {
+    await requestReload(config);
+    const close = (): Promise<void> => Promise.resolve();
+    return {
+      loaded,
+      isRunning: true,
+      state: (id) => fetchLoginState(config, id),
+      store: (id, request) => sendLogin(config, id, request),
+      close,
+    };
+  } catch (thrown) {
+    if (!(thrown instanceof Unreachable)) throw thrown;
+  }
+  if (storeUrl === '')
+    throw new CommandFailure('the environment variable with the URL of the database is not set here: set it, or start the gateway');
+  if (storeUrl === 'sqlite::memory:') throw new CommandFailure('the store is in memory: start the gateway, then run the command again');
+  // The other commands start without loading the store.
+  const { StoredLogins } = await import('../../gateway/stored-logins.ts');
+  const logins = await StoredLogins.open({ config, storeUrl });
+  return {
+    loaded,
+    isRunning: false,
+    state: (id) => logins.state(id),
+    store: async (id, request) => {
+      const reply = await logins.store(id, request);
+      if ('refused' in reply) throw new CommandFailure(reply.refused);
+      return reply;
+    },
+    close: () => logins.close(),
+  };
+}

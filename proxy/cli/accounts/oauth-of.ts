@@ -1,0 +1,12 @@
+// The `oauth` section of an account that logs in.
+import type { AccountConfig, OauthCredential } from '../../turn/settings.ts';
+import { CommandFailure } from '../command.ts';
+
+/** @throws {CommandFailure} where the account has another credential */
+export function oauthOf(account: AccountConfig | undefined, id: string): OauthCredential {
+  const { credential } = account ?? {};
+  if (credential && 'oauth' in credential) return credential.oauth;
+  throw new CommandFailure(
+    `account '${id}' has no login: its credential has no oauth section; docs/accounts.md shows one, and \`poolgate account add\` writes one`,
+  );
+}

@@ -1,0 +1,205 @@
+// The authorization server of an account as its logins use it: requests of RFC 6749 and RFC 8628, and the tokens in its answers.
+import {
+  AuthorizationResponseError,
+  allowInsecureRequests,
+  authorizationCodeGrantRequest,
+  customFetch,
+  type DeviceAuthorizationResponse,
+  deviceAuthorizationRequest,
+  deviceCodeGrantRequest,
+  None,
+  OperationProcessingError,
+  processDeviceAuthorizationResponse,
+  ResponseBodyError,
+  validateAuthResponse,
+} from 'oauth4webapi';
+import { Batches } from '../../../base/process/batch.ts';
+import { isChallengePage } from '../../../turn/errors/challenge-page.ts';
+import type { OauthCredential } from '../../../turn/settings.ts';
+import { type CallAnswer, call } from '../../call.ts';
+import { UndiciCarrier } from '../../carriers/undici-carrier.ts';
+import type { Egress } from '../../egress/egress.ts';
+import { codesIn } from '../token-endpoint.ts';
+import { refreshedBy, type Tokens } from '../tokens.ts';
+import { challenged, denied, malformed, otherState, refusedBy, unreachable } from './login-failed.ts';
+
+/** Where an account logs in; the addresses are those that are really asked. */
+export type LoginSettings = Omit<OauthCredential, 'file'>;
+
+/** Sends a request of the login, and rejects where no answer came. */
+type LoginCall = (url: string, headers: Readonly<Record<string, string>>, body: string) => Promise<CallAnswer>;
+
+/** `pending`: nobody has confirmed the code yet. `slow_down`: the same, and it is asked too often. `expired`: nobody will. */
+export type DeviceAnswer = { readonly tokens: Tokens } | 'pending' | 'slow_down' | 'expired';
+
+const BYTES = 262_144;
+const MS = 15_000;
+const NO_BYTES = Buffer.alloc(0);
+
+export class AuthorizationServer {
+  readonly settings: LoginSettings;
+  readonly #now: () => number;
+  readonly #call: LoginCall;
+
+  /**
+   * @param now Unix milliseconds
+   * @param routeTo the way of the account's connections
+   */
+  constructor(settings: LoginSettings, { now, routeTo }: { readonly now: () => number; readonly routeTo: Egress['routeTo'] }) {
+    this.settings = settings;
+    this.#now = now;
+    this.#call = callBy((url) => routeTo(url));
+  }
+
+  /** Asks for a device code (RFC 8628, 3.1). @throws LoginFailed */
+  async deviceCode(url: string): Promise<DeviceAuthorizationResponse> {
+    const answer = await this.#post(url, (options) => deviceAuthorizationRequest(this.#server, this.#client, None(), this.#scope, options));
+    try {
+      return await processDeviceAuthorizationResponse(this.#server, this.#client, responseOf(answer));
+    } catch (thrown) {
+      if (thrown instanceof ResponseBodyError) throw refusedBy(url, thrown.error);
+      throw answer.status < 300 ? malformed(url, 'a device code') : refusedBy(url, wordOf(answer));
+    }
+  }
+
+  /** Asks whether the code was confirmed (RFC 8628, 3.4). @throws LoginFailed */
+  async deviceTokens(deviceCode: string): Promise<DeviceAnswer> {
+    const { token_url } = this.settings;
+    const answer = await this.#post(token_url, (options) =>
+      deviceCodeGrantRequest(this.#server, this.#client, None(), deviceCode, options),
+    );
+    if (answer.status < 300) return { tokens: this.#tokensIn(answer) };
+    const [code] = codesIn(answer.body).filter((one) => DEVICE_CODES.has(one));
+    if (code === 'authorization_pending') return 'pending';
+    if (code === 'slow_down') return 'slow_down';
+    if (code === 'expired_token') return 'expired';
+    if (code === 'access_denied') throw denied();
+    // An overloaded server knows the code all the same.
+    if (answer.status >= 500 || answer.status === 429) throw unreachable(token_url, wordOf(answer));
+    throw refusedBy(token_url, wordOf(answer));
+  }
+
+  /**
+   * Exchanges the code of a callback (RFC 6749, 4.1.3; RFC 7636, 4.5).
+   * @throws LoginFailed also for a callback of another login, and for one that brings a refusal
+   */
+  async codeTokens(
+    callback: URLSearchParams,
+    { state, verifier, redirectUrl }: { readonly state: string; readonly verifier: string; readonly redirectUrl: string },
+  ): Promise<Tokens> {
+    const { token_url, authorize_url = token_url } = this.settings;
+    const parameters = new URLSearchParams(callback);
+    // Distinguishes several authorization servers of one client (RFC 9207); an account has one, and its issuer is no setting.
+    parameters.delete('iss');
+    const validated = this.#validated(parameters, state, authorize_url);
+    const answer = await this.#post(token_url, (options) =>
+      authorizationCodeGrantRequest(this.#server, this.#client, None(), validated, redirectUrl, verifier, options),
+    );
+    if (answer.status < 300) return this.#tokensIn(answer);
+    throw refusedBy(token_url, wordOf(answer));
+  }
+
+  #validated(parameters: URLSearchParams, state: string, url: string): URLSearchParams {
+    try {
+      const validated = validateAuthResponse(this.#server, this.#client, parameters, state);
+      if (!validated.get('code')) throw malformed(url, 'a code');
+      return validated;
+    } catch (thrown) {
+      if (thrown instanceof AuthorizationResponseError)
+        throw thrown.error === 'access_denied' ? denied() : refusedBy(url, safeWord(thrown.error));
+      if (thrown instanceof OperationProcessingError) throw otherState();
+      throw thrown;
+    }
+  }
+
+  #tokensIn(answer: CallAnswer): Tokens {
+    const tokens = refreshedBy(answer.body, undefined, this.#now());
+    if (!tokens) throw malformed(this.settings.token_url, 'an access token');
+    return tokens;
+  }
+
+  async #post(url: string, request: (options: RequestOptions) => Promise<Response>): Promise<CallAnswer> {
+    let answer: CallAnswer | undefined;
+    const ask = async (_: string, { headers, body }: FetchOptions): Promise<Response> => {
+      answer = await this.#call(url, headers, String(body));
+      return responseOf(answer);
+    };
+    try {
+      await request({ [customFetch]: ask, [allowInsecureRequests]: true });
+    } catch (thrown) {
+      if (answer === undefined) throw unreachable(url, reasonOf(thrown));
+    }
+    if (answer === undefined) throw unreachable(url, 'no answer');
+    if (isChallengePage(answer.status, answer.headers, NO_BYTES)) throw challenged(url);
+    return answer;
+  }
+
+  /** The library addresses its requests by this; `check` has refused plain http outside loopback. */
+  get #server() {
+    const { token_url, device_url, authorize_url } = this.settings;
+    return {
+      issuer: new URL(token_url).origin,
+      token_endpoint: token_url,
+      ...(device_url !== undefined && { device_authorization_endpoint: device_url }),
+      ...(authorize_url !== undefined && { authorization_endpoint: authorize_url }),
+    };
+  }
+
+  get #client() {
+    return { client_id: this.settings.client_id };
+  }
+
+  get #scope(): URLSearchParams {
+    const { scopes = [] } = this.settings;
+    return new URLSearchParams(scopes.length > 0 ? { scope: scopes.join(' ') } : {});
+  }
+}
+
+interface RequestOptions {
+  readonly [customFetch]: (url: string, options: FetchOptions) => Promise<Response>;
+  readonly [allowInsecureRequests]: true;
+}
+
+interface FetchOptions {
+  readonly headers: Record<string, string>;
+  readonly body: URLSearchParams | undefined;
+}
+
+/** One request over a connection of its own: a login is rare. */
+function callBy(routeTo: Egress['routeTo']): LoginCall {
+  return async (url, headers, body) => {
+    const { origin, pathname, search } = new URL(url);
+    const carrier = new UndiciCarrier(origin, { connectMs: MS, firstByteMs: MS, idleMs: MS }, new Batches(), routeTo(url));
+    try {
+      const own = { ...headers, 'accept-encoding': 'identity' };
+      return await call(carrier, { method: 'POST', path: pathname + search, headers: own, body }, { bytes: BYTES, ms: MS });
+    } finally {
+      void carrier.destroy();
+    }
+  };
+}
+
+/** As the library reads it: a JSON answer, whatever its content type says. */
+function responseOf({ status, body }: CallAnswer): Response {
+  const text = body === undefined ? null : JSON.stringify(body);
+  return new Response([204, 205, 304].includes(status) ? null : text, { status, headers: { 'content-type': 'application/json' } });
+}
+
+const DEVICE_CODES: ReadonlySet<string> = new Set(['authorization_pending', 'slow_down', 'expired_token', 'access_denied']);
+
+const wordOf = ({ status, body }: CallAnswer): string => safeWord(codesIn(body)[0] ?? `HTTP ${status}`);
+
+/** An answer is any text: only an error code, which is a word, is repeated. */
+const safeWord = (word: string): string => (/^[\w. -]{1,64}$/.test(word) ? word : 'an error');
+
+const REASONS: Readonly<Record<string, string>> = {
+  connect: 'no connection',
+  connect_timeout: 'timeout',
+  network: 'the connection was lost',
+  malformed: 'its answer is not HTTP',
+};
+
+function reasonOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return 'no answer';
+  return thrown.name === 'TimeoutError' ? 'timeout' : (REASONS[thrown.message] ?? 'no answer');
+}

@@ -1,0 +1,27 @@
+// Whose login it is: the claim that the account's `identity_claim` names.
+import { isObject, type Json } from '../../../turn/json/json.ts';
+import type { OauthCredential } from '../../../turn/settings.ts';
+import { claimsOf, type Tokens } from '../tokens.ts';
+
+type Claim = NonNullable<OauthCredential['identity_claim']>;
+
+export const DEFAULT_CLAIM = 'sub';
+
+/** Of the id token, else of a JWT access token; undefined where neither states it. */
+export function identityOf({ id, access }: Pick<Tokens, 'id' | 'access'>, claim: Claim = DEFAULT_CLAIM): string | undefined {
+  for (const token of [id, access]) {
+    const identity = token === undefined ? undefined : claimIn(claimsOf(token), typeof claim === 'string' ? [claim] : claim);
+    if (identity !== undefined) return identity;
+  }
+  return undefined;
+}
+
+function claimIn(claims: Json | undefined, way: readonly string[]): string | undefined {
+  let value = claims;
+  for (const name of way) value = isObject(value) ? value[name] : undefined;
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** The setting as operators read it. */
+export const claimName = (claim: Claim = DEFAULT_CLAIM): string => (typeof claim === 'string' ? claim : claim.join(' > '));

@@ -1,0 +1,71 @@
+// Stores the login of an operator's command: of the same user as before, of no other account's, and none that was stored before (Q9).
+import type { Lease } from '../../../../store/store.ts';
+import type { OauthCredential } from '../../../turn/settings.ts';
+import { SEALED, type StoredLogin, type TokenVault } from '../token-vault.ts';
+import type { Tokens } from '../tokens.ts';
+import { identityOf } from './identity.ts';
+
+export interface LoginOrder {
+  readonly tokens: Tokens;
+  /** How the tokens were obtained: a file's may be spent, a login's are new. */
+  readonly by: 'login' | 'import';
+  /** The name of the stored login when the login began, null where there was none; undefined where it does not matter. */
+  readonly former: string | null | undefined;
+  /** Whether another user than before may have the account from now on. */
+  readonly anotherUser: boolean;
+  readonly claim: OauthCredential['identity_claim'];
+  /** The accounts of the configuration: the store may have logins of former ones. */
+  readonly accounts: readonly string[];
+}
+
+export type StoreLoginResult =
+  | { readonly kind: 'stored'; readonly login: StoredLogin; readonly identity: string | undefined }
+  /** It is the account's login already. */
+  | { readonly kind: 'known'; readonly identity: string | undefined }
+  /** Another login was stored since this one began. */
+  | { readonly kind: 'overtaken'; readonly at: number }
+  /** An undefined identity is one that the tokens do not state. */
+  | { readonly kind: 'another_user'; readonly former: string; readonly identity: string | undefined }
+  /** Another account has the same user. */
+  | { readonly kind: 'duplicate'; readonly account: string; readonly identity: string }
+  /** The file's refresh token was taken before, and is spent since. */
+  | { readonly kind: 'spent'; readonly account: string; readonly at: number };
+
+/** @throws Error where the store fails, or another process does not end its refresh */
+export function storeLogin(vault: TokenVault, account: string, order: LoginOrder): Promise<StoreLoginResult> {
+  return vault.whileLeased(account, (lease) => storeAlone(vault, { account, lease, order }));
+}
+
+interface Leased {
+  readonly account: string;
+  readonly lease: Lease | undefined;
+  readonly order: LoginOrder;
+}
+
+async function storeAlone(vault: TokenVault, { account, lease, order }: Leased): Promise<StoreLoginResult> {
+  const { tokens, by, claim } = order;
+  const identity = identityOf(tokens, claim);
+  const imported = vault.importOf(tokens);
+  const stored = await vault.find(account);
+  const current = stored === SEALED ? undefined : stored;
+  if (current?.imported === imported) return { kind: 'known', identity };
+  const spent = by === 'import' ? await vault.firstImport(imported) : undefined;
+  if (spent) return { kind: 'spent', account: spent.account, at: spent.at };
+  if (order.former !== undefined && (current?.imported ?? null) !== order.former) {
+    return { kind: 'overtaken', at: (await vault.storedAt(account)) ?? 0 };
+  }
+  const former = current && identityOf(current.tokens, claim);
+  if (former !== undefined && former !== identity && !order.anotherUser) return { kind: 'another_user', former, identity };
+  const other = identity === undefined ? undefined : (await vault.all()).find((one) => isOther(one, { account, identity, order }));
+  if (other && identity !== undefined) return { kind: 'duplicate', account: other.account, identity };
+  const login = { tokens, imported };
+  if (!(await vault.replace(account, login, lease))) return { kind: 'overtaken', at: (await vault.storedAt(account)) ?? 0 };
+  return { kind: 'stored', login, identity };
+}
+
+function isOther(
+  { account, tokens }: StoredLogin & { readonly account: string },
+  of: { readonly account: string; readonly identity: string; readonly order: LoginOrder },
+): boolean {
+  return account !== of.account && of.order.accounts.includes(account) && identityOf(tokens, of.order.claim) === of.identity;
+}
