@@ -1,0 +1,41 @@
+// Leaves out of a history what only hosted tools can have made, for an account that lacks the tool (AA20).
+import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
+import type { Adaptations } from './adapted.ts';
+
+/** What the account runs by itself, and whether its model takes images. */
+export interface Hosting {
+  readonly web_search: boolean;
+  readonly image_generation: boolean;
+  readonly tool_search: boolean;
+  readonly images: boolean;
+}
+
+/** Effort updates go no further either: their effort counts already. The same list where nothing is left out. */
+export function withoutHostedCalls(items: readonly Json[], hosting: Hosting, adapted: Adaptations): readonly Json[] {
+  if (!items.some((item) => isObject(item) && mayGo(item, hosting))) return items;
+  return items.flatMap((item) => (isObject(item) && mayGo(item, hosting) ? replacement(item, hosting, adapted) : [item]));
+}
+
+function mayGo({ type, execution }: JsonObject, { web_search, image_generation, tool_search }: Hosting): boolean {
+  switch (type) {
+    case 'web_search_call':
+      return !web_search;
+    case 'image_generation_call':
+      return !image_generation;
+    case 'tool_search_call':
+    case 'tool_search_output':
+      return !tool_search && execution !== 'client';
+    default:
+      return type === 'configuration_update';
+  }
+}
+
+type LeftOut = 'web_search_call' | 'image_generation_call' | 'tool_search_call' | 'tool_search_output' | 'configuration_update';
+
+function replacement(item: JsonObject, { images }: Hosting, adapted: Adaptations): readonly Json[] {
+  adapted.note(`input.${item.type as LeftOut}`);
+  const { type, result, output_format: format } = item;
+  if (type !== 'image_generation_call' || !images || typeof result !== 'string' || result === '') return [];
+  const image_url = `data:image/${typeof format === 'string' ? format : 'png'};base64,${result}`;
+  return [{ type: 'message', role: 'user', content: [{ type: 'input_image', image_url }] }];
+}

@@ -1,0 +1,94 @@
+// Calls and outputs of the history as calls of functions: their ids, names, arguments and results, whatever tool they are of (AA27).
+import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import type { Adaptations, AdaptedName } from '../adapted.ts';
+import type { ToolTable } from './tool-table.ts';
+
+export interface FunctionCall {
+  /** As the client sent it; undefined where it has none. */
+  readonly id: string | undefined;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+export interface FunctionOutput {
+  readonly id: string | undefined;
+  /** A text, or a list of content parts. */
+  readonly output: Json;
+}
+
+const LOWERED: Readonly<Record<string, AdaptedName>> = {
+  custom_tool_call: 'input.custom_tool_call',
+  local_shell_call: 'input.local_shell_call',
+  tool_search_call: 'input.tool_search_call',
+};
+
+/** Undefined for an item that is no call of a client's tool. */
+export function functionCall(item: JsonObject, table: ToolTable, adapted: Adaptations): FunctionCall | undefined {
+  const { type } = item;
+  const lowered = typeof type === 'string' && Object.hasOwn(LOWERED, type) ? LOWERED[type] : undefined;
+  if (type !== 'function_call' && !lowered) return undefined;
+  if (lowered) adapted.note(lowered);
+  const id = idOf(item);
+  const name = typeof item.name === 'string' ? item.name : '';
+  const namespace = typeof item.namespace === 'string' ? item.namespace : undefined;
+  switch (type) {
+    case 'function_call': {
+      const called = table.nameOf('function', name, namespace);
+      if (called !== name) adapted.note('input.function_call');
+      return { id, name: called, arguments: argumentsText(item.arguments, adapted) };
+    }
+    case 'custom_tool_call':
+      return { id, name: table.nameOf('custom', name, namespace), arguments: JSON.stringify({ input: item.input ?? '' }) };
+    case 'local_shell_call':
+      return { id, name: table.nameOf('local_shell', 'local_shell', undefined), arguments: shellArguments(item.action) };
+    default:
+      return {
+        id,
+        name: table.nameOf('tool_search', 'tool_search', undefined),
+        arguments: isObject(item.arguments) ? JSON.stringify(item.arguments) : argumentsText(item.arguments, adapted),
+      };
+  }
+}
+
+const OUTPUTS: ReadonlySet<Json | undefined> = new Set([
+  'function_call_output',
+  'custom_tool_call_output',
+  'local_shell_call_output',
+  'tool_search_output',
+]);
+
+/** Undefined for an item that is no output of a client's tool. */
+export function functionOutput(item: JsonObject): FunctionOutput | undefined {
+  if (!OUTPUTS.has(item.type)) return undefined;
+  const output = item.type === 'tool_search_output' ? JSON.stringify({ tools: item.tools ?? [] }) : (item.output ?? '');
+  return { id: idOf(item), output };
+}
+
+/** Local shell calls may have only the one, and their outputs the other. */
+function idOf({ call_id: callId, id, type }: JsonObject): string | undefined {
+  if (typeof callId === 'string' && callId !== '') return callId;
+  return String(type).startsWith('local_shell_call') && typeof id === 'string' && id !== '' ? id : undefined;
+}
+
+function shellArguments(action: Json | undefined): string {
+  if (!isObject(action)) return '{}';
+  const { command, working_directory, timeout_ms, env } = action;
+  return JSON.stringify({ command, working_directory, timeout_ms, env }, (_, value: unknown) => value ?? undefined);
+}
+
+/** Servers parse the arguments of earlier calls, and refuse a request whose arguments are no object. */
+function argumentsText(value: Json | undefined, adapted: Adaptations): string {
+  const text = typeof value === 'string' ? value : '';
+  if (isObjectText(text)) return text;
+  adapted.note('input.function_call.arguments');
+  return text.trim() === '' ? '{}' : JSON.stringify({ input: text });
+}
+
+export function isObjectText(text: string): boolean {
+  if (!/^\s*\{/.test(text)) return false;
+  try {
+    return isObject(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,64 @@
+// Translates a turn into the body of a Chat request: the members of Chat that it needs and no others, in one order (AA40).
+import { isList, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import type { LiveTurn } from '../../../turn/live-turn.ts';
+import type { AccountModel } from '../../../turn/provider/account-model.ts';
+import type { ApiAccountConfig } from '../../../turn/provider/api-account.ts';
+import type { Quirks } from '../../../turn/provider/quirks.ts';
+import type { Body } from '../../../turn/turn.ts';
+import { Adaptations, type AdaptedName } from '../../api-accounts/adapted.ts';
+import { withoutHostedCalls } from '../../api-accounts/hosted-calls.ts';
+import { ToolTable, toolTable } from '../../api-accounts/tools/tool-table.ts';
+import type { ChatEncoding } from './encoding.ts';
+import { chatMessages } from './messages.ts';
+import { effortMembers, formatOf, keptMembers, outputCap } from './settings.ts';
+import { toolMembers } from './tools.ts';
+
+export interface Translated {
+  readonly body: JsonObject;
+  readonly streams: boolean;
+  readonly adapted: readonly AdaptedName[] | undefined;
+}
+
+export interface Translatable {
+  readonly turn: Pick<LiveTurn, 'openCapsule'>;
+  readonly account: ApiAccountConfig;
+  readonly model: AccountModel | undefined;
+  /** Whether the request has no tools, and none are found in its history: a summary needs none (AA48). */
+  readonly isWithoutTools: boolean;
+}
+
+/** @param body after the rules; its cap is removed where the account is not given one. @throws UntranslatableRequest */
+export function chatBody(body: Body, { turn, account, model, isWithoutTools }: Translatable): Translated {
+  const { quirks, drop_fields } = account;
+  const adapted = new Adaptations();
+  const tools = isWithoutTools ? new ToolTable() : toolTable(body, adapted);
+  const encoding: ChatEncoding = { turn, quirks, model, ownId: String(body.model), tools, adapted };
+  const hosting = { web_search: false, image_generation: false, tool_search: false, images: takesImages(model, quirks) };
+  const format = formatOf(body, encoding);
+  const items = withoutHostedCalls(itemsOf(body.input), hosting, adapted);
+  const messages = chatMessages({ instructions: body.instructions, items, systemEnd: format.systemEnd }, encoding);
+  const toolsOut = toolMembers(body.tool_choice, body.parallel_tool_calls, encoding);
+  const streams = quirks.stream === 'always' || (quirks.stream === 'without_tools' && toolsOut.tools === undefined);
+  const members: Record<string, Json | undefined> = {
+    model: body.model,
+    messages,
+    ...toolsOut,
+    ...outputCap(body, encoding),
+    ...effortMembers(body, encoding),
+    ...format.members,
+    ...keptMembers(body, encoding),
+    stream: streams,
+    ...(streams && quirks.stream_options ? { stream_options: { include_usage: true } } : {}),
+  };
+  for (const member of drop_fields) delete members[member];
+  return { body: members, streams, adapted: adapted.list() };
+}
+
+const takesImages = (model: AccountModel | undefined, { images }: Quirks): boolean =>
+  images !== 'none' && (model?.modalities.includes('image') ?? false);
+
+/** A string is the user's one message. */
+const itemsOf = (input: Json | undefined): readonly Json[] => {
+  if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }];
+  return isList(input) ? input : [];
+};

@@ -1,0 +1,17 @@
+// What the parts of one translation share: the account, its model, and the names of what was adapted.
+import type { LiveTurn } from '../../../turn/live-turn.ts';
+import type { AccountModel } from '../../../turn/provider/account-model.ts';
+import type { Quirks } from '../../../turn/provider/quirks.ts';
+import type { Adaptations } from '../../api-accounts/adapted.ts';
+import type { ToolTable } from '../../api-accounts/tools/tool-table.ts';
+
+export interface ChatEncoding {
+  readonly turn: Pick<LiveTurn, 'openCapsule'>;
+  readonly quirks: Quirks;
+  /** Undefined where nothing is known of it. */
+  readonly model: AccountModel | undefined;
+  /** The account's own id of the model. */
+  readonly ownId: string;
+  readonly tools: ToolTable;
+  readonly adapted: Adaptations;
+}

@@ -1,0 +1,94 @@
+// The members of a Chat request beside its messages and tools: limits, effort, format, and what the account keeps (AA40, AA45).
+import { isAbsent, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import type { KeptMember } from '../../../turn/provider/quirks.ts';
+import type { Body } from '../../../turn/turn.ts';
+import type { AdaptedName } from '../../api-accounts/adapted.ts';
+import { effortWord } from '../../api-accounts/effort.ts';
+import type { ChatEncoding } from './encoding.ts';
+
+/** @param body whose cap is removed where the account is not given one: the gateway then ends the reply there (CR1) */
+export function outputCap(body: Body, { quirks, model, adapted }: ChatEncoding): JsonObject {
+  const { max_output_tokens: asked } = body;
+  if (typeof asked !== 'number') return {};
+  if (quirks.max_tokens === 'none') {
+    adapted.note('max_output_tokens');
+    delete body.max_output_tokens;
+    return {};
+  }
+  const most = Math.min(asked, model?.maxOutput ?? asked);
+  if (most < asked) adapted.note('max_output_tokens');
+  return { [quirks.max_tokens]: most };
+}
+
+export function effortMembers(body: Body, { quirks, model, adapted }: ChatEncoding): JsonObject {
+  const word = effortWord(body, model, quirks, adapted);
+  if (word === undefined) return {};
+  const isOff = word === 'off' && Object.values(quirks.effort_values).includes('off');
+  switch (quirks.effort) {
+    case 'reasoning_effort':
+      return { reasoning_effort: isOff ? 'none' : word };
+    case 'reasoning':
+      return { reasoning: isOff ? { enabled: false } : { effort: word } };
+    case 'thinking':
+      return isOff ? { thinking: { type: 'disabled' } } : { thinking: { type: 'enabled' }, reasoning_effort: word };
+    case 'none':
+      adapted.note('reasoning.effort');
+      return {};
+  }
+}
+
+export interface Format {
+  readonly members: JsonObject;
+  /** What the system text ends with. */
+  readonly systemEnd: string | undefined;
+}
+
+const NO_FORMAT: Format = { members: {}, systemEnd: undefined };
+
+export function formatOf({ text }: Body, { quirks, adapted }: ChatEncoding): Format {
+  const format = isObject(text) ? text.format : undefined;
+  if (!isObject(format)) return NO_FORMAT;
+  if (format.type === 'json_object') return { members: { response_format: { type: 'json_object' } }, systemEnd: undefined };
+  if (format.type !== 'json_schema') return NO_FORMAT;
+  const { name, description, schema, strict } = format;
+  if (quirks.json_schema === 'json_object') {
+    adapted.note('text.format');
+    const systemEnd = `${JSON.stringify(schema)}\n\nAnswer with one JSON object of this schema, and with nothing else.`;
+    return { members: { response_format: { type: 'json_object' } }, systemEnd };
+  }
+  const isPlain = quirks.json_schema === 'plain';
+  if (isPlain && !isAbsent(strict)) adapted.note('text.format');
+  const members = {
+    name,
+    ...(isAbsent(description) ? {} : { description }),
+    schema,
+    ...(isAbsent(strict) || isPlain ? {} : { strict }),
+  };
+  return { members: { response_format: { type: 'json_schema', json_schema: members } }, systemEnd: undefined };
+}
+
+/** Optional members of the same name, in their order on the wire. `include` and `truncation` have no meaning in Chat. */
+const KEPT: readonly Exclude<KeptMember, 'verbosity' | 'include' | 'truncation'>[] = [
+  'temperature',
+  'top_p',
+  'metadata',
+  'service_tier',
+  'user',
+  'safety_identifier',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+];
+
+export function keptMembers(body: Body, { quirks, adapted }: ChatEncoding): JsonObject {
+  const members: Record<string, Json> = {};
+  const keep = (member: KeptMember, value: Json | undefined, name: AdaptedName): void => {
+    if (isAbsent(value) || isEmpty(value)) return;
+    if (quirks.keep.includes(member)) members[member] = value;
+    else adapted.note(name);
+  };
+  keep('verbosity', isObject(body.text) ? body.text.verbosity : undefined, 'text.verbosity');
+  for (const member of KEPT) keep(member, body[member], member);
+  return members;
+}
+
+const isEmpty = (value: Json): boolean => typeof value === 'object' && value !== null && Object.keys(value).length === 0;
