@@ -7,9 +7,6 @@ import type { AccountConfig } from '../settings.ts';
 import type { Outgoing, Work } from '../turn.ts';
 import type { AccountModel } from './account-model.ts';
 
-/** Thrown by an encoding for a request that its API cannot express; accounts of other APIs remain (AA46). */
-export class UntranslatableRequest extends Error {}
-
 /** The attempt that is encoded. */
 export interface AttemptContext {
   readonly turn: LiveTurn;

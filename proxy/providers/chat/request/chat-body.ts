@@ -25,10 +25,12 @@ export interface Translatable {
   readonly model: AccountModel | undefined;
   /** Whether the request has no tools, and none are found in its history: a summary needs none (AA48). */
   readonly isWithoutTools: boolean;
+  /** The digest of the client's cache key (AA38). */
+  readonly cacheKeyOf: (stated: string) => string;
 }
 
-/** @param body after the rules; its cap is removed where the account is not given one. @throws UntranslatableRequest */
-export function chatBody(body: Body, { turn, account, model, isWithoutTools }: Translatable): Translated {
+/** @param body after the rules; its cap is removed where the account is not given one. */
+export function chatBody(body: Body, { turn, account, model, isWithoutTools, cacheKeyOf }: Translatable): Translated {
   const { quirks, drop_fields } = account;
   const adapted = new Adaptations();
   const tools = isWithoutTools ? new ToolTable() : toolTable(body, adapted);
@@ -46,7 +48,7 @@ export function chatBody(body: Body, { turn, account, model, isWithoutTools }: T
     ...outputCap(body, encoding),
     ...effortMembers(body, encoding),
     ...format.members,
-    ...keptMembers(body, encoding),
+    ...keptMembers(body, encoding, cacheKeyOf),
     stream: streams,
     ...(streams && quirks.stream_options ? { stream_options: { include_usage: true } } : {}),
   };

@@ -1,6 +1,5 @@
 // The content of messages and tool outputs as Chat has it: texts, and the images, files and audio that the account's model takes (AA40, AA43).
 import { isList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
-import { UntranslatableRequest } from '../../../turn/provider/requests.ts';
 import type { ChatEncoding } from './encoding.ts';
 
 /** A part of a message as Chat has it. */
@@ -16,7 +15,7 @@ export class Content {
     this.#encoding = encoding;
   }
 
-  /** A string is one part. Empty texts are none. @throws UntranslatableRequest */
+  /** A string is one part. Empty texts are none. */
   parts(content: Json | undefined): readonly ChatPart[] {
     if (typeof content === 'string') return textParts(content);
     if (!isList(content)) return [];
@@ -89,7 +88,7 @@ export class Content {
 const textParts = (text: string): readonly ChatPart[] => (text === '' ? [] : [{ type: 'text', text }]);
 
 const unknownPart = (): never => {
-  throw new UntranslatableRequest('a content part of an unknown type');
+  throw new Error('a content part of an unknown type has no form in Chat');
 };
 
 /** The texts of the parts, with a blank line between them. */

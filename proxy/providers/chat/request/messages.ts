@@ -1,6 +1,5 @@
 // Translates the instructions and the input of a turn into the messages of Chat (AA40 to AA44).
 import { isAbsent, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
-import { UntranslatableRequest } from '../../../turn/provider/requests.ts';
 import { functionCall, functionOutput } from '../../api-accounts/tools/lowered-calls.ts';
 import { AssistantRun } from './assistant-run.ts';
 import { CallIds } from './call-ids.ts';
@@ -15,7 +14,7 @@ export interface Conversation {
   readonly systemEnd: string | undefined;
 }
 
-/** @throws UntranslatableRequest */
+/** @throws Error for an item that Chat has no form for: eligibility has excluded the account then (AA46) */
 export function chatMessages(conversation: Conversation, encoding: ChatEncoding): readonly JsonObject[] {
   return new Translation(conversation, encoding).messages();
 }
@@ -42,7 +41,7 @@ class Translation {
     this.#encoding = encoding;
     this.#content = new Content(encoding);
     this.#ids = new CallIds(encoding.quirks.tool_ids, encoding.adapted);
-    this.#lastUser = items.findLastIndex((item) => isMessage(item) && item.role === 'user');
+    this.#lastUser = items.findLastIndex((item) => isObject(item) && isMessage(item) && item.role === 'user');
     if (typeof instructions === 'string' && instructions.trim() !== '') this.#addSystem(instructions, 'system');
     for (const [i, item] of items.entries()) this.#add(item, i);
     this.#endRun();
@@ -60,7 +59,7 @@ class Translation {
   }
 
   #add(item: Json, place: number): void {
-    if (!isObject(item)) throw new UntranslatableRequest('an item that is no object');
+    if (!isObject(item)) throw new Error('an item that is no object has no form in Chat');
     if (item.type === 'additional_tools') return;
     if (item.type === 'reasoning') this.#runAt(place).reasoning(item);
     else if (isMessage(item)) this.#message(item, place);
@@ -78,7 +77,7 @@ class Translation {
     this.#endRun();
     if (role === 'system' || role === 'developer') this.#systemMessage(this.#content.text(content), role);
     else if (role === 'user') this.#user(content);
-    else throw new UntranslatableRequest('a message of an unknown role');
+    else throw new Error('a message of an unknown role has no form in Chat');
   }
 
   #user(content: Json | undefined): void {
@@ -127,7 +126,7 @@ class Translation {
       return;
     }
     const output = functionOutput(item);
-    if (!output) throw new UntranslatableRequest('an item of an unknown type');
+    if (!output) throw new Error('an item of an unknown type has no form in Chat');
     this.#endRun();
     this.#hasBegun = true;
     const parts = this.#content.parts(output.output);
@@ -179,4 +178,4 @@ class Translation {
 }
 
 /** On some surfaces a message has no type. */
-const isMessage = (item: Json): boolean => isObject(item) && (item.type === 'message' || (isAbsent(item.type) && typeof item.role === 'string'));
+const isMessage = ({ type, role }: JsonObject): boolean => type === 'message' || (isAbsent(type) && typeof role === 'string');

@@ -79,11 +79,11 @@ const KEPT: readonly Exclude<KeptMember, 'verbosity' | 'include' | 'truncation'>
   'prompt_cache_retention',
 ];
 
-export function keptMembers(body: Body, { quirks, adapted }: ChatEncoding): JsonObject {
+export function keptMembers(body: Body, { quirks, adapted }: ChatEncoding, cacheKeyOf: (stated: string) => string): JsonObject {
   const members: Record<string, Json> = {};
   const keep = (member: KeptMember, value: Json | undefined, name: AdaptedName): void => {
     if (isAbsent(value) || isEmpty(value)) return;
-    if (quirks.keep.includes(member)) members[member] = value;
+    if (quirks.keep.includes(member)) members[member] = member === 'prompt_cache_key' ? cacheKeyOf(String(value)) : value;
     else adapted.note(name);
   };
   keep('verbosity', isObject(body.text) ? body.text.verbosity : undefined, 'text.verbosity');

@@ -1,0 +1,53 @@
+// The usage of a reply as Responses events state it: the account's where it can be right, else estimated and marked (AA55, AA56).
+
+import { isObject, type JsonObject } from '../../turn/json/json.ts';
+import type { TokenCounts } from '../../turn/reply/turn-result.ts';
+import { tokensOfBytes } from '../../turn/token-estimate.ts';
+import { asCount } from './counts.ts';
+
+/** Token counts of a reply. */
+export interface ReplyUsage {
+  readonly input: number;
+  readonly output: number;
+  readonly total: number;
+  readonly cached: number;
+  readonly reasoning: number;
+}
+
+/** What is known of the turn where its account states no usage. */
+export interface UsageEvidence {
+  /** UTF-8 bytes of its text, calls and reasoning. */
+  readonly outputBytes: number;
+  readonly estimateUsage: () => TokenCounts | undefined;
+}
+
+/** @param stated undefined where the account states no counts, or impossible ones */
+export function responseUsage(stated: ReplyUsage | undefined, { outputBytes, estimateUsage }: UsageEvidence): JsonObject {
+  const output = tokensOfBytes(outputBytes);
+  const isUsable = stated !== undefined && !(stated.output === 0 && output > 0);
+  if (isUsable) return usageObject(stated);
+  const input = estimateUsage()?.input_tokens ?? 0;
+  return { ...usageObject({ input, output, total: input + output, cached: 0, reasoning: 0 }), estimated: true };
+}
+
+const usageObject = ({ input, output, total, cached, reasoning }: ReplyUsage): JsonObject => ({
+  input_tokens: input,
+  input_tokens_details: { cached_tokens: cached },
+  output_tokens: output,
+  output_tokens_details: { reasoning_tokens: reasoning },
+  total_tokens: total,
+});
+
+/** Of a Responses account's own event; undefined where a count is missing, no whole number, or negative. */
+export function statedUsage(usage: JsonObject): ReplyUsage | undefined {
+  const { input_tokens, output_tokens, total_tokens, input_tokens_details: read, output_tokens_details: written } = usage;
+  const [input, output] = [asCount(input_tokens), asCount(output_tokens)];
+  if (input === undefined || output === undefined) return undefined;
+  return {
+    input,
+    output,
+    total: asCount(total_tokens) ?? input + output,
+    cached: (isObject(read) ? asCount(read.cached_tokens) : undefined) ?? 0,
+    reasoning: (isObject(written) ? asCount(written.reasoning_tokens) : undefined) ?? 0,
+  };
+}

@@ -1,0 +1,23 @@
+// The API of accounts that speak Chat Completions: of platforms, of routers, and of local servers.
+import type { ProviderApi } from '../../turn/provider/provider-api.ts';
+import { apiFailures } from '../api-accounts/failures.ts';
+import { apiLacks, apiLoses } from '../api-accounts/lacks.ts';
+import { chatPlace } from '../api-accounts/places.ts';
+import type { ProviderServices } from '../provider-services.ts';
+import { chatDecoding } from './replies.ts';
+import { ChatRequests } from './requests.ts';
+
+export function chatApi(services: ProviderServices): ProviderApi {
+  return {
+    name: 'chat',
+    requests: new ChatRequests(services),
+    replies: { headers: () => ({ 'content-type': 'text/event-stream' }), decoding: chatDecoding },
+    lacks: apiLacks,
+    loses: apiLoses,
+    isUnstored: true,
+    failures: apiFailures(chatPlace),
+    compaction: { knownWay: () => undefined, isPathMissing: () => false },
+    quota: { eventTypes: () => [], fromHeaders: () => undefined, fromEvent: () => undefined },
+    catalog: { read: (get) => get('/models') },
+  };
+}

@@ -1,0 +1,118 @@
+// A call of a reply: opened once its name is known, as a call of the tool that the client declared (AA50, AA53).
+import { isObject, type JsonObject } from '../../../turn/json/json.ts';
+import { newId } from '../../api-accounts/reply/new-id.ts';
+import { isObjectText } from '../../api-accounts/tools/lowered-calls.ts';
+import type { DeclaredTool, LoweredType } from '../../api-accounts/tools/tool-table.ts';
+import { CustomInput } from './custom-input.ts';
+import type { ItemStatus, ReplyOutput } from './reply-output.ts';
+
+const PREFIXES: Readonly<Record<LoweredType, string>> = { function: 'fc_', custom: 'ctc_', local_shell: 'lsh_', tool_search: 'tsc_' };
+
+/** A longer id becomes one of ours: clients send it back. */
+const LONGEST_ID = 64;
+
+export class CallItem {
+  /** As the account has it; undefined where it has stated none. */
+  accountId: string | undefined;
+  /** Members that the account needs back, and that no event shows. */
+  further: Record<string, JsonObject[string]> = {};
+  readonly #output: ReplyOutput;
+  readonly #toolOf: (name: string) => DeclaredTool | undefined;
+  #tool: DeclaredTool | undefined;
+  #id = '';
+  #index = 0;
+  #place = '';
+  #callId = '';
+  /** As they came; before the name they wait. */
+  #arguments = '';
+  #input: CustomInput | undefined;
+
+  constructor(output: ReplyOutput, toolOf: (name: string) => DeclaredTool | undefined) {
+    this.#output = output;
+    this.#toolOf = toolOf;
+  }
+
+  get isOpen(): boolean {
+    return this.#tool !== undefined;
+  }
+
+  get callId(): string {
+    return this.#callId;
+  }
+
+  /** Whether its arguments are whole: the reply may have been cut otherwise. */
+  get isWhole(): boolean {
+    return this.#tool !== undefined && isObjectText(this.#arguments === '' ? '{}' : this.#arguments);
+  }
+
+  /** Opens it; a later name is a repetition. */
+  name(name: string): void {
+    if (this.#tool) return;
+    this.#tool = this.#toolOf(name) ?? { type: 'function', name, namespace: undefined };
+    const { accountId } = this;
+    this.#callId = accountId !== undefined && accountId.length <= LONGEST_ID ? accountId : newId('call_');
+    this.#id = newId(PREFIXES[this.#tool.type]);
+    if (this.#tool.type === 'custom') this.#input = new CustomInput();
+    this.#index = this.#output.added(this.#item('in_progress', ''));
+    this.#place = `"item_id":"${this.#id}","output_index":${this.#index}`;
+    if (this.#arguments !== '') this.#show(this.#arguments);
+  }
+
+  arguments(piece: string): void {
+    if (piece === '') return;
+    this.#output.hold(piece);
+    this.#arguments += piece;
+    if (this.#tool) this.#show(piece);
+  }
+
+  end(status: ItemStatus): void {
+    if (!this.#tool) return;
+    if (this.#arguments === '' && this.#tool.type !== 'custom') this.arguments('{}');
+    if (this.#tool.type === 'function') {
+      this.#output.write('response.function_call_arguments.done', `${this.#place},"arguments":${JSON.stringify(this.#arguments)}`);
+    } else if (this.#input) {
+      this.#delta('response.custom_tool_call_input', this.#input.end());
+      this.#output.write('response.custom_tool_call_input.done', `${this.#place},"input":${JSON.stringify(this.#input.value)}`);
+    }
+    this.#output.done(this.#index, this.#item(status, this.#input?.value ?? this.#arguments));
+  }
+
+  #show(piece: string): void {
+    if (this.#input) this.#delta('response.custom_tool_call_input', this.#input.push(piece));
+    else if (this.#tool?.type === 'function') this.#delta('response.function_call_arguments', piece);
+  }
+
+  #delta(event: string, delta: string): void {
+    if (delta !== '') this.#output.write(`${event}.delta`, `${this.#place},"delta":${JSON.stringify(delta)}`);
+  }
+
+  #item(status: ItemStatus | 'in_progress', given: string): JsonObject {
+    const { type, name, namespace } = this.#tool as DeclaredTool;
+    const head = { id: this.#id, status, call_id: this.#callId };
+    const named = { name, ...(namespace === undefined ? {} : { namespace }) };
+    switch (type) {
+      case 'function':
+        return { ...head, type: 'function_call', ...named, arguments: given };
+      case 'custom':
+        return { ...head, type: 'custom_tool_call', ...named, input: given };
+      case 'local_shell':
+        return { ...head, type: 'local_shell_call', action: shellAction(given) };
+      case 'tool_search':
+        return { ...head, type: 'tool_search_call', execution: 'client', arguments: objectOf(given) };
+    }
+  }
+}
+
+const objectOf = (text: string): JsonObject => (isObjectText(text) ? (JSON.parse(text) as JsonObject) : {});
+
+/** Arguments that cannot be read run nothing. */
+function shellAction(text: string): JsonObject {
+  const { command, working_directory, timeout_ms, env } = objectOf(text);
+  return {
+    type: 'exec',
+    command: Array.isArray(command) ? command.map(String) : typeof command === 'string' ? [command] : [],
+    env: isObject(env) ? env : {},
+    ...(typeof working_directory === 'string' ? { working_directory } : {}),
+    ...(typeof timeout_ms === 'number' ? { timeout_ms } : {}),
+  };
+}

@@ -1,0 +1,250 @@
+// Translates the chunks of a Chat reply, or a whole completion, into the events of a Responses reply (AA49 to AA59).
+import { isList, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import type { LiveTurn } from '../../../turn/live-turn.ts';
+import type { Quirks } from '../../../turn/provider/quirks.ts';
+import { type Emit, type EventHandler, UnreadableReply } from '../../../turn/provider/replies.ts';
+import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
+import type { TokenCounts } from '../../../turn/reply/turn-result.ts';
+import { EventWriter } from '../../api-accounts/reply/event-writer.ts';
+import { failedCode } from '../../api-accounts/reply/failed-code.ts';
+import type { ResponseObject } from '../../api-accounts/reply/response-object.ts';
+import type { DeclaredTool } from '../../api-accounts/tools/tool-table.ts';
+import { responseUsage } from '../../api-accounts/usage.ts';
+import { chatUsage, usageIn } from './chat-usage.ts';
+import { choiceIn, deltaIn, errorIn, finishIn, reasoningIn, saidIn } from './chunk.ts';
+import { eventText } from './event-text.ts';
+import { type Finish, finishOf } from './finish.ts';
+import { MessageItem } from './message-item.ts';
+import { OpenCalls } from './open-calls.ts';
+import { ReasoningItem, type ReasoningOptions } from './reasoning-item.ts';
+import { ReplyOutput } from './reply-output.ts';
+import { ThinkTags } from './think-tags.ts';
+
+/** How long usage is waited for after the finish reason. */
+const USAGE_WAIT_MS = 5_000;
+
+export interface ChatReplyOptions {
+  readonly turn: Pick<LiveTurn, 'held' | 'note' | 'now'>;
+  /** As it begins. */
+  readonly response: ResponseObject;
+  readonly quirks: Quirks;
+  readonly toolOf: (name: string) => DeclaredTool | undefined;
+  readonly showsSummary: boolean;
+  /** The capsule of what the account needs back; undefined where it needs nothing. */
+  readonly seal: ((text: string, details: readonly Json[], calls: Readonly<Record<string, JsonObject>>) => string | undefined) | undefined;
+  readonly estimateUsage: () => TokenCounts | undefined;
+}
+
+export class ChatReply implements EventHandler {
+  readonly #options: ChatReplyOptions;
+  readonly #response: ResponseObject;
+  readonly #output: ReplyOutput;
+  readonly #reasoningOptions: ReasoningOptions;
+  readonly #tags: ThinkTags | undefined;
+  readonly #calls: OpenCalls;
+  #reasoning: ReasoningItem | undefined;
+  #message: MessageItem | undefined;
+  #hasText = false;
+  #usage: JsonObject | undefined;
+  /** Set with the finish reason; the terminal event waits for the usage. */
+  #finish: Finish | undefined;
+  #state: 'silent' | 'begun' | 'over' = 'silent';
+  /** Whether the account sent anything: a body without a byte is no reply. */
+  #isEmpty = true;
+
+  constructor(options: ChatReplyOptions) {
+    const { turn, response, quirks, toolOf, showsSummary, seal } = options;
+    this.#options = options;
+    this.#response = response;
+    this.#output = new ReplyOutput(new EventWriter(), turn.held);
+    this.#reasoningOptions = { showsSummary, seal: seal && ((text, details) => seal(text, details, NO_CALLS)) };
+    this.#tags = quirks.think_tags ? new ThinkTags() : undefined;
+    this.#calls = new OpenCalls(this.#output, toolOf);
+    turn.held.hold(response.size);
+  }
+
+  event(event: ReplyEvent, emit: Emit): void {
+    if (this.#state === 'over') return;
+    this.#output.emit = emit;
+    const text = eventText(event, this.#isEmpty);
+    if (text === undefined) {
+      if (event.length > 0 && isComment(event)) this.#isEmpty = false;
+      return;
+    }
+    const chunk = text.json();
+    this.#isEmpty = false;
+    if (chunk) this.#chunk(chunk, event.type);
+    else if (text.isDone) this.#done();
+    else if (text.isBody) this.#failed(NO_COMPLETION);
+    else if (!text.isBlank) throw new UnreadableReply();
+  }
+
+  end(emit: Emit): void {
+    if (this.#state === 'over') return;
+    this.#output.emit = emit;
+    if (this.#finish) this.#complete(this.#finish);
+    else if (this.#isEmpty) this.#failed(NO_COMPLETION);
+    // The account's connection ended: nothing is invented.
+  }
+
+  endsAfter(): number | undefined {
+    return this.#finish && this.#state !== 'over' ? USAGE_WAIT_MS : undefined;
+  }
+
+  #chunk(chunk: JsonObject, type: string): void {
+    const error = this.#finish ? undefined : errorIn(chunk, type);
+    if (error) {
+      this.#failed(error);
+      return;
+    }
+    this.#begin();
+    this.#usage = usageIn(chunk) ?? this.#usage;
+    const choice = this.#finish ? undefined : choiceIn(chunk);
+    if (!choice) return;
+    const { delta, isWhole } = deltaIn(choice);
+    this.#delta(delta, isWhole);
+    const reason = finishIn(choice);
+    if (reason !== undefined) this.#finished(finishOf(reason));
+    else if (isWhole) this.#done();
+    if (isWhole && this.#finish) this.#complete(this.#finish);
+  }
+
+  #begin(): void {
+    if (this.#state !== 'silent') return;
+    this.#state = 'begun';
+    const response = this.#response.json({ status: 'in_progress', output: [] });
+    this.#output.write('response.created', response);
+    this.#output.write('response.in_progress', response);
+  }
+
+  #delta(delta: JsonObject, isWhole: boolean): void {
+    const { content, refusal, annotations, reasoning_details: details } = delta;
+    const said = saidIn(content);
+    const thought = reasoningIn(delta) || said.thought;
+    if (thought !== '') this.#think(thought);
+    if (isList(details) && this.#options.quirks.reasoning_details && this.#reasoningOptions.seal && details.length > 0)
+      this.#openReasoning().details(details);
+    if (said.text !== '') this.#say(said.text);
+    if (typeof refusal === 'string' && refusal !== '') {
+      this.#endReasoning('completed');
+      this.#message ??= new MessageItem(this.#output);
+      this.#hasText = true;
+      this.#message.refusal(refusal);
+    }
+    if (annotations !== undefined) this.#message?.annotations(annotations);
+    if (delta.tool_calls !== undefined || delta.function_call !== undefined) {
+      this.#calls.add(delta, isWhole, () => this.#endTexts('completed'));
+    }
+  }
+
+  #think(thought: string): void {
+    this.#openReasoning().text(thought);
+  }
+
+  #openReasoning(): ReasoningItem {
+    this.#reasoning ??= new ReasoningItem(this.#output, this.#reasoningOptions);
+    return this.#reasoning;
+  }
+
+  #say(text: string): void {
+    const said = this.#tags?.push(text) ?? { text, thought: '' };
+    if (said.thought !== '') this.#think(said.thought);
+    if (said.text !== '') this.#write(said.text);
+  }
+
+  #write(text: string): void {
+    if (this.#reasoning) this.#endReasoning('completed');
+    this.#message ??= new MessageItem(this.#output);
+    this.#hasText = true;
+    this.#message.text(text);
+  }
+
+  #endReasoning(status: 'completed' | 'incomplete'): void {
+    this.#reasoning?.end(status);
+    this.#reasoning = undefined;
+  }
+
+  /** What the tags have held back was no tag. */
+  #endTexts(status: 'completed' | 'incomplete'): void {
+    const held = this.#tags?.end();
+    if (held?.thought) this.#think(held.thought);
+    if (held?.text) this.#write(held.text);
+    this.#endReasoning(status);
+    this.#message?.end(status);
+    this.#message = undefined;
+  }
+
+  #finished(finish: Finish): void {
+    const isFailed = finish.kind === 'failed' || (finish.kind === 'unknown' && this.#output.isEmpty);
+    if (isFailed) {
+      this.#failed(STOPPED);
+      return;
+    }
+    this.#finish = finish;
+    const status = finish.kind === 'incomplete' ? 'incomplete' : 'completed';
+    this.#endTexts(status);
+    const calls = this.#calls.opened;
+    for (const call of calls) call.end(status);
+    this.#sealCalls();
+  }
+
+  /** What calls have beside their arguments comes too late for the reasoning before them. */
+  #sealCalls(): void {
+    const { seal } = this.#options;
+    const further = this.#calls.opened.filter((call) => Object.keys(call.further).length > 0);
+    if (!seal || further.length === 0) return;
+    const calls = Object.fromEntries(further.map((call) => [call.callId, call.further]));
+    new ReasoningItem(this.#output, { showsSummary: false, seal: () => seal('', [], calls) }).end('completed');
+  }
+
+  /** The mark of the end. Without a finish reason the reply may have been cut. */
+  #done(): void {
+    if (!this.#finish) {
+      const calls = this.#calls.opened;
+      const isWhole = this.#hasText || (calls.length > 0 && calls.every((call) => call.isWhole));
+      if (!isWhole) {
+        this.#failed(STOPPED);
+        return;
+      }
+      this.#finished({ kind: 'completed' });
+    }
+    if (this.#finish) this.#complete(this.#finish);
+  }
+
+  #complete(finish: Finish): void {
+    if (this.#state === 'over') return;
+    this.#state = 'over';
+    const { turn, quirks, estimateUsage } = this.#options;
+    const stated = this.#usage && chatUsage(this.#usage, quirks);
+    const usage = responseUsage(stated, { outputBytes: this.#output.bytes, estimateUsage });
+    if (usage.estimated === true) turn.note('tokens_estimated', true);
+    const output = this.#output.items;
+    if (finish.kind === 'incomplete') {
+      const response = this.#response.json({ status: 'incomplete', output, incompleteReason: finish.reason, usage });
+      this.#output.write('response.incomplete', response);
+    } else this.#output.write('response.completed', this.#response.json({ status: 'completed', output, usage }));
+  }
+
+  /** Before output it is a failure of the attempt, after it the end of the response. */
+  #failed(error: JsonObject): void {
+    const isShown = !this.#output.isEmpty;
+    this.#state = 'over';
+    if (!isShown) {
+      this.#output.send('error', error);
+      return;
+    }
+    const code = failedCode(error, this.#options.turn.now());
+    const response = this.#response.json({ status: 'failed', output: this.#output.items, error: { code, message: FAILED } });
+    this.#output.write('response.failed', response);
+  }
+}
+
+const NO_CALLS: Readonly<Record<string, JsonObject>> = {};
+
+const NO_COMPLETION: JsonObject = { error: { message: 'The answer is no completion.' } };
+const STOPPED: JsonObject = { error: { message: 'The reply ended without an answer.' } };
+
+const FAILED = 'The account failed.';
+
+const COLON = 58;
+const isComment = ({ bytes, start }: ReplyEvent): boolean => bytes[start] === COLON;

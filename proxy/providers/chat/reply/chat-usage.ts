@@ -1,0 +1,29 @@
+// The usage that a Chat chunk states, wherever it is (AA55).
+import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import type { Quirks } from '../../../turn/provider/quirks.ts';
+import { asCount } from '../../api-accounts/counts.ts';
+import type { ReplyUsage } from '../../api-accounts/usage.ts';
+
+/** Beside the choices, in `x_groq`, or in the choice; undefined where the chunk has none. */
+export function usageIn({ usage, x_groq, choices }: JsonObject): JsonObject | undefined {
+  if (isObject(usage)) return usage;
+  if (isObject(x_groq) && isObject(x_groq.usage)) return x_groq.usage;
+  const [choice] = asList(choices);
+  return isObject(choice) && isObject(choice.usage) ? choice.usage : undefined;
+}
+
+/** Undefined where a count is missing, no whole number, or negative. */
+export function chatUsage(
+  usage: JsonObject,
+  { usage_excludes_reasoning }: Pick<Quirks, 'usage_excludes_reasoning'>,
+): ReplyUsage | undefined {
+  const input = asCount(usage.prompt_tokens);
+  const completion = asCount(usage.completion_tokens);
+  if (input === undefined || completion === undefined) return undefined;
+  const total = asCount(usage.total_tokens) ?? input + completion;
+  const output = usage_excludes_reasoning && total >= input ? total - input : completion;
+  const cached = countIn(usage.prompt_tokens_details, 'cached_tokens') ?? asCount(usage.prompt_cache_hit_tokens) ?? 0;
+  return { input, output, total, cached, reasoning: countIn(usage.completion_tokens_details, 'reasoning_tokens') ?? 0 };
+}
+
+const countIn = (details: Json | undefined, name: string): number | undefined => (isObject(details) ? asCount(details[name]) : undefined);

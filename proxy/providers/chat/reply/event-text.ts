@@ -1,0 +1,57 @@
+// The data of one event of a Chat stream, in all the forms in which servers frame it (AA57).
+import type { JsonObject } from '../../../turn/json/json.ts';
+import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
+
+export interface EventText {
+  /** Undefined where it is no JSON object. */
+  json(): JsonObject | undefined;
+  readonly isDone: boolean;
+  readonly isBlank: boolean;
+  /** A whole body in the place of a stream. */
+  readonly isBody: boolean;
+}
+
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Undefined for comments. @param isFirst a byte order mark may precede it */
+export function eventText(event: ReplyEvent, isFirst: boolean): EventText | undefined {
+  if (event.hasData) return new DataText(event);
+  const { bytes, start, end } = event;
+  const isMarked = isFirst && bytes.subarray(start, Math.min(end, start + 3)).equals(BYTE_ORDER_MARK);
+  return isMarked ? eventText(unmarked(bytes.subarray(start + 3, end)), false) : undefined;
+}
+
+/** The first line of the event was not read as a field. */
+function unmarked(bytes: Buffer): ReplyEvent {
+  const event = new ReplyEvent();
+  event.bytes = bytes;
+  event.end = bytes.length;
+  event.hasData = /(?:^|[\r\n])data:/.test(bytes.toString('latin1'));
+  return event;
+}
+
+class DataText implements EventText {
+  readonly #event: ReplyEvent;
+
+  constructor(event: ReplyEvent) {
+    this.#event = event;
+  }
+
+  json(): JsonObject | undefined {
+    return this.#event.json();
+  }
+
+  get isDone(): boolean {
+    return this.#event.data().trim() === '[DONE]';
+  }
+
+  get isBlank(): boolean {
+    return this.#event.data().trim() === '';
+  }
+
+  /** It has no field before its data. */
+  get isBody(): boolean {
+    const { start, dataStart } = this.#event;
+    return dataStart === start;
+  }
+}

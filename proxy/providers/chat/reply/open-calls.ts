@@ -1,0 +1,74 @@
+// The calls of a reply that are open side by side, told apart as servers do: by index, by id, or not at all (AA53).
+import { asList, isObject, isText, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import type { DeclaredTool } from '../../api-accounts/tools/tool-table.ts';
+import { CallItem } from './call-item.ts';
+import type { ReplyOutput } from './reply-output.ts';
+
+export class OpenCalls {
+  readonly #output: ReplyOutput;
+  readonly #toolOf: (name: string) => DeclaredTool | undefined;
+  readonly #calls: CallItem[] = [];
+  readonly #byIndex = new Map<number, CallItem>();
+  readonly #byId = new Map<string, CallItem>();
+
+  constructor(output: ReplyOutput, toolOf: (name: string) => DeclaredTool | undefined) {
+    this.#output = output;
+    this.#toolOf = toolOf;
+  }
+
+  /** Those that have a name: nothing is known of the others. */
+  get opened(): readonly CallItem[] {
+    return this.#calls.filter(({ isOpen }) => isOpen);
+  }
+
+  /** @param isWhole in a whole completion each element of the list is a call of its own. @param before called before a call is opened */
+  add({ tool_calls: pieces, function_call: legacy }: JsonObject, isWhole: boolean, before: () => void): void {
+    for (const [i, piece] of asList(pieces).entries()) {
+      if (!isObject(piece)) continue;
+      const { index, id, function: called } = piece;
+      const at = typeof index === 'number' ? index : isWhole ? i : undefined;
+      const call = this.#callOf(at, isText(id) ? id : undefined);
+      if (isObject(called)) this.#feed(call, called, before);
+      for (const [name, value] of Object.entries(piece))
+        if (!OWN.has(name) && value !== null && value !== undefined) call.further[name] = value;
+    }
+    if (isObject(legacy)) this.#feed(this.#callOf(LEGACY, undefined), legacy, before);
+  }
+
+  #feed(call: CallItem, { name, arguments: given }: JsonObject, before: () => void): void {
+    if (!call.isOpen && isText(name)) {
+      before();
+      call.name(name);
+    }
+    call.arguments(argumentsOf(given));
+  }
+
+  #callOf(index: number | undefined, id: string | undefined): CallItem {
+    const known = index === undefined ? (id === undefined ? this.#calls.at(-1) : this.#byId.get(id)) : this.#byIndex.get(index);
+    // A new id at a used index is a new call.
+    const call = known && (id === undefined || known.accountId === undefined || known.accountId === id) ? known : this.#newCall();
+    if (id !== undefined && call.accountId === undefined) {
+      call.accountId = id;
+      this.#byId.set(id, call);
+    }
+    if (index !== undefined) this.#byIndex.set(index, call);
+    return call;
+  }
+
+  #newCall(): CallItem {
+    const call = new CallItem(this.#output, this.#toolOf);
+    this.#calls.push(call);
+    return call;
+  }
+}
+
+/** The older form of a call has no index; there is only one. */
+const LEGACY = -1;
+
+const OWN: ReadonlySet<string> = new Set(['index', 'id', 'type', 'function']);
+
+/** In pieces, whole, or as an object. */
+function argumentsOf(given: Json | undefined): string {
+  if (typeof given === 'string') return given;
+  return isObject(given) ? JSON.stringify(given) : '';
+}

@@ -1,0 +1,71 @@
+// A reasoning item of a reply: shown as a summary where one was asked for, and sealed for the account where it needs it back (AA50, AA22).
+import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import { newId } from '../../api-accounts/reply/new-id.ts';
+import type { ItemStatus, ReplyOutput } from './reply-output.ts';
+
+export interface ReasoningOptions {
+  readonly showsSummary: boolean;
+  /** The capsule of what the item holds; undefined where the account does not need it. */
+  readonly seal: ((text: string, details: readonly Json[]) => string | undefined) | undefined;
+}
+
+export class ReasoningItem {
+  readonly #output: ReplyOutput;
+  readonly #options: ReasoningOptions;
+  readonly #id = newId('rs_pg');
+  readonly #index: number;
+  readonly #place: string;
+  #text = '';
+  readonly #details: Record<string, Json | undefined>[] = [];
+
+  constructor(output: ReplyOutput, options: ReasoningOptions) {
+    this.#output = output;
+    this.#options = options;
+    this.#index = output.added({ id: this.#id, type: 'reasoning', status: 'in_progress', summary: [] });
+    this.#place = `"item_id":"${this.#id}","output_index":${this.#index},"summary_index":0`;
+  }
+
+  text(delta: string): void {
+    this.#output.hold(delta);
+    if (this.#options.showsSummary) {
+      if (this.#text === '') this.#output.write('response.reasoning_summary_part.added', `${this.#place},"part":${summaryPart('')}`);
+      this.#output.write('response.reasoning_summary_text.delta', `${this.#place},"delta":${JSON.stringify(delta)}`);
+    }
+    this.#text += delta;
+  }
+
+  /** The pieces of one detail come in one chunk after another; they go back as one. */
+  details(pieces: readonly Json[]): void {
+    if (!this.#options.seal) return;
+    for (const piece of pieces) {
+      if (!isObject(piece)) continue;
+      const last = this.#details.at(-1);
+      if (!last || last.type !== piece.type || last.index !== piece.index || last.id !== piece.id) this.#details.push({ ...piece });
+      else for (const [name, value] of Object.entries(piece)) last[name] = joinedMember(name, last[name], value);
+    }
+  }
+
+  end(status: ItemStatus): void {
+    const { showsSummary, seal } = this.#options;
+    const isShown = showsSummary && this.#text !== '';
+    if (isShown) {
+      this.#output.write('response.reasoning_summary_text.done', `${this.#place},"text":${JSON.stringify(this.#text)}`);
+      this.#output.write('response.reasoning_summary_part.done', `${this.#place},"part":${summaryPart(this.#text)}`);
+    }
+    const capsule = seal?.(this.#text, this.#details as readonly JsonObject[]);
+    this.#output.done(this.#index, {
+      id: this.#id,
+      type: 'reasoning',
+      status,
+      summary: isShown ? [{ type: 'summary_text', text: this.#text }] : [],
+      ...(capsule === undefined ? {} : { encrypted_content: capsule }),
+    });
+  }
+}
+
+const summaryPart = (text: string): string => JSON.stringify({ type: 'summary_text', text });
+
+const PIECES: ReadonlySet<string> = new Set(['text', 'summary', 'data', 'signature']);
+
+const joinedMember = (name: string, before: Json | undefined, value: Json | undefined): Json | undefined =>
+  PIECES.has(name) && typeof before === 'string' && typeof value === 'string' ? before + value : (value ?? before);

@@ -1,0 +1,49 @@
+// The requests to Chat accounts: turns as Chat Completions, and the audio that passes unread.
+import { encodeJson } from '../../turn/json/encode-body.ts';
+import type { LiveTurn } from '../../turn/live-turn.ts';
+import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';
+import type { AttemptContext, EncodedRequest, ProviderRequests, RequestHead } from '../../turn/provider/requests.ts';
+import type { Outgoing } from '../../turn/turn.ts';
+import { CacheKeys } from '../api-accounts/cache-key.ts';
+import { isSummary, summaryRequest } from '../api-accounts/compaction/summary-request.ts';
+import { apiHeaders, beginHeaders } from '../api-accounts/request-headers.ts';
+import { apiPath } from '../api-accounts/request-path.ts';
+import type { ProviderServices } from '../provider-services.ts';
+import { chatBody } from './request/chat-body.ts';
+
+const TURNS = '/chat/completions';
+
+export class ChatRequests implements ProviderRequests {
+  readonly #cacheKeys: CacheKeys;
+
+  constructor(services: ProviderServices) {
+    this.#cacheKeys = new CacheKeys(services);
+  }
+
+  begin(turn: LiveTurn): { readonly path: string; readonly headers: Record<string, string> } {
+    return { path: TURNS, headers: beginHeaders(turn) };
+  }
+
+  json(out: Outgoing, context: AttemptContext): EncodedRequest {
+    const { turn, model } = context;
+    const account = chatAccountOf(context);
+    const isWithoutTools = isSummary(turn, out.body);
+    if (isWithoutTools) out.body = summaryRequest(out.body);
+    const cacheKeyOf = (stated: string): string => this.#cacheKeys.of(stated, turn);
+    const { body, streams, adapted } = chatBody(out.body, { turn, account, model, isWithoutTools, cacheKeyOf });
+    const { contentType, bytes } = encodeJson(body);
+    const accept = streams ? 'text/event-stream' : 'application/json';
+    const headers = apiHeaders(out, context, { 'content-type': contentType, accept });
+    return { method: 'POST', path: apiPath(account, TURNS), headers, body: bytes, ...(adapted && { adapted }) };
+  }
+
+  passed(out: Outgoing, context: AttemptContext): RequestHead {
+    const path = apiPath(chatAccountOf(context), '/audio/transcriptions');
+    return { method: context.turn.method, path, headers: apiHeaders(out, context, { accept: 'application/json' }) };
+  }
+}
+
+export function chatAccountOf({ account }: Pick<AttemptContext, 'account'>): ApiAccountConfig {
+  if (!isApiAccount(account)) throw new Error(`account ${account.id} has no settings of another API`);
+  return account;
+}
