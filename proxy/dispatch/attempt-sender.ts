@@ -6,7 +6,8 @@ import type { Counters } from '../base/process/metrics.ts';
 import type { Continuity } from '../sessions/continuity.ts';
 import type { Continuation } from '../turn/continuation.ts';
 import { noteErrorClass } from '../turn/errors/error-class.ts';
-import { type Failure, unsentFailure } from '../turn/errors/failure.ts';
+import { type Failure, unsentFailure, untranslatedFailure } from '../turn/errors/failure.ts';
+import { Refusal } from '../turn/errors/refusal.ts';
 import type { Confidential } from '../turn/errors/sanitise.ts';
 import { promptOf } from '../turn/prompt.ts';
 import type { ProviderApi, ProviderOf } from '../turn/provider/provider-api.ts';
@@ -49,6 +50,8 @@ export interface Sent {
   /** Whether the client does not get this failure as its answer. */
   readonly keepsBack: (failure: Failure) => boolean;
 }
+
+type ComposedAttempt = Composed & { readonly slot: SocketSlot | undefined };
 
 const BEARER = /^bearer /i;
 
@@ -93,10 +96,14 @@ export class AttemptSender implements Confidential {
     return pending.catch(asUnavailable).then((own) => {
       if (!(own instanceof CredentialUnavailable)) return this.#send(lease, sent, own);
       const failure = unsentFailure(own.why);
-      this.log.unsent(account.label, sent.cause, failure);
-      const unsent = { status: undefined, authorization: undefined, over: 'http', path: '', reused: false } as const;
-      return { verdict: { kind: 'failed', failure }, ...unsent, isAdjusted: false };
+      return this.#unsent(account, sent.cause, failure);
     });
+  }
+
+  #unsent(account: AccountConfig, cause: AttemptCause, failure: Failure): Attempted {
+    this.log.unsent(account.label, cause, failure);
+    const unsent = { status: undefined, authorization: undefined, over: 'http', path: '', reused: false } as const;
+    return { verdict: { kind: 'failed', failure }, ...unsent, isAdjusted: false };
   }
 
   secrets(): readonly string[] {
@@ -131,7 +138,16 @@ export class AttemptSender implements Confidential {
       trim,
       model: turn.model && models.accountModel(account, turn.model.id),
     };
-    const { request, adapted, slot, out, outputCap } = this.#compose(body, continuation, composition);
+    let composed: ComposedAttempt;
+    try {
+      composed = this.#compose(body, continuation, composition);
+    } catch (thrown) {
+      // An encoding has met what eligibility should have excluded (AA46).
+      if (thrown instanceof Refusal || provider.name === 'agent') throw thrown;
+      turn.fault(thrown);
+      return Promise.resolve(this.#unsent(account, cause, untranslatedFailure()));
+    }
+    const { request, adapted, slot, out, outputCap } = composed;
     this.#authorizations = [request.headers.authorization, slot?.authorization, ...this.#authorizations];
     let complete: ReturnType<AttemptLog['begin']> | undefined;
     const keepResponse: ReplySource['keepResponse'] =
@@ -182,7 +198,7 @@ export class AttemptSender implements Confidential {
     return bytes instanceof Promise ? bytes.then((written) => run({ ...head, body: written })) : run({ ...head, body: bytes });
   }
 
-  #compose(body: Body, continuation: Continuation, composition: Composition): Composed & { readonly slot: SocketSlot | undefined } {
+  #compose(body: Body, continuation: Continuation, composition: Composition): ComposedAttempt {
     const { payload } = this.#request;
     if (payload.kind !== 'json') {
       // Opened only now: the client is asked for its body when an account is ready to receive it.

@@ -171,6 +171,10 @@ export class TurnAttempts {
     // The account has just refused a websocket, without which the turn has no meaning.
     if (progress.socket?.skips(account)) return 'choose';
     progress.failures.push(failure);
+    if (failure.isUntranslated) {
+      const { providerOf } = this.#services;
+      progress.skipOthers((other) => providerOf(other) === providerOf(account));
+    }
     return this.#services.steps.after(progress, failure, status, account.id);
   }
 

@@ -1,5 +1,6 @@
 // Collects the events of a reply into one answer, and validates it in full before the client gets any of it (F3.5, Q27).
 import { type CarrierFailure, carrierFailure } from '../../turn/errors/failure.ts';
+import type { Refusal } from '../../turn/errors/refusal.ts';
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import { FinishedItems } from '../../turn/reply/finished-output.ts';
 import { type HeldBytes, TooMuchHeld } from '../../turn/reply/held-bytes.ts';
@@ -82,6 +83,14 @@ export class CollectedReply implements EventReader {
     // A reply with its terminal event is complete.
     if (this.#end !== undefined) this.#judge();
     else this.#fail(failure);
+  }
+
+  refuse(refusal: Refusal): void {
+    if (this.#over) return;
+    this.abandon();
+    const { turn, settle } = this.#reply.context;
+    turn.note('error_class', 'upstream_malformed');
+    settle({ kind: 'refused', refusal });
   }
 
   abandon(): void {

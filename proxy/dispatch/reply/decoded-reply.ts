@@ -1,6 +1,7 @@
 // Decodes the reply of an account into Responses events, for the reader of these: the steps of its provider API, one after another.
 import { GatheredBytes } from '../../base/bytes/gathered-bytes.ts';
 import type { CarrierFailure } from '../../turn/errors/failure.ts';
+import { Refusal } from '../../turn/errors/refusal.ts';
 import { type Emit, type EventHandler, UnreadableReply } from '../../turn/provider/replies.ts';
 import { type HeldBytes, TooMuchHeld } from '../../turn/reply/held-bytes.ts';
 import { ReplyEvent } from '../../turn/reply/reply-event.ts';
@@ -90,6 +91,12 @@ export class DecodedReply implements EventReader {
     if (!this.#isOver) this.#options.reader.fail(failure);
   }
 
+  refuse(refusal: Refusal): void {
+    this.#isOver = true;
+    this.#cancelSilence?.();
+    this.#options.reader.refuse?.(refusal);
+  }
+
   /** A step may have all of its reply although the account has not ended it. */
   #awaitSilence(): void {
     this.#cancelSilence?.();
@@ -114,6 +121,11 @@ export class DecodedReply implements EventReader {
       work();
     } catch (thrown) {
       const { context, reader } = this.#options;
+      if (thrown instanceof Refusal) {
+        context.sending().abort();
+        this.refuse(thrown);
+        return;
+      }
       if (!(thrown instanceof TooMuchHeld || thrown instanceof UnreadableReply)) context.turn.fault(thrown);
       this.#isOver = true;
       context.sending().abort();

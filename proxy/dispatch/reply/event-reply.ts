@@ -92,6 +92,12 @@ export class EventReply implements EventReader {
     this.#broke(failure, turn.surface.brokenReply);
   }
 
+  refuse(refusal: Refusal): void {
+    this.#guarded(() => {
+      throw refusal;
+    });
+  }
+
   /** The client left. @returns whether it has the terminal event: many clients stop reading there, and the reply ends like any other */
   left(): boolean {
     if (this.#state !== 'relaying' || this.#end === undefined || this.#sink.collects || !this.#flow.isWritten) return false;

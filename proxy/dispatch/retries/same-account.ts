@@ -30,7 +30,9 @@ export interface SameAccount {
 
 /** A client that left and a refusal of the gateway's own give no evidence of the account's health. */
 export function resultOf({ verdict }: Attempted): AttemptResult {
-  return failureOf(verdict) ?? (verdict.kind === 'done' ? 'completed' : 'neutral');
+  const failure = failureOf(verdict);
+  if (failure?.isUntranslated) return 'neutral';
+  return failure ?? (verdict.kind === 'done' ? 'completed' : 'neutral');
 }
 
 /** @param failed an attempt with a failure, before which the client may have seen a part of the reply */

@@ -3,6 +3,7 @@ import type { Demand } from '../../accounts/selection/demand.ts';
 import type { CiphertextOrigins } from '../../turn/ciphertext-origins.ts';
 import type { Continuation } from '../../turn/continuation.ts';
 import type { Failure } from '../../turn/errors/failure.ts';
+import type { AccountConfig } from '../../turn/settings.ts';
 import type { Body } from '../../turn/turn.ts';
 import type { AttemptSender } from '../attempt-sender.ts';
 import type { DispatchedTurn, DispatchRequest } from '../request/dispatch-request.ts';
@@ -81,6 +82,17 @@ export class TurnProgress {
   /** Whether an account was closed because the turn has no meaning there. */
   get hasSkipped(): boolean {
     return this.#skipped.size > 0;
+  }
+
+  /** Closes the other accounts of an API that has no form for the turn (AA46). */
+  skipOthers(isOfApi: (account: AccountConfig) => boolean): void {
+    const { pool, generation } = this.turn;
+    for (const { account: id } of pool.assignments) {
+      const account = generation.accounts.get(id);
+      if (!account || this.tried.has(id) || !isOfApi(account)) continue;
+      this.tried.add(id);
+      this.#skipped.add(id);
+    }
   }
 
   /** Closes the accounts where the turn has no meaning. */

@@ -7,7 +7,6 @@ import type { Outgoing } from '../../turn/turn.ts';
 import { CacheKeys } from '../api-accounts/cache-key.ts';
 import { isSummary, summaryRequest } from '../api-accounts/compaction/summary-request.ts';
 import { apiHeaders, beginHeaders } from '../api-accounts/request-headers.ts';
-import { apiPath } from '../api-accounts/request-path.ts';
 import type { ProviderServices } from '../provider-services.ts';
 import { chatBody } from './request/chat-body.ts';
 
@@ -34,12 +33,11 @@ export class ChatRequests implements ProviderRequests {
     const { contentType, bytes } = encodeJson(body);
     const accept = streams ? 'text/event-stream' : 'application/json';
     const headers = apiHeaders(out, context, { 'content-type': contentType, accept });
-    return { method: 'POST', path: apiPath(account, TURNS), headers, body: bytes, ...(adapted && { adapted }) };
+    return { method: 'POST', path: TURNS, headers, body: bytes, ...(adapted && { adapted }) };
   }
 
   passed(out: Outgoing, context: AttemptContext): RequestHead {
-    const path = apiPath(chatAccountOf(context), '/audio/transcriptions');
-    return { method: context.turn.method, path, headers: apiHeaders(out, context, { accept: 'application/json' }) };
+    return { method: context.turn.method, path: '/audio/transcriptions', headers: apiHeaders(out, context, { accept: 'application/json' }) };
   }
 }
 

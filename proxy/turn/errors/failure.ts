@@ -64,6 +64,8 @@ export interface Failure {
   readonly sign?: 'wrong_api' | 'adapted';
   /** The account refused the size of a websocket frame. */
   readonly frameTooLarge?: boolean;
+  /** Nothing was sent, because the API has no form for the request: no account is at fault, and accounts of other APIs remain (AA46). */
+  readonly isUntranslated?: true;
   /** The provider's answer, which a native client gets sanitised. */
   readonly answer: { readonly headers: Headers; readonly body: Buffer } | undefined;
 }
@@ -80,7 +82,7 @@ const RETRYABLE: ReadonlySet<FailureCause> = new Set([
 ]);
 
 /** Whether the failure permits an attempt at another account (Q6). */
-export const isRetryable = (failure: Failure): boolean => RETRYABLE.has(failure.cause);
+export const isRetryable = ({ cause, isUntranslated }: Failure): boolean => RETRYABLE.has(cause) || isUntranslated === true;
 
 const CREDENTIAL_STATUSES = new Set([401, 403, 407]);
 
@@ -124,6 +126,9 @@ export function unsentFailure(why: 'refused' | 'failed' | 'challenged'): Failure
   if (why === 'refused') return { cause: 'credential', status: 401, ...NOTHING_STATED };
   return { cause: why === 'challenged' ? 'challenge_page' : 'connect', status: undefined, ...NOTHING_STATED };
 }
+
+/** An attempt without a request (AA46). */
+export const untranslatedFailure = (): Failure => ({ ...carrierFailure('malformed'), isUntranslated: true });
 
 /** An answer with any status but 200. */
 export function statusFailure(status: number, headers: Headers, body: Buffer, now: number): Failure {

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { CarrierFailure } from '../../turn/errors/failure.ts';
 import type { PathRoot } from '../../turn/provider/reads.ts';
+import type { Refusal } from '../../turn/errors/refusal.ts';
 import type { HeldBytes } from '../../turn/reply/held-bytes.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import type { ReplyEnd } from '../../turn/reply/terminal-event.ts';
@@ -48,6 +49,8 @@ export interface EventReader extends BodyEnd {
    * provider may send streams without a content type (RB16).
    */
   readonly asBytes?: (() => ByteReader | undefined) | undefined;
+  /** The reply is no answer, and its client gets this refusal where nothing was shown; the account is not at fault. Absent where replies are not decoded. */
+  refuse?(refusal: Refusal): void;
   /** The view is reused for the next event. @returns the end of the reply, announced by this event or an earlier one */
   event(event: ReplyEvent): ReplyEnd | undefined;
   /** All events of one read of the connection have been delivered. */
