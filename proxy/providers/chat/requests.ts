@@ -37,7 +37,11 @@ export class ChatRequests implements ProviderRequests {
   }
 
   passed(out: Outgoing, context: AttemptContext): RequestHead {
-    return { method: context.turn.method, path: '/audio/transcriptions', headers: apiHeaders(out, context, { accept: 'application/json' }) };
+    return {
+      method: context.turn.method,
+      path: '/audio/transcriptions',
+      headers: apiHeaders(out, context, { accept: 'application/json' }),
+    };
   }
 }
 
