@@ -1,6 +1,6 @@
 // What a simulated Chat account refuses: by its schema, and by the quirks that its address names.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { QUIRKS, type Quirks } from '../../../proxy/turn/provider/quirks.ts';
 import { startUpstream } from '../../support/rehearsal.ts';

@@ -137,6 +137,7 @@ export class ChatReply implements EventHandler {
     }
   }
 
+  /** After a text or a call it is a further item (AA51). */
   #think(thought: string): void {
     this.#openReasoning().text(thought);
   }
@@ -152,6 +153,7 @@ export class ChatReply implements EventHandler {
     if (said.text !== '') this.#write(said.text);
   }
 
+  /** What looks like a call in it is text (AA60). */
   #write(text: string): void {
     if (this.#reasoning) this.#endReasoning('completed');
     this.#message ??= new MessageItem(this.#output);

@@ -114,6 +114,7 @@ class Translation {
     this.#system.push(text);
   }
 
+  /** Servers answer a user (AA41). */
   #addUser(text: string): void {
     this.#encoding.adapted.note('input');
     this.#blocks.push({ role: 'user', content: text });
