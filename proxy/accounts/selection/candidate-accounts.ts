@@ -124,7 +124,9 @@ export class CandidateAccounts {
     const { turn, lacking, scope } = demand;
     const unavailable = unavailableIn(index, tried);
     const lacks = index.candidates.flatMap((one) => (ROUTABLE.has(index.availability(one)) ? (lacking.get(one.load.id) ?? []) : []));
-    return unavailable.length === 0 && lacks.length > 0 ? lackRefusal(lacks, turn.wire.agent) : this.noneOf(unavailable, scope);
+    // An account that only an operator can bring back is no reason to try again later.
+    const comesBack = unavailable.some(({ availability }) => availability !== 'reauth_required');
+    return !comesBack && lacks.length > 0 ? lackRefusal(lacks, turn.wire.agent) : this.noneOf(unavailable, scope);
   }
 
   /** The refusal of a turn that none of these accounts can take. */
