@@ -135,6 +135,7 @@ export class Services {
       counters,
       states: () => this.capacity.states,
       get: (account, path, bounds) => this.#calls.get(account, path, bounds),
+      pause: (account, scope, ms) => this.capacity.health.pause(account, scope, ms),
       providerOf,
       wire: () => loaded().config.wire,
       exclusive,

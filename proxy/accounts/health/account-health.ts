@@ -151,6 +151,12 @@ export class AccountHealth {
     return changed;
   }
 
+  /** A statement of the account, and no failure: turns of the scope pass again after that time. */
+  pause(scope: string, ms: number, context: ResultContext): boolean {
+    const fault: AccountFault = { cause: 'rate', scope: 'model', threshold: 1, statedMs: ms };
+    return this.#recordFault({ scope, number: Number.POSITIVE_INFINITY }, fault, context);
+  }
+
   /** Whether the account has now refused the third model or path in a row as one that it does not have. */
   #isWrongApi({ scope }: AttemptTicket, result: 'completed' | Failure): boolean {
     const wrong = this.#wrongScopes;
@@ -200,7 +206,7 @@ export class AccountHealth {
     return changed;
   }
 
-  #recordFault({ scope, number }: AttemptTicket, fault: AccountFault, context: ResultContext): boolean {
+  #recordFault({ scope, number }: Pick<AttemptTicket, 'scope' | 'number'>, fault: AccountFault, context: ResultContext): boolean {
     const path = this.#pathOf(scope);
     const name = fault.scope === 'path' ? path : this.#ownName(scope);
     const breaker = fault.scope === 'account' ? this.breaker : (this.modelBreakers.get(name) ?? new CircuitBreaker());

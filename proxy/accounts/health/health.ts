@@ -159,6 +159,14 @@ export class Health implements RoutabilityOfAccounts {
     if (ticket.claim) void this.#options.claims?.end(ticket.account, ticket.claim, () => this.refresh([ticket.account]));
   }
 
+  /** Keeps turns of a scope away from the account for the time that the account has stated, if another account can take them (AA39). */
+  pause(id: string, scope: string, ms: number): void {
+    if (!this.#configured.has(id)) return;
+    const account = this.#accounts.get(id) ?? this.#initial(id);
+    this.#accounts.set(id, account);
+    this.#save(account, account.pause(scope, ms, { ...this.#time(), alternatives: this.#options.alternatives }));
+  }
+
   /** Clears the account's state: an operator asked for it, or the account has another credential. */
   reset(account: string): void {
     if (!this.#accounts.delete(account)) return;

@@ -9,7 +9,7 @@ import type { AccountConfig, WireWords } from '../../turn/settings.ts';
 import type { CallAnswer, CallBounds } from '../../upstream/call.ts';
 import type { AccountStates } from '../health/account-states.ts';
 import { Quota } from './quota.ts';
-import { QuotaObserver } from './quota-observer.ts';
+import { QuotaObserver, type QuotaObserverOptions } from './quota-observer.ts';
 import { UsageReads } from './usage-reads.ts';
 
 export interface AccountUsageOptions {
@@ -19,6 +19,8 @@ export interface AccountUsageOptions {
   readonly states: () => Pick<AccountStates, 'rows' | 'putWindows' | 'refresh' | 'settled'>;
   /** Sends a request of our own to an account. */
   readonly get: (account: string, path: string, bounds: CallBounds) => Promise<CallAnswer>;
+  /** Keeps turns of a scope away from an account for a while. */
+  readonly pause: QuotaObserverOptions['pause'];
   readonly providerOf: ProviderOf;
   readonly wire: () => WireWords;
   /** Present with several nodes. */
@@ -42,7 +44,7 @@ export class AccountUsage {
   /** The accounts whose providers state their usage. */
   #read: ReadonlyMap<string, ReadAccount> = new Map();
 
-  constructor({ clock, counters, states, get, providerOf, wire, exclusive }: AccountUsageOptions) {
+  constructor({ clock, counters, states, get, pause, providerOf, wire, exclusive }: AccountUsageOptions) {
     this.#providerOf = providerOf;
     this.quota = new Quota({
       clock,
@@ -70,7 +72,7 @@ export class AccountUsage {
         stored: (account) => states().settled(account),
       },
     });
-    this.observer = new QuotaObserver({ quota: this.quota, readLater: (account) => this.reads.readLater(account) });
+    this.observer = new QuotaObserver({ quota: this.quota, pause, readLater: (account) => this.reads.readLater(account) });
   }
 
   /** The first round of reads is over, or has taken two seconds. Stays true afterwards. */

@@ -3,16 +3,23 @@ import type { Failure } from '../../turn/errors/failure.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import type { QuotaStatement } from '../../turn/provider/quota-statement.ts';
+import type { RateLimit } from '../../turn/provider/rate-limit.ts';
 import type { ReplyObserver, ReplySource } from '../../turn/reply/reply-observer.ts';
 import type { WireWords } from '../../turn/settings.ts';
 import type { Headers } from '../../turn/turn.ts';
+import { scopeOf } from '../scope.ts';
 import type { Quota } from './quota.ts';
 
 export interface QuotaObserverOptions {
   readonly quota: Quota;
+  /** Keeps turns of a model away from an account for a while (AA39). */
+  readonly pause: (account: string, scope: string, ms: number) => void;
   /** Asks an account for its usage as soon as its answer counts against a limit that it has just stated. */
   readonly readLater: (account: string) => void;
 }
+
+/** A model whose rate limit is used up is asked again after this time at the latest. */
+const LONGEST_PAUSE_MS = 300_000;
 
 export class QuotaObserver implements ReplyObserver {
   readonly events = [];
@@ -28,6 +35,8 @@ export class QuotaObserver implements ReplyObserver {
 
   head(source: ReplySource, status: number, headers: Headers): void {
     this.#recordHeaders(source, status, headers);
+    const { rates } = source.provider.quota;
+    if (rates) this.#recordRates(source, rates(headers, source.turn.now()));
   }
 
   event(source: ReplySource, _type: string, data: JsonObject): void {
@@ -50,6 +59,15 @@ export class QuotaObserver implements ReplyObserver {
   #recordHeaders(source: ReplySource, status: number, headers: Headers): void {
     const { provider, turn } = source;
     this.#record(source, provider.quota.fromHeaders(headers, { status, wire: turn.wire, now: turn.now() }));
+  }
+
+  #recordRates({ account, turn }: ReplySource, limits: readonly RateLimit[] | undefined): void {
+    if (!limits || !turn.model) return;
+    const { quota, pause } = this.#options;
+    quota.recordRates(account.id, turn.model.id, limits);
+    const now = turn.now();
+    const spent = limits.flatMap(({ left, resetsAt }) => (left === 0 && resetsAt !== undefined ? [resetsAt - now] : []));
+    if (spent.length > 0) pause(account.id, scopeOf(turn), Math.min(LONGEST_PAUSE_MS, Math.max(...spent)));
   }
 
   #record({ account }: ReplySource, statement: QuotaStatement | undefined): void {

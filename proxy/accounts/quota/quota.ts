@@ -1,8 +1,10 @@
 // The quota of all accounts, in memory; replies and usage reads update it, and the store has a copy (Q8, UA2).
 import type { Lease } from '../../../store/store.ts';
 import type { QuotaStatement } from '../../turn/provider/quota-statement.ts';
+import type { RateLimit } from '../../turn/provider/rate-limit.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import { AccountQuota, FRESH_MS, type KnownWindow, type QuotaState } from './account-quota.ts';
+import { AccountRates } from './account-rates.ts';
 import { type QuotaStatus, quotaStatus, storedQuotaIn } from './quota-status.ts';
 import { type CopiedQuota, QuotaWrites, type QuotaWritesOptions } from './quota-writes.ts';
 
@@ -16,6 +18,9 @@ export interface QuotaOptions extends QuotaWritesOptions {
 interface Account extends CopiedQuota {
   /** Its `base_url`. An account with another address begins without evidence. */
   readonly address: string;
+  /** Of an API account that has stated some. */
+  rates?: AccountRates;
+  readonly names: AccountConfig['models'];
 }
 
 /** The clocks of two nodes differ by less than this. */
@@ -41,9 +46,11 @@ export class Quota {
   configure(accounts: readonly AccountConfig[]): void {
     const { clock, load } = this.#options;
     const next = new Map<string, Account>();
-    for (const { id, base_url: address, reserve_percent } of accounts) {
+    for (const { id, base_url: address, reserve_percent, models: names } of accounts) {
       const old = this.#accounts.get(id);
-      const account = old?.address === address ? old : { address, quota: new AccountQuota(), saved: undefined, savedAt: 0 };
+      const known = old?.address === address ? old : { address, quota: new AccountQuota(), saved: undefined, savedAt: 0 };
+      const account: Account = Object.assign(known, { names });
+      account.rates?.configure(names);
       const stored = old ? undefined : storedQuotaIn(load(id), clock.now());
       if (stored) account.quota.adopt(stored);
       account.quota.configure(reserve_percent);
@@ -135,6 +142,22 @@ export class Quota {
       quota.recordLastingLimit(now);
       return true;
     });
+  }
+
+  /** Records the rate limits of a model that an answer has stated. @param model the exposed id */
+  recordRates(account: string, model: string, limits: readonly RateLimit[]): void {
+    const known = this.#accounts.get(account);
+    if (!known) return;
+    if (!known.rates) {
+      known.rates = new AccountRates(() => this.#options.clock.now());
+      known.rates.configure(known.names);
+    }
+    known.rates.record(model, limits);
+    this.#notify(account);
+  }
+
+  rates(account: string): AccountRates | undefined {
+    return this.#accounts.get(account)?.rates;
   }
 
   /** The windows that are valid now. */

@@ -11,6 +11,8 @@ export interface QuotaView {
   exhausted(account: string, at: number): { readonly until: number | undefined } | undefined;
   /** The share of the tightest window that is left, 0 to 1; undefined is unknown, and unknown is eligible (Q8). */
   remaining(account: string, at: number): number | undefined;
+  /** The rate limits of its models; undefined where it has stated none. */
+  rates?(account: string): RateView | undefined;
   /** The first reset of its windows. */
   nextReset(account: string, at: number): number | undefined;
   /** The end of the time in which what is left is reserved for the account's owner (`reserve_percent`). */
@@ -22,6 +24,12 @@ export interface QuotaView {
   recheck?(accounts: readonly string[]): Promise<void> | undefined;
   /** Calls `listen` with the account after each new statement; returns the undo. */
   onChange(listen: (account: string) => void): () => void;
+}
+
+/** The rate limits of an API account (AA39). */
+export interface RateView {
+  /** The smallest share that is left for an exposed id, 0 to 1; undefined is unknown. */
+  left(model: string): number | undefined;
 }
 
 export const UNKNOWN_QUOTA: QuotaView = {
@@ -42,6 +50,7 @@ export class AccountLoad {
   readonly inFlightOf = new PoolCounts();
   /** Quota, as it was read last. */
   remaining: number | undefined;
+  rates: RateView | undefined;
   nextReset: number | undefined;
   exhausted: { readonly until: number | undefined } | undefined;
   reserved: { readonly until: number | undefined } | undefined;
@@ -55,6 +64,7 @@ export class AccountLoad {
   readQuota(quota: QuotaView, at: number): void {
     this.exhausted = quota.exhausted(this.id, at);
     this.remaining = quota.remaining(this.id, at);
+    this.rates = quota.rates?.(this.id);
     this.nextReset = quota.nextReset(this.id, at);
     this.reserved = quota.reserved(this.id, at);
   }

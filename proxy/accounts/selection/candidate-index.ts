@@ -8,6 +8,8 @@ import type { Candidate, Learning, Strategy } from './strategy.ts';
 export interface CandidateIndexOptions {
   /** An index with another object than the current one is outdated. */
   readonly source: Candidates;
+  /** The exposed model id; the scope of a route without a model. */
+  readonly model: string;
   readonly weightOf: (account: string) => number;
   readonly loads: AccountLoads;
   readonly strategy: Strategy;
@@ -50,13 +52,13 @@ export class CandidateIndex {
   #refreshedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: CandidateIndexOptions) {
-    const { source, loads, weightOf } = options;
+    const { source, loads, model, weightOf } = options;
     this.#options = options;
     this.source = source;
     const loadsOf = (ids: readonly string[]): AccountLoad[] => ids.flatMap((id) => loads.get(id) ?? []);
     const cohort = loadsOf(source.preferred);
     this.#cohortSize = cohort.length;
-    this.candidates = [...cohort, ...loadsOf(source.overflow)].map((load, index) => ({ load, index, weight: weightOf(load.id) }));
+    this.candidates = [...cohort, ...loadsOf(source.overflow)].map((load, index) => ({ load, model, index, weight: weightOf(load.id) }));
     this.#byAccount = new Map(this.candidates.map((candidate) => [candidate.load.id, candidate]));
     this.#weighted = this.candidates.some(({ weight }) => weight !== this.candidates[0]?.weight);
     const { length } = this.candidates;

@@ -3,6 +3,7 @@
 import type { Clock } from '../../base/time/clock.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
 import type { Health } from '../health/health.ts';
+import { modelOf } from '../scope.ts';
 import { type AccountLoads, availabilityOf, type QuotaView } from './account-load.ts';
 import { CandidateIndex } from './candidate-index.ts';
 import type { Sources } from './sources.ts';
@@ -62,6 +63,7 @@ export class CandidateIndexes {
     const weights = new Map(pool.assignments.map(({ account, weight }) => [account, weight]));
     return new CandidateIndex({
       source,
+      model: modelOf(scope),
       weightOf: (account) => weights.get(account) ?? 1,
       loads,
       strategy: this.#strategyOf(pool, scope),

@@ -25,10 +25,14 @@ const UNKNOWN_REMAINING = 0.5;
  * Remaining quota times free concurrency. Quota differs over hours and load over seconds: the product follows quota where loads are
  * equal, and spreads a burst. An account of weight 2 is preferred until it has half as much left as the others.
  */
-function headroom({ load, weight }: Candidate): number {
+function headroom({ load, model, weight }: Candidate): number {
   const free = 1 - load.inFlight / load.capacity;
-  return weight * free * (load.remaining ?? UNKNOWN_REMAINING);
+  return weight * free * (smallerOf(load.remaining, load.rates?.left(model)) ?? UNKNOWN_REMAINING);
 }
+
+/** Of two shares that may be unknown. */
+const smallerOf = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 
 /** Attempts in flight over weight. Idle accounts tie, and the weighted hash then distributes turns by weight. */
 function leastLoaded({ load, weight }: Candidate): number {

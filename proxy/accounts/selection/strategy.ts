@@ -6,6 +6,8 @@ import type { SelectedTurn } from './demand.ts';
 /** An account of one Pool for one model. */
 export interface Candidate {
   readonly load: AccountLoad;
+  /** The exposed model id; the scope of a route without a model. */
+  readonly model: string;
   /** In configuration order, the canonical cohort before its overflow. */
   readonly index: number;
   /** The weight of the assignment; 1 by default. */

@@ -3,6 +3,7 @@
 import { retryAfterMs } from '../../turn/errors/error-statement.ts';
 import type { FailureCause } from '../../turn/errors/failure.ts';
 import type { Headers } from '../../turn/turn.ts';
+import { rateLimits, rateReset } from './rate-headers.ts';
 
 /** The place in the Responses request of a member that the account names; null for one that no client wrote. */
 export type PlaceOf = (param: string, adapted: readonly string[]) => string | null;
@@ -15,7 +16,8 @@ const LONGEST_WAIT_MS = 30 * 86_400_000;
 /** Undefined where none is stated, or an impossible one. @param now Unix milliseconds. @returns milliseconds */
 export function statedBackoff(cause: FailureCause, headers: Headers, now: number): number | undefined {
   const seconds = retryAfterMs(headers['retry-after'], now);
-  const ms = seconds || millisecondsIn(headers['retry-after-ms']);
+  const ms =
+    seconds || millisecondsIn(headers['retry-after-ms']) || (cause === 'rate' ? rateReset(rateLimits(headers, now), now) : undefined);
   if (ms === undefined || ms > LONGEST_WAIT_MS) return undefined;
   return cause === 'rate' ? Math.min(ms, LONGEST_RATE_MS) : ms;
 }

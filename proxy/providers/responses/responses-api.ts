@@ -5,6 +5,7 @@ import { apiFailures } from '../api-accounts/failures.ts';
 import { apiLacks, apiLoses } from '../api-accounts/lacks.ts';
 import { apiCatalog } from '../api-accounts/models/model-list.ts';
 import { responsesPlace } from '../api-accounts/places.ts';
+import { apiQuota } from '../api-accounts/quota.ts';
 import type { ProviderServices } from '../provider-services.ts';
 import { CompactRoutes } from './compaction.ts';
 import { responsesFiles } from './files.ts';
@@ -30,7 +31,7 @@ export function responsesApi(services: ProviderServices): ProviderApi {
     loses: apiLoses,
     failures: apiFailures(responsesPlace),
     compaction: { knownWay: () => undefined, isPathMissing: () => false },
-    quota: { eventTypes: () => [], fromHeaders: () => undefined, fromEvent: () => undefined },
+    quota: apiQuota,
     catalog: apiCatalog,
     files: responsesFiles,
   };

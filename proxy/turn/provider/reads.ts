@@ -4,6 +4,7 @@ import type { JsonObject } from '../json/json.ts';
 import type { AccountConfig, WireWords } from '../settings.ts';
 import type { Headers } from '../turn.ts';
 import type { QuotaStatement } from './quota-statement.ts';
+import type { RateLimit } from './rate-limit.ts';
 
 /** The answer to a request of the gateway's own. */
 export interface OwnAnswer {
@@ -39,6 +40,8 @@ export interface ProviderQuota {
   /** The types of events that state a quota. */
   eventTypes(wire: WireWords): readonly string[];
   fromHeaders(headers: Headers, moment: ReplyMoment): QuotaStatement | undefined;
+  /** The rate limits of the answer's model, where the API states them; undefined where an answer has none. @param now Unix milliseconds */
+  rates?(headers: Headers, now: number): readonly RateLimit[] | undefined;
   /** @param now Unix milliseconds */
   fromEvent(data: JsonObject, now: number): QuotaStatement | undefined;
   /** Absent for an API that states the usage of an account nowhere. */

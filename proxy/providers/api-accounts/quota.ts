@@ -1,0 +1,10 @@
+// What API accounts state of their capacity: rate limits of models, and no quota windows (AA39).
+import type { ProviderQuota } from '../../turn/provider/reads.ts';
+import { rateLimits } from './rate-headers.ts';
+
+export const apiQuota: ProviderQuota = {
+  eventTypes: () => [],
+  fromHeaders: () => undefined,
+  fromEvent: () => undefined,
+  rates: rateLimits,
+};

@@ -1,0 +1,50 @@
+// The rate limits that API accounts state in the headers of their answers, in the forms of several servers (AA39).
+import { RATE_KINDS, type RateLimit } from '../../turn/provider/rate-limit.ts';
+import type { Headers } from '../../turn/turn.ts';
+
+/** Larger numbers are times on the clock, in seconds and in milliseconds. */
+const [EPOCH_SECONDS, EPOCH_MILLISECONDS] = [1e9, 1e12];
+
+const DECIMAL = /^\d{1,15}(?:\.\d{1,9})?$/;
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Undefined where none is stated. Impossible numbers are no evidence. @param now Unix milliseconds */
+export function rateLimits(headers: Headers, now: number): readonly RateLimit[] | undefined {
+  const stated = RATE_KINDS.flatMap((kind) => {
+    const [limit, remaining] = [numberIn(headers[`x-ratelimit-limit-${kind}`]), numberIn(headers[`x-ratelimit-remaining-${kind}`])];
+    if (limit === undefined || remaining === undefined || limit === 0 || remaining > limit) return [];
+    const reset = headers[`x-ratelimit-reset-${kind}`];
+    const resetsAt = reset === undefined ? undefined : resetIn(reset.trim(), now);
+    return reset !== undefined && resetsAt === undefined ? [] : [{ kind, left: remaining / limit, resetsAt }];
+  });
+  return stated.length > 0 ? stated : undefined;
+}
+
+/** The end of the limits that are used up, in milliseconds from now; undefined where none is, or where none states its end. */
+export function rateReset(limits: readonly RateLimit[] | undefined, now: number): number | undefined {
+  const ends = (limits ?? []).flatMap(({ left, resetsAt }) => (left === 0 && resetsAt !== undefined ? [resetsAt - now] : []));
+  return ends.length > 0 ? Math.max(...ends) : undefined;
+}
+
+const numberIn = (text: string | undefined): number | undefined =>
+  text !== undefined && DECIMAL.test(text.trim()) ? Number(text) : undefined;
+
+/** Unix milliseconds; undefined for one that is past, zero, or no time. */
+function resetIn(text: string, now: number): number | undefined {
+  const at = DECIMAL.test(text) ? timeOf(Number(text), now) : durationIn(text, now);
+  return at !== undefined && at > now ? Math.ceil(at) : undefined;
+}
+
+function timeOf(value: number, now: number): number {
+  if (value >= EPOCH_MILLISECONDS) return value;
+  return value >= EPOCH_SECONDS ? value * 1_000 : now + value * 1_000;
+}
+
+/** As in `6m0s`, `1.57s` and `20ms`. */
+function durationIn(text: string, now: number): number | undefined {
+  if (!/^(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[smhd]))+$/.test(text)) return undefined;
+  let ms = 0;
+  for (const [, value, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)) ms += Number(value) * (UNITS[unit ?? ''] ?? 0);
+  return now + ms;
+}
