@@ -134,7 +134,7 @@ function refuseInside(words: WordReader): Fault {
 }
 
 function codeOf(words: WordReader): string | undefined {
-  return words.match(/^(?!retry$|resets$|as$|after$)[a-z][a-z0-9_.]*$/);
+  return words.match(/^(?!(?:retry|resets|as|after)$)[a-z][a-z0-9_.]*$/i);
 }
 
 function optionalCode(words: WordReader): { readonly code?: string } {
