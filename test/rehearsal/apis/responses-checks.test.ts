@@ -1,6 +1,6 @@
 // What a simulated Responses account refuses: by its schema, and by the quirks that its address names; and its websocket.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import type { NamedApi } from '../../../proxy/rehearsal/apis/api-settings.ts';
@@ -177,16 +177,18 @@ test('[AA90] an account answers what it serves, and nothing else', async () => {
 test('[AA90] the websocket takes unstored frames, and anchors of its own connection', async () => {
   await using upstream = await startUpstream({ accounts: [{ id: 'box', api: { api: 'responses', websocket: true } }] });
   const socket = new WebSocket(`${upstream.urlOf('box').replace('http', 'ws')}/responses`);
+  const messages = on(socket, 'message')[Symbol.asyncIterator]();
   await once(socket, 'open');
   const turn = async (body: JsonObject): Promise<readonly JsonObject[]> => {
     const events: JsonObject[] = [];
     socket.send(JSON.stringify({ type: 'response.create', ...body }));
     for (;;) {
-      const [data] = (await once(socket, 'message')) as [Buffer];
-      const event = JSON.parse(String(data)) as JsonObject;
+      const { value } = (await messages.next()) as { readonly value: [Buffer] };
+      const event = JSON.parse(String(value[0])) as JsonObject;
       events.push(event);
-      if (/^(?:error|response\.(?:completed|failed))$/.test(String(event.type))) return events;
+      if (/^(?:error|response\.(?:completed|failed))$/.test(String(event.type))) break;
     }
+    return events;
   };
   const first = await turn(with_({ tools: [look], input: [{ role: 'user', content: 'call the tool look' }] }));
   assert.equal(first[0]?.type, 'response.created', 'no preamble');
