@@ -10,6 +10,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { keepBuild } from './kept-build.mjs';
 import { endAs, launch } from './launch.mjs';
 
 /** The oldest Node that runs poolgate: its HTTP servers choose which upgrades they accept. */
@@ -110,7 +111,13 @@ async function installNode(node, env) {
 /** @type {(node: Node, env: NodeJS.ProcessEnv) => Promise<void>} */
 async function installPackages(node, env) {
   say('installing the packages of package-lock.json');
+  const lockfile = readFileSync(join(ROOT, 'package-lock.json'), 'utf8');
+  const restoreBuild = keepBuild(ROOT, read(stampFile(ROOT)) ?? '', stampOf(lockfile, node.version));
   await install(ROOT, node.version, env, async () => {
+    if (restoreBuild() && (await runs(['node', '--eval', 'require("sqlite3")'], env))) {
+      await must(['npm', 'rebuild', '--ignore-scripts=false', '--loglevel=error', 'esbuild'], env, 'esbuild could not be installed.');
+      return;
+    }
     say('building sqlite3: downloaded if a binary is available, else compiled, which takes about a minute');
     const build = ['npm', 'rebuild', '--ignore-scripts=false', '--loglevel=error', ...BUILT_PACKAGES];
     // Most distributions have the headers beside Node; otherwise node-gyp downloads them from nodejs.org.
@@ -169,6 +176,15 @@ async function must(command, env, advice) {
   // npm and shells report a signal as a code above 128.
   if (end.signal || (end.code ?? 0) > 128) throw new SetupError('stopped; the next start begins again');
   if (end.code !== 0) throw new SetupError(advice);
+}
+
+/**
+ * Whether a command ends well; its output is not shown.
+ * @type {(command: readonly string[], env: NodeJS.ProcessEnv) => Promise<boolean>}
+ */
+async function runs(command, env) {
+  const end = await launch(command, { cwd: ROOT, env, stdio: 'ignore' });
+  return end.code === 0;
 }
 
 /** @param {string} file */
