@@ -20,7 +20,7 @@ import { RefusedCredentials } from './health/refused-credentials.ts';
 import { type QuotaView, UNKNOWN_QUOTA } from './selection/account-load.ts';
 import { Selection } from './selection/selection.ts';
 import type { SharedCapacity } from './selection/shared-capacity.ts';
-import { alternativesIn, Sources } from './selection/sources.ts';
+import { accountsIn, alternativesIn, Sources } from './selection/sources.ts';
 
 export interface CapacityOptions {
   readonly clock: Clock;
@@ -35,6 +35,8 @@ export interface CapacityOptions {
   readonly upstream: (account: string) => Upstream | undefined;
   readonly quota?: QuotaView;
   readonly providerOf: ProviderOf;
+  /** Whether the caps of the account's tier have anything left (AA69). */
+  readonly hasBudget?: (pool: PoolConfig, account: string) => boolean;
   /** Present with several nodes. */
   readonly exclusive?: ExclusiveWork | undefined;
   /** Present where several nodes share the capacity of the accounts. */
@@ -82,6 +84,7 @@ export class Capacity {
       providerOf,
       exclusive,
       shared,
+      hasBudget = () => true,
     } = options;
     const now = (): number => clock.now();
     this.#loaded = loaded;
@@ -106,6 +109,7 @@ export class Capacity {
         sources,
         modelsOf: (account) => catalog.accounts.get(account)?.models.keys() ?? [],
         usable: (account, scope) => this.health.availability(account, scope) === 'available' && !quota.exhausted(account, clock.now()),
+        hasBudget,
       }),
       compacts: (id) => {
         const account = this.#accounts.get(id);
@@ -143,8 +147,7 @@ export class Capacity {
 
   /** Milliseconds until the first cooldown of the model's sources ends; undefined where no source is cooling. */
   recoversIn(pool: PoolConfig, model: string): number | undefined {
-    const { preferred, overflow } = this.#sources.candidates(pool, model);
-    const ends = [...preferred, ...overflow].flatMap((account) => this.health.cooldownEnd(account, model) ?? []);
+    const ends = accountsIn(this.#sources.candidates(pool, model)).flatMap((account) => this.health.cooldownEnd(account, model) ?? []);
     return ends.length > 0 ? Math.max(0, Math.min(...ends) - this.#clock.now()) : undefined;
   }
 

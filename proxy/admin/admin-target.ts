@@ -12,6 +12,7 @@ import type { Counters } from '../base/process/metrics.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import type { Reloaded } from '../config/loading/reloader.ts';
+import type { OverflowSpending } from '../keys/overflow/overflow-spending.ts';
 import type { Settlements } from '../keys/settlements.ts';
 import type { Catalog } from '../models/catalog/catalog.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
@@ -52,6 +53,7 @@ export interface AdminTarget {
     readonly counters: Counters;
     readonly guard: Pick<OverloadGuard, 'status'>;
     readonly turnMetrics: TurnMetrics;
+    readonly spending: Pick<OverflowSpending, 'states'>;
     /** By Pool, the retries that its budget allows. */
     readonly retryBudgets: { left(now: number): readonly (readonly [string, number])[] };
     readonly models: Pick<ModelDirectory, 'models'>;

@@ -6,6 +6,7 @@ import type { LastFailure } from '../accounts/health/health.ts';
 import { type CooldownStatus, isChallenged } from '../accounts/health/health-status.ts';
 import type { QuotaStatus, WindowStatus } from '../accounts/quota/quota-status.ts';
 import type { Machine } from '../base/process/machine.ts';
+import type { CapState } from '../keys/overflow/overflow-spending.ts';
 import type { NodeStatus, NodesStatus } from '../nodes/nodes-status.ts';
 import type { Json } from '../turn/json/json.ts';
 import { boolean, type Check, list, nullable, number, object, oneOf, optional, record, string } from './reply-checks.ts';
@@ -41,6 +42,8 @@ export interface PoolStatus {
   readonly accounts: readonly string[];
   /** The accounts with an active and eligible assignment, in the same order. */
   readonly assigned: readonly string[];
+  /** Its caps, with what is spent and left in US dollars; absent without a cap. */
+  readonly overflow?: readonly CapState[];
 }
 
 export interface LimitedClass {
@@ -136,7 +139,7 @@ const isQuota = object<QuotaStatus>({
   windows: list(isWindow),
 });
 
-const isPool = object<PoolStatus>({ pool: string, strategy: string, accounts: list(string), assigned: list(string) });
+const isPool = object<Omit<PoolStatus, 'overflow'>>({ pool: string, strategy: string, accounts: list(string), assigned: list(string) });
 
 const isClass = object<LimitedClass>({
   running: number,

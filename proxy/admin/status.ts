@@ -3,6 +3,7 @@
 import { machine } from '../base/process/machine.ts';
 import type { Config } from '../config/config.ts';
 import { redact, versionOf } from '../config/diff.ts';
+import { tiersOf } from '../turn/tiers.ts';
 import type { AdminTarget } from './admin-target.ts';
 import type { PoolStatus, StatusReply } from './status-reply.ts';
 
@@ -24,7 +25,7 @@ export function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<st
       const { paused = false, visible = false, max_concurrent = 0 } = configured.get(status.account) ?? {};
       return { ...status, paused, visible, maxConcurrent: max_concurrent };
     }),
-    pools: poolsOf(config),
+    pools: poolsOf(gateway),
     admission: Object.fromEntries(
       Object.entries(admission).map(([name, status]) => {
         const { running, waiting } = config.admission[name as keyof Config['admission']];
@@ -41,10 +42,11 @@ export function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<st
   };
 }
 
-const poolsOf = ({ pools }: Config): readonly PoolStatus[] =>
-  pools.map(({ id, strategy, assignments }) => ({
-    pool: id,
-    strategy,
-    accounts: assignments.map(({ account }) => account),
-    assigned: assignments.flatMap(({ account, active, eligible }) => (active && eligible ? account : [])),
+const poolsOf = ({ loaded, services }: AdminTarget): readonly PoolStatus[] =>
+  loaded.config.pools.map((pool) => ({
+    pool: pool.id,
+    strategy: pool.strategy,
+    accounts: pool.assignments.map(({ account }) => account),
+    assigned: pool.assignments.flatMap(({ account, active, eligible }) => (active && eligible ? account : [])),
+    ...(tiersOf(pool).caps.length > 0 && { overflow: services.spending.states(pool) }),
   }));

@@ -11,6 +11,7 @@ import type { Continuation } from '../turn/continuation.ts';
 import type { Failure } from '../turn/errors/failure.ts';
 import { noEligibleAccount, Refusal, refusalOf } from '../turn/errors/refusal.ts';
 import { clientGone } from '../turn/reply/turn-result.ts';
+import { hasTiers, type OverflowReason } from '../turn/tiers.ts';
 import type { Body } from '../turn/turn.ts';
 import type { WebsocketSupport } from '../upstream/websocket-support.ts';
 import type { Attempted } from './attempt.ts';
@@ -22,6 +23,7 @@ import type { NextStep } from './retries/next-step.ts';
 import type { RetryBudgets } from './retries/retry-budget.ts';
 import { repeatAt, resultOf } from './retries/same-account.ts';
 import { TurnProgress } from './retries/turn-progress.ts';
+import { type TierServices, TurnTiers } from './tiers/turn-tiers.ts';
 import { anchorNotFound, turnSocketOf } from './turn-socket.ts';
 import { type UnansweredServices, unanswered, unchosen } from './unanswered.ts';
 
@@ -29,6 +31,7 @@ export interface TurnServices extends SenderServices, UnansweredServices {
   readonly websockets: WebsocketSupport;
   readonly budgets: RetryBudgets;
   readonly lacking: LackingAccounts;
+  readonly tiers: TierServices;
 }
 
 export class TurnAttempts {
@@ -37,8 +40,12 @@ export class TurnAttempts {
   readonly #slot: Slot;
   readonly #sender: AttemptSender;
   readonly #progress: TurnProgress;
-  /** Why the account of the last attempt was chosen. */
+  /** Why the account of the last attempt was chosen, and from which tier. */
   #why: Why | null = null;
+  #tier: number | null = null;
+  #overflow: OverflowReason | null = null;
+  /** Undefined in a Pool of one tier. */
+  #tiers: TurnTiers | undefined;
 
   constructor(services: TurnServices, request: DispatchRequest, slot: Slot) {
     this.#services = services;
@@ -59,7 +66,14 @@ export class TurnAttempts {
     try {
       const resumed = await this.#services.continuity.resume(turn, progress.hasJson ? progress.body : undefined, live);
       const origins = this.#originsOf(progress);
-      this.#begin(preferLive(resumed, live), origins instanceof Promise ? await origins : origins);
+      const continuation = preferLive(resumed, live);
+      if (hasTiers(turn.pool)) {
+        const body = progress.hasJson ? progress.body : undefined;
+        const maker = body && turn.pool.overflow.reasoning === 'keep' ? this.#services.continuity.makerIn(body) : undefined;
+        const tiered = { request: this.#request, continuation, body, maker: maker instanceof Promise ? await maker : maker };
+        this.#tiers = new TurnTiers(tiered, this.#services.tiers);
+      }
+      this.#begin(continuation, origins instanceof Promise ? await origins : origins);
       let next: NextStep = 'choose';
       while (!end) {
         const lease: Exclude<NextStep, 'choose'> = await (next === 'choose' ? this.#choose() : next);
@@ -69,9 +83,15 @@ export class TurnAttempts {
           // Another node probes this account, or another turn has found meanwhile that it has no websocket.
           lease.end('neutral');
           next = 'choose';
+        } else if (this.#tiers && lease.tier > 0 && !(await this.#tiers.pays(lease))) {
+          lease.end('neutral');
+          next = 'choose';
         } else {
           progress.tried.add(lease.account.id);
           this.#why = next === 'choose' ? lease.why : { ...lease.why, reason: 'ciphertext' };
+          this.#tier = lease.tier;
+          this.#overflow = lease.overflow ?? null;
+          if (lease.overflow) this.#services.tiers.used(turn.pool.id, lease.tier);
           let result: AttemptResult = 'neutral';
           let attempted: Attempted;
           try {
@@ -83,6 +103,7 @@ export class TurnAttempts {
           }
           if (typeof result === 'object' && result.sign === 'wrong_api' && lease.hasWrongApi) this.#sender.log.classify('wrong_api');
           const { verdict, status } = attempted;
+          if (verdict.kind === 'failed') this.#tiers?.release();
           if (verdict.kind === 'failed') next = await this.#next(verdict.failure, status, lease);
           else if (verdict.kind === 'gone') end = this.#gone(verdict.shown);
           else if (verdict.kind === 'done') {
@@ -98,7 +119,19 @@ export class TurnAttempts {
     }
     this.#slot.release();
     const { log, account } = this.#sender;
-    return { attempts: { rows: log.rows, wasSent: log.wasSent, account: account?.label ?? null, why: this.#why }, end };
+    return {
+      attempts: {
+        rows: log.rows,
+        wasSent: log.wasSent,
+        account: account?.label ?? null,
+        tier: this.#tier,
+        overflow: this.#overflow,
+        served: account,
+        spending: this.#tiers?.spending,
+        why: this.#why,
+      },
+      end,
+    };
   }
 
   /** @throws Refusal where the response that the turn continues is gone, or its model has no routable source */
@@ -110,7 +143,7 @@ export class TurnAttempts {
     progress.continuation = continuation;
     progress.origins = origins;
     const fit = this.#services.lacking.of(turn, progress.hasJson ? progress.body : undefined, origins);
-    progress.demand = demandOf({ turn, continuation, fit, slot: this.#slot, onGone });
+    progress.demand = demandOf({ turn, continuation, fit, tiers: this.#tiers?.demand, slot: this.#slot, onGone });
     for (const account of progress.demand.lacking.keys()) progress.tried.add(account);
     progress.budget.turn(turn.now());
     counters.add('turns');
@@ -144,6 +177,7 @@ export class TurnAttempts {
 
   #notChosen(thrown: unknown): 'end' {
     if (!(thrown instanceof Refusal)) throw thrown;
+    this.#tiers?.refused();
     if (this.#progress.failures.length > 0) return 'end';
     throw unchosen(this.#progress, thrown, this.#services);
   }

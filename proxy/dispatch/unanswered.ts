@@ -27,7 +27,7 @@ export function unanswered(progress: TurnProgress, known: Confidential, { steps,
   const own = steps.endsConversation(progress, last) ? anchorNotFound() : socket?.refusal(last);
   if (own && !restart) return { kind: 'refused', refusal: own };
   // The quota's reset of all accounts, not that of the last one.
-  const exhausted = isQuotaOfAll(progress, last) ? selection.candidates.refusal(turn.pool, demand.scope) : undefined;
+  const exhausted = isQuotaOfAll(progress, last) ? selection.candidates.refusal(demand) : undefined;
   if (exhausted?.code === 'usage_limit_reached') return { kind: 'refused', refusal: exhausted };
   const answer = clientError(failures, turn, known);
   if (restart) return { kind: 'refused', refusal: restart };

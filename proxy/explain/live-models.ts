@@ -23,7 +23,7 @@ export function liveModels(options: LiveModelsOptions): LiveModels {
       const presence = models.presence(id);
       if (!known)
         return { presence: models.isKnown ? presence : 'unknown', mode: undefined, entry: undefined, sources: [], refusal: undefined };
-      const refusal = options.capacity.selection.candidates.refusal(pool, id);
+      const refusal = options.capacity.selection.candidates.refusal({ turn: { pool }, scope: id });
       return {
         presence,
         mode: known.view.mode,

@@ -17,6 +17,7 @@ import { Counters } from '../base/process/metrics.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { RetryBudgets } from '../dispatch/retries/retry-budget.ts';
+import type { TierServices } from '../dispatch/tiers/turn-tiers.ts';
 import type { SealedCapsules } from '../encryption/sealed-capsules.ts';
 import type { StoreKey } from '../encryption/store-key.ts';
 import { Files } from '../files/files.ts';
@@ -24,6 +25,8 @@ import { Finalisation } from '../files/finalisation.ts';
 import { Accounting } from '../keys/accounting.ts';
 import { Ledger } from '../keys/ledger.ts';
 import { LocalLimits } from '../keys/limits/local-limits.ts';
+import { OverflowSpending } from '../keys/overflow/overflow-spending.ts';
+import { reachablePrices } from '../keys/overflow/reachable-prices.ts';
 import { UsageRefresh } from '../keys/usage-refresh.ts';
 import { Catalog } from '../models/catalog/catalog.ts';
 import { SharedReads } from '../models/catalog/shared-reads.ts';
@@ -44,6 +47,7 @@ import { TokenVault } from '../upstream/credentials/token-vault.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
 import { WebsocketSupport } from '../upstream/websocket-support.ts';
 import { NodeServices } from './node-services.ts';
+import { OverflowNotices } from './overflow-notices.ts';
 
 export interface ServicesOptions {
   readonly clock: Clock;
@@ -85,6 +89,9 @@ export class Services {
   readonly guard: OverloadGuard;
   readonly usage: AccountUsage;
   readonly accounting: Accounting;
+  /** What the tiers of Pools cost. */
+  readonly spending: OverflowSpending;
+  readonly tiers: TierServices;
   /** Undefined where the store has one node. */
   readonly node: NodeServices | undefined;
   readonly credentials: Credentials;
@@ -125,10 +132,21 @@ export class Services {
     });
     const ledger = new Ledger(store.usage, clock, store);
     this.node = store.shared ? new NodeServices({ store, clock, counters, log, loaded }) : undefined;
+    const limits = this.node?.limitCounts(ledger) ?? new LocalLimits(ledger, clock);
+    const owner = `${loaded().config.node.id}/${randomUUID()}`;
+    const notices = new OverflowNotices({ store, log, clock, owner, pools: () => loaded().config.pools });
+    this.spending = new OverflowSpending({ limits, ledger, clock, onSpent: (cap) => notices.spent(cap) });
+    this.tiers = {
+      budget: this.spending,
+      fits: (pool, model, account, tokens) => this.models.fits(pool, model, account, tokens),
+      used: (pool, tier) => notices.used(pool, tier),
+      refused: (pool, reason) => this.turnMetrics.overflowRefused(pool, reason),
+    };
     this.accounting = new Accounting(
       ledger,
-      this.node?.limitCounts(ledger) ?? new LocalLimits(ledger, clock),
+      limits,
       new KeylessRows({ requests: store.requests, clock, counters, log, rate: () => loaded().config.limits.keyless_rows_per_second }),
+      reachablePrices({ loaded, serves: (pool, model, account) => this.models.serves(pool, model, account) }),
     );
     this.usage = new AccountUsage({
       clock,
@@ -154,12 +172,13 @@ export class Services {
       providerOf,
       exclusive,
       shared: this.node?.shares,
+      hasBudget: (pool, account) => this.spending.hasBudget(pool, account),
     });
     this.capacity.states.onRefresh((accounts) => {
       for (const account of accounts) this.usage.quota.refresh(account);
     });
-    const limits = (): GuardLimits => loaded().config.guard;
-    this.guard = new OverloadGuard({ load, counters, limits, running: () => this.capacity.admission.running });
+    const guarded = (): GuardLimits => loaded().config.guard;
+    this.guard = new OverloadGuard({ load, counters, limits: guarded, running: () => this.capacity.admission.running });
     this.usage.quota.onRecovery((account) => this.capacity.health.endQuotaCooldown(account));
     this.models = new ModelDirectory(this.catalog, this.capacity.health, { allowsModel, permittedEntry: reflectedEntry });
     this.continuity = new Continuity({

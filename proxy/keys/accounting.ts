@@ -1,14 +1,17 @@
 // The usage of every key: reserved before a turn is dispatched, settled once at its end (S2, Q18, Q19).
 import type { LoggedRequest, RequestRow, Store } from '../../store/store.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
-import type { KeyConfig, PoolConfig } from '../turn/settings.ts';
+import { priceAt, priceIn } from '../turn/prices.ts';
+import type { AccountConfig, KeyConfig, PoolConfig, Prices } from '../turn/settings.ts';
+import type { Spending } from '../turn/spending.ts';
+import { hasTiers } from '../turn/tiers.ts';
 import { inputTokens, outputCap } from '../turn/token-estimate.ts';
 import type { Body, ModelView } from '../turn/turn.ts';
 import { KEPT_DAYS, type Ledger } from './ledger.ts';
 import type { Estimate, LimitCounts, LimitState, Reserved } from './limits/key-limits.ts';
 import { limitsOf } from './limits/limit-kinds.ts';
 import { LEAST_OUTPUT_TOKENS, OutputForecast } from './output-forecast.ts';
-import { Reservation } from './reservation.ts';
+import { type Forecast, Reservation } from './reservation.ts';
 import { type Amounts, costOf, type Totals, type Usage } from './usage-totals.ts';
 
 /** The part of a turn that accounting reads. */
@@ -22,15 +25,24 @@ export interface AccountedTurn {
 export interface EndedTurn extends LoggedRequest {
   /** A turn that was never sent to an account used nothing. */
   readonly wasSent: boolean;
+  /** The account that served it, or was tried last: the turn is settled at its prices (AA71). */
+  readonly served?: AccountConfig | undefined;
+  /** What it has reserved of the caps of its tier. */
+  readonly spending?: Spending | undefined;
 }
+
+/** The prices of the accounts that a turn may reach, at least one; undefined where the Pool's are those of all accounts. */
+export type ReachablePrices = (turn: AccountedTurn) => readonly (Prices | undefined)[] | undefined;
 
 export class Accounting {
   readonly #ledger: Ledger;
   readonly #limits: LimitCounts;
   readonly #log: Pick<Store['requests'], 'append'>;
   readonly #forecast = new OutputForecast();
+  readonly #reachable: ReachablePrices | undefined;
 
-  constructor(ledger: Ledger, limits: LimitCounts, log: Pick<Store['requests'], 'append'>) {
+  constructor(ledger: Ledger, limits: LimitCounts, log: Pick<Store['requests'], 'append'>, reachable?: ReachablePrices) {
+    this.#reachable = reachable;
     this.#ledger = ledger;
     this.#log = log;
     this.#limits = limits;
@@ -47,10 +59,19 @@ export class Accounting {
    */
   reserve(turn: AccountedTurn, request: Body | undefined): Refusal | Reservation | Promise<Refusal | Reservation> {
     const { key } = turn;
-    if (limitsOf(key.limits).limits.length === 0) return new Reservation(request, this.#unlimited(key));
+    if (limitsOf(key.limits).limits.length === 0) return this.unlimited(turn, request);
     const reserving = this.#limits.reserve(key, () => this.#estimate(turn, request));
-    const made = (reserved: Reserved | Refusal) => (reserved instanceof Refusal ? reserved : new Reservation(request, reserved));
+    const made = (reserved: Reserved | Refusal) => (reserved instanceof Refusal ? reserved : this.#reservation(turn, request, reserved));
     return reserving instanceof Promise ? reserving.then(made) : made(reserving);
+  }
+
+  /** The reservation of a turn that no limit may refuse any more: its usage counts all the same. */
+  unlimited(turn: AccountedTurn, request: Body | undefined): Reservation {
+    return this.#reservation(turn, request, this.#unlimited(turn.key));
+  }
+
+  #reservation(turn: AccountedTurn, request: Body | undefined, reserved: Reserved): Reservation {
+    return new Reservation(request, reserved, new OutputOf(turn, request, this.#forecast));
   }
 
   /**
@@ -58,19 +79,26 @@ export class Accounting {
    * @param reservation undefined for a turn that was refused before it reserved
    * @returns its cost in billionths of a US dollar
    */
-  settle(turn: Pick<AccountedTurn, 'key' | 'pool'>, reservation: Reservation | undefined, { row, attempts, wasSent }: EndedTurn): number {
+  settle(
+    turn: Pick<AccountedTurn, 'key' | 'pool'>,
+    reservation: Reservation | undefined,
+    { row, attempts, wasSent, served, spending }: EndedTurn,
+  ): number {
     if (!reservation || !wasSent) {
       reservation?.settle(undefined);
+      spending?.settle(undefined);
       this.#log.append(row, attempts);
       return 0;
     }
     const { key, pool } = turn;
-    const totals = totalsOf(row, pool, reservation);
+    const prices = served ? priceAt(served, row.model ?? undefined, pool) : priceIn(pool, row.model ?? undefined);
+    const totals = totalsOf(row, prices, reservation.amounts);
     // A prewarm has no output, so it is not used for the forecast.
-    if (row.model !== null && totals.output_tokens > 0 && limitsOf(key.limits).needsEstimate) {
+    if (row.model !== null && totals.output_tokens > 0 && (limitsOf(key.limits).needsEstimate || hasTiers(pool))) {
       this.#forecast.add(key.id, row.model, totals.output_tokens);
     }
     reservation.settle({ pool: pool.id, totals, of: { row, attempts } });
+    spending?.settle(totalsOf(row, prices, { requests: 1, tokens: 0, costNanos: spending.nanos }));
     return totals.cost_nanos;
   }
 
@@ -101,17 +129,43 @@ export class Accounting {
   }
 
   /** Estimates the usage of a turn before it runs (Q19). The estimate is zero if the route does not parse the body. */
-  #estimate({ key, pool, model }: AccountedTurn, request: Body | undefined): Estimate {
+  #estimate(turn: AccountedTurn, request: Body | undefined): Estimate {
     if (!request) return NO_USAGE;
     const input = inputTokens(request);
-    const cap = outputCap(request, key.output_tokens?.max);
-    const forecast = model ? this.#forecast.tokens(key.id, model.id) : LEAST_OUTPUT_TOKENS;
-    const prices = pricesOf(pool, model?.id);
+    const output = new OutputOf(turn, request, this.#forecast);
+    // The highest price of the accounts that the turn may reach (AA71).
+    const prices = this.#reachable?.(turn) ?? [priceIn(turn.pool, turn.model?.id)];
     const usage = (output: number): Usage => {
       const tokens = { input_tokens: input, cached_input_tokens: null, output_tokens: output };
-      return { tokens: input + output, costNanos: costOf(tokens, prices) };
+      return { tokens: input + output, costNanos: Math.max(...prices.map((one) => costOf(tokens, one))) };
     };
-    return { least: usage(Math.min(cap, LEAST_OUTPUT_TOKENS)), expected: usage(Math.min(cap, forecast)) };
+    return { least: usage(output.least()), expected: usage(output.expected()) };
+  }
+}
+
+/** The output of a turn before it runs, at most its caps (Q19). */
+class OutputOf implements Forecast {
+  readonly #turn: AccountedTurn;
+  readonly #request: Body | undefined;
+  readonly #forecast: OutputForecast;
+
+  constructor(turn: AccountedTurn, request: Body | undefined, forecast: OutputForecast) {
+    this.#turn = turn;
+    this.#request = request;
+    this.#forecast = forecast;
+  }
+
+  least(): number {
+    return Math.min(this.#cap(), LEAST_OUTPUT_TOKENS);
+  }
+
+  expected(): number {
+    const { key, model } = this.#turn;
+    return Math.min(this.#cap(), model ? this.#forecast.tokens(key.id, model.id) : LEAST_OUTPUT_TOKENS);
+  }
+
+  #cap(): number {
+    return this.#request ? outputCap(this.#request, this.#turn.key.output_tokens?.max) : 0;
   }
 }
 
@@ -123,23 +177,19 @@ const NO_USAGE: Estimate = { least: { tokens: 0, costNanos: 0 }, expected: { tok
  * Usage that the provider did not state is unknown, not zero (Q18): a whole reply of unknown usage holds the amounts that its turn
  * reserved. A failed one holds nothing, whether it failed with a status or inside a stream.
  */
-function totalsOf(usage: RequestRow, pool: PoolConfig, reservation: Reservation): Totals {
+function totalsOf(usage: RequestRow, prices: Prices | undefined, reserved: Amounts): Totals {
   const { input_tokens, cached_input_tokens, output_tokens } = usage;
   const unknown = input_tokens === null || output_tokens === null;
   const whole = usage.outcome === 'completed' || usage.outcome === 'incomplete';
-  const held = unknown && whole ? reservation.amounts : undefined;
+  const held = unknown && whole ? reserved : undefined;
   return {
     requests: 1,
     unknown: unknown ? 1 : 0,
     input_tokens: input_tokens ?? 0,
     cached_input_tokens: cached_input_tokens ?? 0,
     output_tokens: output_tokens ?? 0,
-    cost_nanos: costOf(usage, pricesOf(pool, usage.model ?? undefined)),
+    cost_nanos: costOf(usage, prices),
     held_tokens: held?.tokens ?? 0,
     held_nanos: held?.costNanos ?? 0,
   };
-}
-
-function pricesOf(pool: PoolConfig, model: string | undefined): NonNullable<PoolConfig['models'][string]>['prices'] {
-  return model !== undefined && Object.hasOwn(pool.models, model) ? pool.models[model]?.prices : undefined;
 }

@@ -5,8 +5,11 @@ import { addUsage, usageBetween } from '../../store/verbs/usage-sums.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { noTotals, type Totals } from './usage-totals.ts';
 
-/** Today included. */
+/** The days of the totals of keys and Pools, today included. */
 export const KEPT_DAYS = 28;
+
+/** The days in memory: caps count a whole month (AA69). */
+const MEMORY_DAYS = 31;
 
 /** Midnight UTC before a moment; both in Unix milliseconds. */
 export const dayOf = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS;
@@ -36,13 +39,13 @@ export class Ledger {
 
   /** Reads what earlier processes settled. A store that cannot be read must not prevent the start. */
   async load(): Promise<void> {
-    const rows = await this.#store.load(this.#firstDay(KEPT_DAYS)).catch(() => []);
+    const rows = await this.#store.load(this.#firstDay(MEMORY_DAYS)).catch(() => []);
     for (const { key_id, pool, day, ...totals } of rows) this.#add(key_id, pool, day, totals);
   }
 
   /** Takes over the settled usage of all nodes: the stored rows, with the usage of this node that is not written yet. */
   adopt(rows: readonly UsageRow[]): void {
-    const first = this.#firstDay(KEPT_DAYS);
+    const first = this.#firstDay(MEMORY_DAYS);
     for (const { key_id, pool, day, ...totals } of rows) {
       if (day >= first) this.#add(key_id, pool, day, usageBetween(this.#counted?.get(day)?.get(nameOf(key_id, pool)) ?? NO_USAGE, totals));
     }
@@ -92,7 +95,7 @@ export class Ledger {
   #countedOn(day: number, days: Map<number, Map<string, Totals>>): Map<string, Totals> {
     const known = days.get(day);
     if (known) return known;
-    const first = this.#firstDay(KEPT_DAYS);
+    const first = this.#firstDay(MEMORY_DAYS);
     for (const old of days.keys()) if (old < first) days.delete(old);
     const counted = new Map<string, Totals>();
     days.set(day, counted);
@@ -108,7 +111,7 @@ export class Ledger {
 
   /** Also removes days that are no longer needed. */
   #openDay(all: Map<string, Days>, id: string, day: number, totals: Totals): void {
-    const first = this.#firstDay(KEPT_DAYS);
+    const first = this.#firstDay(MEMORY_DAYS);
     const days = (all.get(id) ?? []).filter((one) => one.day >= first);
     const known = days.find((one) => one.day === day);
     if (known) addUsage(known.totals, totals);

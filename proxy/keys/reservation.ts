@@ -1,20 +1,42 @@
 // The share of a key's limits that one turn reserved, and an estimate of its usage where the provider stated none (Q18, Q19).
 import type { EventBytes } from '../turn/reply/delta-locator.ts';
+import type { Prices } from '../turn/settings.ts';
+import type { Cost, ExpectedUsage } from '../turn/spending.ts';
 import { inputTokens } from '../turn/token-estimate.ts';
 import type { Body } from '../turn/turn.ts';
 import type { Reserved, Used } from './limits/key-limits.ts';
-import type { Amounts, Tokens } from './usage-totals.ts';
+import { type Amounts, costOf, type Tokens } from './usage-totals.ts';
 import { VisibleOutput } from './visible-output.ts';
 
-export class Reservation {
+/** The output tokens of a turn before it runs: with its smallest forecast, and with that of its key and model (Q19). */
+export interface Forecast {
+  least(): number;
+  expected(): number;
+}
+
+const NO_OUTPUT: Forecast = { least: () => 0, expected: () => 0 };
+
+export class Reservation implements ExpectedUsage {
   readonly #request: Body | undefined;
   readonly #reserved: Reserved;
+  readonly #forecast: Forecast;
   readonly #output = new VisibleOutput();
 
   /** @param request the client's body before any rule edited it; undefined if the route streams the body without parsing it */
-  constructor(request: Body | undefined, reserved: Reserved) {
+  constructor(request: Body | undefined, reserved: Reserved, forecast: Forecast = NO_OUTPUT) {
     this.#request = request;
     this.#reserved = reserved;
+    this.#forecast = forecast;
+  }
+
+  tokens(): number {
+    return this.#request ? inputTokens(this.#request) + this.#forecast.expected() : 0;
+  }
+
+  costAt(prices: Prices): Cost {
+    const input_tokens = this.#request ? inputTokens(this.#request) : 0;
+    const cost = (output_tokens: number): number => costOf({ input_tokens, cached_input_tokens: null, output_tokens }, prices);
+    return { least: cost(this.#forecast.least()), expected: cost(this.#forecast.expected()) };
   }
 
   get amounts(): Amounts {

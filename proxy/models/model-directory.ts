@@ -64,6 +64,11 @@ export class ModelDirectory {
     return isApiAccount(account) ? this.#catalog.accounts.get(account.id)?.models.get(id)?.own : undefined;
   }
 
+  /** Whether a turn of this many tokens fits the account's window for the model (AA10). */
+  fits(pool: PoolConfig, id: string, account: string, tokens: number): boolean {
+    return this.#of(pool).models.fits(id, account, tokens);
+  }
+
   /** For operators. */
   models(pool: PoolConfig): PoolModels {
     return this.#of(pool).models;

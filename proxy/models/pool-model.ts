@@ -1,8 +1,8 @@
 // One model of one Pool under one version of the catalog: its sources, and its availability under the current account health.
 import type { ModelConfig, PoolConfig, ServingMode } from '../turn/settings.ts';
 import type { ModelView } from '../turn/turn.ts';
-import { type Cohort, canonicalCohort, cohortsOf, overflowOf, type Source } from './catalog/cohort.ts';
-import { advertisedWindow } from './context-window.ts';
+import { type Cohort, canonicalCohort, cohortsOf, lowestTierOf, overflowOf, type Source } from './catalog/cohort.ts';
+import { advertisedWindow, bucketWindow } from './context-window.ts';
 import { configuredMode, resolveMode } from './mode-resolution.ts';
 
 /** The part of UA1 that changes at run time. */
@@ -13,12 +13,21 @@ export interface RoutabilityOfAccounts {
   readonly version: number;
 }
 
-/** Ids of the assigned, eligible, visible accounts in configuration order. Health and quota are checked by selection. */
+/** Ids of the assigned, eligible, visible accounts of one tier in configuration order. Health and quota are checked by selection. */
 export interface Candidates {
+  /** Absent: 0. */
+  readonly tier?: number;
   /** The canonical cohort. */
   readonly preferred: readonly string[];
   /** Sources for turns that the cohort cannot take: their window is no smaller. Pins may leave both lists (Q12). */
   readonly overflow: readonly string[];
+  /** Those of the next higher tier, which has no cohort; absent in most Pools (AA65). */
+  readonly next?: Candidates;
+}
+
+/** All tiers, the lowest first. */
+export function* tiersFrom(candidates: Candidates | undefined): Generator<Candidates> {
+  for (let tier = candidates; tier; tier = tier.next) yield tier;
 }
 
 /** A model under one version of account health; the same object as long as nothing in it changes. */
@@ -32,7 +41,12 @@ export class PoolModel {
   readonly id: string;
   readonly config: ModelConfig | undefined;
   readonly sources: readonly [Source, ...Source[]];
+  /** Of the lowest tier. */
+  readonly #lowest: Cohort;
   readonly #cohorts: readonly Cohort[];
+  /** The sources of higher tiers. */
+  readonly #higher: readonly Source[];
+  readonly #next: Candidates | undefined;
   readonly #configured: ServingMode;
   /** The accounts of the assigned sources. */
   readonly #assigned: ReadonlySet<string>;
@@ -44,7 +58,11 @@ export class PoolModel {
     this.id = id;
     this.config = Object.hasOwn(pool.models, id) ? pool.models[id] : undefined;
     this.sources = sources;
-    this.#cohorts = cohortsOf(sources);
+    this.#lowest = lowestTierOf(sources);
+    this.#cohorts = cohortsOf(this.#lowest);
+    const [{ tier: lowest }] = this.#lowest;
+    this.#higher = this.#lowest === sources ? NO_SOURCES : sources.filter(({ tier, assigned }) => assigned && tier > lowest);
+    this.#next = tiersAbove(this.#higher);
     this.#configured = configuredMode(pool, id);
     this.#assigned = new Set(accounts(sources));
   }
@@ -59,16 +77,31 @@ export class PoolModel {
     return this.#assigned.has(account);
   }
 
+  /** Whether a turn of this many tokens fits the window of the account; one without a window takes it only where the cohort has none (AA10). */
+  fits(account: string, tokens: number): boolean {
+    const source = this.sources.find((one) => one.account === account);
+    const window = source && this.#windowOf(source);
+    if (window !== undefined) return tokens <= window;
+    const [first] = this.#availability?.cohort ?? this.#lowest;
+    return this.#windowOf(first) === undefined;
+  }
+
+  /** The window that is known: the entry of an API account has one in any case (AA11). */
+  #windowOf({ entry }: Source): number | undefined {
+    return entry.own ? entry.own.contextWindow : bucketWindow(entry.ceilings, this.config);
+  }
+
   availability(health: RoutabilityOfAccounts): Availability {
     const { version } = health;
     if (this.#availability && this.#version === version) return this.#availability;
-    // The cohorts together have every source that could be routable: an invisible one never is.
-    const routable = this.#cohorts.map((cohort) => cohort.filter(({ account, assigned }) => assigned && health.routable(account, this.id)));
+    // The cohorts and the higher tiers together have every source that could be routable: an invisible one never is.
+    const isRoutable = ({ account, assigned }: Source): boolean => assigned && health.routable(account, this.id);
+    const routable = this.#cohorts.map((cohort) => cohort.filter(isRoutable));
     const counts = routable.map(({ length }) => length);
-    const cohort = canonicalCohort(this.#cohorts, counts) ?? this.sources;
+    const cohort = canonicalCohort(this.#cohorts, counts) ?? this.#lowest;
     const mode = resolveMode(
       this.#configured,
-      routable.flat().map(({ entry }) => entry.fields),
+      [...routable.flat(), ...this.#higher.filter(isRoutable)].map(({ entry }) => entry.fields),
     );
     const old = this.#availability;
     this.#version = version;
@@ -77,11 +110,23 @@ export class PoolModel {
     const [{ entry }] = cohort;
     const window = advertisedWindow(entry.ceilings, this.config).effective;
     const view: ModelView = Object.freeze({ id: this.id, entry: entry.fields, window, routable: mode !== undefined, mode });
-    const overflow = overflowOf(cohort, this.sources, this.config);
-    this.#availability = { view, cohort, candidates: { preferred: accounts(cohort), overflow: accounts(overflow) } };
+    const overflow = overflowOf(cohort, this.#lowest, this.config);
+    const [{ tier }] = cohort;
+    const own = { ...(tier > 0 && { tier }), preferred: accounts(cohort), overflow: accounts(overflow) };
+    this.#availability = { view, cohort, candidates: this.#next ? { ...own, next: this.#next } : own };
     return this.#availability;
   }
 }
 
 const accounts = (sources: readonly Source[]): readonly string[] =>
   sources.filter(({ assigned }) => assigned).map(({ account }) => account);
+
+const NO_SOURCES: readonly Source[] = [];
+
+function tiersAbove(sources: readonly Source[]): Candidates | undefined {
+  const tiers = [...new Set(sources.map(({ tier }) => tier))].sort((a, b) => b - a);
+  return tiers.reduce<Candidates | undefined>((next, tier) => {
+    const own = { tier, preferred: accounts(sources.filter((source) => source.tier === tier)), overflow: [] };
+    return next ? { ...own, next } : own;
+  }, undefined);
+}

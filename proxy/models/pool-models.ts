@@ -72,6 +72,11 @@ export class PoolModels {
     return model?.suppressed === false && model.serves(account);
   }
 
+  /** Whether a turn of this many tokens fits the account's window for the model (AA10). */
+  fits(id: string, account: string, tokens: number): boolean {
+    return this.#current().get(id)?.fits(account, tokens) ?? true;
+  }
+
   /** For operators: suppressed models too. */
   get(id: string): ListedModel | undefined {
     const model = this.#current().get(id);
@@ -120,11 +125,11 @@ export class PoolModels {
 function sourcesByModel(pool: PoolConfig, catalog: AccountCatalogs): Map<string, [Source, ...Source[]]> {
   const found = new Map<string, [Source, ...Source[]]>();
   const add = (visible: boolean): void => {
-    for (const { account: id, active, eligible } of pool.assignments) {
+    for (const { account: id, active, eligible, tier } of pool.assignments) {
       const account = catalog.get(id);
       if (account?.visible !== visible) continue;
       for (const entry of account.models.values()) {
-        const source: Source = { account: id, visible, assigned: visible && active && eligible, entry };
+        const source: Source = { account: id, visible, assigned: visible && active && eligible, tier, isAgent: account.isAgent, entry };
         const sources = found.get(entry.id);
         if (sources) sources.push(source);
         else found.set(entry.id, [source]);

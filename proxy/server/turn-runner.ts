@@ -86,7 +86,7 @@ export class TurnRunner {
           if (payload.kind === 'json') await turn.rules.edit(payload.work);
           const countOutput: DispatchRequest['countOutput'] = (event) => reserved.countOutput(event);
           const estimateUsage = (): TokenCounts | undefined => reserved.estimatedUsage();
-          const dispatched = await this.#handlers.dispatch.run({ turn, payload, client, countOutput, estimateUsage });
+          const dispatched = await this.#handlers.dispatch.run({ turn, payload, client, countOutput, estimateUsage, expected: reserved });
           attempts = dispatched.attempts;
           served = dispatched.end;
         }
@@ -168,7 +168,7 @@ export class TurnRunner {
     const { accounting, turnMetrics, log } = this.#services;
     try {
       const row = requestRow(turn, ending, attempts, () => (attempts.rows.length > 0 ? reservation?.estimatedUsage() : undefined));
-      const costNanos = accounting.settle(turn, reservation, { row, attempts: attempts.rows, wasSent: attempts.wasSent });
+      const costNanos = accounting.settle(turn, reservation, { ...attempts, row, attempts: attempts.rows });
       const firstEventMs = turn.committedAt === undefined ? undefined : turn.committedAt - turn.at;
       turnMetrics.record(row, attempts.rows, { modelKnown: turn.model !== undefined, firstEventMs, costNanos });
       if (!log.debugs) return;

@@ -5,6 +5,8 @@ import type { Json } from '../turn/json/json.ts';
 import { isObject } from '../turn/json/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { dispatchedKind } from '../turn/routes/kinds.ts';
+import { hasTiers, type TieredPool } from '../turn/tiers.ts';
+import { endsInToolOutputs } from '../turn/tool-loop.ts';
 import type { Body } from '../turn/turn.ts';
 import type { PinCache } from './pin-cache.ts';
 
@@ -16,7 +18,7 @@ const PARTS = 8;
 /** The part of a turn that names its conversation. */
 export type AffinityTurn = Pick<LiveTurn, 'client' | 'model'> & {
   readonly route: Pick<LiveTurn['route'], 'kind' | 'method'>;
-  readonly pool: Pick<LiveTurn['pool'], 'id' | 'prompt_cache_locality'>;
+  readonly pool: TieredPool & Pick<LiveTurn['pool'], 'prompt_cache_locality'>;
   readonly key: Pick<LiveTurn['key'], 'id'>;
 };
 
@@ -41,38 +43,53 @@ export function affinityOf(
   if (typeof cacheKey === 'string' && cacheKey !== '') {
     const name = pins.name('cache_key', pool.id, key.id, `${model.id}\n${endsOf(cacheKey)}`);
     // A soft pin takes precedence.
-    return soft === undefined ? found(pins, name, 'locality') : new LearntAffinity(pins, name, 'locality', undefined);
+    return soft === undefined ? found(pins, name, 'locality', inLoop(turn, body)) : new LearntAffinity(pins, name, 'locality');
   }
   if (session !== undefined || soft !== undefined) return undefined;
   const digest = conversationDigest(body);
   if (digest === undefined) return undefined;
   const name = pins.name('conversation', pool.id, key.id, `${model.id}\n${digest}`);
-  return continuesConversation(body.input) ? found(pins, name, 'conversation') : new LearntAffinity(pins, name, 'conversation', undefined);
+  if (!continuesConversation(body.input)) return new LearntAffinity(pins, name, 'conversation');
+  return found(pins, name, 'conversation', inLoop(turn, body));
 }
+
+/** Whether the turn may continue a tool loop at an account of a higher tier. */
+const inLoop = ({ pool }: AffinityTurn, body: Body): boolean => hasTiers(pool) && endsInToolOutputs(body);
 
 class LearntAffinity implements Affinity {
   readonly account: string | undefined;
+  readonly overflow: string | undefined;
   readonly reason: Affinity['reason'];
   readonly #pins: PinCache;
   readonly #name: PinName;
 
-  constructor(pins: PinCache, name: PinName, reason: Affinity['reason'], account: string | undefined) {
+  constructor(pins: PinCache, name: PinName, reason: Affinity['reason'], account?: string, overflow?: string) {
     this.#pins = pins;
     this.#name = name;
     this.reason = reason;
     this.account = account;
+    this.overflow = overflow;
   }
 
   learn(account: string): void {
     this.#pins.learn(this.#name, account);
   }
+
+  overflowed(account: string): void {
+    this.#pins.learn(overflowName(this.#name), account);
+  }
 }
 
-function found(pins: PinCache, name: PinName, reason: Affinity['reason']): Affinity | Promise<Affinity> {
+/** @param loop whether an account of a higher tier may have the conversation's tool loop */
+function found(pins: PinCache, name: PinName, reason: Affinity['reason'], loop: boolean): Affinity | Promise<Affinity> {
   const pin = pins.find(name);
-  if (pin instanceof Promise) return pin.then((read) => new LearntAffinity(pins, name, reason, read?.account));
-  return new LearntAffinity(pins, name, reason, pin?.account);
+  const overflow = loop ? pins.find(overflowName(name)) : undefined;
+  if (pin instanceof Promise || overflow instanceof Promise)
+    return Promise.all([pin, overflow]).then(([read, its]) => new LearntAffinity(pins, name, reason, read?.account, its?.account));
+  return new LearntAffinity(pins, name, reason, pin?.account, overflow?.account);
 }
+
+const overflowName = ({ text }: PinName): PinName => ({ kind: 'overflow', text: `overflow\n${text}` });
 
 /** What names the conversation of a turn without a session: its cache key, or a digest of its first messages. */
 export function conversationOf(body: Body): readonly [kind: string, name: string] | undefined {

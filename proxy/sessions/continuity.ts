@@ -193,6 +193,11 @@ export class Continuity {
     return derivedSession(turn, body, this.#sessions);
   }
 
+  /** The account that made the newest known ciphertext of the body; a promise only where the store is read (AA67). */
+  makerIn({ input }: Body): string | undefined | Promise<string | undefined> {
+    return Array.isArray(input) ? this.#ciphertexts.newestMaker(input) : undefined;
+  }
+
   /** Whether a provider refused ciphertext, which a turn can recover from. */
   blamesCiphertext(code: string | null): boolean {
     return code === CIPHERTEXT_REFUSED;

@@ -29,12 +29,13 @@ const LIFETIMES: Readonly<Record<PinKind, typeof DAY>> = {
   ciphertext: DAY,
   cache_key: HOUR,
   conversation: HOUR,
+  overflow: HOUR,
 };
 /** The kinds with new names in many turns: sessions and conversations. */
-const OFTEN_NEW: ReadonlySet<PinKind> = new Set<PinKind>(['header', 'cache_key', 'conversation']);
+const OFTEN_NEW: ReadonlySet<PinKind> = new Set<PinKind>(['header', 'cache_key', 'conversation', 'overflow']);
 
 /** The kinds that turns prefer to follow, and need not (Q10, Q11). */
-const SOFT: ReadonlySet<PinKind> = new Set<PinKind>(['header', 'ciphertext', 'cache_key', 'conversation']);
+const SOFT: ReadonlySet<PinKind> = new Set<PinKind>(['header', 'ciphertext', 'cache_key', 'conversation', 'overflow']);
 
 /**
  * Characters of a digest: 96 bits. They find any pin among billions, and nothing but the key itself would help to guess one. Whole digests

@@ -1,6 +1,6 @@
 // What a turn continues: the accounts that it must, should or preferably goes to, and the names of the pins that it sets (Q10, Q11).
 
-export type PinKind = 'response' | 'header' | 'turn_state' | 'ciphertext' | 'cache_key' | 'conversation';
+export type PinKind = 'response' | 'header' | 'turn_state' | 'ciphertext' | 'cache_key' | 'conversation' | 'overflow';
 
 /** The name of a pin in memory; the store gets a digest of it. */
 export interface PinName {
@@ -33,6 +33,10 @@ export interface Affinity {
   readonly reason: 'locality' | 'conversation';
   /** Takes the account that answered the turn. */
   learn(account: string): void;
+  /** The account of a higher tier that answered the last turn of an unfinished tool loop (AA68). */
+  readonly overflow?: string | undefined;
+  /** Takes the account of a higher tier that answered the turn: the conversation's own account stays what it was (AA68). */
+  overflowed?(account: string): void;
 }
 
 /** Settled before an account is chosen. */

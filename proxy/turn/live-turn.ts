@@ -103,6 +103,8 @@ export class LiveTurn implements Turn {
   fileOwner: string | undefined;
   lifted: string | undefined;
   hasHints = false;
+  /** The exposed id that the client asked for, where a fallback of it is served (AA76). */
+  requestedModel: string | undefined;
   /** The upstream websocket of its client's connection. */
   liveSocket: { liftedOf(responseId: string): string | undefined } | undefined;
   bodyBytes = 0;

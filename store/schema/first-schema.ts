@@ -3,7 +3,8 @@
 const requestLog = `
   CREATE TABLE requests (
     id TEXT NOT NULL PRIMARY KEY, at BIGINT NOT NULL, family TEXT NOT NULL, surface TEXT NOT NULL, endpoint TEXT NOT NULL, method TEXT NOT NULL,
-    status BIGINT NOT NULL, status_class TEXT NOT NULL, pool TEXT, pool_label TEXT, account TEXT, key_id TEXT, model TEXT, code TEXT,
+    status BIGINT NOT NULL, status_class TEXT NOT NULL, pool TEXT, pool_label TEXT, account TEXT, tier BIGINT, overflow TEXT,
+    key_id TEXT, model TEXT, requested_model TEXT, code TEXT,
     retries BIGINT NOT NULL, duration_ms BIGINT NOT NULL, detached_ms BIGINT, effort TEXT, input_tokens BIGINT,
     cached_input_tokens BIGINT, output_tokens BIGINT, tokens_estimated BIGINT NOT NULL, configured_mode TEXT, effective_mode TEXT,
     mode_source TEXT, reason_class TEXT, error_class TEXT, payload_compression TEXT, upstream_error_param TEXT, why TEXT,

@@ -2,7 +2,7 @@
 // that is released, a change here needs a further step.
 import type { LimitBounds } from './limit-rows.ts';
 
-/** The sums of a key's use: of running turns (`running`, `held_…`), of the last minute, of the day and of seven days. */
+/** The sums of a key's use: of running turns (`running`, `held_…`), of the last minute, of the day, of seven days and of the month. */
 export type UsedSum =
   | 'running'
   | 'held_tokens'
@@ -13,7 +13,8 @@ export type UsedSum =
   | 'day_tokens'
   | 'day_nanos'
   | 'week_tokens'
-  | 'week_nanos';
+  | 'week_nanos'
+  | 'month_nanos';
 
 interface Bound {
   readonly name: keyof LimitBounds;
@@ -32,4 +33,5 @@ export const BOUNDS: readonly Bound[] = [
   { name: 'tokens_per_week', counts: ['week_tokens', 'held_tokens'], adds: 'tokens' },
   { name: 'nanos_per_day', counts: ['day_nanos', 'held_nanos'], adds: 'nanos' },
   { name: 'nanos_per_week', counts: ['week_nanos', 'held_nanos'], adds: 'nanos' },
+  { name: 'nanos_per_month', counts: ['month_nanos', 'held_nanos'], adds: 'nanos' },
 ];

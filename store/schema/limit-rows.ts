@@ -3,7 +3,7 @@
 import type { LoggedRequest } from './logged-rows.ts';
 import type { UsageRow } from './rows.ts';
 
-/** What a turn reserves. */
+/** What a turn reserves. Caps of tiers are keys of their own (AA69). */
 export interface LimitedTurn {
   /** Unique. A second reservation with the same id reserves nothing again, and is granted. */
   readonly grant: string;
@@ -24,6 +24,8 @@ export interface LimitBounds {
   readonly tokens_per_week?: number;
   readonly nanos_per_day?: number;
   readonly nanos_per_week?: number;
+  /** In a UTC month. */
+  readonly nanos_per_month?: number;
 }
 
 export interface UsedAmounts {
@@ -38,7 +40,7 @@ export interface StoredUse {
   readonly running: UsedAmounts;
   /** The last minute, by slots of `SLOT_MS`, oldest first. Requests count from their reservation, tokens from their settlement. */
   readonly minute: readonly (Omit<UsedAmounts, 'cost_nanos'> & { readonly slot: number })[];
-  /** The settled use of the last seven UTC days, oldest first. */
+  /** The settled use of the last seven UTC days, and of the days of the UTC month, oldest first. */
   readonly days: readonly (UsedAmounts & { readonly day: number })[];
 }
 
@@ -81,6 +83,15 @@ export const DAY_MS = 86_400_000;
 
 /** The first of the seven UTC days that end with the one of `at`. */
 export const weekStart = (at: number): number => at - (at % DAY_MS) - 6 * DAY_MS;
+
+/** The first day of the UTC month of `at`. */
+export function monthStart(at: number): number {
+  const date = new Date(at);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
+}
+
+/** The first of the days whose use is read. */
+export const daysFrom = (at: number): number => Math.min(weekStart(at), monthStart(at));
 
 /** Older slots are deleted with the next settlement of their key. */
 export const SLOTS_KEPT_MS = 120_000;

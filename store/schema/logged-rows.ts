@@ -22,6 +22,9 @@ export const NOT_CHOSEN_BECAUSE: Words = {
   probing: 'a probe was in progress',
   reauth_required: 'needed another credential',
   at_max_concurrent: 'was at its max_concurrent',
+  no_price: 'its tier has a cap in USD, and the model no price',
+  overflow_spent: 'the cap of its tier in USD had no room for the turn',
+  no_overflow: 'the key stays in base tiers',
 };
 
 const why = object(
@@ -51,8 +54,16 @@ export const REQUEST = {
   pool: nullable(text('Id of the Pool.')),
   pool_label: internal(nullable(text("The Pool's label at that time."))),
   account: nullable(text('Label of the account that answered, or was tried last; null if none was asked.')),
+  tier: nullable(integer('Tier of that account in its Pool; null if none was asked.')),
+  overflow: nullable(
+    oneOf(
+      ['quota', 'failing', 'full'],
+      'Why the turn left the lower tiers: what their accounts were. Null in the base tier, and where a conversation stayed at its account.',
+    ),
+  ),
   key_id: internal(nullable(text('Id of the Pool API key.'))),
   model: nullable(text('Exposed model id.')),
+  requested_model: nullable(text('Exposed model id that the client asked for, where the Pool’s fallback served another one; else null.')),
   code: nullable(text('Error code; null for a success.')),
   retries: integer('Attempts at other accounts after the first one. Each failed attempt makes the turn slower.'),
   duration_ms: integer('Milliseconds from the arrival of the request to the end of the answer, streaming included.'),

@@ -97,7 +97,7 @@ export interface FileRow {
 }
 
 /**
- * Usage of one key in one Pool on one day, or a part of it: rows of the same key, Pool and day are added up. Costs are whole billionths
+ * Usage of one key in one Pool on one day, or what tiers with a cap used on it, under the name of the cap (AA69); or a part of it: rows of the same key, Pool and day are added up. Costs are whole billionths
  * of a US dollar, so that sums are exact.
  */
 export interface UsageRow {

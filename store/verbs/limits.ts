@@ -5,8 +5,10 @@ import { logRowsOf } from '../schema/derived-attempt.ts';
 import { BOUNDS, type UsedSum } from '../schema/limit-bounds.ts';
 import {
   DAY_MS,
+  daysFrom,
   type LimitBounds,
   type LimitedTurn,
+  monthStart,
   type Settlement,
   SLOTS_KEPT_MS,
   type StoredUse,
@@ -74,7 +76,7 @@ const USE = `
 
 async function readUse(session: Pick<Session, 'query'>, key: string, at: number): Promise<StoredUse> {
   const after = slotsAfter(at);
-  return useOf(await session.query(USE, [key, at, key, after, key, after, key, weekStart(at)]));
+  return useOf(await session.query(USE, [key, at, key, after, key, after, key, daysFrom(at)]));
 }
 
 /** @param records `part`, `at` and the sums: of the running turns, of a slot, or of a day */
@@ -118,6 +120,8 @@ function hasRoom(use: StoredUse, at: number, { tokens, cost_nanos: nanos }: Limi
 
 function sumsOf({ running, minute, days }: StoredUse, at: number): Readonly<Record<UsedSum, number>> {
   const today = days.filter(({ day }) => day > at - DAY_MS);
+  const week = days.filter(({ day }) => day >= weekStart(at));
+  const month = days.filter(({ day }) => day >= monthStart(at));
   const sum = (rows: readonly Partial<UsedAmounts>[], what: keyof UsedAmounts): number =>
     rows.reduce((all, row) => all + (row[what] ?? 0), 0);
   return {
@@ -129,8 +133,9 @@ function sumsOf({ running, minute, days }: StoredUse, at: number): Readonly<Reco
     day_requests: sum(today, 'requests'),
     day_tokens: sum(today, 'tokens'),
     day_nanos: sum(today, 'cost_nanos'),
-    week_tokens: sum(days, 'tokens'),
-    week_nanos: sum(days, 'cost_nanos'),
+    week_tokens: sum(week, 'tokens'),
+    week_nanos: sum(week, 'cost_nanos'),
+    month_nanos: sum(month, 'cost_nanos'),
   };
 }
 

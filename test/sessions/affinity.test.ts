@@ -75,7 +75,7 @@ const turnOf = (
   return {
     client,
     route: { kind, method },
-    pool: { id: pool, prompt_cache_locality: locality },
+    pool: { id: pool, prompt_cache_locality: locality, assignments: [], overflow: { on: [], wait_ms: 0, reasoning: 'drop', tiers: {} } },
     key: { id: key },
     model: { id: model, entry: entry(model), routable: true, mode: undefined },
   };

@@ -127,6 +127,7 @@ export class GatewayNode {
         sources,
         modelsOf: () => [MODEL],
         usable: (account, scope) => health.availability(account, scope) === 'available' && !quota.exhausted(account, now()),
+        hasBudget: () => true,
       }),
       compacts: () => 'route',
     });

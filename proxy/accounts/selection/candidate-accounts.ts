@@ -1,7 +1,9 @@
 // The accounts that could take a turn, and the reasons why the others could not: the basis of a choice, without side effects (Q7, Q10).
 import type { Clock } from '../../base/time/clock.ts';
 import { type Refusal, restartRequired } from '../../turn/errors/refusal.ts';
+import type { Lack } from '../../turn/provider/lack.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
+import { tiersOf } from '../../turn/tiers.ts';
 import type { Health } from '../health/health.ts';
 import { AccountLoads, type Availability, availabilityOf, type QuotaView } from './account-load.ts';
 import type { CandidateIndex } from './candidate-index.ts';
@@ -9,6 +11,7 @@ import { CandidateIndexes } from './candidate-indexes.ts';
 import type { Demand, Tried } from './demand.ts';
 import { unavailableIn } from './index-choice.ts';
 import { lackRefusal } from './lacking-accounts.ts';
+import { type OpenTier, openTiers } from './open-tiers.ts';
 import { type Left, noCandidate, type UnavailableAccount, unavailableUntil } from './selection-result.ts';
 import type { Sources } from './sources.ts';
 import { learns } from './strategies.ts';
@@ -34,7 +37,11 @@ export interface Standing {
   readonly score: number | undefined;
 }
 
+/** What a refusal depends on. */
+export type RefusedDemand = Pick<Demand, 'scope' | 'tiers'> & { readonly turn: { readonly pool: PoolConfig } };
+
 const NONE: Tried = new Set();
+const NOTHING_LACKS: Demand['lacking'] = new Map();
 
 const FILES_GONE = 'The account that has the files of this request is not available. Upload the files again, and resend the full context.';
 
@@ -56,21 +63,50 @@ export class CandidateAccounts {
     this.#indexes.clear();
   }
 
-  /** The refreshed index of the turn's Pool and model. */
+  /** The refreshed index of the turn's Pool and model; of the lowest tier, where there are several. */
   indexFor({ turn, scope }: Demand): CandidateIndex {
     return this.#indexes.get(turn.pool, scope);
+  }
+
+  /** The refreshed indexes of all tiers, the lowest first. */
+  indexesFor({ turn, scope }: Pick<Demand, 'turn' | 'scope'>): readonly CandidateIndex[] {
+    const indexes = this.#indexes.all(turn.pool, scope);
+    for (const index of indexes) index.refresh(this.#options.clock.now());
+    return indexes;
+  }
+
+  /** The tiers that the turn may be sent to now, the lowest first. */
+  openTiers(demand: Demand, tried: Tried): Iterable<OpenTier> {
+    return openTiers(this.indexesFor(demand), demand, tried, this.#options.clock.now());
+  }
+
+  /** The accounts that are out of the turn's reach for what holds in their tier. */
+  #excludedAt(account: string, demand: Demand): Lack | undefined {
+    const { turn, tiers } = demand;
+    if (!tiers) return undefined;
+    const [lowest] = this.#indexes.all(turn.pool, demand.scope);
+    return tiers.lackAt(account, { tier: tiersOf(turn.pool).tierOf(account), lowest: lowest.tier, base: undefined });
   }
 
   /** Whether an untried account could take the turn, now or after a wait. */
   hasAny(demand: Demand, tried: Tried): boolean {
     if (demand.hard !== undefined) return false;
-    const index = this.indexFor(demand);
-    return index.count('available', tried) + index.count('at_max_concurrent', tried) > 0;
+    return this.#someTier(
+      demand,
+      tried,
+      ({ index, closed }) => index.count('available', closed) + index.count('at_max_concurrent', closed) > 0,
+    );
   }
 
   /** Whether an untried account could take the turn without a wait, were it not for a hard pin. */
   hasFreeElsewhere(demand: Demand, tried: Tried): boolean {
-    return this.indexFor(demand).count('available', tried) > 0;
+    return this.#someTier(demand, tried, ({ index, closed }) => index.count('available', closed) > 0);
+  }
+
+  #someTier(demand: Demand, tried: Tried, holds: (tier: Pick<OpenTier, 'index' | 'closed'>) => boolean): boolean {
+    if (!demand.tiers) return holds({ index: this.indexFor(demand), closed: tried });
+    for (const tier of this.openTiers(demand, tried)) if (holds(tier)) return true;
+    return false;
   }
 
   /** @throws Refusal `continuation_requires_restart` where the account of the hard pin left the Pool or must log in again (F8.2) */
@@ -87,11 +123,12 @@ export class CandidateAccounts {
     return restartRequired(turn.wire.agent, turn.fileOwner === hard ? FILES_GONE : undefined);
   }
 
-  availabilityAt(account: string, { turn, scope, lacking }: Demand, tried: Tried): Exclude<Left, 'over_bound'> {
+  availabilityAt(account: string, demand: Demand, tried: Tried): Exclude<Left, 'over_bound' | 'lower_tier'> {
+    const { turn, scope, lacking } = demand;
     const { clock, health, quota, sources } = this.#options;
     const load = this.loads.get(account);
     if (!load || !sources.serves(turn.pool, scope, account)) return 'not_a_source';
-    const lack = lacking.get(account);
+    const lack = lacking.get(account) ?? this.#excludedAt(account, demand);
     if (lack) return lack.reason;
     if (tried.has(account)) return 'tried';
     load.readQuota(quota, clock.now());
@@ -100,30 +137,41 @@ export class CandidateAccounts {
 
   /** The untried accounts that are out of quota. */
   exhausted(demand: Demand, tried: Tried): readonly string[] {
-    const unavailable = unavailableIn(this.indexFor(demand), tried);
-    return unavailable.filter(({ availability }) => EXHAUSTED.has(availability)).map(({ load }) => load.id);
+    return this.#unavailable(demand, tried).flatMap(({ availability, load }) => (EXHAUSTED.has(availability) ? load.id : []));
   }
 
   /** The untried accounts that are at their `max_concurrent`. */
   atCapacity(demand: Demand, tried: Tried): readonly string[] {
-    const index = this.indexFor(demand);
-    const full = index.candidates.filter((one) => index.availability(one) === 'at_max_concurrent' && !tried.has(one.load.id));
-    return full.map(({ load }) => load.id);
+    return this.#unavailable(demand, tried).flatMap(({ availability, load }) => (availability === 'at_max_concurrent' ? load.id : []));
   }
 
   /** The refusal where no account could take the turn, tried ones included; undefined where one could. */
-  refusal(pool: PoolConfig, scope: string): Refusal | undefined {
-    const index = this.#indexes.get(pool, scope);
-    if (index.count('available') + index.count('at_max_concurrent') > 0) return undefined;
-    return this.noneOf(unavailableIn(index, NONE), scope);
+  refusal(demand: RefusedDemand): Refusal | undefined {
+    const { turn, scope } = demand;
+    const tiers = openTiers(this.#indexes.all(turn.pool, scope), { ...demand, lacking: NOTHING_LACKS }, NONE, this.#options.clock.now());
+    const unavailable: UnavailableAccount[] = [];
+    for (const { index, closed } of tiers) {
+      if (index.count('available', closed) + index.count('at_max_concurrent', closed) > 0) return undefined;
+      unavailable.push(...unavailableIn(index, closed));
+    }
+    return this.noneOf(unavailable, scope);
+  }
+
+  /** The untried accounts of the tiers that the turn may be sent to. */
+  #unavailable(demand: Demand, tried: Tried): readonly UnavailableAccount[] {
+    if (!demand.tiers) return unavailableIn(this.indexFor(demand), tried);
+    return [...this.openTiers(demand, tried)].flatMap(({ index, closed }) => unavailableIn(index, closed));
   }
 
   /** The refusal of a turn for which no account is left. */
   noneFor(demand: Demand, tried: Tried): Refusal {
-    const index = this.indexFor(demand);
-    const { turn, lacking, scope } = demand;
-    const unavailable = unavailableIn(index, tried);
-    const lacks = index.candidates.flatMap((one) => (ROUTABLE.has(index.availability(one)) ? (lacking.get(one.load.id) ?? []) : []));
+    const { turn, lacking, tiers, scope } = demand;
+    const unavailable = this.#unavailable(demand, tried);
+    const lacks = (tiers ? this.indexesFor(demand) : [this.indexFor(demand)]).flatMap((index) =>
+      index.candidates.flatMap((one) =>
+        ROUTABLE.has(index.availability(one)) ? (lacking.get(one.load.id) ?? tiers?.excluded.get(one.load.id) ?? []) : [],
+      ),
+    );
     // An account that only an operator can bring back is no reason to try again later.
     const comesBack = unavailable.some(({ availability }) => availability !== 'reauth_required');
     return !comesBack && lacks.length > 0 ? lackRefusal(lacks, turn.wire.agent) : this.noneOf(unavailable, scope);
@@ -141,7 +189,7 @@ export class CandidateAccounts {
     const load = this.loads.get(account);
     if (!load || !sources.serves(pool, scope, account)) return undefined;
     load.readQuota(quota, clock.now());
-    const index = this.#indexes.get(pool, scope);
+    const index = this.#indexWith(account, pool, scope);
     const candidate = index.get(account);
     return {
       availability: availabilityOf(load, health, scope),
@@ -155,7 +203,16 @@ export class CandidateAccounts {
 
   /** What the Pool's strategy learns from an attempt at this account; undefined where it learns nothing. */
   learning(demand: Demand, account: string): Learning | undefined {
-    return learns(demand.turn.pool.strategy) ? this.indexFor(demand).learning(account, demand.turn) : undefined;
+    const { turn, scope } = demand;
+    return learns(turn.pool.strategy) ? this.#indexWith(account, turn.pool, scope).learning(account, turn) : undefined;
+  }
+
+  /** The refreshed index that has the account; that of the lowest tier where none has it. */
+  #indexWith(account: string, pool: PoolConfig, scope: string): CandidateIndex {
+    const indexes = this.#indexes.all(pool, scope);
+    const index = indexes.find((one) => one.get(account)) ?? indexes[0];
+    index.refresh(this.#options.clock.now());
+    return index;
   }
 
   /** The number of attempts in flight at an account. */

@@ -75,6 +75,10 @@ export class CandidateIndex {
     return this.#options.strategy.weighsLoad === true;
   }
 
+  get tier(): number {
+    return this.source.tier ?? 0;
+  }
+
   get(account: string): Candidate | undefined {
     return this.#byAccount.get(account);
   }

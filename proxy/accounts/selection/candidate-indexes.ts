@@ -1,6 +1,7 @@
-// One candidate index for each Pool and model, made at the first turn and again when the catalog changes.
+// One candidate index for each Pool, model and tier, made at the first turn and again when the catalog changes.
 
 import type { Clock } from '../../base/time/clock.ts';
+import { tiersFrom } from '../../models/pool-model.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
 import type { Health } from '../health/health.ts';
 import { modelOf } from '../scope.ts';
@@ -21,7 +22,7 @@ export interface CandidateIndexesOptions {
 export class CandidateIndexes {
   readonly #options: CandidateIndexesOptions;
   /** By the configuration's object: the indexes of an old configuration are collected with its last turn. */
-  #byPool = new WeakMap<PoolConfig, Map<string, CandidateIndex>>();
+  #byPool = new WeakMap<PoolConfig, Map<string, readonly [CandidateIndex, ...CandidateIndex[]]>>();
   /** By Pool and scope, used since the last configuration; what a strategy has learned outlasts catalogs and configurations. */
   #strategies = new Map<string, Learned>();
   /** Those that the configuration before the last one used. */
@@ -31,24 +32,31 @@ export class CandidateIndexes {
     this.#options = options;
   }
 
-  /** The refreshed index. @param scope exposed model id, or the scope of a route without a model */
+  /** The refreshed index of the lowest tier. @param scope exposed model id, or the scope of a route without a model */
   get(pool: PoolConfig, scope: string): CandidateIndex {
-    const { sources, clock, health } = this.#options;
+    const [index] = this.all(pool, scope);
+    index.refresh(this.#options.clock.now());
+    return index;
+  }
+
+  /** The indexes of all tiers, the lowest first; not refreshed. */
+  all(pool: PoolConfig, scope: string): readonly [CandidateIndex, ...CandidateIndex[]] {
+    const { sources, health } = this.#options;
     let byScope = this.#byPool.get(pool);
     if (!byScope) {
       byScope = new Map();
       this.#byPool.set(pool, byScope);
     }
     const source = sources.candidates(pool, scope);
-    let index = byScope.get(scope);
-    if (index?.source !== source) {
-      index = this.#create(pool, scope, source);
-      byScope.set(scope, index);
+    let indexes = byScope.get(scope);
+    if (indexes?.[0].source !== source) {
+      const [, ...higher] = tiersFrom(source);
+      indexes = [this.#create(pool, scope, source), ...higher.map((tier) => this.#create(pool, scope, tier))];
+      byScope.set(scope, indexes);
     }
     // A cooldown that has elapsed must be among the changes.
     health.endElapsedCooldowns();
-    index.refresh(clock.now());
-    return index;
+    return indexes;
   }
 
   /** Drops all indexes: the loads were configured again. */
@@ -66,7 +74,7 @@ export class CandidateIndexes {
       model: modelOf(scope),
       weightOf: (account) => weights.get(account) ?? 1,
       loads,
-      strategy: this.#strategyOf(pool, scope),
+      strategy: this.#strategyOf(pool, source.tier ? `${scope} ${source.tier}` : scope),
       availabilityOf: (load) => availabilityOf(load, health, scope),
       readQuota: (load) => load.readQuota(quota, clock.now()),
     });

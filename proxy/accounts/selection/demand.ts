@@ -6,6 +6,7 @@ import type { Lack } from '../../turn/provider/lack.ts';
 import type { AccountConfig, PoolConfig, WireWords } from '../../turn/settings.ts';
 import type { ModelView, Route } from '../../turn/turn.ts';
 import { scopeOf } from '../scope.ts';
+import type { TierDemand } from './tier-demand.ts';
 
 /** The part of a turn that selection reads. */
 export interface SelectedTurn {
@@ -44,6 +45,8 @@ export interface SelectionRequest {
   readonly continuation: Pick<Continuation, 'hard' | 'soft' | 'affinity'>;
   /** What the accounts of its Pool lack for it. Absent where all of them take every turn. */
   readonly fit?: Fit | undefined;
+  /** Absent in a Pool of one tier. */
+  readonly tiers?: TierDemand | undefined;
   readonly slot: Pick<Slot, 'deadline'>;
   readonly onGone: Demand['onGone'];
 }
@@ -57,6 +60,8 @@ export interface Demand {
   readonly lacking: ReadonlyMap<string, Lack>;
   /** The accounts that take it only without a part of it: all others are preferred (AA19, AA21). */
   readonly lossy: ReadonlySet<string>;
+  /** Undefined in a Pool of one tier. */
+  readonly tiers?: TierDemand | undefined;
   /** The account of its hard pin. */
   readonly hard: string | undefined;
   /** The account of its soft pin. */
@@ -70,8 +75,9 @@ export interface Demand {
 }
 
 /** The demand of a turn, for all its attempts. A hard pin leaves no room for a soft one. */
-export function demandOf({ turn, continuation, fit = FITS_ALL, slot: { deadline }, onGone }: SelectionRequest): Demand {
+export function demandOf({ turn, continuation, fit = FITS_ALL, tiers, slot: { deadline }, onGone }: SelectionRequest): Demand {
   const { hard, soft, affinity } = continuation;
   const { lacking, lossy } = fit;
-  return { turn, scope: scopeOf(turn), lacking, lossy, hard, soft: hard === undefined ? soft : undefined, affinity, onGone, deadline };
+  const own = hard === undefined ? soft : undefined;
+  return { turn, scope: scopeOf(turn), lacking, lossy, tiers, hard, soft: own, affinity, onGone, deadline };
 }

@@ -80,6 +80,9 @@ export function lackRefusal(lacks: readonly Lack[], agent: string): Refusal {
     case 'ciphertext':
     case 'effort':
     case 'window':
+    case 'no_price':
+    case 'overflow_spent':
+    case 'no_overflow':
       return new Refusal('no_eligible_account');
     default:
       return new Refusal('unsupported_parameter', param === undefined ? {} : { param });

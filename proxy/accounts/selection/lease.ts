@@ -2,6 +2,7 @@
 import type { Why } from '../../../store/schema/logged-rows.ts';
 import type { Affinity } from '../../turn/continuation.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
+import type { OverflowReason } from '../../turn/tiers.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
 import type { AttemptResult, AttemptTicket } from '../health/account-health.ts';
 import type { Health } from '../health/health.ts';
@@ -17,8 +18,12 @@ export interface LeaseOptions {
   /** The Pool of the turn. */
   readonly pool: string;
   readonly health: Health;
+  /** Of the account in the turn's Pool. */
+  readonly tier: number;
+  /** Why the turn left the lower tiers; undefined where it did not. */
+  readonly overflow: OverflowReason | undefined;
   /** Called with the account when the reply is committed. */
-  readonly affinity: Affinity | undefined;
+  readonly affinity: Pick<Affinity, 'learn'> | undefined;
   readonly onReleased: (load: AccountLoad) => void;
   /** What the Pool's strategy learns from the attempt; undefined where it learns nothing. */
   readonly learn: Learning | undefined;
@@ -31,6 +36,8 @@ export class Lease {
   readonly upstream: Upstream;
   /** Why this account was chosen, and a count per reason for the others (Q7). */
   readonly why: Why;
+  readonly tier: number;
+  readonly overflow: OverflowReason | undefined;
   readonly #options: LeaseOptions;
   readonly #takenAt: number;
   #firstEventMs: number | undefined;
@@ -40,6 +47,8 @@ export class Lease {
     this.account = options.account;
     this.upstream = options.upstream;
     this.why = options.why;
+    this.tier = options.tier;
+    this.overflow = options.overflow;
     this.#options = options;
     this.#takenAt = options.learn ? options.now() : 0;
     options.load.inFlight += 1;

@@ -2,13 +2,14 @@
 import type { Why } from '../../../store/schema/logged-rows.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { LackReason } from '../../turn/provider/lack.ts';
+import type { OverflowReason } from '../../turn/tiers.ts';
 import type { Health } from '../health/health.ts';
 import { type AccountLoad, AVAILABILITIES, type Availability, type QuotaView } from './account-load.ts';
 import type { CandidateIndex } from './candidate-index.ts';
 import type { Demand } from './demand.ts';
 
-/** The reason why a turn did not go to an account that it should go to. */
-export type Left = Availability | LackReason | 'tried' | 'not_a_source' | 'over_bound';
+/** The reason why a turn did not go to an account that it should go to. `lower_tier`: its conversation returned from a higher tier (AA68). */
+export type Left = Availability | LackReason | 'tried' | 'not_a_source' | 'over_bound' | 'lower_tier';
 
 export interface Choice {
   /** The chosen account. */
@@ -22,24 +23,34 @@ export interface Choice {
   readonly leftSoftPin?: Left | undefined;
   /** Why the turn did not go to the account of its affinity. */
   readonly leftAffinity?: Left | undefined;
+  /** In a Pool with tiers: those of the model. */
+  readonly tiers?: readonly CandidateIndex[];
+  /** Why the turn left the lower tiers; undefined in the base tier, and where a conversation stays. */
+  readonly overflow?: OverflowReason | undefined;
 }
 
 /** The index has the counts, so a row costs the same whatever the number of accounts. */
 export function whyOf(
-  { turn: { pool }, lacking }: Pick<Demand, 'turn' | 'lacking'>,
-  { account, reason, index, tried, leftSoftPin, leftAffinity }: Choice,
+  { turn: { pool }, lacking, tiers: tierDemand }: Pick<Demand, 'turn' | 'lacking' | 'tiers'>,
+  { account, reason, index, tried, leftSoftPin, leftAffinity, tiers }: Choice,
 ): Why {
   const others: Record<string, number> = {};
   if (index) {
+    const indexes = tiers ?? [index];
     for (const availability of AVAILABILITIES) {
       // The chosen account is among the available ones, unless a pin left the cohort and its overflow.
-      const count = index.count(availability, tried) - (availability === 'available' && index.get(account) ? 1 : 0);
+      let count = availability === 'available' && index.get(account) ? -1 : 0;
+      for (const one of indexes) count += one.count(availability, tried);
       if (count > 0) others[availability === 'available' ? 'less_preferred' : availability] = count;
     }
-    for (const [id, { reason: lack }] of lacking) if (index.get(id)) others[lack] = (others[lack] ?? 0) + 1;
-    const sent = lacking.size === 0 ? tried.size : [...tried].filter((id) => !lacking.has(id)).length;
+    const excluded = tierDemand?.excluded ?? lacking;
+    for (const lacks of excluded === lacking ? [lacking] : [lacking, excluded]) {
+      for (const [id, { reason: lack }] of lacks) if (indexes.some((one) => one.get(id))) others[lack] = (others[lack] ?? 0) + 1;
+    }
+    const closed = lacking.size + (tierDemand?.excluded.size ?? 0);
+    const sent = closed === 0 ? tried.size : [...tried].filter((id) => !lacking.has(id) && !tierDemand?.excluded.has(id)).length;
     if (sent > 0) others.tried = sent;
-    const notSources = pool.assignments.length - index.candidates.length;
+    const notSources = pool.assignments.length - indexes.reduce((sum, { candidates }) => sum + candidates.length, 0);
     if (notSources > 0) others.not_a_source = notSources;
   }
   return {

@@ -2,17 +2,22 @@
 import type { Admission } from '../../admission/admission.ts';
 import { WaitQueue } from '../../admission/wait-queue.ts';
 import type { Counters } from '../../base/process/metrics.ts';
+import type { Affinity } from '../../turn/continuation.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
+import { tiersOf } from '../../turn/tiers.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
 import { type AccountLoad, type AccountLoads, isAvailability } from './account-load.ts';
 import { CandidateAccounts, type CandidateAccountsOptions } from './candidate-accounts.ts';
+import type { CandidateIndex } from './candidate-index.ts';
 import type { Demand, Tried } from './demand.ts';
 import { preferredChoice } from './index-choice.ts';
 import { lackRefusal } from './lacking-accounts.ts';
 import { Lease } from './lease.ts';
+import { closedTo } from './open-tiers.ts';
 import { type Choice, type Left, whyOf } from './selection-result.ts';
 import type { SharedCapacity } from './shared-capacity.ts';
+import type { TierDemand } from './tier-demand.ts';
 
 export interface SelectionOptions extends CandidateAccountsOptions {
   readonly counters: Counters;
@@ -60,7 +65,7 @@ export class Selection {
    * @throws Refusal where no account can take the turn, or no more turns may wait
    */
   choose(demand: Demand, tried: Tried): Lease | Promise<Lease | undefined> {
-    const asking = this.#options.shared && this.#askFor(demand, tried);
+    const asking = this.#options.shared && (this.#askFor(demand, tried) ?? this.#askForTier(demand, tried));
     return asking ? asking.then(() => this.#choose(demand, tried)) : this.#choose(demand, tried);
   }
 
@@ -91,10 +96,24 @@ export class Selection {
     return load && load.inFlight >= load.capacity ? shared?.ask(load.id) : undefined;
   }
 
+  /** A turn does not leave a tier that is full at this node, if it can get a slot there (AA66). */
+  #askForTier(demand: Demand, tried: Tried): Promise<unknown> | undefined {
+    const { shared } = this.#options;
+    if (!demand.tiers?.leavesFull || demand.hard !== undefined) return undefined;
+    for (const { index, closed } of this.candidates.openTiers(demand, tried)) {
+      if (index.count('available', closed) > 0) return undefined;
+      const full = index.candidates.filter((one) => index.availability(one) === 'at_max_concurrent' && !closed.has(one.load.id));
+      const asked = full.flatMap(({ load }) => shared?.ask(load.id) ?? []);
+      if (asked.length > 0) return Promise.all(asked);
+    }
+    return undefined;
+  }
+
   /** Undefined where every account that could take the turn is at its `max_concurrent`. */
   #tryChoose(demand: Demand, tried: Tried): Lease | undefined {
     const { hard, soft } = demand;
     if (hard !== undefined) return this.#tryPinned(hard, demand, tried);
+    if (demand.tiers) return this.#tryTiers(demand, demand.tiers, tried);
     const index = this.candidates.indexFor(demand);
     let softPin = soft === undefined ? undefined : this.candidates.availabilityAt(soft, demand, tried);
     if (soft !== undefined && softPin === 'available') {
@@ -114,6 +133,50 @@ export class Selection {
     throw this.candidates.noneFor(demand, tried);
   }
 
+  /** Tier after tier: pins, affinity and the strategy decide inside one (AA65). */
+  #tryTiers(demand: Demand, tiers: TierDemand, tried: Tried): Lease | undefined {
+    const { soft, affinity } = demand;
+    const indexes = this.candidates.indexesFor(demand);
+    const stays = tiers.stays === undefined ? undefined : this.candidates.availabilityAt(tiers.stays, demand, tried);
+    if (tiers.stays !== undefined && stays === 'available') {
+      const index = indexes.find((one) => one.get(tiers.stays as string)) ?? (indexes[0] as CandidateIndex);
+      const reason = tiers.stays === soft ? 'soft_pin' : tiers.stays === affinity?.overflow ? affinity.reason : 'ciphertext';
+      const lease = this.#lease(demand, { tiers: indexes, tried: closedTo(tiers, tried), account: tiers.stays, reason, index });
+      if (lease) return lease;
+    }
+    let softPin: Left | undefined = soft === undefined ? undefined : this.candidates.availabilityAt(soft, demand, tried);
+    let waits = false;
+    // What the account of the conversation was, where the turn leaves its tier.
+    let leftAffinity: Left | undefined;
+    for (const { index, closed, left } of this.candidates.openTiers(demand, tried)) {
+      const all = { tiers: indexes, tried: closed };
+      if (soft !== undefined && softPin === 'available' && tiersOf(demand.turn.pool).tierOf(soft) === index.tier) {
+        const lease = this.#lease(demand, { ...all, account: soft, reason: 'soft_pin', index, overflow: left });
+        if (lease) return lease;
+        softPin = 'not_a_source';
+      }
+      // The account of the conversation belongs to one tier: the others place the turn by the strategy alone.
+      const isHome = left === undefined;
+      const own = isHome ? demand : { ...demand, affinity: undefined };
+      if (isHome && affinity?.account !== undefined) leftAffinity = this.candidates.availabilityAt(affinity.account, demand, closed);
+      for (let passed = closed; ; ) {
+        const choice = preferredChoice(index, own, passed);
+        if (!choice) break;
+        const leftSoftPin = softPin === 'available' ? 'lower_tier' : softPin;
+        const leftHome = isHome ? choice.leftAffinity : leftAffinity;
+        const lease = this.#lease(demand, { ...choice, ...all, leftSoftPin, leftAffinity: leftHome, overflow: left });
+        if (lease) {
+          if (leftSoftPin !== undefined && leftSoftPin !== 'lower_tier') this.#options.counters.add('soft_pins_left');
+          return lease;
+        }
+        passed = new Set(passed).add(choice.account);
+      }
+      waits ||= index.count('at_max_concurrent', closed) > 0;
+    }
+    if (waits) return undefined;
+    throw this.candidates.noneFor(demand, tried);
+  }
+
   /** A hard pin never moves: it waits where its account is at its maximum, and fails where the account is unavailable (Q10). */
   #tryPinned(account: string, demand: Demand, tried: Tried): Lease | undefined {
     const availability = this.candidates.availabilityAt(account, demand, tried);
@@ -126,7 +189,7 @@ export class Selection {
     if (availability === 'at_max_concurrent') return undefined;
     this.candidates.requirePinned(demand);
     const load = this.#loads.get(account);
-    const lack = demand.lacking.get(account);
+    const lack = demand.lacking.get(account) ?? demand.tiers?.excluded.get(account);
     if (lack) throw lackRefusal([lack], demand.turn.wire.agent);
     throw this.candidates.noneOf(load && isAvailability(availability) ? [{ load, availability }] : [], demand.scope);
   }
@@ -148,8 +211,10 @@ export class Selection {
       ticket,
       load,
       pool: turn.pool.id,
+      tier: choice.index?.tier ?? tiersOf(turn.pool).tierOf(id),
+      overflow: choice.overflow,
       health,
-      affinity: LOAD.has(choice.leftAffinity) ? undefined : affinity,
+      affinity: LOAD.has(choice.leftAffinity) ? undefined : affinityFor(choice, affinity),
       onReleased: (freed) => this.#released(freed),
       learn: this.candidates.learning(demand, id),
       now: () => this.#options.clock.now(),
@@ -163,11 +228,21 @@ export class Selection {
     const { turn, deadline, onGone } = demand;
     const { admission, counters, shared } = this.#options;
     const serve = (): Lease | undefined => this.#tryChoose(demand, tried);
-    const waiting = this.#queue.wait({ tenant: turn.key, ...admission.accountWait(turn.route.class), serve, deadline, onGone });
+    const queued = this.#queue.wait({ tenant: turn.key, ...admission.accountWait(turn.route.class), serve, deadline, onGone });
     counters.add('account_waits');
+    const waiting = demand.tiers ? this.#leavingFull(queued, demand.tiers) : queued;
     if (!shared) return waiting;
     const accounts = demand.hard === undefined ? this.candidates.atCapacity(demand, tried) : [demand.hard];
     return waiting.finally(shared.wanted(accounts));
+  }
+
+  /** When the wait for a full tier is over, the turn may go to a higher one (AA66). */
+  #leavingFull(waiting: Promise<Lease | undefined>, tiers: TierDemand): Promise<Lease | undefined> {
+    const { clock } = this.#options;
+    const now = clock.now();
+    const end = tiers.waitEnd(now);
+    if (end === undefined) return waiting;
+    return waiting.finally(clock.after(end - now, () => this.#queue.serve(() => false)));
   }
 
   #released(load: AccountLoad): void {
@@ -188,4 +263,10 @@ export class Selection {
     this.#loads.recordChange(load);
     this.#queue.serve(() => what === 'capacity' && load.inFlight >= load.capacity);
   }
+}
+
+/** A turn above the base tier of its conversation does not move the conversation there (AA68). */
+function affinityFor({ account, overflow, index, tiers }: Choice, affinity: Affinity | undefined): Pick<Affinity, 'learn'> | undefined {
+  const isAbove = overflow !== undefined || (tiers !== undefined && tiers[0] !== index && affinity?.overflow === account);
+  return isAbove && affinity?.overflowed ? { learn: (one) => affinity.overflowed?.(one) } : affinity;
 }

@@ -1,8 +1,9 @@
 // The accounts that a turn of a Pool may go to: the sources of its model, or all accounts of the Pool for routes without a model.
 // The Pool is read as it is configured now: a turn that waits or fails over does not go to an account that was paused or taken from the Pool meanwhile.
 
-import type { Candidates } from '../../models/pool-model.ts';
+import { type Candidates, tiersFrom } from '../../models/pool-model.ts';
 import type { AccountConfig, PoolConfig } from '../../turn/settings.ts';
+import { tiersOf } from '../../turn/tiers.ts';
 import type { Alternatives } from '../health/account-health.ts';
 import { isModelless, modelOf } from '../scope.ts';
 
@@ -32,21 +33,35 @@ export class Sources {
   /** Whether a pinned turn may go there. */
   serves(pool: PoolConfig, scope: string, account: string): boolean {
     const current = this.#options.current(pool);
-    if (isModelless(scope)) return this.#allAccounts(current).preferred.includes(account);
+    if (isModelless(scope)) return accountsIn(this.#allAccounts(current)).includes(account);
     return this.#options.serves(current, modelOf(scope), account);
   }
 
   #allAccounts(pool: PoolConfig): Candidates {
-    const known = this.#all.get(pool);
-    if (known) return known;
+    const found = this.#all.get(pool);
+    if (found) return found;
     const usable = pool.assignments.filter(
       ({ account, active, eligible }) => active && eligible && this.#options.account(account)?.visible,
     );
-    const made = { preferred: usable.map(({ account }) => account), overflow: [] };
-    this.#all.set(pool, made);
-    return made;
+    const tiers = tiersOf(pool).all.map((tier) => ({ tier, own: usable.filter((row) => row.tier === tier) }));
+    const used = tiers.filter(({ own }) => own.length > 0);
+    const made = used.reduceRight<Candidates | undefined>((next, { tier, own }) => {
+      const one = { ...(tier > 0 && { tier }), preferred: own.map(({ account }) => account), overflow: [] };
+      return next ? { ...one, next } : one;
+    }, undefined);
+    const known = made ?? NO_ACCOUNT;
+    this.#all.set(pool, known);
+    return known;
   }
 }
+
+const NO_ACCOUNT: Candidates = { preferred: [], overflow: [] };
+
+/** Of all tiers. */
+export const accountsIn = (candidates: Candidates): readonly string[] =>
+  candidates.next === undefined && candidates.overflow.length === 0
+    ? candidates.preferred
+    : [...tiersFrom(candidates)].flatMap(({ preferred, overflow }) => [...preferred, ...overflow]);
 
 export interface AlternativesOptions {
   readonly pools: () => readonly PoolConfig[];
@@ -55,15 +70,16 @@ export interface AlternativesOptions {
   readonly modelsOf: (account: string) => Iterable<string>;
   /** Whether the account is routable and has quota. */
   readonly usable: (account: string, scope: string) => boolean;
+  /** Whether the caps of the account's tier have anything left. */
+  readonly hasBudget: (pool: PoolConfig, account: string) => boolean;
 }
 
 /** Used by health before a cooldown opens, so that failures never close the last account of a model (Q5). */
-export function alternativesIn({ pools, sources, modelsOf, usable }: AlternativesOptions): Alternatives {
+export function alternativesIn({ pools, sources, modelsOf, usable, hasBudget }: AlternativesOptions): Alternatives {
   const existIn = (pool: PoolConfig, scope: string, account: string): boolean => {
-    const { preferred, overflow } = sources.candidates(pool, scope);
-    if (!preferred.includes(account) && !overflow.includes(account)) return true;
-    const isAlternative = (id: string): boolean => id !== account && usable(id, scope);
-    return preferred.some(isAlternative) || overflow.some(isAlternative);
+    const accounts = accountsIn(sources.candidates(pool, scope));
+    if (!accounts.includes(account)) return true;
+    return accounts.some((id) => id !== account && usable(id, scope) && hasBudget(pool, id));
   };
   return {
     modelsOf,

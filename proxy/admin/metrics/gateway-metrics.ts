@@ -7,6 +7,7 @@ import { accountMetrics } from './account-metrics.ts';
 import { databaseMetrics } from './database-metrics.ts';
 import type { Metric, Sample } from './metrics-page.ts';
 import { nodeMetrics } from './node-metrics.ts';
+import { tierMetrics } from './tier-metrics.ts';
 import { OTHER } from './turn-metrics.ts';
 
 export function gatewayMetrics(gateway: AdminTarget): readonly Metric[] {
@@ -14,6 +15,7 @@ export function gatewayMetrics(gateway: AdminTarget): readonly Metric[] {
     ...processMetrics(gateway),
     ...counterMetrics(gateway.services.counters),
     ...turnMetrics(gateway),
+    ...tierMetrics(gateway),
     ...accountMetrics(gateway),
     ...databaseMetrics(gateway.services.store),
     ...nodeMetrics(gateway),

@@ -43,8 +43,20 @@ export class TurnMetrics {
   readonly accounts = new Map<string, AccountCells>();
   /** Attempts after the first of their turn, by their cause. */
   readonly failovers = new Map<string, number>();
+  /** Pool, tier and reason to turns that left their base tier, or stayed above it (AA72). */
+  readonly overflows = new Map<string, number>();
+  /** Pool and tier to billionths of a US dollar. */
+  readonly overflowCosts = new Map<string, number>();
+  /** Pool and reason to turns that a higher tier did not take. */
+  readonly overflowsRefused = new Map<string, number>();
+  /** Pool, asked and served model to turns (AA77). */
+  readonly fallbacks = new Map<string, number>();
   /** Key id to billionths of a US dollar. */
   readonly costs = new Map<string, number>();
+
+  overflowRefused(pool: string, reason: string): void {
+    count(this.overflowsRefused, labelsOf(pool, reason), 1);
+  }
 
   record(row: RequestRow, attempts: readonly AttemptRow[], { modelKnown, firstEventMs, costNanos }: MeasuredTurn): void {
     const family = cellsOf(this.families, row.family, newFamily);
@@ -59,6 +71,13 @@ export class TurnMetrics {
       count(outcomes, error_class ?? (status === null ? 'unfinished' : 'answered'), 1);
       if (ordinal > 0) count(this.failovers, cause, 1);
     }
+    if (row.tier !== null && row.tier > 0 && row.pool !== null) {
+      if (row.overflow !== null) count(this.overflows, labelsOf(row.pool, row.tier, row.overflow), 1);
+      if (costNanos > 0) count(this.overflowCosts, labelsOf(row.pool, row.tier), costNanos);
+    }
+    if (row.requested_model !== null && row.pool !== null && row.model !== null) {
+      count(this.fallbacks, labelsOf(row.pool, row.requested_model, row.model), 1);
+    }
     const tokens = cellsOf(this.models, modelKnown ? (row.model ?? OTHER) : OTHER, newModel);
     tokens.input += row.input_tokens ?? 0;
     tokens.cachedInput += row.cached_input_tokens ?? 0;
@@ -66,6 +85,9 @@ export class TurnMetrics {
     if (costNanos > 0 && row.key_id !== null) count(this.costs, row.key_id, costNanos);
   }
 }
+
+/** Labels as one name; none of them contains a line break. */
+const labelsOf = (...labels: readonly (string | number)[]): string => labels.join('\n');
 
 const newFamily = (): FamilyCells => ({ turns: new Map(), duration: new Durations(), firstEvent: new Durations() });
 const newStatuses = (): number[] => [0, 0, 0, 0, 0, 0];

@@ -15,6 +15,7 @@ import { checkLiterals } from './literals.ts';
 import { checkNode } from './node.ts';
 import { checkReferences } from './references.ts';
 import { checkRoutes } from './routes.ts';
+import { checkTiers } from './tiers.ts';
 
 /** @param now Unix milliseconds, for the warning about expired keys */
 export function runChecks(data: unknown, now: number): readonly Problem[] {
@@ -32,6 +33,7 @@ export function runChecks(data: unknown, now: number): readonly Problem[] {
     ...checkIdentityHeaders(data),
     ...checkAliases(data),
     ...checkRoutes(data),
+    ...checkTiers(data),
     ...checkKeys(data, now),
     // Last: other checks have better messages for the same place.
     ...checkLiterals(data),

@@ -58,7 +58,8 @@ export function parseYaml(text: string, file: string): Parsed {
     Pair: (_, { key }) => {
       if (!isScalar(key)) return report(startOf(key as Node | null), 'a key must be a plain word', { fatal: true });
       if (key.value === '<<') return report(startOf(key), 'merge keys are not supported; write the keys out', { fatal: true });
-      if (typeof key.value === 'string') return undefined;
+      // A whole number that is written as one is read as its digits: tiers are such keys.
+      if (typeof key.value === 'string' || (Number.isInteger(key.value) && key.source === String(key.value))) return undefined;
       return report(startOf(key), 'this key is not read as text; quote it', { fatal: false });
     },
   });

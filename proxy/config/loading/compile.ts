@@ -11,7 +11,7 @@ import { lookupMap } from './lookup-map.ts';
 interface Content extends Omit<Config, 'node' | 'accounts' | 'pools' | 'keys' | 'routes'> {
   readonly node: Omit<NodeConfig, 'id'> & { readonly id?: string };
   readonly accounts: readonly AccountContent[];
-  readonly pools: readonly (Omit<PoolConfig, 'label'> & { readonly label?: string })[];
+  readonly pools: readonly (Omit<PoolConfig, 'label' | 'overflow'> & Partial<Pick<PoolConfig, 'label' | 'overflow'>>)[];
   readonly keys: readonly (Omit<KeyConfig, 'expires_at'> & { readonly expires_at?: string })[];
   readonly routes: readonly (Omit<RouteConfig, 'method' | 'path'> & Readonly<Partial<Record<RouteConfig['method'], string>>>)[];
 }
@@ -32,7 +32,6 @@ export function compile(data: unknown, folder: string): Config {
     pools: content.pools.map((pool) => compilePool(pool, paused)),
     keys: content.keys.map(({ expires_at, ...key }) => ({
       ...key,
-      overflow: true,
       ...(expires_at === undefined ? {} : { expires_at: Date.parse(expires_at) }),
     })),
     routes: content.routes.map(compileRoute),
@@ -54,6 +53,9 @@ function compileNode({ node, store }: Content, folder: string): NodeConfig {
   return { ...others, id, ...(secret && { secret: reference(secret, folder) }) };
 }
 
+/** Of a Pool that does not set it. */
+const NO_OVERFLOW: PoolConfig['overflow'] = { on: ['quota', 'failing'], wait_ms: 0, reasoning: 'drop', tiers: {} };
+
 function compilePool(pool: Content['pools'][number], paused: ReadonlySet<string>): PoolConfig {
   return {
     ...pool,
@@ -61,8 +63,8 @@ function compilePool(pool: Content['pools'][number], paused: ReadonlySet<string>
     // `auto` means no override (PL3): the catalog decides.
     serving_modes: lookupMap(Object.entries(pool.serving_modes).filter(([, mode]: [string, ServingMode]) => mode !== 'auto')),
     models: lookupMap(Object.entries(pool.models)),
-    assignments: pool.assignments.map((row) => ({ ...row, tier: 0, active: row.active && !paused.has(row.account) })),
-    overflow: { on: ['quota', 'failing'], wait_ms: 0, reasoning: 'drop', tiers: {} },
+    assignments: pool.assignments.map((row) => ({ ...row, active: row.active && !paused.has(row.account) })),
+    overflow: pool.overflow ?? NO_OVERFLOW,
   };
 }
 

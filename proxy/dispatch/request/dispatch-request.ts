@@ -5,6 +5,7 @@ import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import type { Attempts, Ending, TokenCounts } from '../../turn/reply/turn-result.ts';
 import type { DispatchedKind } from '../../turn/routes/kinds.ts';
+import type { ExpectedUsage } from '../../turn/spending.ts';
 import type { RelayedAnswer } from '../../turn/surface.ts';
 import type { Work } from '../../turn/turn.ts';
 import type { Client, OpenUpload } from '../client.ts';
@@ -22,6 +23,8 @@ export interface DispatchRequest {
   readonly countOutput: (event: ReplyEvent) => void;
   /** The usage of a reply that is ended without its account, so far (Q18). */
   readonly estimateUsage: () => TokenCounts | undefined;
+  /** What is expected of it; read only in Pools with tiers. */
+  readonly expected: ExpectedUsage;
 }
 
 /** How the attempts ended: with a reply, with an account's refusal, or with a refusal of the gateway's own. */

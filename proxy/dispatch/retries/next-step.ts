@@ -74,6 +74,7 @@ export class NextSteps {
   /** Decided once for each failure: a reply that asked before has the answer that its turn then follows. */
   #decisionOf(progress: TurnProgress, failure: Failure, account: string): Decision {
     if (progress.decision?.failure !== failure) {
+      progress.demand.tiers?.failed(account, failure.cause);
       progress.decision = { failure, recovers: this.#recovers(progress, failure, account), retry: this.#retryOf(progress, failure) };
     }
     return progress.decision;

@@ -1,13 +1,16 @@
 // The limits of a key, wherever they are counted: what a turn reserves, whether it fits, the refusal where it does not (Q19, S2).
 import type { LoggedRequest } from '../../../store/store.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
-import type { KeyConfig } from '../../turn/settings.ts';
 import { type Amounts, amountOf, dollars, type Totals, type Usage } from '../usage-totals.ts';
 import { currentUse, fallsTo, type KeyUse, useResetOf } from './key-use.ts';
-import { type Limit, type LimitSet, type LimitType, type LimitWindow, limitsOf } from './limit-kinds.ts';
+import { type CountedLimits, type Limit, type LimitSet, type LimitType, type LimitWindow, limitsOf } from './limit-kinds.ts';
 import { limitReached, limitTooSmall } from './limit-refusal.ts';
 
-export type LimitedKey = Pick<KeyConfig, 'id' | 'limits'>;
+/** A key, or a cap of tiers. */
+export interface LimitedKey {
+  readonly id: string;
+  readonly limits: CountedLimits;
+}
 
 /** The usage of a turn, in the Pool that served it. */
 export interface Used {

@@ -4,7 +4,7 @@
 import { DAY_MS } from '../../../store/schema/limit-rows.ts';
 import { dayOf } from '../ledger.ts';
 import { type Amounts, amountOf, type Usage } from '../usage-totals.ts';
-import type { Limit, LimitType } from './limit-kinds.ts';
+import type { Limit, LimitType, LimitWindow } from './limit-kinds.ts';
 
 /** The settled use of one UTC day. */
 export interface SettledDay {
@@ -42,11 +42,20 @@ type Counted = Pick<Limit, 'type' | 'window'>;
 
 const WEEK_DAYS = 7;
 
+/** The days that count, today included. */
+const daysOf = (window: LimitWindow, now: number): number =>
+  window === 'day' ? 1 : window === 'month' ? new Date(now).getUTCDate() : WEEK_DAYS;
+
+function nextMonth(now: number): number {
+  const date = new Date(now);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
+}
+
 /** The amount that counts against the limit; of a dollar limit in billionths of a dollar. */
 export function currentUse(use: KeyUse, { type, window }: Counted, now: number): number {
   if (type === 'concurrent') return use.running;
   if (window === 'minute') return type === 'requests' ? use.minuteRequests.sum(now) : use.minuteTokens.sum(now) + use.reserved.tokens;
-  const settled = use.settled(type, window === 'day' ? 1 : WEEK_DAYS);
+  const settled = use.settled(type, daysOf(window, now));
   if (type === 'requests') return settled + use.running;
   return settled + (type === 'tokens' ? use.reserved.tokens : use.reserved.costNanos);
 }
@@ -56,6 +65,7 @@ export function useResetOf(use: KeyUse, { type, window }: Counted, now: number):
   if (window === 'now') return undefined;
   if (window === 'minute') return (type === 'requests' ? use.minuteRequests : use.minuteTokens).firstExpiry(now);
   if (window === 'day') return dayOf(now) + DAY_MS;
+  if (window === 'month') return nextMonth(now);
   const oldest = use.settledDays(WEEK_DAYS).find(({ amounts }) => amountOf(type, amounts) > 0);
   return oldest && oldest.day + WEEK_DAYS * DAY_MS;
 }
@@ -69,8 +79,9 @@ export function fallsTo(use: KeyUse, max: number, { type, window }: Counted, now
   }
   // A running request has its place in the day already; the tokens and the cost of a running turn may still turn out lower.
   if (type === 'requests') return dayOf(now) + DAY_MS;
-  const days = window === 'day' ? 1 : WEEK_DAYS;
+  const days = daysOf(window, now);
   if (use.settled(type, days) <= max) return undefined;
+  if (window === 'month') return nextMonth(now);
   let left = currentUse(use, { type, window }, now);
   for (const { day, amounts } of use.settledDays(days)) {
     left -= amountOf(type, amounts);

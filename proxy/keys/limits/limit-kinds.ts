@@ -2,10 +2,16 @@
 import type { KeyLimits } from '../../turn/settings.ts';
 
 export type LimitType = 'requests' | 'tokens' | 'usd' | 'concurrent';
-export type LimitWindow = 'minute' | 'day' | 'week' | 'now';
+export type LimitWindow = 'minute' | 'day' | 'week' | 'month' | 'now';
+
+/** What can be limited: of a key, or of the tiers of a Pool (AA69). */
+export interface CountedLimits extends KeyLimits {
+  /** In a UTC month. */
+  readonly usd_per_month?: number;
+}
 
 export interface LimitKind {
-  readonly name: keyof KeyLimits;
+  readonly name: keyof CountedLimits;
   readonly type: LimitType;
   readonly window: LimitWindow;
 }
@@ -19,6 +25,7 @@ const LIMIT_KINDS: readonly LimitKind[] = [
   { name: 'tokens_per_week', type: 'tokens', window: 'week' },
   { name: 'usd_per_day', type: 'usd', window: 'day' },
   { name: 'usd_per_week', type: 'usd', window: 'week' },
+  { name: 'usd_per_month', type: 'usd', window: 'month' },
   { name: 'concurrent', type: 'concurrent', window: 'now' },
 ];
 
@@ -37,9 +44,9 @@ export interface LimitSet {
 }
 
 /** Cached by the object of the configuration: every turn asks. */
-const sets = new WeakMap<KeyLimits, LimitSet>();
+const sets = new WeakMap<CountedLimits, LimitSet>();
 
-export function limitsOf(limits: KeyLimits): LimitSet {
+export function limitsOf(limits: CountedLimits): LimitSet {
   const known = sets.get(limits);
   if (known) return known;
   const configured = LIMIT_KINDS.flatMap((kind) => {

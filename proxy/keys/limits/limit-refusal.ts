@@ -24,7 +24,7 @@ export interface LimitWait {
 export function limitReached(limit: Limit, { end, wait }: LimitWait): Refusal {
   const seconds = Math.ceil(wait / 1000);
   const message = `The limit of this API key is reached: ${limitText(limit)}.`;
-  if (limit.type !== 'usd' && limit.window !== 'day' && limit.window !== 'week') {
+  if (limit.type !== 'usd' && limit.window !== 'day' && limit.window !== 'week' && limit.window !== 'month') {
     return cached(limit, `${seconds}`, () => ({ message: `${message} Try again in ${seconds} s.`, retryAfterMs: wait }));
   }
   if (end === undefined) return cached(limit, '', () => ({ ...FINAL, message }));

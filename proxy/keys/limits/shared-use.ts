@@ -7,7 +7,8 @@ import { amountOf, settledAmounts } from '../usage-totals.ts';
 import type { KeyUse, MinuteSum } from './key-use.ts';
 
 const MINUTE_MS = 60_000;
-const WEEK_DAYS = 7;
+/** A week, and the longest month. */
+const DAYS = 31;
 
 /** @param use as it was read just now */
 export function useOfStore({ running, minute, days }: StoredUse, now: number): KeyUse {
@@ -25,7 +26,7 @@ export function useOfStore({ running, minute, days }: StoredUse, now: number): K
 
 /** The use that this node has while the store cannot be read: settled days. */
 export function useOfLedger(key: string, ledger: Ledger, now: number): KeyUse {
-  const days = ledger.daysOf(key, WEEK_DAYS).map(({ day, totals }) => {
+  const days = ledger.daysOf(key, DAYS).map(({ day, totals }) => {
     const { requests, tokens, costNanos } = settledAmounts(totals);
     return { day, requests, tokens, cost_nanos: costNanos };
   });

@@ -25,7 +25,10 @@ const KEY_ROW = object({
     'Its limits with their current state; without any, it is unlimited.',
     object({
       type: oneOf(['requests', 'tokens', 'usd', 'concurrent'], 'What is limited.'),
-      window: oneOf(['minute', 'day', 'week', 'now'], 'minute and week slide; the day is that of UTC; now: turns at the same time.'),
+      window: oneOf(
+        ['minute', 'day', 'week', 'month', 'now'],
+        'minute and week slide; day and month are those of UTC; now: turns at the same time.',
+      ),
       max: number('The limit.'),
       current: number('How much is used, reservations of running turns included.'),
       remaining: number('How much is left; at 0 turns get 429 rate_limit_exceeded.'),

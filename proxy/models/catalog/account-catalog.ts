@@ -76,6 +76,10 @@ export class AccountCatalog {
     return this.#config.visible;
   }
 
+  get isAgent(): boolean {
+    return this.#config.api === 'agent';
+  }
+
   /** Whether its list is read: an API account's need not be (AA8). */
   get isRead(): boolean {
     return !isApiAccount(this.#config) || this.#config.read_models !== false;
@@ -98,11 +102,11 @@ export class AccountCatalog {
 
   /** Takes the account's row of a new configuration. @returns whether its exposed models or its visibility changed */
   configure(config: AccountConfig): boolean {
-    const { visible } = this.#config;
+    const { api, visible } = this.#config;
     const renamed = !isDeepStrictEqual(namingOf(this.#config), namingOf(config));
     this.#config = config;
     if (renamed) this.#expose();
-    return renamed || visible !== config.visible;
+    return renamed || visible !== config.visible || api !== config.api;
   }
 
   /** Takes entries from before a restart: stale until the account is read, ignored after that. */

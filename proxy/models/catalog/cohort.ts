@@ -10,6 +10,10 @@ export interface Source {
   readonly visible: boolean;
   /** The configured part of UA1: the assignment is active and eligible, and the account visible. */
   readonly assigned: boolean;
+  /** The tier of the assignment (AA65). */
+  readonly tier: number;
+  /** Whether it is an agent account: those represent a model before others (AA10). */
+  readonly isAgent: boolean;
   readonly entry: CatalogEntry;
 }
 
@@ -34,11 +38,27 @@ export function cohortsOf(sources: readonly Source[]): readonly Cohort[] {
 }
 
 /**
- * The cohort with most routable members, then most members, then first in configuration order. Undefined for an empty list.
+ * The sources of the lowest tier that has one, agent accounts first: the cohort is formed of them (AA10). The same list where all are of one
+ * tier and kind.
+ */
+export function lowestTierOf(sources: Cohort): Cohort {
+  const [first] = sources;
+  if (sources.every(({ tier, isAgent }) => tier === first.tier && isAgent === first.isAgent)) return sources;
+  const usable = [sources.filter(({ assigned }) => assigned), sources.filter(({ visible }) => visible), sources];
+  const counted = usable.find(({ length }) => length > 0) as Cohort;
+  const lowest = Math.min(...counted.map(({ tier }) => tier));
+  const own = sources.filter(({ tier }) => tier === lowest);
+  // The sort is stable: those of a kind stay in configuration order.
+  return own.sort((a, b) => Number(b.isAgent) - Number(a.isAgent)) as readonly Source[] as Cohort;
+}
+
+/**
+ * The cohort with an agent account before one without (AA10), then the one with most routable members, then most members, then first in configuration order. Undefined for an empty list.
  * @param routable how many members of each cohort are routable
  */
 export function canonicalCohort(cohorts: readonly Cohort[], routable: readonly number[]): Cohort | undefined {
-  const rank = ([a, left]: readonly [Cohort, number], [b, right]: readonly [Cohort, number]): number => right - left || b.length - a.length;
+  const rank = ([a, left]: readonly [Cohort, number], [b, right]: readonly [Cohort, number]): number =>
+    Number(b[0].isAgent) - Number(a[0].isAgent) || right - left || b.length - a.length;
   // The sort is stable: ties stay in configuration order.
   return cohorts.map((cohort, index) => [cohort, routable[index] ?? 0] as const).sort(rank)[0]?.[0];
 }

@@ -17,6 +17,8 @@ export interface AskedTurn {
  * In the order in which they are checked: the first one that applies counts. `kind`: the API has no such request. `anchor`: nothing there
  * continues a response. `files`: it keeps none. `compaction_item`, `ciphertext`: another account made them. `item`, `tools`, `hosted_tool`,
  * `tool_type`, `tool_choice`, `schema`, `modality`, `effort`: the request has what the account does not take. `window`: the turn is too long.
+ * Of accounts of higher tiers: `no_price`: their tier has a cap, and the model no price. `overflow_spent`: the cap has no room. `no_overflow`: the
+ * key stays in base tiers.
  */
 export const LACKS = [
   'kind',
@@ -33,6 +35,9 @@ export const LACKS = [
   'modality',
   'effort',
   'window',
+  'no_price',
+  'overflow_spent',
+  'no_overflow',
 ] as const;
 
 export type LackReason = (typeof LACKS)[number];

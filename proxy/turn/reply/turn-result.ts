@@ -1,6 +1,9 @@
 // The result of a turn: how it ended for its client, its attempts, and its one row in the request log (S5).
 import type { AttemptRow, RequestRow, Why } from '../../../store/schema/logged-rows.ts';
 import type { LiveTurn } from '../live-turn.ts';
+import type { AccountConfig } from '../settings.ts';
+import type { Spending } from '../spending.ts';
+import type { OverflowReason } from '../tiers.ts';
 import type { Outcome } from '../turn.ts';
 
 /** How a turn ended for its client. */
@@ -19,11 +22,17 @@ export interface Attempts {
   readonly wasSent: boolean;
   /** Label of the account that answered or was tried last. */
   readonly account: string | null;
+  /** The tier of that account, and why the turn left the lower ones. */
+  readonly tier: number | null;
+  readonly overflow: OverflowReason | null;
+  readonly served?: AccountConfig | undefined;
+  /** What the turn has reserved of the caps of that tier. */
+  readonly spending?: Spending | undefined;
   /** Why that account, and why not the others. */
   readonly why: Why | null;
 }
 
-export const NO_ATTEMPTS: Attempts = Object.freeze({ rows: [], wasSent: false, account: null, why: null });
+export const NO_ATTEMPTS: Attempts = Object.freeze({ rows: [], wasSent: false, account: null, tier: null, overflow: null, why: null });
 
 export const clientGone = (shown: boolean): Ending => ({ outcome: { kind: 'client_gone', shown }, status: 499, code: null });
 
@@ -65,8 +74,11 @@ export function requestRow(turn: LiveTurn, ending: Ending, attempts: Attempts, e
     pool: identity?.pool.id ?? null,
     pool_label: identity?.pool.label ?? null,
     account: attempts.account,
+    tier: attempts.tier,
+    overflow: attempts.overflow,
     key_id: identity?.key.id ?? null,
     model: noted.model ?? null,
+    requested_model: turn.requestedModel ?? null,
     code: ending.code,
     retries: Math.max(0, attempts.rows.length - 1),
     duration_ms: turn.now() - turn.at,

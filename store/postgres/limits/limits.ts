@@ -1,6 +1,15 @@
 // Reservations against the limits of keys: one round trip for all that are sent together, by a function of the database.
 import type { DatabaseRecord } from '../../driver.ts';
-import { DAY_MS, type LimitBounds, type LimitedTurn, slotOf, slotsAfter, type Taken, weekStart } from '../../schema/limit-rows.ts';
+import {
+  DAY_MS,
+  type LimitBounds,
+  type LimitedTurn,
+  monthStart,
+  slotOf,
+  slotsAfter,
+  type Taken,
+  weekStart,
+} from '../../schema/limit-rows.ts';
 import { useOf } from '../../verbs/limits.ts';
 import type { Connections } from '../connection/connections.ts';
 import type { LimitReservation } from './reservation-queue.ts';
@@ -58,6 +67,7 @@ const textOf = (keys: readonly KeyReservations[], at: number): string =>
     after: slotsAfter(at),
     today: at - (at % DAY_MS),
     week: weekStart(at),
+    month: monthStart(at),
     keys: keys.map(({ key, node, bounds, turns }) => ({
       ...bounds,
       key,

@@ -12,7 +12,7 @@ const EXCEEDED = BOUNDS.map(
 ).join('\n          OR ');
 
 /**
- * `asked` is `{ at, slot, after, today, week, keys: [{ key, node, bounds of the key, grants, tokens, nanos }] }`, where the last three are
+ * `asked` is `{ at, slot, after, today, week, month, keys: [{ key, node, bounds of the key, grants, tokens, nanos }] }`, where the last three are
  * lists of equal length, one item a turn. Keys are locked until the transaction ends, in an order that all nodes keep.
  *
  * Returns no record for a turn that is granted. `ordinal` counts the keys as they are given, from 1. A record `lost` means that the lease
@@ -28,6 +28,8 @@ export const RESERVE_LIMITS = `
     slots_after CONSTANT BIGINT := asked->'after';
     today CONSTANT BIGINT := asked->'today';
     week CONSTANT BIGINT := asked->'week';
+    month CONSTANT BIGINT := asked->'month';
+    first_day BIGINT;
     granted BIGINT[];
     one RECORD;
     used RECORD;
@@ -42,9 +44,11 @@ export const RESERVE_LIMITS = `
         RETURN QUERY SELECT one.ordinality, 'lost', 0::BIGINT, 0::BIGINT, 0::BIGINT, 0::BIGINT;
         CONTINUE;
       END IF;
+      -- Only a bound of a month needs more than seven days.
+      first_day := CASE WHEN one.nanos_per_month IS NULL THEN week ELSE least(week, month) END;
       SELECT running.requests AS running, running.tokens AS held_tokens, running.nanos AS held_nanos,
         minute.requests AS minute_requests, minute.tokens AS minute_tokens,
-        days.day_requests, days.day_tokens, days.day_nanos, days.week_tokens, days.week_nanos
+        days.day_requests, days.day_tokens, days.day_nanos, days.week_tokens, days.week_nanos, days.month_nanos
       INTO used
       FROM
         (SELECT count(*) AS requests, coalesce(sum(tokens), 0) AS tokens, coalesce(sum(cost_nanos), 0) AS nanos
@@ -55,9 +59,10 @@ export const RESERVE_LIMITS = `
         (SELECT coalesce(sum(requests) FILTER (WHERE day >= today), 0) AS day_requests,
           coalesce(sum(input_tokens + output_tokens + held_tokens) FILTER (WHERE day >= today), 0) AS day_tokens,
           coalesce(sum(cost_nanos + held_nanos) FILTER (WHERE day >= today), 0) AS day_nanos,
-          coalesce(sum(input_tokens + output_tokens + held_tokens), 0) AS week_tokens,
-          coalesce(sum(cost_nanos + held_nanos), 0) AS week_nanos
-          FROM usage WHERE key_id = one.key AND day >= week) AS days;
+          coalesce(sum(input_tokens + output_tokens + held_tokens) FILTER (WHERE day >= week), 0) AS week_tokens,
+          coalesce(sum(cost_nanos + held_nanos) FILTER (WHERE day >= week), 0) AS week_nanos,
+          coalesce(sum(cost_nanos + held_nanos) FILTER (WHERE day >= month), 0) AS month_nanos
+          FROM usage WHERE key_id = one.key AND day >= first_day) AS days;
       granted := '{}';
       FOR i IN 1 .. cardinality(one.grants) LOOP
         IF ${EXCEEDED}
@@ -84,7 +89,7 @@ export const RESERVE_LIMITS = `
           UNION ALL
           SELECT one.ordinality, 'day', day, sum(requests)::BIGINT, sum(input_tokens + output_tokens + held_tokens)::BIGINT,
             sum(cost_nanos + held_nanos)::BIGINT
-          FROM usage WHERE key_id = one.key AND day >= week GROUP BY day
+          FROM usage WHERE key_id = one.key AND day >= first_day GROUP BY day
           ORDER BY 3;
       END IF;
     END LOOP;

@@ -1,0 +1,57 @@
+// The tiers that a turn may be sent to now, the lowest first: a higher one only where no account of the lower ones can take the turn (AA66).
+import type { OverflowReason } from '../../turn/tiers.ts';
+import type { CandidateIndex } from './candidate-index.ts';
+import type { Demand, Tried } from './demand.ts';
+import type { TierDemand } from './tier-demand.ts';
+
+export interface OpenTier {
+  readonly index: CandidateIndex;
+  /** The accounts that the turn cannot go to. */
+  readonly closed: Tried;
+  /** What the accounts of the lower tiers were; undefined in the base tier. */
+  readonly left: OverflowReason | undefined;
+}
+
+/** A reason that holds for less time says more: without it the lower tier would have served the turn. */
+const STRENGTH: readonly OverflowReason[] = ['quota', 'failing', 'full'];
+
+const stronger = (a: OverflowReason | undefined, b: OverflowReason): OverflowReason =>
+  a === undefined || STRENGTH.indexOf(b) > STRENGTH.indexOf(a) ? b : a;
+
+/** The accounts that the turn cannot go to, by what is known so far. */
+export const closedTo = ({ excluded }: TierDemand, tried: Tried): Tried =>
+  excluded.size === 0 ? tried : new Set([...tried, ...excluded.keys()]);
+
+/**
+ * A tier without an account for the turn is passed over: the base tier is the first one that has an account.
+ * @param indexes of the model's tiers, the lowest first; each is refreshed when it comes
+ */
+export function* openTiers(
+  indexes: readonly CandidateIndex[],
+  { tiers, lacking }: Pick<Demand, 'tiers' | 'lacking'>,
+  tried: Tried,
+  now: number,
+): Generator<OpenTier> {
+  const [first] = indexes;
+  if (!tiers || !first) {
+    first?.refresh(now);
+    if (first) yield { index: first, closed: tried, left: undefined };
+    return;
+  }
+  let base: number | undefined;
+  let left: OverflowReason | undefined;
+  for (const index of indexes) {
+    index.refresh(now);
+    const at = { tier: index.tier, lowest: first.tier, base };
+    const usable = index.candidates.filter(({ load: { id } }) => !lacking.has(id) && !tiers.lackAt(id, at));
+    if (usable.length === 0) continue;
+    base ??= index.tier;
+    yield { index, closed: closedTo(tiers, tried), left };
+    for (const candidate of usable) {
+      const { id } = candidate.load;
+      const reason = tiers.reasonToLeave(id, index.availability(candidate), tried.has(id), now);
+      if (reason === undefined) return;
+      left = stronger(left, reason);
+    }
+  }
+}

@@ -1,0 +1,146 @@
+// One turn in a Pool with tiers: what keeps accounts of higher tiers from it, where its conversation stays, and what its attempts may cost
+// (AA10, AA65 to AA70).
+import type { Lease } from '../../accounts/selection/lease.ts';
+import { TierDemand } from '../../accounts/selection/tier-demand.ts';
+import type { Continuation } from '../../turn/continuation.ts';
+import { priceAt } from '../../turn/prices.ts';
+import type { Lack } from '../../turn/provider/lack.ts';
+import type { PoolConfig, Prices } from '../../turn/settings.ts';
+import type { NotReserved, OverflowBudget, Spending } from '../../turn/spending.ts';
+import { type PoolTiers, tiersOf } from '../../turn/tiers.ts';
+import { endsInToolOutputs } from '../../turn/tool-loop.ts';
+import type { Body } from '../../turn/turn.ts';
+import type { DispatchRequest } from '../request/dispatch-request.ts';
+
+export interface TierServices {
+  readonly budget: OverflowBudget;
+  /** Whether a turn of this many tokens fits the account's window for the model (AA10). */
+  readonly fits: (pool: PoolConfig, model: string, account: string, tokens: number) => boolean;
+  /** A turn goes to a tier above its base tier (AA72). */
+  readonly used: (pool: string, tier: number) => void;
+  /** A higher tier does not take a turn (AA72). */
+  readonly refused: (pool: string, reason: 'no_price' | 'overflow_spent' | 'no_overflow' | 'unavailable') => void;
+}
+
+/** The paths whose requests use no model: they cost nothing. */
+const COSTLESS: ReadonlySet<string> = new Set(['files', 'forward']);
+
+const CIPHERTEXT: Lack = { reason: 'ciphertext' };
+const WINDOW: Lack = { reason: 'window' };
+const NO_PRICE: Lack = { reason: 'no_price' };
+const SPENT: Lack = { reason: 'overflow_spent' };
+
+export interface TieredTurn {
+  readonly request: Pick<DispatchRequest, 'turn' | 'expected'>;
+  readonly continuation: Continuation;
+  /** Undefined where it passes unread. */
+  readonly body: Body | undefined;
+  /** The account that made the newest ciphertext of the history; read only where the Pool keeps reasoning in its tier. */
+  readonly maker: string | undefined;
+}
+
+export class TurnTiers {
+  readonly demand: TierDemand;
+  readonly #services: TierServices;
+  readonly #turn: TieredTurn;
+  readonly #tiers: PoolTiers;
+  #spending: Spending | undefined;
+  /** Tokens of the turn, once they were needed. */
+  #tokens: number | undefined;
+
+  constructor(turn: TieredTurn, services: TierServices) {
+    const { pool, key } = turn.request.turn;
+    this.#turn = turn;
+    this.#services = services;
+    this.#tiers = tiersOf(pool);
+    this.demand = new TierDemand({
+      overflow: pool.overflow,
+      mayOverflow: key.overflow,
+      stays: key.overflow ? this.#stays() : undefined,
+      lackOf: (account, tier, lowest) => this.#lackOf(account, tier, lowest),
+    });
+  }
+
+  /** What the attempt that served the turn has reserved. */
+  get spending(): Spending | undefined {
+    return this.#spending;
+  }
+
+  /** Reserves what an attempt at this account may cost. False where a cap has no room: its tier takes this turn no more. */
+  pays({ account, tier }: Lease): boolean | Promise<boolean> {
+    this.release();
+    const { turn, expected } = this.#turn.request;
+    const caps = this.#tiers.capsOf(tier);
+    const prices = caps.length === 0 ? undefined : this.#pricesAt(account.id);
+    if (!prices) return true;
+    const cost = expected.costAt(prices);
+    if (cost.expected === 0 && prices.output === 0) return true;
+    const taken = (reserved: Spending | NotReserved): boolean => {
+      if (typeof reserved !== 'string') {
+        this.#spending = reserved;
+        return true;
+      }
+      this.#services.refused(turn.pool.id, reserved === 'spent' ? 'overflow_spent' : 'unavailable');
+      this.#exclude(tier, cost.least);
+      return false;
+    };
+    const reserving = this.#services.budget.reserve(tier, caps, cost);
+    return reserving instanceof Promise ? reserving.then(taken) : taken(reserving);
+  }
+
+  /** The attempt has failed: it cost nothing that is known. */
+  release(): void {
+    this.#spending?.settle(undefined);
+    this.#spending = undefined;
+  }
+
+  /** No account could be chosen: counts why higher tiers did not take the turn. */
+  refused(): void {
+    const { pool } = this.#turn.request.turn;
+    const reasons = new Set([...this.demand.excluded.values()].map(({ reason }) => reason));
+    for (const reason of ['no_price', 'no_overflow'] as const) if (reasons.has(reason)) this.#services.refused(pool.id, reason);
+  }
+
+  /** The accounts of the tier that cost as much: the same caps have no room for them either. */
+  #exclude(tier: number, cost: number): void {
+    const { turn, expected } = this.#turn.request;
+    for (const assignment of turn.pool.assignments) {
+      if (assignment.tier !== tier) continue;
+      const prices = this.#pricesAt(assignment.account);
+      if (prices && expected.costAt(prices).least >= cost) this.demand.exclude(assignment.account, SPENT);
+    }
+  }
+
+  /**
+   * A conversation that overflowed stays with its account while its input ends in tool outputs; with `reasoning: keep` it stays with the
+   * account of its ciphertext (AA68).
+   */
+  #stays(): string | undefined {
+    const { continuation, body, maker } = this.#turn;
+    if (maker !== undefined && this.#isAbove(maker)) return maker;
+    if (!body || !endsInToolOutputs(body)) return undefined;
+    return [continuation.soft, continuation.affinity?.overflow].find((account) => account !== undefined && this.#isAbove(account));
+  }
+
+  #isAbove(account: string): boolean {
+    return this.#tiers.tierOf(account) > (this.#tiers.all[0] ?? 0);
+  }
+
+  #lackOf(account: string, tier: number, lowest: number): Lack | undefined {
+    const { request, maker, body } = this.#turn;
+    const { turn, expected } = request;
+    if (maker !== undefined && this.#tiers.tierOf(maker) !== tier) return CIPHERTEXT;
+    if (tier > lowest && body && turn.model) {
+      this.#tokens ??= expected.tokens();
+      if (!this.#services.fits(turn.pool, turn.model.id, account, this.#tokens)) return WINDOW;
+    }
+    if (this.#tiers.capsOf(tier).length === 0 || COSTLESS.has(turn.kind.path)) return undefined;
+    return this.#pricesAt(account) ? undefined : NO_PRICE;
+  }
+
+  #pricesAt(id: string): Prices | undefined {
+    const { turn } = this.#turn.request;
+    const account = turn.generation.accounts.get(id);
+    return account && priceAt(account, turn.model?.id, turn.pool);
+  }
+}

@@ -1,0 +1,109 @@
+// Tells operators when money begins to be spent: at the first use of a tier after an hour, and when a cap is reached, once in each window (AA72).
+import type { Store } from '../../store/store.ts';
+import type { Log } from '../base/process/log.ts';
+import type { Clock } from '../base/time/clock.ts';
+import type { PoolConfig } from '../turn/settings.ts';
+import { type Cap, tiersOf } from '../turn/tiers.ts';
+
+export interface OverflowNoticesOptions {
+  readonly store: Pick<Store, 'audit' | 'leases'>;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Names this process. */
+  readonly owner: string;
+  readonly pools: () => readonly PoolConfig[];
+}
+
+const HOUR_MS = 3_600_000;
+/** A use is written to the lease no more often than this. */
+const RENEW_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/** Leases tell over all nodes, and over restarts, what was told already. They are not released: they end with the hour or the window. */
+export class OverflowNotices {
+  readonly #options: OverflowNoticesOptions;
+  /** When each lease was last asked for, by name. */
+  readonly #asked = new Map<string, number>();
+  /** The leases that this process has. */
+  readonly #held = new Map<string, Awaited<ReturnType<Store['leases']['acquire']>>>();
+
+  constructor(options: OverflowNoticesOptions) {
+    this.#options = options;
+  }
+
+  /** A turn goes to a tier above its base tier. */
+  used(pool: string, tier: number): void {
+    const name = `overflow/used/${pool}/${tier}`;
+    if (!this.#isDue(name, RENEW_MS)) return;
+    void this.#use(name).then((first) => {
+      if (first) this.#tell('overflow.used', pool, [{ path: `pools[${pool}].assignments[].tier`, from: null, to: tier }], { pool, tier });
+    });
+  }
+
+  /** A turn found no room below the cap. */
+  spent({ id, tier, limits }: Cap): void {
+    const { clock, pools } = this.#options;
+    const pool = pools().find((one) => tiersOf(one).caps.some((cap) => cap.id === id));
+    if (!pool) return;
+    const now = clock.now();
+    const window = limits.usd_per_day === undefined ? 'month' : 'day';
+    const end = window === 'day' ? (Math.floor(now / DAY_MS) + 1) * DAY_MS : nextMonth(now);
+    const name = `overflow/spent/${id}/${end}`;
+    if (!this.#isDue(name, end - now)) return;
+    void this.#acquire(name, end - now).then((first) => {
+      const place = tier === undefined ? 'overflow' : `overflow.tiers.${tier}`;
+      const field = { path: `pools[${pool.id}].${place}`, from: null, to: 'spent' };
+      if (first)
+        this.#tell('overflow.spent', pool.id, [field], { pool: pool.id, tier: tier ?? 'all', resets_at: new Date(end).toISOString() });
+    });
+  }
+
+  /** Whether the name was not asked for within this time. */
+  #isDue(name: string, ms: number): boolean {
+    const now = this.#options.clock.now();
+    const last = this.#asked.get(name);
+    if (last !== undefined && now >= last && now - last < ms) return false;
+    this.#asked.set(name, now);
+    return true;
+  }
+
+  /** Whether this is the first use in an hour, at any node. */
+  async #use(name: string): Promise<boolean> {
+    const held = this.#held.get(name);
+    const renewed = held && (await this.#options.store.leases.renew(held, HOUR_MS).catch(() => held));
+    if (renewed) {
+      this.#held.set(name, renewed);
+      return false;
+    }
+    return this.#acquire(name, HOUR_MS);
+  }
+
+  /** A store that does not answer must not hide the notice: each node then gives its own. */
+  async #acquire(name: string, ms: number): Promise<boolean> {
+    const { store, owner } = this.#options;
+    try {
+      const lease = await store.leases.acquire(name, owner, ms);
+      if (lease) this.#held.set(name, lease);
+      return lease !== undefined;
+    } catch {
+      return true;
+    }
+  }
+
+  #tell(
+    action: 'overflow.used' | 'overflow.spent',
+    pool: string,
+    fields: readonly { readonly path: string; readonly from: null; readonly to: string | number }[],
+    logged: Readonly<Record<string, string | number>>,
+  ): void {
+    const { store, log, clock } = this.#options;
+    log.warn(action === 'overflow.used' ? 'overflow_used' : 'overflow_spent', logged);
+    const row = { at: clock.wallTime(), actor: 'gateway', action, target: pool, pool, fields };
+    void store.audit.record(row).catch(() => log.error('audit_failed', { actor: 'gateway', action }));
+  }
+}
+
+function nextMonth(now: number): number {
+  const date = new Date(now);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
+}

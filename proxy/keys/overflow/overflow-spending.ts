@@ -1,0 +1,98 @@
+// What the higher tiers of Pools cost: reserved against their caps before a turn is sent, settled at its cost, over all nodes (AA69).
+import type { Clock } from '../../base/time/clock.ts';
+import { Refusal } from '../../turn/errors/refusal.ts';
+import type { PoolConfig } from '../../turn/settings.ts';
+import type { Cost, NotReserved, OverflowBudget, Spending } from '../../turn/spending.ts';
+import { type Cap, tiersOf } from '../../turn/tiers.ts';
+import type { Ledger } from '../ledger.ts';
+import type { LimitCounts, Reserved } from '../limits/key-limits.ts';
+import { dollars } from '../usage-totals.ts';
+
+export type CapWindow = 'day' | 'month';
+
+/** A cap as operators see it, in US dollars. */
+export interface CapState {
+  /** Null for all tiers above 0 together. */
+  readonly tier: number | null;
+  readonly window: CapWindow;
+  readonly max: number;
+  /** What was settled, at all nodes. */
+  readonly spent: number;
+  readonly left: number;
+}
+
+export interface OverflowSpendingOptions {
+  readonly limits: LimitCounts;
+  readonly ledger: Pick<Ledger, 'daysOf'>;
+  readonly clock: Clock;
+  /** A turn found no room below this cap. */
+  readonly onSpent: (cap: Cap) => void;
+}
+
+/** A cap counts like a limit of a key of its own: the same reservations and settlements serve both. */
+export class OverflowSpending implements OverflowBudget {
+  readonly #options: OverflowSpendingOptions;
+
+  constructor(options: OverflowSpendingOptions) {
+    this.#options = options;
+  }
+
+  reserve(tier: number, caps: readonly Cap[], cost: Cost): Spending | NotReserved | Promise<Spending | NotReserved> {
+    const estimate = { least: { tokens: 0, costNanos: cost.least }, expected: { tokens: 0, costNanos: cost.expected } };
+    const reserving = caps.map((cap) => this.#options.limits.reserve(cap, () => estimate));
+    const settle = (reserved: readonly (Reserved | Refusal)[]) => this.#spending(tier, caps, reserved);
+    return isSettled(reserving) ? settle(reserving) : Promise.all(reserving).then(settle);
+  }
+
+  /** The caps of a Pool, in the order of their tiers. */
+  states({ id, assignments, overflow }: Pick<PoolConfig, 'id' | 'assignments' | 'overflow'>): readonly CapState[] {
+    return tiersOf({ id, assignments, overflow }).caps.flatMap((cap) =>
+      WINDOWS.flatMap((window) => {
+        const max = cap.limits[`usd_per_${window}`];
+        if (max === undefined) return [];
+        const spent = dollars(this.#spent(cap, window));
+        return [{ tier: cap.tier ?? null, window, max, spent, left: Math.max(0, max - spent) }];
+      }),
+    );
+  }
+
+  /** Whether the caps of the account's tier have anything left. */
+  hasBudget(pool: PoolConfig, account: string): boolean {
+    const tiers = tiersOf(pool);
+    return tiers.capsOf(tiers.tierOf(account)).every((cap) =>
+      WINDOWS.every((window) => {
+        const max = cap.limits[`usd_per_${window}`];
+        return max === undefined || dollars(this.#spent(cap, window)) < max;
+      }),
+    );
+  }
+
+  /** All caps have room, or nothing is reserved. */
+  #spending(tier: number, caps: readonly Cap[], reserved: readonly (Reserved | Refusal)[]): Spending | NotReserved {
+    const granted = reserved.filter((one): one is Reserved => !(one instanceof Refusal));
+    if (granted.length < reserved.length) {
+      for (const one of granted) one.settle(undefined);
+      const refused = caps.filter((_, i) => (reserved[i] as Refusal).code === 'rate_limit_exceeded');
+      for (const cap of refused) this.#options.onSpent(cap);
+      return refused.length > 0 ? 'spent' : 'unknown';
+    }
+    return {
+      tier,
+      nanos: Math.max(...granted.map(({ amounts }) => amounts.costNanos)),
+      settle(totals) {
+        // The usage of a cap is in no Pool's totals: those have it under its key.
+        for (const [i, one] of granted.entries()) one.settle(totals && { pool: (caps[i] as Cap).id, totals });
+      },
+    };
+  }
+
+  #spent({ id }: Cap, window: CapWindow): number {
+    const { ledger, clock } = this.#options;
+    const days = window === 'day' ? 1 : new Date(clock.now()).getUTCDate();
+    return ledger.daysOf(id, days).reduce((sum, { totals }) => sum + totals.cost_nanos + totals.held_nanos, 0);
+  }
+}
+
+const WINDOWS: readonly CapWindow[] = ['day', 'month'];
+
+const isSettled = <T>(all: readonly (T | Promise<T>)[]): all is readonly T[] => !all.some((one) => one instanceof Promise);

@@ -1,0 +1,38 @@
+// The price of a model at an account: its own catalog row's, else the Pool's; an account without a credential costs nothing (AA70).
+import { isApiAccount } from './provider/api-account.ts';
+import type { AccountConfig, PoolConfig, Prices } from './settings.ts';
+
+const FREE: Prices = { input: 0, cached_input: 0, output: 0 };
+
+export type PricedPool = Pick<PoolConfig, 'models'>;
+
+/** @param model exposed id; undefined for a turn without one */
+export function priceAt(account: AccountConfig, model: string | undefined, pool: PricedPool): Prices | undefined {
+  const own = model === undefined || !isApiAccount(account) ? undefined : declared(account).get(ownId(account, model));
+  return own ?? priceIn(pool, model) ?? (costsNothing(account) ? FREE : undefined);
+}
+
+export const priceIn = ({ models }: PricedPool, model: string | undefined): Prices | undefined =>
+  model !== undefined && Object.hasOwn(models, model) ? models[model]?.prices : undefined;
+
+export const isFree = ({ input, cached_input, output }: Prices): boolean => input === 0 && cached_input === 0 && output === 0;
+
+/** Whether prices can differ between the accounts: in all other Pools the Pool's is every account's. */
+export const hasOwnPrices = (account: AccountConfig): boolean => isApiAccount(account) && account.catalog.some(({ prices }) => prices);
+
+const ownId = ({ models }: AccountConfig, model: string): string => (Object.hasOwn(models, model) ? (models[model] as string) : model);
+
+const costsNothing = (account: AccountConfig): boolean =>
+  isApiAccount(account) && account.credential === undefined && !account.base_url.startsWith('rehearsal:');
+
+const known = new WeakMap<AccountConfig, ReadonlyMap<string, Prices>>();
+
+/** By own id. */
+function declared(account: AccountConfig): ReadonlyMap<string, Prices> {
+  const found = known.get(account);
+  if (found) return found;
+  const rows = isApiAccount(account) ? account.catalog : [];
+  const made = new Map(rows.flatMap(({ id, prices }) => (prices ? [[id, prices] as const] : [])));
+  known.set(account, made);
+  return made;
+}

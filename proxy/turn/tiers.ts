@@ -1,0 +1,72 @@
+// The tiers of a Pool: where its accounts are, and what each tier may cost (AA65, AA69).
+import type { OverflowConfig, PoolConfig } from './settings.ts';
+
+/** What the accounts of lower tiers were when a turn left them (AA66). */
+export type OverflowReason = OverflowConfig['on'][number];
+
+/** A limit on what tiers may cost: of one tier, or of all above 0. */
+export interface Cap {
+  /** No key has such an id. */
+  readonly id: string;
+  /** Undefined for all tiers above 0 together. */
+  readonly tier: number | undefined;
+  readonly limits: { readonly usd_per_day?: number; readonly usd_per_month?: number };
+}
+
+export type TieredPool = Pick<PoolConfig, 'id' | 'assignments' | 'overflow'>;
+
+export interface PoolTiers {
+  /** The tiers of its assignments, the lowest first. */
+  readonly all: readonly number[];
+  readonly caps: readonly Cap[];
+  readonly isTiered: boolean;
+  tierOf(account: string): number;
+  /** The caps that hold in a tier. */
+  capsOf(tier: number): readonly Cap[];
+}
+
+/** Cached by the object of the configuration. */
+const known = new WeakMap<TieredPool, PoolTiers>();
+
+export function tiersOf(pool: TieredPool): PoolTiers {
+  const found = known.get(pool);
+  if (found) return found;
+  const made = compile(pool);
+  known.set(pool, made);
+  return made;
+}
+
+/** Whether its turns have more than one tier to go to, or a cap to keep. */
+export const hasTiers = (pool: TieredPool): boolean => tiersOf(pool).isTiered;
+
+const NO_CAPS: readonly Cap[] = [];
+
+function compile({ id, assignments, overflow }: TieredPool): PoolTiers {
+  const byAccount = new Map(assignments.map(({ account, tier }) => [account, tier]));
+  const all = [...new Set(byAccount.values())].sort((a, b) => a - b);
+  const { usd_per_day, usd_per_month, tiers } = overflow;
+  const caps = [
+    cap(`overflow ${id}`, undefined, { usd_per_day, usd_per_month }),
+    ...Object.entries(tiers).map(([tier, limits]) => cap(`overflow ${id} ${tier}`, Number(tier), limits)),
+  ].filter((one) => one !== undefined);
+  const capsOf = new Map(
+    all.map((tier) => [tier, tier === 0 ? NO_CAPS : caps.filter((one) => one.tier === undefined || one.tier === tier)]),
+  );
+  return {
+    all,
+    caps,
+    isTiered: all.length > 1 || (capsOf.get(all[0] ?? 0) ?? NO_CAPS).length > 0,
+    tierOf: (account) => byAccount.get(account) ?? 0,
+    capsOf: (tier) => capsOf.get(tier) ?? NO_CAPS,
+  };
+}
+
+function cap(
+  id: string,
+  tier: number | undefined,
+  { usd_per_day, usd_per_month }: { readonly usd_per_day?: number | undefined; readonly usd_per_month?: number | undefined },
+): Cap | undefined {
+  if (usd_per_day === undefined && usd_per_month === undefined) return undefined;
+  const limits = { ...(usd_per_day !== undefined && { usd_per_day }), ...(usd_per_month !== undefined && { usd_per_month }) };
+  return { id, tier, limits };
+}

@@ -1,0 +1,8 @@
+// Whether a turn continues a tool loop: its input ends in outputs of tools, so that the account that called them should go on (AA68).
+import { isObject } from './json/json.ts';
+import type { Body } from './turn.ts';
+
+export function endsInToolOutputs({ input }: Body): boolean {
+  const last = Array.isArray(input) ? input.at(-1) : undefined;
+  return isObject(last) && typeof last.type === 'string' && last.type.endsWith('_output');
+}
