@@ -1,7 +1,6 @@
 // Tiers of a Pool over the wire: which tier a turn goes to, when it leaves one, and where its conversation returns to (AA65 to AA68, AA72).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { failure } from '../accounts/health/support.ts';
 import { outputOf, user } from '../support/continuity.ts';
 import { type Draft, type GatewayOptions, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -278,7 +277,7 @@ test('[AA66] [AA67] a websocket turn overflows too, and its anchor binds the nex
   outOfQuota(gate, 'north');
   using client = await connect(gate);
   const first = await client.turn(turnBody('hi'));
-  const id = (first.at(-1)?.response as JsonObject).id as string;
+  const id = (first[first.length - 1] as { response: { id: string } }).response.id;
   gate.heal();
   await client.turn(turnBody('go on', { previous_response_id: id }));
   assert.deepEqual(asked(gate), ['south', 'south']);
