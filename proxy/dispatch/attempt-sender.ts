@@ -1,4 +1,5 @@
 // Sends the attempts of one turn: an account's headers, the request as that account gets it, and the attempt's row.
+
 import type { CompactPaths } from '../accounts/compact-paths.ts';
 import type { ModelOf } from '../accounts/selection/lacking-accounts.ts';
 import type { Lease } from '../accounts/selection/lease.ts';
@@ -18,6 +19,7 @@ import type { Body, Outgoing } from '../turn/turn.ts';
 import { type AccountCredentials, type AccountHeaders, asUnavailable, CredentialUnavailable } from '../upstream/account-credentials.ts';
 import type { CarrierRequest } from '../upstream/carriers/carrier.ts';
 import type { SocketSlot } from '../upstream/carriers/socket-slot.ts';
+import { credentialHeader } from '../upstream/credentials/credential-header.ts';
 import { type Attempted, type AttemptOptions, attempt } from './attempt.ts';
 import { type AttemptCause, AttemptLog } from './attempt-log.ts';
 import type { Upload } from './client.ts';
@@ -148,7 +150,7 @@ export class AttemptSender implements Confidential {
       return Promise.resolve(this.#unsent(account, cause, untranslatedFailure()));
     }
     const { request, adapted, slot, out, outputCap } = composed;
-    this.#authorizations = [request.headers.authorization, slot?.authorization, ...this.#authorizations];
+    this.#authorizations = [request.headers[credentialHeader(account)], slot?.authorization, ...this.#authorizations];
     let complete: ReturnType<AttemptLog['begin']> | undefined;
     const keepResponse: ReplySource['keepResponse'] =
       slot && ((id, pin) => slot.keepResponse({ id, mode: turn.model?.mode?.effective, lifted: turn.lifted, pin }));

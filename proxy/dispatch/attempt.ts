@@ -1,4 +1,5 @@
 // One attempt at one account: sends the request, follows its reply, and settles once.
+
 import type { Counters } from '../base/process/metrics.ts';
 import { type CarrierFailure, carrierFailure, type Failure } from '../turn/errors/failure.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
@@ -11,6 +12,7 @@ import type { ReplyEvent } from '../turn/reply/reply-event.ts';
 import type { Head, Headers } from '../turn/turn.ts';
 import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending } from '../upstream/carriers/carrier.ts';
 import { SWITCHING_PROTOCOLS } from '../upstream/carriers/websocket-carrier.ts';
+import { credentialHeader } from '../upstream/credentials/credential-header.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
 import type { Upload } from './client.ts';
 import { DecodedReply } from './reply/decoded-reply.ts';
@@ -154,7 +156,7 @@ class Attempt implements ReplyContext {
     const attempted: Attempted = {
       verdict,
       status: this.#status,
-      authorization: this.#authorization ?? request.headers.authorization,
+      authorization: this.#authorization ?? request.headers[credentialHeader(this.#options.account)],
       over: slot ? 'websocket' : 'http',
       path: request.path,
       reused: this.#reused,

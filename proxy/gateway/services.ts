@@ -30,6 +30,7 @@ import { reachablePrices } from '../keys/overflow/reachable-prices.ts';
 import { UsageRefresh } from '../keys/usage-refresh.ts';
 import { Catalog } from '../models/catalog/catalog.ts';
 import { SharedReads } from '../models/catalog/shared-reads.ts';
+import { UnknownWindows } from '../models/catalog/unknown-windows.ts';
 import { ModelDirectory } from '../models/model-directory.ts';
 import { ExclusiveWork } from '../nodes/exclusive-work.ts';
 import { KeylessRows } from '../server/keyless-rows.ts';
@@ -121,6 +122,7 @@ export class Services {
     this.upstreams = new Upstreams(this.heartbeat);
     const { counters } = this;
     const upstream = (account: string): ReturnType<Upstreams['of']> => this.upstreams.of(account);
+    const unknownWindows = new UnknownWindows(log);
     this.catalog = new Catalog({
       clock,
       read: (account) => this.#readCatalog(account),
@@ -128,6 +130,7 @@ export class Services {
       sharing: exclusive && new SharedReads({ exclusive, ...store.catalog }),
       observe: ({ account, failure, failureStatus }) => {
         if (failure) log.warn('catalog_read_failed', { account, failure, status: failureStatus });
+        unknownWindows.read(this.catalog.accounts, account);
       },
     });
     const ledger = new Ledger(store.usage, clock, store);

@@ -1,4 +1,5 @@
 // The connections to all accounts, kept through reloads of the configuration.
+
 import { Batches } from '../base/process/batch.ts';
 import type { Heartbeat } from '../base/process/heartbeat.ts';
 import type { LoadedConfig } from '../config/config.ts';
@@ -8,6 +9,7 @@ import type { StreamCarrier, TurnCarrier } from './carriers/carrier.ts';
 import { PassThrough } from './carriers/pass-through.ts';
 import { UndiciCarrier, type UndiciTimeouts } from './carriers/undici-carrier.ts';
 import { WebsocketCarrier } from './carriers/websocket-carrier.ts';
+import { credentialHeader } from './credentials/credential-header.ts';
 import { type Egress, egressOf } from './egress/egress.ts';
 import type { Route } from './egress/route.ts';
 
@@ -20,6 +22,8 @@ interface UpstreamOptions {
   readonly egress: Egress;
   /** Parameters of every request, encoded. */
   readonly query: string;
+  /** The header that has its credential. */
+  readonly credentialHeader: string;
   readonly timeouts: UndiciTimeouts;
   readonly heartbeat: Heartbeat;
   readonly batches: Batches;
@@ -63,9 +67,18 @@ export class Upstream {
   }
 
   get websocketCarrier(): WebsocketCarrier {
-    const { account, url, query, timeouts, heartbeat, batches } = this.#options;
+    const { account, url, query, credentialHeader, timeouts, heartbeat, batches } = this.#options;
     const route = this.routeTo(url);
-    this.#websocketCarrier ??= new WebsocketCarrier({ account, baseUrl: url, query, route, heartbeat, batches, ...timeouts });
+    this.#websocketCarrier ??= new WebsocketCarrier({
+      account,
+      baseUrl: url,
+      query,
+      credentialHeader,
+      route,
+      heartbeat,
+      batches,
+      ...timeouts,
+    });
     return this.#websocketCarrier;
   }
 
@@ -125,7 +138,7 @@ export class Upstreams {
       const egress = egressOf(account, loaded);
       const identity = JSON.stringify([url, query, timeouts, account.credential, account.headers, egress.identity]);
       const current = this.#byAccount.get(account.id);
-      const shared = { query, timeouts, heartbeat: this.#heartbeat, batches: this.#batches };
+      const shared = { query, credentialHeader: credentialHeader(account), timeouts, heartbeat: this.#heartbeat, batches: this.#batches };
       const options = { identity, account: account.id, url, baseUrl: account.base_url, egress, ...shared };
       next.set(account.id, current?.identity === identity ? current : new Upstream(options));
     }

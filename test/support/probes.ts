@@ -8,6 +8,7 @@ import type { CounterName } from '../../proxy/base/process/metrics.ts';
 import type { Config } from '../../proxy/config/config.ts';
 import type { Gateway } from '../../proxy/gateway/gateway.ts';
 import type { AccountCatalogStatus } from '../../proxy/models/catalog/account-catalog.ts';
+import type { AccountModel } from '../../proxy/turn/provider/account-model.ts';
 import type { AdmissionClass } from '../../proxy/turn/settings.ts';
 import type { AttemptRow, AuditRow, RequestRow, SessionOwner, UsageRow } from '../../store/store.ts';
 
@@ -59,6 +60,12 @@ export class Probes {
   /** Bytes that turns hold of their replies. */
   get replyBytes(): number {
     return this.gateway.services.replies.held;
+  }
+
+  /** What is known of a model at an API account. */
+  accountModel(id: string, model: string): AccountModel | undefined {
+    const account = this.gateway.loaded.config.accounts.find((one) => one.id === id);
+    return account && this.gateway.services.models.accountModel(account, model);
   }
 
   /** The health of every account and its attempts in flight, in configuration order. */

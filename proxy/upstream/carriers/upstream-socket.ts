@@ -17,6 +17,8 @@ export interface UpstreamSocketOptions {
   readonly url: string;
   /** The headers of the upgrade. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The credential among them. */
+  readonly authorization: string | undefined;
   /** Longest time until the account has accepted or refused the upgrade. */
   readonly connectMs: number;
   /** Undefined for a direct connection. */
@@ -71,8 +73,10 @@ export class UpstreamSocket {
   #failure: CarrierFailure | undefined;
   #isRetired = false;
 
-  constructor({ url, headers, connectMs, route, maxFrameBytes, heartbeat, batches: { arrivals, departures } }: UpstreamSocketOptions) {
-    this.authorization = headers.authorization;
+  constructor(options: UpstreamSocketOptions) {
+    const { url, headers, authorization, connectMs, route, maxFrameBytes, heartbeat } = options;
+    const { arrivals, departures } = options.batches;
+    this.authorization = authorization;
     this.session = headers['session-id'];
     const ws = new WebSocket(url.replace(/^http/, 'ws'), {
       headers,

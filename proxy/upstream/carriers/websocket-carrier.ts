@@ -19,6 +19,8 @@ export interface WebsocketCarrierOptions {
   readonly baseUrl: string;
   /** Parameters of every request, encoded. */
   readonly query: string;
+  /** The header of an upgrade that has the account's credential. */
+  readonly credentialHeader: string;
   readonly connectMs: number;
   readonly firstByteMs: number;
   readonly idleMs: number;
@@ -82,7 +84,8 @@ export class WebsocketCarrier {
   #open({ path, headers }: CarrierRequest, maxFrameBytes: number, slot: SocketSlot): UpstreamSocket {
     const { account, baseUrl, query, connectMs, route, heartbeat, batches } = this.#options;
     const url = baseUrl + requestTarget(path, query);
-    const socket = new UpstreamSocket({ url, headers, connectMs, route, maxFrameBytes, heartbeat, batches });
+    const authorization = headers[this.#options.credentialHeader];
+    const socket = new UpstreamSocket({ url, headers, authorization, connectMs, route, maxFrameBytes, heartbeat, batches });
     this.#sockets.add(socket);
     socket.onClose(() => {
       this.#sockets.delete(socket);

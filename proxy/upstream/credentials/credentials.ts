@@ -2,13 +2,16 @@
 import type { LoadedConfig } from '../../config/config.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { AccountCredentials, AccountHeaders, Renewal, StaticCredentials } from '../account-credentials.ts';
+import { credentialHeader } from './credential-header.ts';
 import { type LoginAddress, loginAddress } from './login/login-address.ts';
 import { type LoginOrder, type StoreLoginResult, storeLogin } from './login/store-login.ts';
 import { OauthAccount, type OauthTools, type Relogin } from './oauth-account.ts';
+import { SecretFiles } from './secret-files.ts';
 import type { TokenVault } from './token-vault.ts';
 
 export class Credentials implements AccountCredentials {
   readonly #tools: OauthTools;
+  readonly #files = new SecretFiles();
   #oauth: ReadonlyMap<string, OauthAccount> = new Map();
 
   constructor(tools: OauthTools) {
@@ -31,6 +34,7 @@ export class Credentials implements AccountCredentials {
       next.set(id, account);
     }
     this.#oauth = next;
+    this.#files.clear();
     await Promise.all(looking);
   }
 
@@ -40,18 +44,19 @@ export class Credentials implements AccountCredentials {
    * @throws CredentialUnavailable from the promise
    */
   headersFor(account: AccountConfig, { bearers }: StaticCredentials): AccountHeaders | Promise<AccountHeaders> {
-    const bearer = this.#oauth.get(account.id)?.bearer() ?? bearers.get(account.id);
+    const bearer = this.#oauth.get(account.id)?.bearer() ?? this.#files.of(account) ?? bearers.get(account.id);
     if (bearer instanceof Promise) return bearer.then((token) => withBearer(account, token));
     return bearer === undefined ? account.headers : withBearer(account, bearer);
   }
 
   /**
-   * The account answered 401 to a request with this Authorization. After `renewed` the same request may be sent again; a static
-   * bearer stays refused until the configuration has another.
+   * The account answered 401 to a request with this credential. After `renewed` the same request may be sent again; a static secret
+   * stays refused until its file or the configuration has another.
    */
   async refused(account: AccountConfig, authorization: string | undefined): Promise<Renewal> {
     const oauth = this.#oauth.get(account.id);
-    return oauth ? oauth.refused(authorization?.replace(/^Bearer /, '')) : 'refused';
+    const sent = authorization?.replace(/^Bearer /, '');
+    return oauth ? oauth.refused(sent) : this.#files.refused(account, sent);
   }
 
   /** Imports another login from the tokens file, if there is one; that clears the account's state. */
@@ -95,7 +100,7 @@ export class Credentials implements AccountCredentials {
 
   /** The credential, which no answer of this account may contain. */
   secretOf(account: string, { bearers }: StaticCredentials): string | undefined {
-    return this.#oauth.get(account)?.access ?? bearers.get(account);
+    return this.#oauth.get(account)?.access ?? this.#files.last(account) ?? bearers.get(account);
   }
 }
 
@@ -106,9 +111,9 @@ const bearing = new WeakMap<AccountConfig, { readonly bearer: string; readonly h
 function withBearer(account: AccountConfig, bearer: string): AccountHeaders {
   const known = bearing.get(account);
   if (known?.bearer === bearer) return known.headers;
-  const { credential } = account;
-  const own = credential && 'header' in credential ? { [credential.header.name]: bearer } : { authorization: `Bearer ${bearer}` };
-  const headers = Object.freeze({ ...account.headers, ...own });
+  const name = credentialHeader(account);
+  const value = name === 'authorization' ? `Bearer ${bearer}` : bearer;
+  const headers = Object.freeze({ ...account.headers, [name]: value });
   bearing.set(account, { bearer, headers });
   return headers;
 }

@@ -1,4 +1,5 @@
 // The gateway's own requests to an account: with its credential, and again after a renewal where that was refused (Q9).
+
 import type { LoadedConfig } from '../../config/config.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { PathRoot } from '../../turn/provider/reads.ts';
@@ -6,6 +7,7 @@ import type { AccountConfig } from '../../turn/settings.ts';
 import type { AccountCredentials, StaticCredentials } from '../account-credentials.ts';
 import { type CallAnswer, type CallBounds, call } from '../call.ts';
 import type { Upstream } from '../upstreams.ts';
+import { credentialHeader } from './credential-header.ts';
 
 export interface OwnCallsOptions {
   readonly credentials: AccountCredentials;
@@ -50,7 +52,7 @@ export class OwnCalls {
       const own = await credentials.headersFor(account, loaded);
       const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...type, ...own };
       const answer = await call(upstream.carrier, { method, path, from, headers, body: body ?? null }, bounds);
-      return { ...answer, authorization: own.authorization };
+      return { ...answer, authorization: own[credentialHeader(account)] };
     };
     upstream.lease();
     try {

@@ -67,12 +67,20 @@ export const answers =
 export const refuses = (status: number, error: JsonObject, headers: Readonly<Record<string, string>> = {}): PlatformAnswer =>
   answers(status, { error: { message: 'refused', type: 'invalid_request_error', param: null, code: null, ...error } }, headers);
 
+/** A list of models that states nothing but their ids. */
+export const lists = (ids: readonly string[]): PlatformAnswer =>
+  answers(200, { object: 'list', data: ids.map((id) => ({ id, object: 'model', owned_by: 'platform' })) });
+
 const LISTED = ['own-a', 'image-a', 'embed-a'];
 
 export class Platform {
   /** Its base URL. */
   readonly url: string;
   readonly requests: PlatformRequest[] = [];
+  /** What reads of the gateway's own get, by path. */
+  readonly reading = new Map<string, PlatformAnswer>([['/v1/models', lists(LISTED)]]);
+  /** Those reads; the others are among `requests`. */
+  readonly reads: PlatformRequest[] = [];
   /** What the next requests get, other than those for its models. */
   readonly next: PlatformAnswer[] = [];
   /** What the next frames get. */
@@ -94,6 +102,7 @@ export class Platform {
 
   clear(): void {
     this.requests.length = 0;
+    this.reads.length = 0;
     this.next.length = 0;
     this.nextFrames.length = 0;
     this.refusesUpgrades = undefined;
@@ -121,12 +130,10 @@ export async function startPlatform(): Promise<Platform> {
   };
   const server = createServer((request, response) => {
     void buffer(request).then((body) => {
-      if (request.url?.startsWith('/v1/models')) {
-        answers(200, { object: 'list', data: LISTED.map((id) => ({ id, object: 'model', owned_by: 'platform' })) })(
-          response,
-          take(request, body),
-        );
-        platform.requests.pop();
+      const read = platform.reading.get(request.url?.split('?')[0] ?? '');
+      if (read) {
+        read(response, take(request, body));
+        platform.reads.push(...platform.requests.splice(-1));
         return;
       }
       const taken = take(request, body);

@@ -1,0 +1,23 @@
+// Warns of models of API accounts whose window is not known: native clients are given one that need not be theirs (AA11).
+import type { Log } from '../../base/process/log.ts';
+import { UNKNOWN_WINDOW } from '../lists/native-entry.ts';
+import type { AccountCatalogs } from './account-catalogs.ts';
+
+export class UnknownWindows {
+  readonly #log: Log;
+  readonly #warned = new Set<string>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** The account was read. Warns once of each model. */
+  read(catalogs: AccountCatalogs, account: string): void {
+    for (const [model, { own }] of catalogs.get(account)?.models ?? []) {
+      if (own?.kind !== 'turns' || own.contextWindow !== undefined || this.#warned.has(`${account} ${model}`)) continue;
+      this.#warned.add(`${account} ${model}`);
+      const message = `native clients are told a window of ${UNKNOWN_WINDOW}: declare context_window in the account's catalog`;
+      this.#log.warn('model_window_unknown', { account, model, message });
+    }
+  }
+}

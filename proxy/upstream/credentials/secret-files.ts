@@ -1,0 +1,43 @@
+// Secrets of API accounts in files: one that the account refused is read again, for its operator may have replaced it (AA4).
+import { resolveSecret } from '../../config/loading/secrets.ts';
+import { isApiAccount } from '../../turn/provider/api-account.ts';
+import type { AccountConfig } from '../../turn/settings.ts';
+import type { Renewal } from '../account-credentials.ts';
+
+export class SecretFiles {
+  /** By account: what was read since the configuration was loaded. */
+  readonly #read = new Map<string, { readonly file: string; readonly secret: string }>();
+
+  /** The configuration was loaded, and every file with it. */
+  clear(): void {
+    this.#read.clear();
+  }
+
+  /** The secret, where its file had another one than the configuration that was loaded. */
+  of(account: AccountConfig): string | undefined {
+    const read = this.#read.get(account.id);
+    return read && read.file === fileOf(account) ? read.secret : undefined;
+  }
+
+  /** The secret that was read last for the account, whichever file it has now. */
+  last(account: string): string | undefined {
+    return this.#read.get(account)?.secret;
+  }
+
+  /** @param sent the secret that the account refused */
+  async refused(account: AccountConfig, sent: string | undefined): Promise<Renewal> {
+    const file = fileOf(account);
+    if (file === undefined) return 'refused';
+    const secret = await resolveSecret({ file }, [], { folder: '/', env: {}, strictEnv: true });
+    if (typeof secret !== 'string' || secret === sent) return 'refused';
+    this.#read.set(account.id, { file, secret });
+    return 'renewed';
+  }
+}
+
+function fileOf(account: AccountConfig): string | undefined {
+  const { credential } = account;
+  if (!isApiAccount(account) || !credential || 'oauth' in credential) return undefined;
+  const secret = 'bearer' in credential ? credential.bearer : credential.header;
+  return 'file' in secret ? secret.file : undefined;
+}
