@@ -44,6 +44,8 @@ export interface PoolStatus {
   readonly assigned: readonly string[];
   /** Its caps, with what is spent and left in US dollars; absent without a cap. */
   readonly overflow?: readonly CapState[];
+  /** The exposed ids of its models, also of those that no account can serve at the moment; empty until a catalog was read. */
+  readonly models: readonly string[];
 }
 
 export interface LimitedClass {
@@ -139,7 +141,13 @@ const isQuota = object<QuotaStatus>({
   windows: list(isWindow),
 });
 
-const isPool = object<Omit<PoolStatus, 'overflow'>>({ pool: string, strategy: string, accounts: list(string), assigned: list(string) });
+const isPool = object<Omit<PoolStatus, 'overflow'>>({
+  pool: string,
+  strategy: string,
+  accounts: list(string),
+  assigned: list(string),
+  models: list(string),
+});
 
 const isClass = object<LimitedClass>({
   running: number,

@@ -48,5 +48,6 @@ const poolsOf = ({ loaded, services }: AdminTarget): readonly PoolStatus[] =>
     strategy: pool.strategy,
     accounts: pool.assignments.map(({ account }) => account),
     assigned: pool.assignments.flatMap(({ account, active, eligible }) => (active && eligible ? account : [])),
+    models: services.models.models(pool).exposed(),
     ...(tiersOf(pool).caps.length > 0 && { overflow: services.spending.states(pool) }),
   }));

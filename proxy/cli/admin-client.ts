@@ -56,6 +56,17 @@ export async function fetchStatus(config: AdminAddress): Promise<StatusReply> {
   throw unexpected(answer);
 }
 
+/** The exposed ids of each Pool; undefined where no gateway states them. */
+export async function fetchExposed(config: AdminAddress): Promise<ReadonlyMap<string, readonly string[]> | undefined> {
+  try {
+    const { status, body } = await ask(config, 'GET /status', { timeoutMs: OPTIONAL_TIMEOUT_MS });
+    return status === 200 && isStatusReply(body) ? new Map(body.pools.map(({ pool, models }) => [pool, models])) : undefined;
+  } catch (thrown) {
+    if (thrown instanceof Unreachable) return undefined;
+    throw thrown;
+  }
+}
+
 /**
  * The part of the status that a comparison of configurations needs; every version replies it.
  * @throws {CommandFailure} when no gateway answers, or it answers in another form.

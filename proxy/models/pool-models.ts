@@ -88,6 +88,11 @@ export class PoolModels {
     return [...this.#current().values()];
   }
 
+  /** The ids that clients may name, whether or not an account can serve them at the moment. */
+  exposed(): readonly string[] {
+    return this.all().flatMap(({ id, suppressed, sources }) => (!suppressed && sources.some(({ visible }) => visible) ? id : []));
+  }
+
   /** The routable models in the order of the first visible source that lists them (MC1, Q12). Cheap while nothing changed. */
   listed(): Listed {
     const models = this.#current();

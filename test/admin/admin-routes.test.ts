@@ -53,9 +53,9 @@ const LABELLED: Readonly<Record<string, readonly [type: string, ...labels: reado
   model_fallback_total: ['counter', 'pool', 'from', 'to'],
   retry_budget_left: ['gauge', 'pool'],
   tokens_total: ['counter', 'model', 'kind'],
-  turn_duration_seconds: ['histogram', 'family'],
-  turn_first_event_seconds: ['histogram', 'family'],
-  turns_ended_total: ['counter', 'family', 'status', 'code'],
+  turn_duration_seconds: ['histogram', 'family', 'surface'],
+  turn_first_event_seconds: ['histogram', 'family', 'surface'],
+  turns_ended_total: ['counter', 'family', 'surface', 'status', 'code'],
 };
 
 /** With PostgreSQL. */
@@ -116,7 +116,7 @@ test('every metric has its help, type and labels, and every line can be read', a
   }
 });
 
-test('a turn counts by family, status and code, its attempts by account, its tokens by model, its cost by key', async () => {
+test('[AM68] a turn counts by family, surface, status and code, its attempts by account, its tokens by model, its cost by key', async () => {
   await using gate = await startGateway({
     config: (draft) => {
       draft.pools[0].models = { 'model-a': { prices: { input: 1000, cached_input: 100, output: 10000 } } };
@@ -131,8 +131,8 @@ test('a turn counts by family, status and code, its attempts by account, its tok
     const line = text.split('\n').find((one) => one.startsWith(`poolgate_${sample} `)) ?? assert.fail(`no ${sample}\n${text}`);
     return Number(line.slice(line.lastIndexOf(' ') + 1));
   };
-  assert.equal(value(`turns_ended_total{family="${row?.family}",status="2xx",code=""}`), 1);
-  assert.match(text, /^poolgate_turns_ended_total\{family="\w+",status="4xx",code="unknown_endpoint"\} 1$/m);
+  assert.equal(value(`turns_ended_total{family="${row?.family}",surface="native",status="2xx",code=""}`), 1);
+  assert.match(text, /^poolgate_turns_ended_total\{family="\w+",surface="public",status="4xx",code="unknown_endpoint"\} 1$/m);
   assert.equal(value('account_attempts_total{account="north",outcome="upstream_status"}'), 1);
   assert.equal(value('account_attempts_total{account="south",outcome="answered"}'), 1);
   assert.equal(value('failovers_total{cause="server"}'), 1);
@@ -141,9 +141,9 @@ test('a turn counts by family, status and code, its attempts by account, its tok
   assert.equal(value('tokens_total{model="model-a",kind="output"}'), row?.output_tokens);
   assert.ok(value('cost_usd_total{key="ci"}') > 0);
   for (const name of ['turn_duration_seconds', 'turn_first_event_seconds']) {
-    assert.equal(value(`${name}_count{family="${row?.family}"}`), 1);
-    assert.equal(value(`${name}_bucket{family="${row?.family}",le="600"}`), 1);
-    assert.equal(value(`${name}_bucket{family="${row?.family}",le="+Inf"}`), 1);
+    assert.equal(value(`${name}_count{family="${row?.family}",surface="native"}`), 1);
+    assert.equal(value(`${name}_bucket{family="${row?.family}",surface="native",le="600"}`), 1);
+    assert.equal(value(`${name}_bucket{family="${row?.family}",surface="native",le="+Inf"}`), 1);
   }
   assert.match(text, /^poolgate_build_info\{version="[^"]+",node="v24[^"]*"\} 1$/m);
   assert.equal(value('account_quota_exhausted{account="north"}'), 0);

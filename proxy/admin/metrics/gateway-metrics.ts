@@ -2,10 +2,11 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import manifest from '../../../package.json' with { type: 'json' };
 import { COUNTERS, type CounterName, type Counters } from '../../base/process/metrics.ts';
+import type { Durations } from '../../base/time/durations.ts';
 import type { AdminTarget } from '../admin-target.ts';
 import { accountMetrics } from './account-metrics.ts';
 import { databaseMetrics } from './database-metrics.ts';
-import type { Metric, Sample } from './metrics-page.ts';
+import type { DurationsOf, Metric, Sample } from './metrics-page.ts';
 import { nodeMetrics } from './node-metrics.ts';
 import { tierMetrics } from './tier-metrics.ts';
 import { OTHER } from './turn-metrics.ts';
@@ -165,12 +166,12 @@ function turnMetrics(gateway: AdminTarget): readonly Metric[] {
     {
       name: 'turns_ended_total',
       type: 'counter',
-      help: 'Requests and websocket turns that ended, by route family, status class and error code (empty: none)',
-      labels: ['family', 'status', 'code'],
+      help: 'Requests and websocket turns that ended, by route family, API of the client, status class and error code (empty: none)',
+      labels: ['family', 'surface', 'status', 'code'],
       samples: () =>
-        [...cells.families].flatMap(([family, { turns }]) =>
+        [...cells.families.values()].flatMap(({ family, surface, turns }) =>
           [...turns].flatMap(([code, counts]) =>
-            counts.flatMap((value, digit) => (value > 0 ? { labels: { family, status: `${digit}xx`, code }, value } : [])),
+            counts.flatMap((value, digit) => (value > 0 ? { labels: { family, surface, status: `${digit}xx`, code }, value } : [])),
           ),
         ),
     },
@@ -178,15 +179,17 @@ function turnMetrics(gateway: AdminTarget): readonly Metric[] {
       name: 'turn_duration_seconds',
       type: 'histogram',
       help: 'Time from the beginning of a turn to its end',
-      label: 'family',
-      cells: () => [...cells.families].map(([family, { duration }]) => [family, duration] as const),
+      labels: ['family', 'surface'],
+      cells: () =>
+        [...cells.families.values()].map(({ family, surface, duration }) => ({ labels: { family, surface }, durations: duration })),
     },
     {
       name: 'turn_first_event_seconds',
       type: 'histogram',
       help: 'Time from the beginning of a turn to the first event or byte of its reply that was passed on',
-      label: 'family',
-      cells: () => [...cells.families].map(([family, { firstEvent }]) => [family, firstEvent] as const),
+      labels: ['family', 'surface'],
+      cells: () =>
+        [...cells.families.values()].map(({ family, surface, firstEvent }) => ({ labels: { family, surface }, durations: firstEvent })),
     },
     {
       name: 'tokens_total',
@@ -262,18 +265,21 @@ function turnMetrics(gateway: AdminTarget): readonly Metric[] {
       name: 'class_wait_seconds',
       type: 'histogram',
       help: 'Time that turns waited for a slot of their route class, of those that waited and got one',
-      label: 'class',
-      cells: () => capacity.admission.waits('slot'),
+      labels: ['class'],
+      cells: () => byClass(capacity.admission.waits('slot')),
     },
     {
       name: 'account_wait_seconds',
       type: 'histogram',
       help: 'Time that turns with a slot waited for an account below its max_concurrent, of those that waited and got one',
-      label: 'class',
-      cells: () => capacity.admission.waits('account'),
+      labels: ['class'],
+      cells: () => byClass(capacity.admission.waits('account')),
     },
   ];
 }
+
+const byClass = (waits: Iterable<readonly [string, Durations]>): readonly DurationsOf[] =>
+  [...waits].map(([name, durations]) => ({ labels: { class: name }, durations }));
 
 /** Adds up the samples of equal labels. */
 function summed(samples: readonly Sample[]): readonly Sample[] {

@@ -10,6 +10,12 @@ export interface Sample {
   readonly value: number;
 }
 
+/** The durations of a histogram that have these labels. */
+export interface DurationsOf {
+  readonly labels: Labels;
+  readonly durations: Durations;
+}
+
 interface Described {
   /** Without the prefix `poolgate_`. */
   readonly name: string;
@@ -20,7 +26,7 @@ interface Described {
 export type Metric =
   | (Described & { readonly type: 'counter' | 'gauge'; readonly read: () => number })
   | (Described & { readonly type: 'counter' | 'gauge'; readonly labels: readonly string[]; readonly samples: () => Iterable<Sample> })
-  | (Described & { readonly type: 'histogram'; readonly label: string; readonly cells: () => Iterable<readonly [string, Durations]> });
+  | (Described & { readonly type: 'histogram'; readonly labels: readonly string[]; readonly cells: () => Iterable<DurationsOf> });
 
 const PREFIX = 'poolgate_';
 
@@ -51,11 +57,11 @@ async function registryOf(metrics: readonly Metric[]): Promise<Registry> {
     readonly #described: Described;
     readonly #values: () => readonly object[];
 
-    constructor({ name, help, label, cells }: Extract<Metric, { readonly type: 'histogram' }>) {
+    constructor({ name, help, labels, cells }: Extract<Metric, { readonly type: 'histogram' }>) {
       const full = `${PREFIX}${name}`;
-      super({ name: full, help, labelNames: [label], buckets: [...DURATION_BUCKETS], registers: [registry] });
+      super({ name: full, help, labelNames: [...labels], buckets: [...DURATION_BUCKETS], registers: [registry] });
       this.#described = { name: full, help };
-      this.#values = () => bucketValues(full, label, cells());
+      this.#values = () => bucketValues(full, cells());
     }
 
     /** What prom-client renders the text from. */
@@ -93,14 +99,13 @@ async function registryOf(metrics: readonly Metric[]): Promise<Registry> {
   return registry;
 }
 
-function bucketValues(name: string, label: string, cells: Iterable<readonly [string, Durations]>): readonly object[] {
-  return [...cells].flatMap(([value, { counts, sumMs }]) => {
+function bucketValues(name: string, cells: Iterable<DurationsOf>): readonly object[] {
+  return [...cells].flatMap(({ labels, durations: { counts, sumMs } }) => {
     let total = 0;
     const buckets = counts.map((count, i) => {
       total += count;
-      return { labels: { [label]: value, le: DURATION_BUCKETS[i] ?? '+Inf' }, value: total, metricName: `${name}_bucket` };
+      return { labels: { ...labels, le: DURATION_BUCKETS[i] ?? '+Inf' }, value: total, metricName: `${name}_bucket` };
     });
-    const labels = { [label]: value };
     return [...buckets, { labels, value: sumMs / 1000, metricName: `${name}_sum` }, { labels, value: total, metricName: `${name}_count` }];
   });
 }

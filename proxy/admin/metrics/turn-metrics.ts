@@ -1,4 +1,4 @@
-// The results of turns as plain numbers by family, account, model and key: a turn increments cells, a scrape reads them.
+// The results of turns as plain numbers by family and surface, account, model and key: a turn increments cells, a scrape reads them.
 import type { AttemptRow, RequestRow } from '../../../store/schema/logged-rows.ts';
 import { Durations } from '../../base/time/durations.ts';
 
@@ -9,6 +9,9 @@ export const OTHER = 'other';
 const MOST_NAMES = 2_000;
 
 export interface FamilyCells {
+  readonly family: string;
+  /** The API of its clients (AM68). */
+  readonly surface: string;
   /** Code (empty where there is none) to turns by the first digit of their status. */
   readonly turns: Map<string, number[]>;
   readonly duration: Durations;
@@ -37,6 +40,7 @@ export interface MeasuredTurn {
 }
 
 export class TurnMetrics {
+  /** By family and surface. */
   readonly families = new Map<string, FamilyCells>();
   readonly models = new Map<string, ModelCells>();
   /** By the account's label. */
@@ -59,7 +63,7 @@ export class TurnMetrics {
   }
 
   record(row: RequestRow, attempts: readonly AttemptRow[], { modelKnown, firstEventMs, costNanos }: MeasuredTurn): void {
-    const family = cellsOf(this.families, row.family, newFamily);
+    const family = cellsOf(this.families, `${row.family} ${row.surface}`, () => newFamily(row));
     const turns = cellsOf(family.turns, row.code ?? '', newStatuses);
     const digit = Math.min(5, Math.floor(row.status / 100));
     turns[digit] = (turns[digit] ?? 0) + 1;
@@ -89,7 +93,13 @@ export class TurnMetrics {
 /** Labels as one name; none of them contains a line break. */
 const labelsOf = (...labels: readonly (string | number)[]): string => labels.join('\n');
 
-const newFamily = (): FamilyCells => ({ turns: new Map(), duration: new Durations(), firstEvent: new Durations() });
+const newFamily = ({ family, surface }: RequestRow): FamilyCells => ({
+  family,
+  surface,
+  turns: new Map(),
+  duration: new Durations(),
+  firstEvent: new Durations(),
+});
 const newStatuses = (): number[] => [0, 0, 0, 0, 0, 0];
 const newModel = (): ModelCells => ({ input: 0, cachedInput: 0, output: 0 });
 const newAccount = (): AccountCells => ({ attempts: new Map() });

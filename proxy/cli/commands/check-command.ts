@@ -1,8 +1,10 @@
-// `check`: all errors and warnings of a file, offline.
+// `check`: all errors and warnings of a file; of a gateway that runs it asks only for the models that aliases name (AM20).
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { inspect, readConfig } from '../../config/loading/load.ts';
 import { type Finding, formatFinding, isError } from '../../config/schema/finding.ts';
+import type { PoolConfig } from '../../turn/settings.ts';
+import { fetchExposed } from '../admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, counted, type Io, json } from '../command.ts';
 
 interface CheckOptions extends CommonOptions {
@@ -17,12 +19,18 @@ export function addCheck(program: Command, io: Io): void {
   })
     .option('--strict', 'an unset environment variable is an error, as in serve')
     .action(async ({ config: path, strict = false, json: asJson }: CheckOptions) => {
-      const { config, findings } = await inspect(await readConfig(path), { path, env: io.env, strictEnv: strict });
+      const text = await readConfig(path);
+      const options = { path, env: io.env, strictEnv: strict };
+      const alone = await inspect(text, options);
+      const exposed = alone.config?.pools.some(hasAliases) ? await fetchExposed(alone.config) : undefined;
+      const { config, findings } = exposed ? await inspect(text, { ...options, exposed }) : alone;
       if (asJson) io.out(json({ ok: config !== undefined, findings }));
       else io.out([...findings.map(formatFinding), summary(path, findings, config)].join('\n').concat('\n'));
       if (!config) throw new CommandFailure('');
     });
 }
+
+const hasAliases = ({ aliases = {} }: PoolConfig): boolean => Object.keys(aliases).length > 0;
 
 function summary(path: string, findings: readonly Finding[], config: Config | undefined): string {
   const errors = findings.filter(isError).length;

@@ -1,7 +1,7 @@
 // THE CHECKS that a schema cannot express, in order: of two problems of one place the first is reported.
 import type { Problem } from '../schema/finding.ts';
 import { checkAddresses } from './addresses.ts';
-import { checkAliases } from './aliases.ts';
+import { checkAliases, type ExposedModels } from './aliases.ts';
 import { checkApiSettings } from './api/account-settings.ts';
 import { checkCatalogs } from './api/catalog-rows.ts';
 import { checkCredentials } from './api/credentials.ts';
@@ -17,8 +17,11 @@ import { checkReferences } from './references.ts';
 import { checkRoutes } from './routes.ts';
 import { checkTiers } from './tiers.ts';
 
-/** @param now Unix milliseconds, for the warning about expired keys */
-export function runChecks(data: unknown, now: number): readonly Problem[] {
+/**
+ * @param now Unix milliseconds, for the warning about expired keys
+ * @param exposed of the running gateway, where one was asked
+ */
+export function runChecks(data: unknown, now: number, exposed?: ExposedModels): readonly Problem[] {
   return [
     ...checkIds(data),
     ...checkReferences(data),
@@ -31,7 +34,7 @@ export function runChecks(data: unknown, now: number): readonly Problem[] {
     ...checkNode(data),
     ...checkHeaders(data),
     ...checkIdentityHeaders(data),
-    ...checkAliases(data),
+    ...checkAliases(data, exposed),
     ...checkRoutes(data),
     ...checkTiers(data),
     ...checkKeys(data, now),

@@ -1,6 +1,7 @@
 // Loads config.yaml: parses, validates, checks, fills in defaults and resolves secrets; reports all findings at once.
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import type { ExposedModels } from '../checks/aliases.ts';
 import { runChecks } from '../checks/checks.ts';
 import type { Config, LoadedConfig } from '../config.ts';
 import { locate } from '../file/positions.ts';
@@ -34,6 +35,8 @@ export interface InspectOptions extends LoadOptions {
   readonly path: string;
   /** False: secrets are not read, for commands that only inspect or edit the file. */
   readonly secrets?: boolean;
+  /** The models of a running gateway, for warnings about names that it does not list. */
+  readonly exposed?: ExposedModels | undefined;
 }
 
 export interface Inspection {
@@ -52,14 +55,14 @@ export interface Inspection {
 /** Checks the text of a file. `path` names it in findings and is the base of relative paths. */
 export async function inspect(
   text: string,
-  { path, env = process.env, strictEnv = true, secrets = true }: InspectOptions,
+  { path, env = process.env, strictEnv = true, secrets = true, exposed }: InspectOptions,
 ): Promise<Inspection> {
   const parsed = parseYaml(text, path);
   if (!parsed.readable) return nothing(inFileOrder(parsed.findings));
 
   const data: unknown = parsed.document.toJS();
   const folder = dirname(resolve(path));
-  const problems = [...validate(data), ...runChecks(data, Date.now())];
+  const problems = [...validate(data), ...runChecks(data, Date.now(), exposed)];
   const options = { folder, env, strictEnv };
   const resolved = secrets ? await resolveSecrets(data, options) : NO_SECRETS;
   const connected = secrets ? await resolveConnections(data, options) : NO_CONNECTIONS;

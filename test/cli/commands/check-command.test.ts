@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { fileWith, SMALL } from '../../config/files.ts';
+import { startGateway } from '../../support/gateway.ts';
 import { COMMAND } from '../../support/program.ts';
 import { poolgate } from '../run.ts';
 
@@ -43,6 +44,22 @@ test('an unset variable is a warning in check and an error in check --strict', a
   assert.equal(strict.code, 1);
   assert.match(strict.out, /:4:34: accounts\[north\]\.credential\.bearer\.env: the environment variable TOKEN is not set\n.*: 1 error\n$/);
   assert.equal((await poolgate(['check', '--strict', '--config', path], { TOKEN: 'x' })).code, 0);
+});
+
+test('[AM20] check warns about a target of an alias that the running gateway does not list, and is silent without a gateway', async (context) => {
+  const gate = await startGateway();
+  const aliases = 'aliases: { claude-*: model-a, claude-haiku-*: model-mimi }';
+  const file = (port: number): string =>
+    fileWith(context, SMALL.replace('- id: team', `- id: team\n    ${aliases}`).concat(`admin: { port: ${port} }\n`));
+  const asked = await poolgate(['check', '--config', file(Number(new URL(gate.adminUrl).port))]);
+  assert.equal(asked.code, 0, asked.out);
+  assert.match(
+    asked.out,
+    /:6:51: warning: pools\[team\]\.aliases\.…: the running gateway lists no model 'model-mimi' in this Pool; did you mean 'model-mini'\?\n.*: 1 warning \(/,
+  );
+  await gate.close();
+  const alone = await poolgate(['check', '--config', file(Number(new URL(gate.adminUrl).port))]);
+  assert.match(alone.out, /: no findings \(/);
 });
 
 test('check --json prints the findings as JSON', async (context) => {
