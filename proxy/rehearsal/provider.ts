@@ -12,7 +12,7 @@ import { HttpLine } from './delivery/http-line.ts';
 import { type ExchangeOptions, Exchanges, type Recipient } from './exchanges.ts';
 import type { PausedAnswers } from './faults/paused-answers.ts';
 import type { Authorization } from './login/authorization.ts';
-import { catalogOf, sampleModels } from './model/sample-models.ts';
+import { catalogOf, modelsWithin } from './model/sample-models.ts';
 import { type RequestEnd, readBody } from './received-request.ts';
 
 export interface ProviderOptions extends ExchangeOptions {
@@ -34,7 +34,7 @@ export class Provider {
     for (const settings of options.accounts) {
       const account = new SimulatedAccount(settings);
       const endpoints = account.api ? apiEndpoints(account.api) : agentEndpoints(this.#exchanges.wire);
-      const recipient = { account, endpoints, catalog: catalogOf(settings.models ?? sampleModels) };
+      const recipient = { account, endpoints, catalog: catalogOf(settings.models ?? modelsWithin(settings.profile?.contextWindow)) };
       const sockets = new AccountSockets(recipient, this.#exchanges);
       const listener = new AccountListener({
         onRequest: (request, response) => void this.#serve(running, request, response),

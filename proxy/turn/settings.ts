@@ -62,6 +62,7 @@ export const REHEARSAL_PROFILES = [
   'broken',
   'expired',
   'fragile',
+  'narrow',
   'picky',
   'polite',
   'guarded',

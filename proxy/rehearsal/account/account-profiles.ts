@@ -1,6 +1,7 @@
 // The profiles of simulated accounts: how an account behaves on its own, chosen by `base_url: rehearsal:NAME`.
 import { REHEARSAL_PROFILES, type RehearsalProfile } from '../../turn/settings.ts';
 import type { Fault } from '../faults/fault.ts';
+import { inputTokens } from '../model/input-tokens.ts';
 import { type Manners, POLITE } from './manners.ts';
 
 /** One quota window as the account's provider counts it. */
@@ -19,10 +20,12 @@ export interface Quota {
 export interface AccountProfile {
   /** One line for operators. */
   readonly description: string;
-  /** The faults of the account's nth turn, counted from 1. */
-  readonly faults?: (turn: number) => readonly Fault[];
+  /** The faults of the account's nth turn, counted from 1. @param bytes of its body */
+  readonly faults?: (turn: number, bytes: number) => readonly Fault[];
   /** The same for an account of another API; default: `faults`. */
   readonly apiFaults?: (turn: number) => readonly Fault[];
+  /** The context window of its models, in tokens, where it is smaller than that of the sample models. */
+  readonly contextWindow?: number;
   /** The usage read is refused with 401 too. */
   readonly refusesUsage?: boolean;
   readonly quota?: Quota;
@@ -46,6 +49,9 @@ const FLAKY_FAULTS: readonly Fault[] = [
   { kind: 'refuse', status: 429, retryAfter: 2 },
   { kind: 'refuse-inside' },
 ];
+
+/** Room for the instructions and tools of an agent, and for a short conversation. */
+const NARROW_WINDOW = 40_000;
 
 export const PROFILES: Readonly<Record<RehearsalProfile, AccountProfile>> = {
   steady: { description: 'answers every turn' },
@@ -74,6 +80,11 @@ export const PROFILES: Readonly<Record<RehearsalProfile, AccountProfile>> = {
   fragile: {
     description: 'loses the connection in the middle of every third turn, after visible text',
     faults: (turn) => (turn % 3 === 0 ? [{ kind: 'cut', at: { events: 8 } }] : []),
+  },
+  narrow: {
+    description: 'has models with a context window of 40,000 tokens, and refuses longer turns with context_length_exceeded inside a 200',
+    contextWindow: NARROW_WINDOW,
+    faults: (_turn, bytes) => (inputTokens(bytes) > NARROW_WINDOW ? [{ kind: 'refuse-inside', code: 'context_length_exceeded' }] : []),
   },
   picky: {
     description: 'refuses max_output_tokens, temperature, top_p, safety_identifier and prompt_cache_retention',

@@ -89,11 +89,11 @@ async function faultsOf({ request, account }: RequestContext, faultSource: Fault
   if (given !== undefined) return 'kind' in given ? [given] : given;
   const scripted = scriptedFaults(request);
   if (scripted !== undefined) return scripted;
-  return request.turn > 0 ? profileFaults(account, request.turn) : [];
+  return request.turn > 0 ? profileFaults(account, request) : [];
 }
 
-function profileFaults({ settings: { profile, api } }: RequestContext['account'], turn: number): readonly Fault[] {
-  return (api && profile?.apiFaults ? profile.apiFaults(turn) : profile?.faults?.(turn)) ?? [];
+function profileFaults({ settings: { profile, api } }: RequestContext['account'], { turn, body }: ReceivedRequest): readonly Fault[] {
+  return (api && profile?.apiFaults ? profile.apiFaults(turn) : profile?.faults?.(turn, body.length)) ?? [];
 }
 
 /** The faults of the script in `metadata.rehearse`, or in the last message. */

@@ -1,14 +1,16 @@
-// Where a request has its fault script: in `metadata.rehearse`, or in a line `rehearse: SCRIPT` of its last message or tool output. The line
-// reaches accounts that are sent no metadata, and what a client's tool printed can make an account fail in the middle of its loop.
+// Where a request has its fault script: in `metadata.rehearse`, or in a line `rehearse: SCRIPT` of its last message or tool output, behind
+// which agents may add what their user did not say. The line reaches accounts that are sent no metadata, and what a client's tool printed can make an account fail in the middle of its loop.
 import { asList, asString, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 
 export function scriptIn({ metadata, input, messages }: JsonObject): string | undefined {
   const named = isObject(metadata) ? asString(metadata.rehearse) : undefined;
   if (named !== undefined) return named;
-  const last = typeof input === 'string' ? input : asList(messages ?? input).at(-1);
+  const last = typeof input === 'string' ? input : asList(messages ?? input).findLast((item) => !isInstruction(item));
   const text = typeof last === 'string' ? last : isObject(last) ? textOf(last.content ?? last.output) : '';
   return /^\s*rehearse: (.+)$/m.exec(text)?.[1];
 }
+
+const isInstruction = (item: Json): boolean => isObject(item) && (item.role === 'developer' || item.role === 'system');
 
 function textOf(content: Json | undefined): string {
   if (typeof content === 'string') return content;

@@ -46,6 +46,7 @@ export function reasoningItem(
 export function outputItem(context: ItemContext, index: number, part: OutputPart, status: 'completed' | 'incomplete'): OutputItem {
   if (part.kind === 'text' || part.kind === 'refusal') return messageItem(context, index, part, status);
   if (part.kind === 'image') return imageItem(context, index, part);
+  if (part.kind === 'search') return searchItem(context, index, part);
   return part.kind === 'call' ? callItem(context, index, part) : compactionItem(context, index);
 }
 
@@ -59,19 +60,39 @@ function messageItem(
   const at = { item_id: id, output_index: index, content_index: 0 };
   const head = { id, type: 'message', role: 'assistant' };
   const isText = part.kind === 'text';
+  const annotations = isText ? citationsOf(part) : [];
   const content = (text: string): JsonObject =>
-    isText ? { type: 'output_text', text, annotations: [], logprobs: [] } : { type: 'refusal', refusal: text };
+    isText ? { type: 'output_text', text, annotations: text === '' ? [] : annotations, logprobs: [] } : { type: 'refusal', refusal: text };
   const extra = isText ? { logprobs: [] } : {};
   const event = isText ? 'response.output_text' : 'response.refusal';
 
   context.emit('response.output_item.added', { output_index: index, item: { ...head, status: 'in_progress', content: [] } });
   context.emit('response.content_part.added', { ...at, part: content('') });
   for (const delta of deltasOf(part.text)) context.emit(`${event}.delta`, { ...at, delta, ...extra });
+  for (const [annotation_index, annotation] of annotations.entries()) {
+    context.emit('response.output_text.annotation.added', { ...at, annotation_index, annotation });
+  }
   context.emit(`${event}.done`, { ...at, [isText ? 'text' : 'refusal']: part.text, ...extra });
   context.emit('response.content_part.done', { ...at, part: content(part.text) });
   const item = { ...head, status, content: [content(part.text)] };
   context.emit('response.output_item.done', { output_index: index, item });
   return { item, tokens: tokensOf(part.text) };
+}
+
+function citationsOf({ text, source }: Extract<OutputPart, { kind: 'text' }>): readonly JsonObject[] {
+  if (source === undefined) return [];
+  return [{ type: 'url_citation', start_index: 0, end_index: text.length, url: source, title: 'A rehearsal' }];
+}
+
+function searchItem(context: ItemContext, index: number, { query, sources }: Extract<OutputPart, { kind: 'search' }>): OutputItem {
+  const head = { id: context.ids.next('ws'), type: 'web_search_call' };
+  const at = { item_id: head.id, output_index: index };
+  context.emit('response.output_item.added', { output_index: index, item: { ...head, status: 'in_progress' } });
+  for (const state of ['in_progress', 'searching', 'completed']) context.emit(`response.web_search_call.${state}`, at);
+  const listed = sources && { sources: sources.map((url) => ({ type: 'url', url })) };
+  const item = { ...head, status: 'completed', action: { type: 'search', query, queries: [query], ...listed } };
+  context.emit('response.output_item.done', { output_index: index, item });
+  return { item, tokens: tokensOf(query) };
 }
 
 function callItem(context: ItemContext, index: number, part: Extract<OutputPart, { kind: 'call' }>): OutputItem {

@@ -9,18 +9,24 @@
 //   decline                        a message that is a refusal
 //   draw: PICTURE                  a call of the declared image_generation tool; also without this line where `tool_choice` is
 //                                  required and no other tool is declared
+//   search: QUERY                  a call of the declared web search, and a message that cites its source; also a line that asks for a
+//                                  `web search for the query: QUERY`, as agents do that search in a turn of its own
 //   draw nothing                   a call of the image tool that fails
 //   stop short                     ends the turn as incomplete (max_output_tokens)
 //   stop filtered                  ends the turn as incomplete (content_filter)
+//   rehearse: SCRIPT               the failures of a fault script (request-script.ts); no output
+// Behind the output of a tool none of them is followed.
 // `tool_choice`, `text.format`, `max_output_tokens` and a trailing compaction_trigger are followed too.
 import type { Json, JsonObject } from '../../turn/json/json.ts';
-import { isObject } from '../../turn/json/json.ts';
+import { asList, isObject } from '../../turn/json/json.ts';
 import { exampleOf } from './schema-example.ts';
 import { drawsNothing } from './simulated-image.ts';
 import type { DeclaredTool, TurnRequest } from './turn-request.ts';
 
 export type OutputPart =
-  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'text'; readonly text: string; readonly source?: string }
+  /** `sources`: undefined where the request does not ask for them. */
+  | { readonly kind: 'search'; readonly query: string; readonly sources: readonly string[] | undefined }
   | { readonly kind: 'refusal'; readonly text: string }
   /** `namespace`: as the call states it. */
   | { readonly kind: 'call'; readonly tool: DeclaredTool; readonly input: string; readonly namespace: string | undefined }
@@ -62,9 +68,20 @@ function partsOf(line: string, request: TurnRequest): readonly OutputPart[] {
   if (exactly !== undefined) return [text(exactly)];
   const count = /^\s*write (\d{1,6}) words\s*$/i.exec(line)?.[1];
   if (count !== undefined) return [text(wordsOf(Math.min(Number(count), MAX_WORDS)))];
+  const query = /^\s*(?:search: |.*\bweb search for the query: )(.+)$/i.exec(line)?.[1];
+  if (query !== undefined && request.searches) return searched(query, request);
   const picture = /^\s*draw: (.+)$/i.exec(line)?.[1];
   if (picture !== undefined && request.imageTool) return [{ kind: 'image', tool: request.imageTool, prompt: picture }];
   return /^\s*decline\s*$/i.test(line) ? [{ kind: 'refusal', text: 'The rehearsal provider declines, as it was asked to.' }] : [];
+}
+
+/** The search, and the message that cites what it found. */
+function searched(query: string, { body }: TurnRequest): readonly OutputPart[] {
+  const source = `https://rehearsal.example/${encodeURIComponent(query).slice(0, 100)}`;
+  return [
+    { kind: 'search', query, sources: asList(body.include).includes('web_search_call.action.sources') ? [source] : undefined },
+    { kind: 'text', text: `The rehearsal provider found this about ${query}.`, source },
+  ];
 }
 
 function callOf(named: string, input: string | undefined, namespaced: boolean, request: TurnRequest): OutputPart {
@@ -136,7 +153,7 @@ function truncated(parts: readonly OutputPart[], { body }: TurnRequest, stops: s
     const kept = part.text.slice(0, room);
     cut ||= kept.length < part.text.length;
     room -= kept.length;
-    return text(kept);
+    return kept === part.text ? part : text(kept);
   });
   return { parts: fitting, incomplete: stops === 'filtered' ? 'content_filter' : cut ? 'max_output_tokens' : undefined };
 }

@@ -48,7 +48,7 @@ function entryOf(model: SampleModel): JsonObject {
   };
 }
 
-export const sampleModels: readonly JsonObject[] = [
+const SAMPLES: readonly SampleModel[] = [
   { slug: 'model-a', display_name: 'Model A', description: 'An ordinary model', context_window: 272_000, lite: false, priority: 1 },
   {
     slug: 'model-b',
@@ -59,7 +59,13 @@ export const sampleModels: readonly JsonObject[] = [
     priority: 2,
   },
   { slug: 'model-mini', display_name: 'Model Mini', description: 'A small model', context_window: 128_000, lite: false, priority: 3 },
-].map(entryOf);
+];
+
+/** The sample models, with no window above this one. */
+export const modelsWithin = (window = Number.POSITIVE_INFINITY): readonly JsonObject[] =>
+  SAMPLES.map((sample) => entryOf({ ...sample, context_window: Math.min(sample.context_window, window) }));
+
+export const sampleModels = modelsWithin();
 
 /** The answer to `GET …/models`. */
 export interface SampleCatalog {

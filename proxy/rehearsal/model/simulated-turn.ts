@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { asList, asString, isObject } from '../../turn/json/json.ts';
 import type { SimulatedAccount } from '../account/simulated-account.ts';
 import type { IdSequence } from './id-sequence.ts';
+import { inputTokens } from './input-tokens.ts';
 import { type ItemContext, type OutputItem, outputItem, reasoningItem } from './output-items.ts';
 import { type OutputPlan, planOf } from './output-plan.ts';
 import { imageUsageOf } from './simulated-image.ts';
@@ -133,9 +134,6 @@ function toolUsageOf({ parts }: OutputPlan): JsonObject {
   const image = parts.find((part) => part.kind === 'image');
   return image?.prompt === undefined ? {} : { tool_usage: { image_gen: imageUsageOf(image.prompt) } };
 }
-
-/** Four bytes of the request's body count as one input token. */
-const inputTokens = (bytes: number): number => Math.ceil(bytes / 4);
 
 const cachedBy = (body: JsonObject, { cache }: SimulatedAccount, bytes: number, session: string | undefined): number =>
   cache.cachedTokens(body, session, inputTokens(bytes));

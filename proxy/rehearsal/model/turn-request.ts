@@ -22,11 +22,14 @@ export interface TurnRequest {
   readonly tools: readonly DeclaredTool[];
   /** The declared image_generation tool. */
   readonly imageTool: JsonObject | undefined;
+  /** Whether a web search is declared. */
+  readonly searches: boolean;
 }
 
 export function readTurnRequest(body: JsonObject): TurnRequest {
   const input: readonly Json[] = typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : asList(body.input);
   const last = input.at(-1);
+  const declared = toolLists(body, input).flatMap(({ tools }) => tools.filter(isObject));
   return {
     body,
     input,
@@ -34,9 +37,8 @@ export function readTurnRequest(body: JsonObject): TurnRequest {
     toolOutput: isObject(last) && /_output$/.test(asString(last.type) ?? '') ? contentText(last.output) : undefined,
     wantsCompaction: endsInTrigger(input),
     tools: declaredTools(body, input),
-    imageTool: toolLists(body, input)
-      .flatMap(({ tools }) => tools.filter(isObject))
-      .find(({ type }) => type === 'image_generation'),
+    imageTool: declared.find(({ type }) => type === 'image_generation'),
+    searches: declared.some(({ type }) => type === 'web_search'),
   };
 }
 

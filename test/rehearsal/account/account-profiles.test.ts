@@ -40,6 +40,16 @@ test('the exhausted account answers 429 and the expired account 401', async () =
   assert.equal((await get(upstream.urlOf('expired'), '/backend-api/meter/usage')).status, 401);
 });
 
+test('the narrow account lists a small window, and refuses what is larger', async () => {
+  await using upstream = await startUpstream({ accounts: [accountOf('narrow')] });
+  const url = upstream.urlOf('narrow');
+  const list = await get(url, '/backend-api/agent/models?client_version=0.0.0');
+  assert.deepEqual([at(list.json, 'models', 0, 'context_window'), at(list.json, 'models', 1, 'context_window')], [40_000, 40_000]);
+  assert.equal((await ask(url, turnBody('x'.repeat(100_000)))).events.at(-1)?.type, 'response.completed');
+  const refused = (await ask(url, turnBody('x'.repeat(161_000)))).events.at(-1);
+  assert.equal(at(refused, 'response', 'error', 'code'), 'context_length_exceeded');
+});
+
 test('the slow account waits before its answer and before each event', async () => {
   const clock = new ManualClock();
   await using upstream = await startUpstream({ accounts: [accountOf('slow')], clock });

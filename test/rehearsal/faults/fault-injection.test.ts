@@ -1,6 +1,7 @@
 // Each fault, over real sockets.
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
+import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { startUpstream } from '../../support/rehearsal.ts';
 import { ask, at, countedEvents, eventsOf, itemsOf, raw, send, typesOf } from '../../support/rehearsal-client.ts';
 import { ManualClock } from '../../support/rehearsal-clock.ts';
@@ -212,4 +213,21 @@ test('faults combine', async () => {
 test('a large stream meets backpressure and arrives whole', async () => {
   const { events } = await ask(north, turnBody('write 20000 words'));
   assert.equal(typesOf(events).filter((type) => type === 'response.output_text.delta').length, 20_000);
+});
+
+test('a line of the last message asks for faults, whatever instructions follow it; metadata has precedence', async () => {
+  const body = turnBody('Tell me.\n rehearse: refuse 418 teapot');
+  assert.equal((await ask(north, body)).status, 418);
+  assert.equal((await ask(north, turnBody('rehearse: south: refuse 418'))).status, 200);
+  assert.equal((await ask(north, { ...body, metadata: { rehearse: 'refuse 503' } })).status, 503);
+  const call = { type: 'function_call', call_id: 'call_1', name: 'look_up', arguments: '{}' };
+  const output = { type: 'function_call_output', call_id: 'call_1', output: 'known' };
+  assert.equal((await ask(north, { ...body, input: [...(body.input as readonly JsonObject[]), call, output] })).status, 200);
+  const env = { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'The system is Linux.' }] };
+  assert.equal((await ask(north, { ...body, input: [...(body.input as readonly JsonObject[]), env] })).status, 418);
+  const unread = await ask(north, turnBody('rehearse: explode'));
+  assert.deepEqual(
+    [unread.status, at(unread.json, 'error', 'code'), at(unread.json, 'error', 'param')],
+    [400, 'invalid_rehearsal', 'input'],
+  );
 });

@@ -268,3 +268,27 @@ test('the default catalog has an ordinary, a Lite and a small model', () => {
     ['model-mini', 128_000, false],
   ]);
 });
+
+for (const line of ['search: rain in Oslo', 'Perform a web search for the query: rain in Oslo']) {
+  test(`a declared web search is called, and its source is cited: ${line}`, async () => {
+    const include = ['reasoning.encrypted_content', 'web_search_call.action.sources'];
+    const { events } = await ask(north, turnBody(line, { tools: [{ type: 'web_search' }], include }));
+    const url = 'https://rehearsal.example/rain%20in%20Oslo';
+    const [, search, message] = itemsOf(events);
+    assert.deepEqual(at(search, 'action'), {
+      type: 'search',
+      query: 'rain in Oslo',
+      queries: ['rain in Oslo'],
+      sources: [{ type: 'url', url }],
+    });
+    assert.equal(at(message, 'content', 0, 'annotations', 0, 'url'), url);
+    assert.ok(typesOf(events).includes('response.output_text.annotation.added'));
+  });
+}
+
+test('without a web search nothing is searched, and without the wish its sources are not stated', async () => {
+  const plain = await ask(north, turnBody('search: rain'));
+  assert.ok(!typesOf(plain.events).includes('response.web_search_call.completed'));
+  const { events } = await ask(north, turnBody('search: rain', { tools: [{ type: 'web_search' }] }));
+  assert.deepEqual(at(itemsOf(events)[1], 'action'), { type: 'search', query: 'rain', queries: ['rain'] });
+});
