@@ -158,6 +158,25 @@ describe('[AM10] [AM11] [AM12] the envelope', () => {
   });
 });
 
+for (const [how, script] of [
+  ['in its status', 'refuse 503'],
+  ['in its status, with a wait', 'refuse 503 server_is_overloaded retry 7'],
+  ['inside its reply', 'refuse inside server_is_overloaded'],
+  ['inside its reply, as an error event', 'refuse inside slow_down as error'],
+] as const) {
+  test(`[AM12] [AM13] a provider that says it is overloaded is 529 with Retry-After: ${how}`, async () => {
+    for (const stream of [false, true]) {
+      gate.upstream.next('north', script, script, script);
+      const { status, headers, json } = await send(bearer(KEY), { stream });
+      assert.deepEqual([status, json.error.type, json.error.details.error_code], [529, 'overloaded_error', 'server_is_overloaded']);
+      assert.equal(headers.get('retry-after'), script.includes('retry') ? '7' : '1');
+      assert.equal((await gate.rows()).at(-1)?.status, 529);
+      gate.heal();
+      gate.upstream.clear();
+    }
+  });
+}
+
 describe('[AM15] a prompt that is too long', () => {
   const TOO_LONG = /^prompt is too long: (\d+) tokens > (\d+) maximum$/;
   const check = ({ status, json }: Reply): void => {

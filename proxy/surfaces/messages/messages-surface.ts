@@ -1,6 +1,6 @@
 // The surface of Messages: clients of the Anthropic API, whose requests become Responses turns and whose replies become messages.
 
-import { type Refusal, RelayedRefusal } from '../../turn/errors/refusal.ts';
+import { Refusal, RelayedRefusal } from '../../turn/errors/refusal.ts';
 import { publicError } from '../../turn/errors/sanitise.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import { type Addressed, surface } from '../../turn/surface.ts';
@@ -44,6 +44,16 @@ export const messagesSurface = surface<MessagesRequest>({
   },
 
   refusesByStatus: true,
+
+  /** Clients ask an overloaded service three times, and then another model; any other failure of a provider they try for minutes (AM12). */
+  refusalOf(failure, options, known) {
+    if (failureType(failure) !== 'overloaded_error') return publicSurface.refusalOf(failure, options, known);
+    const { retryAfterMs } = failure;
+    return new Refusal('server_is_overloaded', {
+      message: 'The provider is overloaded. Try again shortly.',
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    });
+  },
 
   /** The sink puts the error into its envelope. */
   failureEvent(_data, failure, known) {
