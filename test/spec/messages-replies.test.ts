@@ -126,7 +126,7 @@ const said = (...texts: readonly string[]): JsonObject => ({
   role: 'assistant',
   content: texts.map((one) => ({ type: 'output_text', text: one, annotations: [] })),
 });
-const textBlock = (value: string): JsonObject => ({ type: 'text', text: value, citations: null });
+const textBlock = (value: string): JsonObject => ({ type: 'text', text: value });
 
 const reasoning: JsonObject = {
   type: 'reasoning',

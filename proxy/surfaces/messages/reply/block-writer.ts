@@ -52,7 +52,7 @@ export class BlockWriter {
 
   /** A block of text, which begins with its first character (AM53). */
   textBlock(): OpenBlock {
-    const block = new TextBlock(() => this.open({ type: 'text', text: '', citations: null }));
+    const block = new TextBlock(() => this.open({ type: 'text', text: '' }));
     return this.#stops ? this.#stoppedBy(this.#stops, block) : block;
   }
 

@@ -59,7 +59,7 @@ function documentParts({ source: given, title, context }: JsonObject, place: str
       return [
         {
           type: 'input_file',
-          filename: isText(title) ? title : 'document.pdf',
+          filename: pdfName(title),
           file_data: `data:application/pdf;base64,${textAt(source.data, `${at}.data`)}`,
         },
       ];
@@ -76,6 +76,12 @@ function documentParts({ source: given, title, context }: JsonObject, place: str
   }
 }
 
+/** Accounts tell a file's type by the end of its name. */
+function pdfName(title: Json | undefined): string {
+  if (!isText(title)) return 'document.pdf';
+  return title.toLowerCase().endsWith('.pdf') ? title : `${title}.pdf`;
+}
+
 function introduction(title: Json | undefined, context: Json | undefined): readonly JsonObject[] {
   const lines = [isText(title) ? `Document: ${title}` : undefined, isText(context) ? context : undefined];
   return [textPart(joined(lines, '\n'))];
@@ -89,7 +95,7 @@ function documentPart([block, place]: readonly [JsonObject, string]): readonly J
 
 function searchResult({ title, source, content }: JsonObject, place: string): string {
   const texts = blocksOf(content, `${place}.content`).map(([{ text }, at]) => textAt(text, `${at}.text`));
-  return joined([textAt(title, `${place}.title`), textAt(source, `${place}.source`), '', ...texts], '\n');
+  return joined([textAt(title, `${place}.title`), textAt(source, `${place}.source`), '', texts.join('\n\n')], '\n');
 }
 
 const ERROR_LINE = '[tool error]';
