@@ -1,5 +1,6 @@
-// Where a request has its fault script: in `metadata.rehearse`, or in a line `rehearse: SCRIPT` of its last message or tool output, behind
-// which agents may add what their user did not say. The line reaches accounts that are sent no metadata, and what a client's tool printed can make an account fail in the middle of its loop.
+// Where a request has its fault script: in `metadata.rehearse`, or in a line `rehearse: SCRIPT` of its last message or tool output, whatever
+// instructions an agent adds behind it. The line reaches accounts that are sent no metadata, and what a client's tool printed can make an
+// account fail in the middle of its loop.
 import { asList, asString, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 
 export function scriptIn({ metadata, input, messages }: JsonObject): string | undefined {

@@ -13,6 +13,7 @@ export function readChat(body: JsonObject): TurnRequest {
     wantsCompaction: false,
     tools: asList(body.tools).map(readTool),
     imageTool: undefined,
+    searches: false,
   };
 }
 
