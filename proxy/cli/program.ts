@@ -4,7 +4,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import { EditError } from '../config/file/edit.ts';
 import { EditRefused } from '../config/file/file-replacement.ts';
 import { ConfigError, type Finding, formatFinding } from '../config/schema/finding.ts';
-import { addCommand, CommandFailure, type CommonOptions, type Io, json } from './command.ts';
+import { CommandFailure, type Io, json } from './command.ts';
 import { addAccountCommands } from './commands/account-command.ts';
 import { addCheck } from './commands/check-command.ts';
 import { addClient } from './commands/client-command.ts';
@@ -16,9 +16,11 @@ import { addKeyCommands } from './commands/key-command.ts';
 import { addModeCommands } from './commands/mode-command.ts';
 import { addRequests } from './commands/requests-command.ts';
 import { addRoutes } from './commands/routes-command.ts';
+import { addServe } from './commands/serve-options.ts';
 import { addStatus, addTop } from './commands/status-command.ts';
 import { addStoreCommands } from './commands/store-command.ts';
 import { addTokenCommands } from './commands/token-command.ts';
+import { addInit } from './init/init-command.ts';
 import { addRecord } from './recordings/record-command.ts';
 import { addReplay } from './recordings/replay-command.ts';
 
@@ -77,17 +79,9 @@ function programOf(io: Io): Command {
 `,
     );
 
-  addCommand(program, {
-    usage: 'serve',
-    description: 'run the gateway',
-    examples: ['poolgate serve', 'poolgate serve --config /etc/poolgate.yaml'],
-    json: false,
-  }).action(async ({ config }: CommonOptions) => {
-    // The other commands start without loading the gateway's modules.
-    const { serve } = await import('./commands/serve-command.ts');
-    await serve({ config });
-  });
+  addServe(program);
   for (const add of [
+    addInit,
     addCheck,
     addRoutes,
     addExplain,

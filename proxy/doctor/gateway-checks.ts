@@ -56,7 +56,7 @@ const CHALLENGE_ADVICE =
   'List the headers that its provider demands under the `headers` of the account; some networks are refused whatever the headers are.';
 
 /** The gateway repeats a read that failed; what does not end by itself is a problem. */
-const READ_FAILURES: Readonly<Record<string, readonly [cause: string, advice: string]>> = {
+export const READ_FAILURES: Readonly<Record<string, readonly [cause: string, advice: string]>> = {
   client_version: [
     'its provider does not accept the client version that was stated',
     'Set `wire.client_version` to a version that exists.',

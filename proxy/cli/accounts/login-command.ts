@@ -3,9 +3,8 @@ import type { Command } from 'commander';
 import type { LoginReply, LoginStateReply } from '../../admin/replies.ts';
 import type { OauthCredential } from '../../turn/settings.ts';
 import type { Tokens } from '../../upstream/credentials/tokens.ts';
-import { egressOf } from '../../upstream/egress/egress.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, inspectValid, json } from '../command.ts';
-import { type Grant, loginByHand } from './login-flow.ts';
+import type { Grant } from './login-flow.ts';
 import { type LoginPlace, loginPlace } from './login-place.ts';
 import { oauthOf } from './oauth-of.ts';
 
@@ -53,6 +52,8 @@ export async function login(place: LoginPlace, { id, grant, anotherUser }: Login
   const state = await place.state(id);
   const account = place.loaded.config.accounts.find((one) => one.id === id);
   if (!account) throw new CommandFailure(`there is no account '${id}'`);
+  // The other commands start without loading the carriers.
+  const [{ egressOf }, { loginByHand }] = await Promise.all([import('../../upstream/egress/egress.ts'), import('./login-flow.ts')]);
   const way = { oauth: { ...oauthOf(account, id), ...addressesOf(state) }, grant, egress: egressOf(account, place.loaded) };
   const tokens = await loginByHand(way, io);
   return place.store(id, {

@@ -1,8 +1,8 @@
 // `client NAME`: the settings of a client program for this gateway.
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
-import { suggestion } from '../../config/schema/suggestion.ts';
-import { CLIENTS, type ClientSettings, KEY_VARIABLE } from '../client-settings.ts';
+import { clientNamed } from '../client-named.ts';
+import { CLIENTS, KEY_VARIABLE } from '../client-settings.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, inspectValid, json, originOf, table } from '../command.ts';
 
 interface ClientOptions extends CommonOptions {
@@ -31,13 +31,6 @@ export function addClient(program: Command, io: Io): void {
       io.err(`${title}, ${where}. ${KEY_VARIABLE} is the secret of ${holder}.${note === undefined ? '' : ` ${note}`}\n`);
       return io.out(`${text}\n`);
     });
-}
-
-function clientNamed(name: string): ClientSettings {
-  const client = CLIENTS.find((known) => known.name === name);
-  if (client) return client;
-  const names = CLIENTS.map((known) => known.name);
-  throw new CommandFailure(`there is no client '${name}'${suggestion(name, names) || `; known: ${names.join(', ')}`}`, { exitCode: 2 });
 }
 
 function publicOrigin({ listen }: Config): string {

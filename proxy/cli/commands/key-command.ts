@@ -5,6 +5,7 @@ import type { Config } from '../../config/config.ts';
 import { rewriteConfig } from '../../config/file/file-replacement.ts';
 import type { KeyConfig } from '../../turn/settings.ts';
 import { addCommand, CommandFailure, type CommonOptions, collect, type Io, indexOfId, inspectValid, json, table } from '../command.ts';
+import { poolNamed } from '../pool-named.ts';
 import { makeSecret, showSecret } from '../new-secret.ts';
 
 interface CreateOptions extends CommonOptions {
@@ -38,7 +39,7 @@ export function addKeyCommands(program: Command, io: Io): void {
           throw new CommandFailure(`key '${id}' exists already; \`poolgate key rotate ${id}\` adds a secret to it`);
         const row = {
           id,
-          pool: poolOf(config, options.pool),
+          pool: poolNamed(config, options.pool),
           secret_sha256: [sha256],
           status: 'active',
           ...(options.expiresAt !== undefined && { expires_at: options.expiresAt }),
@@ -109,15 +110,4 @@ function indexOfUsable({ keys }: Config, id: string): number {
   const index = indexOfId(keys, id, 'key');
   if (keys[index]?.status === 'revoked') throw new CommandFailure(`key '${id}' is revoked, and that is final`);
   return index;
-}
-
-function poolOf({ pools }: Config, id: string | undefined): string {
-  const [only, ...others] = pools;
-  if (id === undefined && only && others.length === 0) return only.id;
-  if (id === undefined) {
-    const known = pools.map((pool) => pool.id).join(', ');
-    throw new CommandFailure(`--pool is missing; the Pools of the file: ${known || 'none'}`, { exitCode: 2 });
-  }
-  indexOfId(pools, id, 'Pool');
-  return id;
 }

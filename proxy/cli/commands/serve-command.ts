@@ -9,6 +9,8 @@ import { type Addresses, Gateway } from '../../gateway/gateway.ts';
 
 export interface ServeOptions {
   readonly config: string;
+  /** Printed once the gateway serves. */
+  readonly hint?: string;
 }
 
 /**
@@ -21,7 +23,7 @@ const SAME_STOP_MS = 500;
 const ALIVE_MS = 60_000;
 
 /** Ends the process when the gateway has stopped: with exit code 1 where rows or settlements were lost. @throws ConfigError, StoreError, or the Error of an address that cannot be listened on */
-export async function serve({ config }: ServeOptions): Promise<void> {
+export async function serve({ config, hint = '' }: ServeOptions): Promise<void> {
   let serving: Gateway | undefined;
   let reloadWanted = false;
   const reload = (gateway: Gateway): void => void gateway.follower.reload('signal').catch(() => undefined);
@@ -65,7 +67,7 @@ export async function serve({ config }: ServeOptions): Promise<void> {
   const urlOf = ({ address, port, family }: typeof main): string => `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   // Printed last: a reader of this line may send a signal or a request at once.
   const others = Object.entries({ admin, metrics }).map(([name, address]) => (address ? `, ${name} ${urlOf(address)}` : ''));
-  process.stdout.write(`poolgate serves ${urlOf(main)}${others.join('')}\n`);
+  process.stdout.write(`poolgate serves ${urlOf(main)}${others.join('')}\n${hint}`);
   const isWhole = await stopped;
   process.exit(isWhole ? 0 : 1);
 }

@@ -108,7 +108,7 @@ export class Credentials implements AccountCredentials {
 const bearing = new WeakMap<AccountConfig, { readonly bearer: string; readonly headers: AccountHeaders }>();
 
 /** Returns the same object for as long as the account keeps its bearer. */
-function withBearer(account: AccountConfig, bearer: string): AccountHeaders {
+export function withBearer(account: AccountConfig, bearer: string): AccountHeaders {
   const known = bearing.get(account);
   if (known?.bearer === bearer) return known.headers;
   const name = credentialHeader(account);

@@ -1,0 +1,89 @@
+// `account add`: adds an account to the file and to a Pool, after its address and its credential were tried.
+import type { Command } from 'commander';
+import { rewriteConfig } from '../../config/file/file-replacement.ts';
+import { inspect, readConfig } from '../../config/loading/load.ts';
+import { ConfigError, isError } from '../../config/schema/finding.ts';
+import { editText } from '../../config/file/edit.ts';
+import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from '../command.ts';
+import { poolNamed } from '../pool-named.ts';
+import { checkText } from './account-check-text.ts';
+import { accountEdits } from './account-edits.ts';
+import { type AccountOptions, type AccountRow, addAccountOptions, namesKind, rowOf } from './new-account.ts';
+import { askedAccount } from './account-questions.ts';
+import { writtenSecrets } from './secret-files.ts';
+
+interface AddOptions extends CommonOptions, AccountOptions {
+  readonly pool?: string;
+  /** False: `--no-check`. */
+  readonly check: boolean;
+}
+
+export function addAccountAdd(account: Command, io: Io): void {
+  const command = addCommand(account, {
+    usage: 'add <id>',
+    description:
+      'add an account to the file and to a Pool; asks for what the options leave out. Its address and its credential are tried first, and ' +
+      'nothing changes if they fail',
+    examples: [
+      'poolgate account add work --preset openai --env OPENAI_API_KEY',
+      'poolgate account add box --preset vllm --base-url http://10.0.0.7:8000/v1',
+      'poolgate account add north --base-url https://provider.example --token-url https://auth.provider.example/token --client-id client-1 --device-url https://auth.provider.example/device',
+    ],
+  });
+  addAccountOptions(command)
+    .option('--pool <id>', 'the Pool that uses it; optional if the file has only one')
+    .option('--no-check', 'add it without asking its provider')
+    .action(async (id: string, options: AddOptions) => {
+      const config = await inspectValid(options.config, io);
+      if (config.accounts.some((known) => known.id === id)) throw new CommandFailure(`account '${id}' exists already`);
+      const pool = poolNamed(config, options.pool);
+      const asked = namesKind(options) ? { row: rowOf(id, options), secrets: [] } : await askedAccount(id, io);
+      const written = await writtenSecrets(options.config, asked.secrets);
+      try {
+        const checked = options.check ? await tried(options.config, { row: asked.row, pool }, io) : [];
+        await rewriteConfig(options.config, (input) => accountEdits(input, { row: asked.row, pool }));
+        written.keep();
+        const oauth = typeof asked.row.credential === 'object' && 'oauth' in asked.row.credential;
+        const next = oauth ? [`next: poolgate account login ${id}`] : [];
+        const lines = [`account '${id}' was added to ${options.config}, for Pool '${pool}'`, ...checked, ...next];
+        io.out(options.json ? json({ id, pool, checked, login: oauth }) : `${lines.join('\n')}\n`);
+      } finally {
+        await written.discard();
+      }
+    });
+}
+
+export interface NewAssignment {
+  readonly row: AccountRow;
+  readonly pool: string;
+}
+
+/**
+ * Tries the account as the gateway would use it: its address, then its models with its credential.
+ * @returns what was found
+ * @throws {CommandFailure} with what is wrong
+ */
+async function tried(path: string, added: NewAssignment, io: Io): Promise<readonly string[]> {
+  const text = await readConfig(path);
+  const before = await inspect(text, { path, secrets: false });
+  if (!before.config) throw new ConfigError(before.findings.filter(isError));
+  const edits = accountEdits({ config: before.config, content: undefined }, added);
+  const { config, findings, ...resolved } = await inspect(edits.reduce(editText, text), { path, env: io.env, strictEnv: false });
+  if (!config) throw new CommandFailure('the file is unchanged; with this account it would be invalid:', { findings: findings.filter(isError) });
+  const account = config.accounts.find(({ id }) => id === added.row.id);
+  if (!account) throw new CommandFailure('the account cannot be added');
+  const unset = findings.filter(({ message }) => message.includes('environment variable'));
+  // The other commands start without loading the carriers.
+  const [{ networkDiagnoses }, { checkAccount }] = await Promise.all([
+    import('../../doctor/network-checks.ts'),
+    import('../../gateway/account-check.ts'),
+  ]);
+  const reached = await networkDiagnoses({ accounts: [account], timeouts: config.timeouts }, resolved);
+  const wrong = reached.find(({ level }) => level === 'problem');
+  if (wrong) throw failed(`${wrong.message}${wrong.advice === undefined ? '' : ` ${wrong.advice}`}`);
+  const check = await checkAccount(account, { config, ...resolved });
+  if (check && 'failure' in check) throw failed(checkText(account.id, check));
+  return check ? [checkText(account.id, check)] : unset.map(({ message }) => `${message}: set it where the gateway starts`);
+}
+
+const failed = (why: string): CommandFailure => new CommandFailure(`nothing changed: ${why}\n--no-check adds the account all the same.`);

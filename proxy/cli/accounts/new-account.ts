@@ -1,0 +1,111 @@
+// The row of a new account: what the options of `account add` and `init` say, or the answers to their questions.
+import type { Command } from 'commander';
+import type { Plain } from '../../config/file/yaml-render.ts';
+import { suggestion } from '../../config/schema/suggestion.ts';
+import { PRESETS, type Preset, type PresetName, presetOf } from '../../turn/provider/presets.ts';
+import { CommandFailure, collect } from '../command.ts';
+
+export interface AccountOptions {
+  readonly preset?: string;
+  readonly simulated?: string | true;
+  readonly baseUrl?: string;
+  readonly env?: string;
+  readonly secretFile?: string;
+  readonly tokenUrl?: string;
+  readonly clientId?: string;
+  readonly deviceUrl?: string;
+  readonly authorizeUrl?: string;
+  readonly scope?: readonly string[];
+  readonly identityClaim?: string;
+  readonly header?: readonly string[];
+}
+
+export type AccountRow = { readonly [setting: string]: Plain };
+
+export function addAccountOptions(command: Command): Command {
+  return command
+    .option('--preset <name>', `a known kind of API account: ${Object.keys(PRESETS).join(', ')}`)
+    .option('--simulated [profile]', 'an account of the bundled simulated provider')
+    .option('--base-url <url>', 'its address; without --preset that of an agent backend')
+    .option('--env <name>', 'the environment variable that holds its secret')
+    .option('--secret-file <path>', 'the file that holds its secret')
+    .option('--token-url <url>', 'token endpoint of an account that logs in, with --client-id')
+    .option('--client-id <id>', 'client id of its logins')
+    .option('--device-url <url>', 'its device authorization endpoint')
+    .option('--authorize-url <url>', 'its authorization endpoint, for logins with a browser')
+    .option('--scope <scope>', 'a scope of its logins; repeat for several', collect)
+    .option('--identity-claim <claim>', 'the claim that identifies the user of a login; default: sub')
+    .option('--header <name=value>', 'a header of its requests, without secrets; repeat for several', collect);
+}
+
+/** Whether the options say what kind of account it is. */
+export const namesKind = ({ preset, simulated, baseUrl }: AccountOptions): boolean =>
+  preset !== undefined || simulated !== undefined || baseUrl !== undefined;
+
+/** @throws {CommandFailure} where the options leave out what such an account needs */
+export function rowOf(id: string, options: AccountOptions): AccountRow {
+  const { preset: name, simulated, baseUrl } = options;
+  if (simulated !== undefined) return { id, base_url: `rehearsal:${simulated === true ? '' : simulated}`, keep_fields: ['metadata'] };
+  const preset = name === undefined ? undefined : presetOf(presetNamed(name));
+  if (baseUrl === undefined && preset?.base_url === undefined) {
+    throw usage(name === undefined ? 'say what account it is: --preset, --base-url or --simulated' : `--base-url is missing: every ${name} server has its own address`);
+  }
+  return {
+    id,
+    ...(name !== undefined && { preset: name }),
+    ...(baseUrl !== undefined && { base_url: baseUrl, ...insecure(baseUrl, preset) }),
+    ...credentialOf(id, options, preset),
+    ...headersOf(options),
+  };
+}
+
+/** @throws {CommandFailure} */
+export function presetNamed(name: string): PresetName {
+  const names = Object.keys(PRESETS);
+  if (names.includes(name)) return name as PresetName;
+  throw usage(`there is no preset '${name}'${suggestion(name, names) || `; known: ${names.join(', ')}`}`);
+}
+
+/** The usual name of the variable with a provider's key. */
+export const variableOf = (id: string, preset?: string): string =>
+  `${(preset ?? id).toUpperCase().replace(/[^A-Z0-9]/g, '_')}_${preset === undefined ? 'TOKEN' : 'API_KEY'}`;
+
+function credentialOf(id: string, options: AccountOptions, preset: Preset | undefined): AccountRow {
+  const { tokenUrl, clientId, env, secretFile } = options;
+  if (tokenUrl !== undefined || clientId !== undefined) return { credential: { oauth: oauthOf(options) } };
+  if (env === undefined && secretFile === undefined && preset?.credential === 'none') return {};
+  if (env !== undefined && secretFile !== undefined) throw usage('--env and --secret-file exclude each other');
+  const secret: { readonly [name: string]: string } =
+    secretFile !== undefined ? { file: secretFile } : { env: env ?? variableOf(id, options.preset) };
+  if (preset?.credential === 'header') return { credential: { header: { name: 'api-key', ...secret } } };
+  return { credential: { bearer: secret } };
+}
+
+function oauthOf({ tokenUrl, clientId, deviceUrl, authorizeUrl, scope, identityClaim }: AccountOptions): AccountRow {
+  if (tokenUrl === undefined || clientId === undefined) throw usage('--token-url and --client-id belong together');
+  return {
+    token_url: tokenUrl,
+    client_id: clientId,
+    ...(deviceUrl !== undefined && { device_url: deviceUrl }),
+    ...(authorizeUrl !== undefined && { authorize_url: authorizeUrl }),
+    ...(scope && { scopes: scope }),
+    ...(identityClaim !== undefined && { identity_claim: identityClaim }),
+  };
+}
+
+function headersOf({ header = [] }: AccountOptions): AccountRow {
+  const pairs = header.map((text) => {
+    const at = text.indexOf('=');
+    if (at < 1) throw usage(`--header ${text}: write NAME=VALUE`);
+    return [text.slice(0, at), text.slice(at + 1)] as const;
+  });
+  return pairs.length === 0 ? {} : { headers: Object.fromEntries(pairs) };
+}
+
+/** A server of the operator's own network, named on purpose (AA5). */
+function insecure(baseUrl: string, preset: Preset | undefined): AccountRow {
+  const isPlain = /^http:\/\/(?!127\.|localhost[:/]|\[::1\])/i.test(baseUrl);
+  return isPlain && preset?.credential === 'none' ? { insecure_http: true } : {};
+}
+
+const usage = (message: string): CommandFailure => new CommandFailure(message, { exitCode: 2 });

@@ -1,0 +1,140 @@
+// `init`: from an empty folder to a file that serves: accounts, a Pool, a first key, and the settings of a client.
+import { access, open } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { codeOf, makeFolderOf, writeFaultOf } from '../../../store/folder.ts';
+import { inspect } from '../../config/loading/load.ts';
+import { formatFinding, isError } from '../../config/schema/finding.ts';
+import type { WireWords } from '../../turn/settings.ts';
+import { answerTo, type AskedAccount, askedAccount, askedKind } from '../accounts/account-questions.ts';
+import { type AccountOptions, addAccountOptions, namesKind, rowOf } from '../accounts/new-account.ts';
+import { writtenSecrets } from '../accounts/secret-files.ts';
+import { clientNamed } from '../client-named.ts';
+import { CLIENTS, type ClientSettings, KEY_VARIABLE } from '../client-settings.ts';
+import { addCommand, CommandFailure, type CommonOptions, type Io, json } from '../command.ts';
+import { makeSecret } from '../new-secret.ts';
+import { newFile, POOL } from './init-file.ts';
+import { type Started, startText } from './init-text.ts';
+
+interface InitOptions extends CommonOptions, AccountOptions {
+  readonly yes?: boolean;
+  readonly force?: boolean;
+  readonly id?: string;
+  readonly key: string;
+  readonly client?: string;
+  readonly port: string;
+}
+
+/** What Codex's own provider speaks; its client sends and reads the same words. */
+const CODEX_WIRE: Partial<WireWords> = { agent: 'codex', meter: 'wham', lite_marker: 'x-openai-internal-codex-responses-lite' };
+
+export function addInit(program: Command, io: Io): void {
+  const command = addCommand(program, {
+    usage: 'init',
+    description: 'write a configuration file with accounts, a Pool and a first key; asks for what the options leave out',
+    examples: [
+      'poolgate init                                    (asks)',
+      'poolgate init --yes                              (simulated accounts, no questions)',
+      'poolgate init --preset openai --env OPENAI_API_KEY --client codex',
+    ],
+  });
+  addAccountOptions(command)
+    .option('-y, --yes', 'ask nothing: simulated accounts unless the options say otherwise')
+    .option('--force', 'replace an existing file')
+    .option('--id <id>', 'the id of the account')
+    .option('--key <id>', 'the id of the first key', 'me')
+    .option('--client <name>', 'print the settings of this client: `poolgate client` lists them')
+    .option('--port <port>', 'the port for clients; the admin listener takes the next one', '4000')
+    .action(async (options: InitOptions) => {
+      const port = portOf(options.port);
+      await refuseExisting(options);
+      const named = options.client === undefined ? undefined : clientNamed(options.client);
+      const accounts = await accountsOf(options, io);
+      const client = named ?? (await askedClient(options, io));
+      const { secret, sha256 } = makeSecret('pg-');
+      const wire = client?.name === 'codex' ? { wire: CODEX_WIRE } : {};
+      const rows = accounts.map(({ row }) => row);
+      const text = newFile({ accounts: rows, port, key: { id: options.key, sha256 }, ...wire });
+      const written = await writtenSecrets(options.config, accounts.flatMap(({ secrets }) => secrets));
+      try {
+        const { findings } = await inspect(text, { path: options.config, env: io.env, strictEnv: false });
+        const errors = findings.filter(isError);
+        if (errors.length > 0) throw new CommandFailure('nothing was written; the file would have errors:', { findings: errors });
+        await save(options.config, text, { replace: options.force === true });
+        written.keep();
+        const logins = rows.flatMap(({ id, credential }) => (typeof credential === 'object' && 'oauth' in credential ? [String(id)] : []));
+        const started: Started = { path: options.config, port, rows, key: options.key, secret, client, logins, notes: findings.map(formatFinding) };
+        if (!options.json) return io.out(startText(started, CODEX_WIRE.agent ?? ''));
+        io.out(json({ config: options.config, accounts: rows.map(({ id }) => id), pool: POOL, key: options.key, secret, key_variable: KEY_VARIABLE, logins }));
+      } finally {
+        await written.discard();
+      }
+    });
+}
+
+async function accountsOf(options: InitOptions, io: Io): Promise<readonly AskedAccount[]> {
+  if (namesKind(options) && options.simulated === undefined) {
+    return [{ row: rowOf(options.id ?? options.preset ?? 'first', options), secrets: [] }];
+  }
+  if (options.simulated !== undefined || options.yes) return SIMULATED;
+  const accounts: AskedAccount[] = [];
+  for (;;) {
+    const kind = await askedKind(io);
+    if (kind === 'simulated' && accounts.length === 0) return SIMULATED;
+    const ids = accounts.map(({ row }) => row.id);
+    const usual = kind === 'login' || kind === 'token' ? 'north' : kind;
+    const suggested = ids.includes(usual) ? `${usual}-${ids.length + 1}` : usual;
+    const id = (await answerTo(`Its name in the file [${suggested}]: `, io)) || suggested;
+    if (ids.includes(id)) {
+      io.err(`There is an account '${id}' already.\n`);
+      continue;
+    }
+    accounts.push(await askedAccount(id, io, kind));
+    if (!/^y(?:es)?$/i.test(await answerTo('Another account? [y/N] ', io))) return accounts;
+  }
+}
+
+/** As in the shipped file: one that answers, and one that fails now and then. */
+const SIMULATED: readonly AskedAccount[] = [
+  { row: rowOf('north', { simulated: true }), secrets: [] },
+  { row: rowOf('south', { simulated: 'flaky' }), secrets: [] },
+];
+
+async function askedClient({ yes, client, ...options }: InitOptions, io: Io): Promise<ClientSettings | undefined> {
+  if (yes || namesKind(options) || !io.input.isTerminal) return undefined;
+  io.err(`Which client will use it?\n  ${CLIENTS.map(({ name }) => name).join(', ')}\n`);
+  for (;;) {
+    const answer = await answerTo('Name (empty: none of them): ', io);
+    if (answer === '') return undefined;
+    const known = CLIENTS.find(({ name }) => name === answer);
+    if (known) return known;
+    io.err(`There is no client '${answer}'.\n`);
+  }
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port > 0 && port < 65_535) return port;
+  throw new CommandFailure(`--port ${text}: must be a whole number from 1 to 65534`, { exitCode: 2 });
+}
+
+async function refuseExisting({ config, force }: InitOptions): Promise<void> {
+  if (force) return;
+  const exists = await access(config).then(
+    () => true,
+    () => false,
+  );
+  if (exists) throw new CommandFailure(`${config} exists already, and is left alone; --force replaces it, and \`poolgate account add\` adds to it`);
+}
+
+/** Creates the file with its folder. Accounts' addresses and hashes are in it, no secret. */
+async function save(path: string, text: string, { replace }: { readonly replace: boolean }): Promise<void> {
+  try {
+    await makeFolderOf(path);
+    const file = await open(path, replace ? 'w' : 'wx', 0o600);
+    await file.writeFile(text);
+    await file.close();
+  } catch (thrown) {
+    if (codeOf(thrown) === 'EEXIST') throw new CommandFailure(`${path} exists already, and is left alone; --force replaces it`);
+    throw new CommandFailure(`${path} cannot be written: ${writeFaultOf(thrown)}`);
+  }
+}

@@ -1,0 +1,53 @@
+// What `init` prints: the key, and the next steps up to a turn.
+import type { AccountRow } from '../accounts/new-account.ts';
+import { type ClientSettings, KEY_VARIABLE } from '../client-settings.ts';
+import { counted } from '../command.ts';
+import { POOL } from './init-file.ts';
+
+export interface Started {
+  readonly path: string;
+  readonly port: number;
+  readonly rows: readonly AccountRow[];
+  readonly key: string;
+  readonly secret: string;
+  readonly client: ClientSettings | undefined;
+  /** Accounts that log in. */
+  readonly logins: readonly string[];
+  /** Findings that are no errors yet, such as variables that are not set. */
+  readonly notes: readonly string[];
+}
+
+/** @param codex the word of native paths in a file for the client of that name */
+export function startText({ path, port, rows, key, secret, client, logins, notes }: Started, codex: string): string {
+  const isSimulated = rows.every(({ base_url }) => String(base_url).startsWith('rehearsal:'));
+  const model = isSimulated ? 'model-a' : 'MODEL';
+  const origin = `http://127.0.0.1:${port}`;
+  const option = path === 'config.yaml' ? '' : ` --config ${path}`;
+  const steps = [
+    ...logins.map((id) => `npx poolgate account login ${id}${option}`),
+    `npx poolgate serve${option}`,
+    ...(isSimulated ? [] : [`npx poolgate doctor${option}      # in another terminal: reaches the accounts`]),
+  ];
+  const turn = client
+    ? client.text({ origin, agent: client.name === 'codex' ? codex : 'agent', model })
+    : `curl ${origin}/v1/responses -H "Authorization: Bearer $${KEY_VARIABLE}" -H 'Content-Type: application/json' \\\n  -d '{ "model": "${model}", "input": "Say hello." }'`;
+  return [
+    `${path} was written: ${counted(rows.length, 'account')} (${rows.map(({ id }) => id).join(', ')}), Pool ${POOL}, key ${key}.`,
+    ...notes,
+    '',
+    `The secret of key '${key}', which is shown only once; the file has its hash:`,
+    '',
+    `  export ${KEY_VARIABLE}=${secret}`,
+    '',
+    'Next:',
+    '',
+    ...steps.map((step) => `  ${step}`),
+    '',
+    client ? `${client.title} (${client.where}):` : 'A turn:',
+    '',
+    ...turn.split('\n').map((line) => (line === '' ? '' : `  ${line}`)),
+    ...(client?.note === undefined ? [] : ['', client.note]),
+    ...(model === 'MODEL' ? ['', `MODEL is one of: curl ${origin}/v1/models -H "Authorization: Bearer $${KEY_VARIABLE}"`] : []),
+    '',
+  ].join('\n');
+}

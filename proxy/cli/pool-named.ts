@@ -1,0 +1,15 @@
+// The Pool that an option names, or the only one of the file.
+import type { Config } from '../config/config.ts';
+import { CommandFailure, indexOfId } from './command.ts';
+
+/** @throws {CommandFailure} for an unknown Pool, and where several could be meant */
+export function poolNamed({ pools }: Config, id: string | undefined): string {
+  const [only, ...others] = pools;
+  if (id === undefined && only && others.length === 0) return only.id;
+  if (id === undefined) {
+    const known = pools.map((pool) => pool.id).join(', ');
+    throw new CommandFailure(`--pool is missing; the Pools of the file: ${known || 'none'}`, { exitCode: 2 });
+  }
+  indexOfId(pools, id, 'Pool');
+  return id;
+}
