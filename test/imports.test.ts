@@ -193,7 +193,7 @@ test('the reader of imports recognises the three ways to write one', () => {
   assert.ok(proxy.some(({ typesOnly }) => typesOnly));
   assert.ok(proxy.some(({ from }) => from === 'rules/index.ts'));
   assert.ok(
-    importsOf('proxy/cli/program.ts').some(({ from }) => from === 'proxy/cli/commands/serve-command.ts'),
+    importsOf('proxy/cli/commands/serve-options.ts').some(({ from }) => from === 'proxy/cli/commands/serve-command.ts'),
     'a dynamic one',
   );
 });

@@ -23,7 +23,9 @@ export async function askedKind(io: Io): Promise<string> {
       exitCode: 2,
     });
   }
-  io.err(`What account do you have?\n${KINDS.map(([name, text], at) => `  ${String(at + 1).padStart(2)}  ${name.padEnd(10)}  ${text}`).join('\n')}\n`);
+  io.err(
+    `What account do you have?\n${KINDS.map(([name, text], at) => `  ${String(at + 1).padStart(2)}  ${name.padEnd(10)}  ${text}`).join('\n')}\n`,
+  );
   for (;;) {
     const answer = (await answerTo('Number or name [simulated]: ', io)) || 'simulated';
     const kind = KINDS.find(([name], at) => name === answer || String(at + 1) === answer);
@@ -45,7 +47,9 @@ export async function askedAccount(id: string, io: Io, kind?: string): Promise<A
 
 async function withSecret(id: string, options: AccountOptions, io: Io): Promise<AskedAccount> {
   const variable = variableOf(id, options.preset);
-  const secret = await answerTo(`Its key, which goes into a file that only you can read (empty: it is in ${variable}): `, io, { hidden: true });
+  const secret = await answerTo(`Its key, which goes into a file that only you can read (empty: it is in ${variable}): `, io, {
+    hidden: true,
+  });
   if (secret === '') return { row: rowOf(id, { ...options, env: variable }), secrets: [] };
   const path = secretPath(id);
   return { row: rowOf(id, { ...options, secretFile: path }), secrets: [{ path, secret }] };

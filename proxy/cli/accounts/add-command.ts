@@ -1,15 +1,15 @@
 // `account add`: adds an account to the file and to a Pool, after its address and its credential were tried.
 import type { Command } from 'commander';
+import { editText } from '../../config/file/edit.ts';
 import { rewriteConfig } from '../../config/file/file-replacement.ts';
 import { inspect, readConfig } from '../../config/loading/load.ts';
 import { ConfigError, isError } from '../../config/schema/finding.ts';
-import { editText } from '../../config/file/edit.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from '../command.ts';
 import { poolNamed } from '../pool-named.ts';
 import { checkText } from './account-check-text.ts';
 import { accountEdits } from './account-edits.ts';
-import { type AccountOptions, type AccountRow, addAccountOptions, namesKind, rowOf } from './new-account.ts';
 import { askedAccount } from './account-questions.ts';
+import { type AccountOptions, type AccountRow, addAccountOptions, namesKind, rowOf } from './new-account.ts';
 import { writtenSecrets } from './secret-files.ts';
 
 interface AddOptions extends CommonOptions, AccountOptions {
@@ -69,7 +69,8 @@ async function tried(path: string, added: NewAssignment, io: Io): Promise<readon
   if (!before.config) throw new ConfigError(before.findings.filter(isError));
   const edits = accountEdits({ config: before.config, content: undefined }, added);
   const { config, findings, ...resolved } = await inspect(edits.reduce(editText, text), { path, env: io.env, strictEnv: false });
-  if (!config) throw new CommandFailure('the file is unchanged; with this account it would be invalid:', { findings: findings.filter(isError) });
+  if (!config)
+    throw new CommandFailure('the file is unchanged; with this account it would be invalid:', { findings: findings.filter(isError) });
   const account = config.accounts.find(({ id }) => id === added.row.id);
   if (!account) throw new CommandFailure('the account cannot be added');
   const unset = findings.filter(({ message }) => message.includes('environment variable'));

@@ -22,13 +22,20 @@ export interface AccountOptions {
 
 export type AccountRow = { readonly [setting: string]: Plain };
 
+/** Of every kind of account. */
 export function addAccountOptions(command: Command): Command {
-  return command
+  command
     .option('--preset <name>', `a known kind of API account: ${Object.keys(PRESETS).join(', ')}`)
     .option('--simulated [profile]', 'an account of the bundled simulated provider')
-    .option('--base-url <url>', 'its address; without --preset that of an agent backend')
     .option('--env <name>', 'the environment variable that holds its secret')
-    .option('--secret-file <path>', 'the file that holds its secret')
+    .option('--secret-file <path>', 'the file that holds its secret');
+  return addLoginOptions(command);
+}
+
+/** Of accounts that log in. */
+export function addLoginOptions(command: Command): Command {
+  return command
+    .option('--base-url <url>', 'its address; without --preset that of an agent backend')
     .option('--token-url <url>', 'token endpoint of an account that logs in, with --client-id')
     .option('--client-id <id>', 'client id of its logins')
     .option('--device-url <url>', 'its device authorization endpoint')
@@ -48,7 +55,11 @@ export function rowOf(id: string, options: AccountOptions): AccountRow {
   if (simulated !== undefined) return { id, base_url: `rehearsal:${simulated === true ? '' : simulated}`, keep_fields: ['metadata'] };
   const preset = name === undefined ? undefined : presetOf(presetNamed(name));
   if (baseUrl === undefined && preset?.base_url === undefined) {
-    throw usage(name === undefined ? 'say what account it is: --preset, --base-url or --simulated' : `--base-url is missing: every ${name} server has its own address`);
+    throw usage(
+      name === undefined
+        ? 'say what account it is: --preset, --base-url or --simulated'
+        : `--base-url is missing: every ${name} server has its own address`,
+    );
   }
   return {
     id,

@@ -5,6 +5,7 @@ import type { Config } from '../../config/config.ts';
 import { rewriteConfig } from '../../config/file/file-replacement.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import { addAccountAdd } from '../accounts/add-command.ts';
+import { addAccountImport } from '../accounts/import-command.ts';
 import { addAccountLogin } from '../accounts/login-command.ts';
 import { requestAccountAction, requestReload, Unreachable } from '../admin-client.ts';
 import { addCommand, type CommonOptions, type Io, indexOfId, inspectValid, json, table } from '../command.ts';
@@ -12,6 +13,7 @@ import { addCommand, type CommonOptions, type Io, indexOfId, inspectValid, json,
 export function addAccountCommands(program: Command, io: Io): void {
   const account = program.command('account').description('add, log in, list, pause, resume and restore the upstream accounts');
   addAccountAdd(account, io);
+  addAccountImport(account, io);
   addAccountLogin(account, io);
 
   addCommand(account, {

@@ -5,8 +5,8 @@ import type { Config } from '../../config/config.ts';
 import { rewriteConfig } from '../../config/file/file-replacement.ts';
 import type { KeyConfig } from '../../turn/settings.ts';
 import { addCommand, CommandFailure, type CommonOptions, collect, type Io, indexOfId, inspectValid, json, table } from '../command.ts';
-import { poolNamed } from '../pool-named.ts';
 import { makeSecret, showSecret } from '../new-secret.ts';
+import { poolNamed } from '../pool-named.ts';
 
 interface CreateOptions extends CommonOptions {
   readonly pool?: string;

@@ -15,7 +15,11 @@ export function addServe(program: Command): void {
   addCommand(program, {
     usage: 'serve',
     description: 'run the gateway',
-    examples: ['poolgate serve', 'poolgate serve --config /etc/poolgate.yaml', 'poolgate serve --demo        (simulated accounts, no file)'],
+    examples: [
+      'poolgate serve',
+      'poolgate serve --config /etc/poolgate.yaml',
+      'poolgate serve --demo        (simulated accounts, no file)',
+    ],
     json: false,
   })
     .option('--demo', 'serve simulated accounts, without a file, and keep nothing')

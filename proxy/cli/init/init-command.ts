@@ -5,7 +5,7 @@ import { codeOf, makeFolderOf, writeFaultOf } from '../../../store/folder.ts';
 import { inspect } from '../../config/loading/load.ts';
 import { formatFinding, isError } from '../../config/schema/finding.ts';
 import type { WireWords } from '../../turn/settings.ts';
-import { answerTo, type AskedAccount, askedAccount, askedKind } from '../accounts/account-questions.ts';
+import { type AskedAccount, answerTo, askedAccount, askedKind } from '../accounts/account-questions.ts';
 import { type AccountOptions, addAccountOptions, namesKind, rowOf } from '../accounts/new-account.ts';
 import { writtenSecrets } from '../accounts/secret-files.ts';
 import { clientNamed } from '../client-named.ts';
@@ -54,7 +54,10 @@ export function addInit(program: Command, io: Io): void {
       const wire = client?.name === 'codex' ? { wire: CODEX_WIRE } : {};
       const rows = accounts.map(({ row }) => row);
       const text = newFile({ accounts: rows, port, key: { id: options.key, sha256 }, ...wire });
-      const written = await writtenSecrets(options.config, accounts.flatMap(({ secrets }) => secrets));
+      const written = await writtenSecrets(
+        options.config,
+        accounts.flatMap(({ secrets }) => secrets),
+      );
       try {
         const { findings } = await inspect(text, { path: options.config, env: io.env, strictEnv: false });
         const errors = findings.filter(isError);
@@ -62,9 +65,28 @@ export function addInit(program: Command, io: Io): void {
         await save(options.config, text, { replace: options.force === true });
         written.keep();
         const logins = rows.flatMap(({ id, credential }) => (typeof credential === 'object' && 'oauth' in credential ? [String(id)] : []));
-        const started: Started = { path: options.config, port, rows, key: options.key, secret, client, logins, notes: findings.map(formatFinding) };
+        const started: Started = {
+          path: options.config,
+          port,
+          rows,
+          key: options.key,
+          secret,
+          client,
+          logins,
+          notes: findings.map(formatFinding),
+        };
         if (!options.json) return io.out(startText(started, CODEX_WIRE.agent ?? ''));
-        io.out(json({ config: options.config, accounts: rows.map(({ id }) => id), pool: POOL, key: options.key, secret, key_variable: KEY_VARIABLE, logins }));
+        io.out(
+          json({
+            config: options.config,
+            accounts: rows.map(({ id }) => id),
+            pool: POOL,
+            key: options.key,
+            secret,
+            key_variable: KEY_VARIABLE,
+            logins,
+          }),
+        );
       } finally {
         await written.discard();
       }
@@ -123,7 +145,8 @@ async function refuseExisting({ config, force }: InitOptions): Promise<void> {
     () => true,
     () => false,
   );
-  if (exists) throw new CommandFailure(`${config} exists already, and is left alone; --force replaces it, and \`poolgate account add\` adds to it`);
+  if (exists)
+    throw new CommandFailure(`${config} exists already, and is left alone; --force replaces it, and \`poolgate account add\` adds to it`);
 }
 
 /** Creates the file with its folder. Accounts' addresses and hashes are in it, no secret. */

@@ -34,11 +34,17 @@ export function refreshedBy(json: unknown, used: TokenMembers | undefined, now: 
   return {
     access,
     refresh: refresh ?? known.refresh,
-    id: id ?? known.id,
+    id: identifying(id, known.id),
     account: known.account,
     at: now,
     expiresAt: earlier(endOf(access), stated),
   };
+}
+
+/** A token without claims does not replace one that says whose login it is. */
+function identifying(id: string | undefined, known: string | undefined): string | undefined {
+  if (id === undefined || known === undefined) return id ?? known;
+  return claimsOf(id) === undefined && claimsOf(known) !== undefined ? known : id;
 }
 
 /** Parses tokens that `JSON.stringify` wrote. */
