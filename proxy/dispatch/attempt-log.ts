@@ -4,6 +4,7 @@ import type { Clock } from '../base/time/clock.ts';
 import { errorClassOf } from '../turn/errors/error-class.ts';
 import type { Failure, FailureCause } from '../turn/errors/failure.ts';
 import { safeParam } from '../turn/errors/sanitise.ts';
+import type { AccountConfig } from '../turn/settings.ts';
 import type { UpstreamErrorClass } from '../turn/turn.ts';
 
 /** `first`; `resend`: the same request again, with a renewed credential or without reasoning; else the failure before it. */
@@ -14,6 +15,9 @@ export interface AttemptEnd {
   readonly status: number | undefined;
   readonly failure: Failure | undefined;
 }
+
+/** The account of an attempt. */
+type AskedAccount = Pick<AccountConfig, 'label' | 'api'>;
 
 export class AttemptLog {
   readonly rows: AttemptRow[] = [];
@@ -27,14 +31,14 @@ export class AttemptLog {
     this.#clock = clock;
   }
 
-  /** An attempt begins that is sent. @param account the account's label. @returns completes the row */
-  begin(account: string, cause: AttemptCause): (end: AttemptEnd) => void {
+  /** An attempt begins that is sent. @param adapted what it lost or changed for the account. @returns completes the row */
+  begin(account: AskedAccount, cause: AttemptCause, adapted?: readonly string[]): (end: AttemptEnd) => void {
     this.wasSent = true;
-    return this.#open(account, cause);
+    return this.#open(account, cause, adapted);
   }
 
   /** Adds an attempt that failed before anything was sent. */
-  unsent(account: string, cause: AttemptCause, failure: Failure): void {
+  unsent(account: AskedAccount, cause: AttemptCause, failure: Failure): void {
     this.#open(account, cause)({ status: undefined, failure });
   }
 
@@ -44,13 +48,15 @@ export class AttemptLog {
     if (last) this.rows.push({ ...last, error_class });
   }
 
-  #open(account: string, cause: AttemptCause): (end: AttemptEnd) => void {
+  #open({ label, api }: AskedAccount, cause: AttemptCause, adapted: readonly string[] = []): (end: AttemptEnd) => void {
     const began = this.#clock.now();
     const open: AttemptRow = {
       request_id: this.#requestId,
       ordinal: this.rows.length,
       at: this.#clock.wallTime(),
-      account,
+      account: label,
+      api,
+      adapted: adapted.length > 0 ? adapted.join(',') : null,
       cause,
       status: null,
       error_class: null,

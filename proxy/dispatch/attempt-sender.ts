@@ -103,7 +103,7 @@ export class AttemptSender implements Confidential {
   }
 
   #unsent(account: AccountConfig, cause: AttemptCause, failure: Failure): Attempted {
-    this.log.unsent(account.label, cause, failure);
+    this.log.unsent(account, cause, failure);
     const unsent = { status: undefined, authorization: undefined, over: 'http', path: '', reused: false } as const;
     return { verdict: { kind: 'failed', failure }, ...unsent, isAdjusted: false };
   }
@@ -185,7 +185,7 @@ export class AttemptSender implements Confidential {
         followUp: this.#followUp(lease, provider),
         ownHeaders: ownHeaders(turn, models),
         begins: () => {
-          complete = this.log.begin(account.label, cause);
+          complete = this.log.begin(account, cause, adapted);
           counters.add('attempts');
           if (lease.isProbe) counters.add('probes');
         },

@@ -21,6 +21,8 @@ export function isDerivable(request: RequestRow, attempts: readonly AttemptRow[]
   const after = request.at + request.duration_ms - (attempt.at + attempt.duration_ms);
   return (
     attempt.account === request.account &&
+    attempt.api === request.api &&
+    attempt.adapted === request.adapted &&
     attempt.cause === SUCCESS.cause &&
     attempt.status === request.status &&
     attempt.error_class === SUCCESS.error_class &&
@@ -37,6 +39,6 @@ export const logRowsOf = ({ row, attempts: made }: LoggedRequest): readonly Tabl
 ];
 
 /** The attempt of a request that succeeded at once. */
-export function derivedAttempt({ id, at, account, status, duration_ms }: RequestRow): AttemptRow {
-  return { request_id: id, at, account: account ?? '', status, duration_ms, ...SUCCESS };
+export function derivedAttempt({ id, at, account, api, adapted, status, duration_ms }: RequestRow): AttemptRow {
+  return { request_id: id, at, account: account ?? '', api: api ?? 'agent', adapted, status, duration_ms, ...SUCCESS };
 }

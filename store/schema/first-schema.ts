@@ -3,7 +3,7 @@
 const requestLog = `
   CREATE TABLE requests (
     id TEXT NOT NULL PRIMARY KEY, at BIGINT NOT NULL, family TEXT NOT NULL, surface TEXT NOT NULL, endpoint TEXT NOT NULL, method TEXT NOT NULL,
-    status BIGINT NOT NULL, status_class TEXT NOT NULL, pool TEXT, pool_label TEXT, account TEXT, tier BIGINT, overflow TEXT,
+    status BIGINT NOT NULL, status_class TEXT NOT NULL, pool TEXT, pool_label TEXT, account TEXT, api TEXT, adapted TEXT, tier BIGINT, overflow TEXT,
     key_id TEXT, model TEXT, requested_model TEXT, code TEXT,
     retries BIGINT NOT NULL, duration_ms BIGINT NOT NULL, detached_ms BIGINT, effort TEXT, input_tokens BIGINT,
     cached_input_tokens BIGINT, output_tokens BIGINT, tokens_estimated BIGINT NOT NULL, configured_mode TEXT, effective_mode TEXT,
@@ -14,7 +14,7 @@ const requestLog = `
   CREATE INDEX requests_newest_of_pool ON requests (pool, at, id);
 
   CREATE TABLE attempts (
-    request_id TEXT NOT NULL, ordinal BIGINT NOT NULL, at BIGINT NOT NULL, account TEXT NOT NULL, cause TEXT NOT NULL, status BIGINT,
+    request_id TEXT NOT NULL, ordinal BIGINT NOT NULL, at BIGINT NOT NULL, account TEXT NOT NULL, api TEXT NOT NULL, adapted TEXT, cause TEXT NOT NULL, status BIGINT,
     error_class TEXT, duration_ms BIGINT NOT NULL, upstream_error_param TEXT, PRIMARY KEY (request_id, ordinal)
   );
   CREATE INDEX attempts_oldest ON attempts (at);

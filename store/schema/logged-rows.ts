@@ -39,6 +39,14 @@ const why = object(
   },
 );
 
+const APIS = ['agent', 'responses', 'chat'] as const;
+
+const adapted = nullable(
+  text(
+    'What the request lost or changed for this account: names of Responses members and item types, divided by commas; null for nothing.',
+  ),
+);
+
 const tokens = (meaning: string) => nullable(integer(`${meaning} Null is unknown, which is not zero.`));
 
 export const REQUEST = {
@@ -54,6 +62,8 @@ export const REQUEST = {
   pool: nullable(text('Id of the Pool.')),
   pool_label: internal(nullable(text("The Pool's label at that time."))),
   account: nullable(text('Label of the account that answered, or was tried last; null if none was asked.')),
+  api: nullable(oneOf(APIS, 'API of that account; null if none was asked.')),
+  adapted,
   tier: nullable(integer('Tier of that account in its Pool; null if none was asked.')),
   overflow: nullable(
     oneOf(
@@ -76,7 +86,7 @@ export const REQUEST = {
   input_tokens: tokens('Tokens of the prompt.'),
   cached_input_tokens: tokens('Part of input_tokens that the provider had cached.'),
   output_tokens: tokens('Tokens that the model wrote.'),
-  tokens_estimated: internal(flag('Whether the tokens are an estimate of the gateway.')),
+  tokens_estimated: flag('Whether the tokens are an estimate of the gateway.'),
   configured_mode: nullable(oneOf(['auto', 'lite', 'full'], 'Serving mode of the configuration.')),
   effective_mode: nullable(oneOf(['lite', 'full'], 'Serving mode of the turn.')),
   mode_source: nullable(oneOf(['catalog', 'override'], 'What decided the mode.')),
@@ -98,6 +108,8 @@ export const ATTEMPT = {
   ordinal: internal(integer('0 for the first attempt.')),
   at: internal(time('When the attempt began.')),
   account: text('Label of the account.'),
+  api: oneOf(APIS, 'API of the account.'),
+  adapted,
   cause: text('first, or why it was tried after another one: the failure of the attempt before, or resend.'),
   status: nullable(integer('Status of its answer; null if it never answered.')),
   error_class: nullable(text('How it failed; null for a success.')),

@@ -23,6 +23,8 @@ const ATTEMPT = {
   ordinal: 0,
   at: 0,
   account: 'North',
+  api: 'agent' as const,
+  adapted: null,
   cause: 'first',
   status: 200,
   error_class: null,

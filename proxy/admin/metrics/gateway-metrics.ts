@@ -162,6 +162,8 @@ function turnMetrics(gateway: AdminTarget): readonly Metric[] {
   const { capacity, turnMetrics: cells } = gateway.services;
   // A function: a reload replaces the configuration.
   const config = () => gateway.loaded.config;
+  /** The accounts by the label that rows have. */
+  const labelled = () => new Map(config().accounts.map((account) => [account.label, account]));
   return [
     {
       name: 'turns_ended_total',
@@ -217,13 +219,39 @@ function turnMetrics(gateway: AdminTarget): readonly Metric[] {
       name: 'account_attempts_total',
       type: 'counter',
       help: 'Attempts by account and outcome: answered, unfinished, or the class of the failure',
-      labels: ['account', 'outcome'],
+      labels: ['account', 'api', 'outcome'],
       samples: () => {
-        const ids = new Map(config().accounts.map(({ id, label }) => [label, id]));
-        const samples = [...cells.accounts].flatMap(([label, { attempts }]) =>
-          [...attempts].map(([outcome, value]) => ({ labels: { account: ids.get(label) ?? OTHER, outcome }, value })),
-        );
+        const known = labelled();
+        const samples = [...cells.accounts].flatMap(([label, { attempts }]) => {
+          const { id = OTHER, api = OTHER } = known.get(label) ?? {};
+          return [...attempts].map(([outcome, value]) => ({ labels: { account: id, api, outcome }, value }));
+        });
         return summed(samples);
+      },
+    },
+    {
+      name: 'adapted_total',
+      type: 'counter',
+      help: 'Attempts whose request lost or changed something for its account, by the name of that',
+      labels: ['account', 'name'],
+      samples: () => {
+        const known = labelled();
+        return summed(
+          [...cells.accounts].flatMap(([label, { adapted }]) =>
+            [...adapted].map(([name, value]) => ({ labels: { account: known.get(label)?.id ?? OTHER, name }, value })),
+          ),
+        );
+      },
+    },
+    {
+      name: 'usage_estimated_total',
+      type: 'counter',
+      help: 'Turns of API accounts whose usage was estimated, because it was missing or could not be right',
+      labels: ['account'],
+      samples: () => {
+        const known = labelled();
+        const samples = [...cells.accounts].filter(([, { estimated }]) => estimated > 0);
+        return summed(samples.map(([label, { estimated }]) => ({ labels: { account: known.get(label)?.id ?? OTHER }, value: estimated })));
       },
     },
     {

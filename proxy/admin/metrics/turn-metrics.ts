@@ -27,6 +27,10 @@ export interface ModelCells {
 export interface AccountCells {
   /** Outcome to attempts. */
   readonly attempts: Map<string, number>;
+  /** Names of what requests lost or changed for the account, to attempts (AA83). */
+  readonly adapted: Map<string, number>;
+  /** Turns whose usage was estimated. */
+  estimated: number;
 }
 
 /** The data of a turn that its row does not have. */
@@ -70,11 +74,14 @@ export class TurnMetrics {
     family.duration.add(row.duration_ms);
     if (firstEventMs !== undefined) family.firstEvent.add(firstEventMs);
     if (attempts.length === 0) return;
-    for (const { account, cause, ordinal, error_class, status } of attempts) {
-      const { attempts: outcomes } = cellsOf(this.accounts, account, newAccount);
+    for (const { account, adapted, cause, ordinal, error_class, status } of attempts) {
+      const { attempts: outcomes, adapted: names } = cellsOf(this.accounts, account, newAccount);
+      for (const name of adapted?.split(',') ?? []) count(names, name, 1);
       count(outcomes, error_class ?? (status === null ? 'unfinished' : 'answered'), 1);
       if (ordinal > 0) count(this.failovers, cause, 1);
     }
+    if (row.tokens_estimated && row.account !== null && row.api !== null && row.api !== 'agent')
+      cellsOf(this.accounts, row.account, newAccount).estimated += 1;
     if (row.tier !== null && row.tier > 0 && row.pool !== null) {
       if (row.overflow !== null) count(this.overflows, labelsOf(row.pool, row.tier, row.overflow), 1);
       if (costNanos > 0) count(this.overflowCosts, labelsOf(row.pool, row.tier), costNanos);
@@ -102,7 +109,7 @@ const newFamily = ({ family, surface }: RequestRow): FamilyCells => ({
 });
 const newStatuses = (): number[] => [0, 0, 0, 0, 0, 0];
 const newModel = (): ModelCells => ({ input: 0, cachedInput: 0, output: 0 });
-const newAccount = (): AccountCells => ({ attempts: new Map() });
+const newAccount = (): AccountCells => ({ attempts: new Map(), adapted: new Map(), estimated: 0 });
 
 function cellsOf<Cells>(map: Map<string, Cells>, name: string, create: () => Cells): Cells {
   const known = map.get(name);

@@ -2,6 +2,7 @@
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import { apiFailures } from '../api-accounts/failures.ts';
 import { apiLacks, apiLoses } from '../api-accounts/lacks.ts';
+import { apiCatalog } from '../api-accounts/models/model-list.ts';
 import { chatPlace } from '../api-accounts/places.ts';
 import type { ProviderServices } from '../provider-services.ts';
 import { chatDecoding } from './replies.ts';
@@ -18,6 +19,6 @@ export function chatApi(services: ProviderServices): ProviderApi {
     failures: apiFailures(chatPlace),
     compaction: { knownWay: () => undefined, isPathMissing: () => false },
     quota: { eventTypes: () => [], fromHeaders: () => undefined, fromEvent: () => undefined },
-    catalog: { read: (get) => get('/models') },
+    catalog: apiCatalog,
   };
 }

@@ -74,6 +74,8 @@ export function requestRow(turn: LiveTurn, ending: Ending, attempts: Attempts, e
     pool: identity?.pool.id ?? null,
     pool_label: identity?.pool.label ?? null,
     account: attempts.account,
+    api: attempts.rows.at(-1)?.api ?? null,
+    adapted: attempts.rows.at(-1)?.adapted ?? null,
     tier: attempts.tier,
     overflow: attempts.overflow,
     key_id: identity?.key.id ?? null,

@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { CarrierFailure } from '../../turn/errors/failure.ts';
-import type { PathRoot } from '../../turn/provider/reads.ts';
 import type { Refusal } from '../../turn/errors/refusal.ts';
+import type { PathRoot } from '../../turn/provider/reads.ts';
 import type { HeldBytes } from '../../turn/reply/held-bytes.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import type { ReplyEnd } from '../../turn/reply/terminal-event.ts';
