@@ -44,9 +44,16 @@ export function apiFailures(placeOf: PlaceOf): ProviderFailures {
     inBand(json, now) {
       const status = statedStatus(json) ?? impliedStatus(apiErrorIn(json));
       const found = failure({ status, headers: NO_HEADERS, now, json }, undefined);
-      return statedStatus(json) === undefined ? { ...found, status: 200 } : found;
+      const error = { ...found.error, code: found.error.code ?? codeOfCause(found.cause) };
+      return { ...found, error, ...(statedStatus(json) === undefined && { status: 200 }) };
     },
   };
+}
+
+/** The code of an error inside a reply whose own code says nothing to clients (AA59). */
+function codeOfCause(cause: Failure['cause']): string {
+  if (cause === 'rate') return 'rate_limit_exceeded';
+  return cause === 'quota' ? 'usage_limit_reached' : 'upstream_error';
 }
 
 interface Stated {
