@@ -37,6 +37,7 @@ import { effortAlias } from './effort/effort-alias.ts';
 import { effortPolicy } from './effort/effort-policy.ts';
 import { effortRecord } from './effort/effort-record.ts';
 import { outputTokens } from './effort/output-tokens.ts';
+import { embeddings } from './embeddings/embeddings.ts';
 import { fileForm } from './files/file-form.ts';
 import { fileInputs } from './files/file-inputs.ts';
 import { fileMetadata } from './files/file-metadata.ts';
@@ -87,6 +88,8 @@ export const RULES: readonly Rule[] = [
   publicModel, // reply: after usage too
   fillOutput, // reply: after namespaceRestoration, so that it collects the items as clients get them
   compactionAnswer, // reply: after usage, which reads the provider's answer
+
+  embeddings, // a route of its own, with all of its checks
 
   fileForm, // requests without a model have no other checks
   fileMetadata,

@@ -67,6 +67,10 @@ export class PoolModel {
     this.#assigned = new Set(accounts(sources));
   }
 
+  get #embeds(): boolean {
+    return this.sources.every(({ entry }) => entry.own?.kind === 'embedding');
+  }
+
   /** The operator removed it from this Pool; its configured serving mode stays (PL5). */
   get suppressed(): boolean {
     return this.config?.suppressed === true;
@@ -109,7 +113,8 @@ export class PoolModel {
     if (old && old.cohort === cohort && old.view.mode === mode) return old;
     const [{ entry }] = cohort;
     const window = advertisedWindow(entry.ceilings, this.config).effective;
-    const view: ModelView = Object.freeze({ id: this.id, entry: entry.fields, window, routable: mode !== undefined, mode });
+    const kind = this.#embeds ? { kind: 'embedding' as const } : {};
+    const view: ModelView = Object.freeze({ id: this.id, entry: entry.fields, window, ...kind, routable: mode !== undefined, mode });
     const overflow = overflowOf(cohort, this.#lowest, this.config);
     const [{ tier }] = cohort;
     const own = { ...(tier > 0 && { tier }), preferred: accounts(cohort), overflow: accounts(overflow) };

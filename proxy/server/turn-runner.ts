@@ -65,13 +65,13 @@ export class TurnRunner {
         if (overloaded) throw overloaded;
         let payload: Payload;
         let request: Body | undefined;
-        const { payload: how, asCompaction, metered } = turn.kind;
+        const { payload: how, asCompaction, metered, noOutput } = turn.kind;
         if (how === 'stream') payload = { kind: 'stream', open: client.upload() };
         else if (how === 'multipart') payload = { kind: 'stream', open: await client.parts(turn.rules.parts()) };
         else {
           const work: Work = how === 'file' ? { body: {}, form: await client.form() } : { body: await client.json() };
           turn.bodyBytes = client.bodyBytes;
-          if (metered) request = { ...work.body };
+          if (metered) request = { ...work.body, ...(noOutput && { generate: false }) };
           if (asCompaction && asksForCompaction(work.body)) turn.become(asCompaction);
           turn.liveSocket = client.upstreamSocket;
           await turn.rules.request(work);

@@ -8,6 +8,7 @@ import type { Failure } from './errors/failure.ts';
 import { ItemPlaces } from './errors/item-places.ts';
 import type { Refusal } from './errors/refusal.ts';
 import type { JsonObject } from './json/json.ts';
+import { isApiAccount } from './provider/api-account.ts';
 import { type CapsuleItem, type Capsules, MOST_SEALED_BYTES } from './provider/capsule.ts';
 import { HeldBytes, type ReplyMemory } from './reply/held-bytes.ts';
 import { PendingWrites } from './reply/pending-writes.ts';
@@ -45,6 +46,7 @@ export interface AskedServices {
   readonly models: {
     find(pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined>;
     presence(pool: PoolConfig, id: string): Presence;
+    serves(pool: PoolConfig, id: string, account: string): boolean;
   };
   readonly files: { find(pool: string, id: string): FileView | undefined | Promise<FileView | undefined> };
   /** Milliseconds until the first cooldown of a model's sources ends. */
@@ -328,6 +330,15 @@ export class LiveTurn implements Turn {
 
   countTokens(texts: readonly string[]): Promise<readonly number[] | undefined> {
     return this.#host.services.tokens.count(texts);
+  }
+
+  makesEmbeddings(model: string): boolean {
+    const { accounts } = this.generation;
+    const { models } = this.#host.services;
+    return this.pool.assignments.some(({ account: id }) => {
+      const account = accounts.get(id);
+      return account && isApiAccount(account) && account.serves.includes('embeddings') && models.serves(this.pool, model, id);
+    });
   }
 
   get hasApiAccounts(): boolean {

@@ -40,8 +40,17 @@ interface Sum {
 export function inputTokens(body: Body): number {
   const sum = { bytes: 0, tokens: 0 };
   count(body, sum);
+  sum.tokens += tokensIn(body.input);
   for (const name of IMAGE_MEMBERS) sum.tokens += IMAGE_TOKENS * [body[name] ?? []].flat().length;
   return tokensOfBytes(sum.bytes) + sum.tokens;
+}
+
+/** The input of an embedding may be tokens, or lists of tokens (AA80). */
+function tokensIn(input: Json | undefined): number {
+  const [first] = Array.isArray(input) ? (input as readonly Json[]) : [];
+  if (typeof first === 'number') return (input as readonly Json[]).length;
+  if (!Array.isArray(first) || typeof first[0] !== 'number') return 0;
+  return (input as readonly Json[]).reduce((tokens: number, list) => tokens + (Array.isArray(list) ? list.length : 0), 0);
 }
 
 /** The smaller of the client's cap and the key's; Infinity without one, 0 for a turn that generates nothing. */

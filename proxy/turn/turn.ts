@@ -55,6 +55,8 @@ export interface ModelView {
   readonly entry: JsonObject;
   /** The effective context window in tokens, as model lists state it; absent where it is not known. */
   readonly window?: number | undefined;
+  /** A model that makes embeddings, and takes no turns. */
+  readonly kind?: 'embedding';
   /** Whether any assignment is a routable source of it (UA1). */
   readonly routable: boolean;
   /** Undefined where no source is routable (MC7). */
@@ -192,6 +194,8 @@ export interface Turn {
   readonly hasApiAccounts: boolean;
   /** The text of a capsule in an item of that type; undefined where it was not sealed here for this Pool (AA22). */
   openCapsule(item: CapsuleItem, sealed: string): string | undefined;
+  /** Whether an account of the Pool makes embeddings with this model. */
+  makesEmbeddings(model: string): boolean;
   /** Lets other turns run before a rule continues long work. */
   pause(): Promise<void>;
   /** The texts of system messages that went out as instructions with this response, which is on the live websocket of the client. */

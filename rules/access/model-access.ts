@@ -28,7 +28,9 @@ const isAliased = ({ route: { kind } }: Turn): boolean => kind !== undefined && 
 
 /** Only a known id is noted: an unknown one is a client's text of any length (S4). */
 function setModel(turn: Turn, model: ModelView | undefined): void {
-  if (!model) throw new Refusal('invalid_model', { param: 'model', ...(isAliased(turn) ? { status: 404 } : {}) });
+  // A model of embeddings takes no turns (AA79).
+  if (!model || model.kind === 'embedding')
+    throw new Refusal('invalid_model', { param: 'model', ...(isAliased(turn) ? { status: 404 } : {}) });
   turn.model = model;
   turn.note('model', model.id);
 }

@@ -74,6 +74,7 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
         clock: { now: () => clock.now(), wallTime: () => clock.now(), after: (ms, run) => clock.after(ms, run) },
         models: {
           find: (_pool, id) => (id === model?.id ? model : undefined),
+          serves: () => true,
           presence: (_pool, id) => (id === model?.id ? 'routable' : 'absent'),
         },
         files: { find: () => undefined },

@@ -145,6 +145,7 @@ export function turnOf(options: TurnOptions = {}): TestTurn {
     bodyBytes: options.bodyBytes ?? 0,
     countTokens: options.countTokens ?? (async () => undefined),
     hasApiAccounts: false,
+    makesEmbeddings: () => false,
     openCapsule: () => undefined,
     pause: async () => undefined,
     model,

@@ -11,6 +11,8 @@ import type { Fit, SelectedTurn } from './demand.ts';
 /** What is known of the model at an account. */
 export type ModelOf = (account: AccountConfig, model: string) => AccountModel | undefined;
 
+const NO_KIND: Lack = { reason: 'kind' };
+
 export class LackingAccounts {
   readonly #providerOf: ProviderOf;
   readonly #modelOf: ModelOf;
@@ -35,7 +37,9 @@ export class LackingAccounts {
       const { lacks, loses } = this.#providerOf(account);
       const model = turn.model && this.#modelOf(account, turn.model.id);
       const foreign = origins?.foreignTo(account);
-      const lack = foreign?.lack(turn.pool.overflow.reasoning) ?? lacks?.(asked, account, model);
+      // Agent backends, which say nothing, make no embeddings.
+      const own = lacks ? lacks(asked, account, model) : kind === 'embeddings' ? NO_KIND : undefined;
+      const lack = foreign?.lack(turn.pool.overflow.reasoning) ?? own;
       if (lack) lacking.set(account.id, written(lack, turn));
       else if (foreign || loses?.(asked, account)) lossy.add(account.id);
     }

@@ -32,6 +32,7 @@ const OWN_PATHS: Readonly<Record<string, string>> = {
   messages: '/v1/messages',
   'count-tokens': '/v1/messages/count_tokens',
   model: '/v1/models/{model_id}',
+  embeddings: '/v1/embeddings',
 };
 
 /** The path without the names of its parameters. */

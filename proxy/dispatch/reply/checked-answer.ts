@@ -2,6 +2,7 @@
 import type { Failure } from '../../turn/errors/failure.ts';
 import { Refusal, refusalOf } from '../../turn/errors/refusal.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
+import { withBytesOf } from '../../turn/json/raw-members.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { replyText } from '../../turn/reply/reply-text.ts';
 import { dispatchedKind } from '../../turn/routes/kinds.ts';
@@ -55,7 +56,9 @@ export function settleChecked(
     // Collected events were observed as they came.
     if (text !== undefined) observers.answer(json);
     const outcome = { kind: 'completed', shown: true } as const;
-    const close = closeWith(answer, answer === json ? text : undefined, { head, client, turn });
+    const keepsBytes = turn.kind?.served === 'dispatch' && turn.kind.keepsBytes === true && text !== undefined;
+    const sent = answer === json ? text : keepsBytes ? withBytesOf(Buffer.from(text), json, answer) : undefined;
+    const close = closeWith(answer, sent, { head, client, turn });
     settle({ kind: 'done', ending: { outcome, status: head.status, code: null }, close });
   } catch (thrown) {
     if (thrown instanceof Refusal) turn.note('error_class', 'upstream_malformed');

@@ -38,7 +38,7 @@ const CHECKS: readonly Check[] = [
 /** @param model undefined where the account's catalog does not have it */
 export function apiLacks(turn: AskedTurn, account: AccountConfig, model: AccountModel | undefined): Lack | undefined {
   if (!isApiAccount(account) || !servesKind(turn.kind, account)) return { reason: 'kind' };
-  const needs = drawsKind(turn.kind, account) ? undefined : needsOf(turn);
+  const needs = turn.kind === 'embeddings' || drawsKind(turn.kind, account) ? undefined : needsOf(turn);
   if (!needs) return undefined;
   if (needs.compacts && !compacts(account)) return { reason: 'kind' };
   const asked = { turn, account, model };

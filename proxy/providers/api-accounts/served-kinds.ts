@@ -31,6 +31,7 @@ const SERVES: Partial<Readonly<Record<RouteKind, Serves>>> = {
   'public-image-edit': makesImages,
   transcribe: transcribes,
   'public-transcription': transcribes,
+  embeddings: ({ serves }) => serves.includes('embeddings'),
   'public-file-create': ({ api, serves }) => api === 'responses' && serves.includes('files'),
 };
 

@@ -4,6 +4,7 @@ import { apiFailures } from '../api-accounts/failures.ts';
 import { apiLacks, apiLoses } from '../api-accounts/lacks.ts';
 import { apiCatalog } from '../api-accounts/models/model-list.ts';
 import { chatPlace } from '../api-accounts/places.ts';
+import { apiQuota } from '../api-accounts/quota.ts';
 import type { ProviderServices } from '../provider-services.ts';
 import { chatDecoding } from './replies.ts';
 import { ChatRequests } from './requests.ts';
@@ -18,7 +19,7 @@ export function chatApi(services: ProviderServices): ProviderApi {
     isUnstored: true,
     failures: apiFailures(chatPlace),
     compaction: { knownWay: () => undefined, isPathMissing: () => false },
-    quota: { eventTypes: () => [], fromHeaders: () => undefined, fromEvent: () => undefined },
+    quota: apiQuota,
     catalog: apiCatalog,
   };
 }

@@ -17,7 +17,7 @@ const ENCRYPTED_REASONING = 'reasoning.encrypted_content';
 /** Undefined for the kinds whose answers are no completions. */
 export function chatDecoding({ body }: Outgoing, context: AttemptContext): readonly EventHandler[] | undefined {
   const { turn, estimateUsage, work } = context;
-  if (!work) return undefined;
+  if (!work || turn.route.kind === 'embeddings') return undefined;
   const { quirks } = chatAccountOf(context);
   const declaring = declarations(body);
   let tools: ToolTable | undefined;

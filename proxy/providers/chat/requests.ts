@@ -2,17 +2,21 @@
 import { encodeJson } from '../../turn/json/encode-body.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';
-import type { AttemptContext, EncodedRequest, ProviderRequests, RequestHead } from '../../turn/provider/requests.ts';
+import type { AttemptContext, EncodedRequest, ProviderRequests } from '../../turn/provider/requests.ts';
 import type { Outgoing } from '../../turn/turn.ts';
 import { CacheKeys } from '../api-accounts/cache-key.ts';
 import { isSummary, summaryRequest } from '../api-accounts/compaction/summary-request.ts';
+import { embeddingRequest } from '../api-accounts/embeddings.ts';
 import { apiHeaders, beginHeaders } from '../api-accounts/request-headers.ts';
+import { transcriptionField, transcriptionHead } from '../api-accounts/transcription.ts';
 import type { ProviderServices } from '../provider-services.ts';
 import { chatBody } from './request/chat-body.ts';
 
 const TURNS = '/chat/completions';
 
 export class ChatRequests implements ProviderRequests {
+  readonly passed = transcriptionHead;
+  readonly field = transcriptionField;
   readonly #cacheKeys: CacheKeys;
 
   constructor(services: ProviderServices) {
@@ -25,6 +29,7 @@ export class ChatRequests implements ProviderRequests {
 
   json(out: Outgoing, context: AttemptContext): EncodedRequest {
     const { turn, model } = context;
+    if (turn.route.kind === 'embeddings') return embeddingRequest(out, context);
     const account = chatAccountOf(context);
     const isWithoutTools = isSummary(turn, out.body);
     if (isWithoutTools) out.body = summaryRequest(out.body);
@@ -34,14 +39,6 @@ export class ChatRequests implements ProviderRequests {
     const accept = streams ? 'text/event-stream' : 'application/json';
     const headers = apiHeaders(out, context, { 'content-type': contentType, accept });
     return { method: 'POST', path: TURNS, headers, body: bytes, ...(adapted && { adapted }) };
-  }
-
-  passed(out: Outgoing, context: AttemptContext): RequestHead {
-    return {
-      method: context.turn.method,
-      path: '/audio/transcriptions',
-      headers: apiHeaders(out, context, { accept: 'application/json' }),
-    };
   }
 }
 

@@ -7,6 +7,8 @@ import type { Emit, EventHandler } from '../../turn/provider/replies.ts';
 import { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import { isCompaction } from '../../turn/routes/kinds.ts';
 import type { Body } from '../../turn/turn.ts';
+import type { Adaptations } from '../api-accounts/adapted.ts';
+import { summaryRequest } from '../api-accounts/compaction/summary-request.ts';
 import { publicItems } from './input-items.ts';
 
 export type CompactWay = Exclude<ApiAccountConfig['compact'], 'none'>;
@@ -46,10 +48,14 @@ export const compacts = ({ route }: Pick<LiveTurn, 'route'>, body: Body): boolea
 
 const withoutTrigger = ({ input }: Body): readonly Json[] => asList(input).filter((item) => !isTrigger(item));
 
-export const withTrigger = (body: Body): Body => ({ ...body, input: [...withoutTrigger(body), COMPACTION_TRIGGER] });
+/** A turn that compacts. A websocket has no paths: there `route` is a trigger too (Q27). @param way undefined for any other turn */
+export function asCompaction(body: Body, way: CompactWay | undefined): Body {
+  if (way === undefined) return body;
+  return way === 'summary' ? summaryRequest(body) : { ...body, input: [...withoutTrigger(body), COMPACTION_TRIGGER] };
+}
 
 /** The body of the compact path, which takes no other members. */
-export function compactBody(body: Body, adapted: Set<string>): Body {
+export function compactBody(body: Body, adapted: Adaptations): Body {
   const { model, instructions } = body;
   const input = typeof body.input === 'string' ? body.input : publicItems(withoutTrigger(body), { itemIds: false, adapted });
   return { model, input, ...(typeof instructions === 'string' && instructions !== '' ? { instructions } : {}) };

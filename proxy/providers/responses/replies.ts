@@ -1,31 +1,57 @@
 // The decoding of replies of Responses accounts, by what was asked of them.
-
-import { isApiAccount } from '../../turn/provider/api-account.ts';
+import { asList, isObject } from '../../turn/json/json.ts';
+import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';
 import type { EventHandler } from '../../turn/provider/replies.ts';
 import type { AttemptContext } from '../../turn/provider/requests.ts';
-import type { Outgoing } from '../../turn/turn.ts';
-import { CompactionAlone } from './compaction.ts';
+import type { Body, Outgoing } from '../../turn/turn.ts';
+import { Adaptations } from '../api-accounts/adapted.ts';
+import { SummaryReply } from '../api-accounts/compaction/summary-reply.ts';
+import { hostedTool } from '../api-accounts/declared-tools.ts';
+import { toolTable } from '../api-accounts/tools/tool-table.ts';
+import { CompactionAlone, type CompactRoutes, compacts } from './compaction.ts';
 import { ImageEvents } from './images.ts';
+import { type LoweredToolOf, RaisedCalls } from './raised-calls.ts';
 import { ReplyRepair } from './reply-repair.ts';
+import { withUsage } from './reply-usage.ts';
 import { COMPACT } from './requests.ts';
 
 /** Undefined for the kinds whose answers are no Responses events: they pass as they came. */
-export function replyDecoding({ path }: Outgoing, { turn, account }: AttemptContext): readonly EventHandler[] | undefined {
-  const repair = new ReplyRepair({ memory: turn.held, usage: (response) => response });
-  switch (turn.route.kind) {
+export function replyDecoding(out: Outgoing, context: AttemptContext, routes: CompactRoutes): readonly EventHandler[] | undefined {
+  const { turn, account } = context;
+  if (!isApiAccount(account)) return undefined;
+  const { kind } = turn.route;
+  const generates = out.body.generate !== false;
+  const repair = new ReplyRepair({
+    memory: turn.held,
+    usage: (response) => (generates ? withUsage(response, context) : response),
+  });
+  switch (kind) {
     case 'image':
+    case 'embeddings':
     case 'public-file-create':
     case 'transcribe':
     case 'public-transcription':
       return undefined;
     case 'public-image':
     case 'public-image-edit':
-      return isApiAccount(account) && account.serves.includes('images') ? [new ImageEvents()] : [repair];
-    case 'compact':
-    case 'public-compact':
-      // The answer of the compact path is checked as it came (F3.7).
-      return path === COMPACT ? undefined : [repair];
-    default:
-      return path === COMPACT ? [new CompactionAlone(), repair] : [repair];
+      return account.serves.includes('images') ? [new ImageEvents()] : [repair];
   }
+  // The answer of the compact path to a compaction is checked as it came (F3.7).
+  if (out.path === COMPACT) return kind === 'responses' ? [new CompactionAlone(), repair] : undefined;
+  if (compacts(turn, out.body)) return routes.wayOf(account) === 'summary' ? [repair, new SummaryReply(turn)] : [repair];
+  const toolOf = loweredTools(out.body, account);
+  return toolOf ? [repair, new RaisedCalls(turn.held, toolOf)] : [repair];
+}
+
+/** Undefined for a turn whose tools go out as they are. */
+function loweredTools({ tools, input }: Body, { quirks }: ApiAccountConfig): LoweredToolOf | undefined {
+  if (quirks.tools === 'all') return undefined;
+  const adding = asList(input).filter((item) => isObject(item) && (item.type === 'additional_tools' || item.type === 'tool_search_output'));
+  const declared = [...asList(tools), ...adding.flatMap((item) => (isObject(item) ? asList(item.tools) : []))];
+  if (declared.every((tool) => isObject(tool) && (tool.type === 'function' || hostedTool(tool) !== undefined))) return undefined;
+  const table = toolTable({ tools, input: adding }, new Adaptations());
+  return (name) => {
+    const tool = table.toolOf(name);
+    return tool && (tool.type !== 'function' || tool.namespace !== undefined) ? tool : undefined;
+  };
 }

@@ -6,12 +6,14 @@ import type { LiveTurn } from '../../turn/live-turn.ts';
 import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';
 import type { AttemptContext, EncodedFrame, EncodedRequest, ProviderFrames, ProviderRequests } from '../../turn/provider/requests.ts';
 import type { Body, Outgoing } from '../../turn/turn.ts';
+import { Adaptations } from '../api-accounts/adapted.ts';
 import { CacheKeys } from '../api-accounts/cache-key.ts';
+import { embeddingRequest } from '../api-accounts/embeddings.ts';
 import { apiHeaders, beginHeaders } from '../api-accounts/request-headers.ts';
 import { transcriptionField, transcriptionHead } from '../api-accounts/transcription.ts';
 import type { ProviderServices } from '../provider-services.ts';
 import { withJoinedTools } from './additional-tools.ts';
-import { type CompactRoutes, compactBody, compacts, withTrigger } from './compaction.ts';
+import { asCompaction, type CompactRoutes, compactBody, compacts } from './compaction.ts';
 import { fileForm } from './files.ts';
 import { imageRequest, nativeImagePath } from './images.ts';
 import { type RefusedMemory, refusedMember } from './refused-members.ts';
@@ -55,6 +57,8 @@ export class ResponsesRequests implements ProviderRequests {
     const account = apiAccountOf(context);
     const { turn, work } = context;
     switch (turn.route.kind) {
+      case 'embeddings':
+        return embeddingRequest(out, context);
       case 'public-file-create': {
         const { contentType, bytes } = fileForm(work ?? { body: out.body });
         return this.#post('/files', bytes, { ...JSON_TYPE, 'content-type': contentType }, { out, context });
@@ -73,7 +77,7 @@ export class ResponsesRequests implements ProviderRequests {
   }
 
   #turn(out: Outgoing, context: AttemptContext, account: ApiAccountConfig): EncodedRequest {
-    const adapted = new Set<string>();
+    const adapted = new Adaptations();
     const joined = withJoinedTools(out.body);
     const way = compacts(context.turn, joined) ? this.#services.compactRoutes.wayOf(account) : undefined;
     if (way === 'route') {
@@ -83,7 +87,9 @@ export class ResponsesRequests implements ProviderRequests {
       const request = this.#post(COMPACT, turnBytes(body, context.turn), JSON_TYPE, { out, context, adapted });
       return { ...request, adjusts: ({ status }) => this.#services.compactRoutes.refused(account, status) };
     }
-    const body = this.#body(way === undefined ? joined : withTrigger(joined), context, { account, isFrame: false, adapted });
+    const body = this.#body(asCompaction(joined, way), context, { account, isFrame: false, adapted });
+    // The gateway ends the reply at a cap that the account does not get (CR1).
+    if (body.max_output_tokens === undefined) delete out.body.max_output_tokens;
     const accept = body.stream === true ? 'text/event-stream' : 'application/json';
     const request = this.#post(TURNS, turnBytes(body, context.turn), { ...JSON_TYPE, accept }, { out, context, adapted });
     return { ...request, adjusts: this.#adjusts(account, body) };
@@ -91,10 +97,10 @@ export class ResponsesRequests implements ProviderRequests {
 
   #frame(out: Outgoing, context: AttemptContext): EncodedFrame {
     const account = apiAccountOf(context);
-    const adapted = new Set<string>();
+    const adapted = new Adaptations();
     const joined = withJoinedTools(out.body);
-    const asked = compacts(context.turn, joined) ? withTrigger(joined) : joined;
-    const body = this.#body(asked, context, { account, isFrame: true, adapted });
+    const way = compacts(context.turn, joined) ? this.#services.compactRoutes.wayOf(account) : undefined;
+    const body = this.#body(asCompaction(joined, way), context, { account, isFrame: true, adapted });
     const headers = apiHeaders(out, context, {});
     const bytes = encodeJson(body).bytes;
     return {
@@ -102,7 +108,7 @@ export class ResponsesRequests implements ProviderRequests {
       path: TURNS,
       headers,
       body: bytes,
-      adapted: sorted(adapted),
+      ...listed(adapted),
       adjusts: this.#adjusts(account, body),
     };
   }
@@ -116,7 +122,7 @@ export class ResponsesRequests implements ProviderRequests {
   #body(
     body: Body,
     { turn, model }: AttemptContext,
-    options: { readonly account: ApiAccountConfig; readonly isFrame: boolean; readonly adapted: Set<string> },
+    options: { readonly account: ApiAccountConfig; readonly isFrame: boolean; readonly adapted: Adaptations },
   ): Body {
     const refused = this.#services.refused.of(options.account.id, String(body.model));
     return turnBody(body, { ...options, model, refused, cacheKeyOf: (stated) => this.#cacheKeys.of(stated, turn) });
@@ -135,20 +141,23 @@ export class ResponsesRequests implements ProviderRequests {
     path: string,
     body: Buffer | Promise<Buffer>,
     described: Readonly<Record<string, string>>,
-    { out, context, adapted = new Set() }: Posted,
+    { out, context, adapted }: Posted,
   ): EncodedRequest {
     const headers = apiHeaders(out, context, described);
-    return { method: 'POST', path, headers, body, adapted: sorted(adapted) };
+    return { method: 'POST', path, headers, body, ...listed(adapted) };
   }
 }
 
 interface Posted {
   readonly out: Outgoing;
   readonly context: AttemptContext;
-  readonly adapted?: ReadonlySet<string>;
+  readonly adapted?: Adaptations;
 }
 
-const sorted = (adapted: ReadonlySet<string>): readonly string[] => [...adapted].sort();
+function listed(adapted: Adaptations | undefined): Pick<EncodedRequest, 'adapted'> {
+  const names = adapted?.list();
+  return names ? { adapted: names } : {};
+}
 
 function apiAccountOf({ account }: Pick<AttemptContext, 'account'>): ApiAccountConfig {
   if (!isApiAccount(account)) throw new Error(`account ${account.id} has no settings of another API`);

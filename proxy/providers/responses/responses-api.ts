@@ -18,14 +18,15 @@ const ANSWER: ReadonlySet<string> = new Set(['content-type', 'retry-after', 'ope
 
 export function responsesApi(services: ProviderServices): ProviderApi {
   const now = (): number => services.clock.now();
-  const requests = new ResponsesRequests({ ...services, refused: new RefusedMemory(now), compactRoutes: new CompactRoutes(now) });
+  const compactRoutes = new CompactRoutes(now);
+  const requests = new ResponsesRequests({ ...services, refused: new RefusedMemory(now), compactRoutes });
   return {
     name: 'responses',
     isUnstored: true,
     requests,
     replies: {
       headers: (headers) => Object.fromEntries(Object.entries(headers).filter(([name]) => ANSWER.has(name))),
-      decoding: replyDecoding,
+      decoding: (out, context) => replyDecoding(out, context, compactRoutes),
     },
     lacks: apiLacks,
     loses: apiLoses,

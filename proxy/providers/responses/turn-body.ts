@@ -1,10 +1,13 @@
 // The body of a turn for a Responses account: that of the public API, not stored and streamed, with the members that the account takes (AA28).
-import { asList, isList, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
+import { asList, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { AccountModel } from '../../turn/provider/account-model.ts';
 import type { ApiAccountConfig } from '../../turn/provider/api-account.ts';
-import type { KeptMember } from '../../turn/provider/quirks.ts';
+import { KEEPABLE, type KeptMember } from '../../turn/provider/quirks.ts';
 import type { Body } from '../../turn/turn.ts';
+import type { Adaptations } from '../api-accounts/adapted.ts';
+import { effortWord } from '../api-accounts/effort.ts';
 import { publicItems } from './input-items.ts';
+import { fittedTools } from './lowered-tools.ts';
 import type { RefusedMembers } from './refused-members.ts';
 
 export interface TurnBodyOptions {
@@ -18,7 +21,7 @@ export interface TurnBodyOptions {
   /** The digest of the client's cache key. */
   readonly cacheKeyOf: (stated: string) => string;
   /** Takes the names of what was changed or removed (AA16). */
-  readonly adapted: Set<string>;
+  readonly adapted: Adaptations;
 }
 
 /** The members that every account gets. Those of `KEEPABLE` depend on it. */
@@ -29,13 +32,12 @@ const ENCRYPTED_REASONING = 'reasoning.encrypted_content';
 /** Members that only a frame has. */
 const FRAME_MEMBERS: readonly string[] = ['type', 'previous_response_id', 'generate'];
 
-/** Those that the gateway sets by itself: a client cannot lose them. */
-const OWN: ReadonlySet<string> = new Set(['store', 'stream', 'reasoning', 'include', 'text', ...MEMBERS]);
-
-/** @param body as the rules left it, with the account's own id of its model */
-export function turnBody(body: Body, options: TurnBodyOptions): Body {
+/** @param stated the body as the rules left it, with the account's own id of its model, and its tools joined */
+export function turnBody(stated: Body, options: TurnBodyOptions): Body {
   const { account, adapted, isFrame, model } = options;
   const { quirks } = account;
+  const effort = effortWord(stated, model, quirks, adapted);
+  const body = fittedTools(stated, options);
   const sent: Body = {};
   if (isFrame) for (const name of FRAME_MEMBERS) if (body[name] !== undefined) sent[name] = body[name];
   for (const name of MEMBERS) if (body[name] !== undefined && body[name] !== null) sent[name] = body[name];
@@ -43,15 +45,11 @@ export function turnBody(body: Body, options: TurnBodyOptions): Body {
   setTools(sent, body, options);
   setLimits(sent, body, { model, adapted });
   setText(sent, body, options);
-  setReasoning(sent, body, options);
-  for (const name of quirks.keep) if (name !== 'verbosity' && name !== 'include') keep(sent, body, name, options);
+  setReasoning(sent, { body, effort }, options);
+  for (const name of KEEPABLE) if (name !== 'verbosity' && name !== 'include') keep(sent, body, name, options);
   sent.store = false;
   if (!isFrame) sent.stream = streams(account, sent);
   if (sent.stream === true && quirks.stream_options && isObject(body.stream_options)) sent.stream_options = body.stream_options;
-  for (const [name, value] of Object.entries(body)) {
-    if (!OWN.has(name) && sent[name] === undefined && value !== undefined && value !== null) adapted.add(name);
-  }
-  if (body.store === true) adapted.add('store');
   for (const name of account.drop_fields) delete sent[name];
   return sent;
 }
@@ -67,68 +65,95 @@ const streams = ({ quirks: { stream } }: ApiAccountConfig, { tools }: Body): boo
 
 function setTools(sent: Body, body: Body, { account: { quirks }, adapted }: TurnBodyOptions): void {
   if (asList(sent.tools).length === 0) {
+    if (sent.tool_choice !== undefined) adapted.note('tool_choice');
     delete sent.tools;
     delete sent.tool_choice;
     return;
   }
+  if (!quirks.tool_choice_named && isObject(sent.tool_choice) && sent.tool_choice.type === 'function') {
+    const { name } = sent.tool_choice;
+    adapted.note('tool_choice');
+    sent.tools = asList(sent.tools).filter((tool) => isObject(tool) && tool.name === name);
+    sent.tool_choice = 'required';
+  }
   if (typeof body.parallel_tool_calls !== 'boolean') return;
   if (quirks.parallel_tool_calls) sent.parallel_tool_calls = body.parallel_tool_calls;
-  else adapted.add('parallel_tool_calls');
+  else adapted.note('parallel_tool_calls');
 }
 
 function setLimits(sent: Body, { max_output_tokens: cap }: Body, { model, adapted }: Pick<TurnBodyOptions, 'model' | 'adapted'>): void {
   const most = model?.maxOutput;
   if (typeof cap !== 'number' || most === undefined || cap <= most) return;
   sent.max_output_tokens = most;
-  adapted.add('max_output_tokens');
+  adapted.note('max_output_tokens');
 }
 
 function setText(sent: Body, { text }: Body, { account: { quirks }, adapted }: TurnBodyOptions): void {
-  const { format, verbosity, ...others } = isObject(text) ? text : {};
+  const { format, verbosity } = isObject(text) ? text : {};
   const kept: Record<string, Json | undefined> = {};
   if (isObject(format)) kept.format = formatOf(format, quirks.json_schema, adapted);
+  if (isObject(format) && format.type === 'json_schema' && quirks.json_schema === 'json_object')
+    sent.instructions = withSchema(sent, format);
   if (kept.format === undefined && quirks.text_format === 'required') kept.format = { type: 'text' };
   if (verbosity !== undefined && verbosity !== null) {
     if (quirks.keep.includes('verbosity')) kept.verbosity = verbosity;
-    else adapted.add('text.verbosity');
+    else adapted.note('text.verbosity');
   }
-  for (const name of Object.keys(others)) adapted.add(`text.${name}`);
   if (Object.keys(kept).length > 0) sent.text = kept;
 }
 
-/** Under `json_object` the schema is in the instructions, where the shared translation puts it. */
-function formatOf(format: JsonObject, quirk: ApiAccountConfig['quirks']['json_schema'], adapted: Set<string>): JsonObject {
+/** The instructions end with the schema where the account takes no schema itself. */
+function withSchema({ instructions }: Body, { schema }: JsonObject): string {
+  const asked = `${JSON.stringify(schema)}\n\nAnswer with one JSON object of this schema, and with nothing else.`;
+  return isText(instructions) ? `${instructions}\n\n${asked}` : asked;
+}
+
+function formatOf(format: JsonObject, quirk: ApiAccountConfig['quirks']['json_schema'], adapted: Adaptations): JsonObject {
   if (format.type !== 'json_schema' || quirk === 'strict' || quirk === 'refuse') return format;
-  adapted.add('text.format');
+  adapted.note('text.format');
   if (quirk === 'json_object') return { type: 'json_object' };
   const { strict: _, ...plain } = format;
   return plain;
 }
 
-function setReasoning(sent: Body, body: Body, { account: { quirks }, model, refused, adapted }: TurnBodyOptions): void {
-  const stated = isObject(body.reasoning) ? body.reasoning : {};
+interface AskedReasoning {
+  readonly body: Body;
+  /** In the account's own word; undefined: none is sent. */
+  readonly effort: string | undefined;
+}
+
+function setReasoning(
+  sent: Body,
+  { body, effort }: AskedReasoning,
+  { account: { quirks }, model, refused, adapted }: TurnBodyOptions,
+): void {
+  const { summary, effort: asked, context: _, ...others } = isObject(body.reasoning) ? body.reasoning : {};
   const reasons = model?.reasoningLevels?.length !== 0 && !refused.has('reasoning');
-  if (!reasons) {
-    if (stated.effort !== undefined) adapted.add('reasoning.effort');
-    if (stated.summary !== undefined) adapted.add('reasoning.summary');
-  } else {
-    const { context, summary, ...kept } = stated;
-    if (context !== undefined) adapted.add('reasoning.context');
-    const takesSummary = quirks.reasoning_summary && !refused.has('reasoning.summary');
-    if (summary !== undefined && !takesSummary) adapted.add('reasoning.summary');
-    const reasoning = { ...kept, ...(summary !== undefined && takesSummary ? { summary } : {}) };
-    if (Object.keys(reasoning).length > 0) sent.reasoning = reasoning;
-  }
+  const takesSummary = reasons && quirks.reasoning_summary && !refused.has('reasoning.summary');
+  if (summary !== undefined && summary !== null && !takesSummary) adapted.note('reasoning.summary');
+  if (!reasons && asked !== undefined) adapted.note('reasoning.effort');
+  const isOff = effort === 'off' && Object.values(quirks.effort_values).includes('off');
+  const reasoning = {
+    ...others,
+    ...(effort === undefined ? {} : { effort: isOff ? 'none' : effort }),
+    ...(summary !== undefined && takesSummary ? { summary } : {}),
+  };
+  if (reasons && Object.keys(reasoning).length > 0) sent.reasoning = reasoning;
   const include = quirks.keep.includes('include') && !refused.has('include') ? asList(body.include) : [];
   const listed = include.filter((entry) => entry !== ENCRYPTED_REASONING || reasons);
   if (listed.length > 0) sent.include = listed;
-  if (listed.length < asList(body.include).length) adapted.add('include');
+  if (listed.length < asList(body.include).length) adapted.note('include');
 }
 
-function keep(sent: Body, body: Body, name: KeptMember, { cacheKeyOf }: TurnBodyOptions): void {
+function keep(
+  sent: Body,
+  body: Body,
+  name: Exclude<KeptMember, 'verbosity' | 'include'>,
+  { account, adapted, cacheKeyOf }: TurnBodyOptions,
+): void {
   const value = body[name];
   if (value === undefined || value === null) return;
-  if (name === 'prompt_cache_key') {
-    if (isText(value)) sent[name] = cacheKeyOf(value);
-  } else if (!isList(value) || value.length > 0) sent[name] = value;
+  if (!account.quirks.keep.includes(name)) adapted.note(name);
+  else if (name !== 'prompt_cache_key') sent[name] = value;
+  else if (isText(value)) sent[name] = cacheKeyOf(value);
 }

@@ -39,7 +39,11 @@ export interface DispatchedKind {
   readonly textAnswers: boolean;
   /** Whether a request without a body counts as an empty object. */
   readonly emptyBody: boolean;
-  /** Whether the request names a model of the catalog. */
+  /** Whether members of a whole answer that rules leave as they are keep their bytes: numbers are not written again. */
+  readonly keepsBytes?: true;
+  /** Whether its turns have no output tokens. */
+  readonly noOutput?: true;
+  /** Whether the request is a turn of a model of the catalog. */
   readonly model: boolean;
   /** Whether its turns use tokens, so that a limit of the key reserves an estimate of them. */
   readonly metered: boolean;
@@ -58,7 +62,7 @@ export interface DispatchedKind {
   readonly asCompaction?: 'public-compact';
 }
 
-export type AccountPath = 'responses' | 'compact' | 'image' | 'transcribe' | 'files' | 'forward';
+export type AccountPath = 'responses' | 'compact' | 'image' | 'transcribe' | 'files' | 'embeddings' | 'forward';
 
 export type Kind = AnsweredKind | DispatchedKind;
 
@@ -168,6 +172,16 @@ export const KINDS = {
   'file-denied': { ...answered, surface: 'public', methods: ['GET', 'DELETE'] },
   /** `POST /v1/audio/transcriptions`. */
   'public-transcription': { ...transcription, surface: 'public' },
+  /** `POST /v1/embeddings`. */
+  embeddings: {
+    ...hosted,
+    surface: 'public',
+    methods: ['POST'],
+    reply: 'whole',
+    keepsBytes: true,
+    noOutput: true,
+    path: 'embeddings',
+  },
   /** `POST /v1/images/generations`. */
   'public-image': { ...hosted, surface: 'images', methods: ['POST'] },
   /** `POST /v1/images/edits`. */

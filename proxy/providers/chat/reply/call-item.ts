@@ -1,6 +1,7 @@
 // A call of a reply: opened once its name is known, as a call of the tool that the client declared (AA50, AA53).
-import { isObject, type JsonObject } from '../../../turn/json/json.ts';
+import type { JsonObject } from '../../../turn/json/json.ts';
 import { newId } from '../../api-accounts/reply/new-id.ts';
+import { calledItem } from '../../api-accounts/tools/called-item.ts';
 import { isObjectText } from '../../api-accounts/tools/lowered-calls.ts';
 import type { DeclaredTool, LoweredType } from '../../api-accounts/tools/tool-table.ts';
 import { CustomInput } from './custom-input.ts';
@@ -87,32 +88,6 @@ export class CallItem {
   }
 
   #item(status: ItemStatus | 'in_progress', given: string): JsonObject {
-    const { type, name, namespace } = this.#tool as DeclaredTool;
-    const head = { id: this.#id, status, call_id: this.#callId };
-    const named = { name, ...(namespace === undefined ? {} : { namespace }) };
-    switch (type) {
-      case 'function':
-        return { ...head, type: 'function_call', ...named, arguments: given };
-      case 'custom':
-        return { ...head, type: 'custom_tool_call', ...named, input: given };
-      case 'local_shell':
-        return { ...head, type: 'local_shell_call', action: shellAction(given) };
-      case 'tool_search':
-        return { ...head, type: 'tool_search_call', execution: 'client', arguments: objectOf(given) };
-    }
+    return calledItem(this.#tool as DeclaredTool, { id: this.#id, status, call_id: this.#callId }, given);
   }
-}
-
-const objectOf = (text: string): JsonObject => (isObjectText(text) ? (JSON.parse(text) as JsonObject) : {});
-
-/** Arguments that cannot be read run nothing. */
-function shellAction(text: string): JsonObject {
-  const { command, working_directory, timeout_ms, env } = objectOf(text);
-  return {
-    type: 'exec',
-    command: Array.isArray(command) ? command.map(String) : typeof command === 'string' ? [command] : [],
-    env: isObject(env) ? env : {},
-    ...(typeof working_directory === 'string' ? { working_directory } : {}),
-    ...(typeof timeout_ms === 'number' ? { timeout_ms } : {}),
-  };
 }

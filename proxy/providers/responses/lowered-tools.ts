@@ -1,0 +1,122 @@
+// The tools of a turn for an account that takes functions alone, and for one without some of the hosted tools (AA19, AA20, AA27).
+import { asList, isObject, type Json, type JsonObject, mapList } from '../../turn/json/json.ts';
+import type { AccountModel } from '../../turn/provider/account-model.ts';
+import type { ApiAccountConfig } from '../../turn/provider/api-account.ts';
+import type { Body } from '../../turn/turn.ts';
+import type { Adaptations } from '../api-accounts/adapted.ts';
+import { hostedTool } from '../api-accounts/declared-tools.ts';
+import { withoutHostedCalls } from '../api-accounts/hosted-calls.ts';
+import { runs } from '../api-accounts/lacks.ts';
+import { functionCall, functionOutput } from '../api-accounts/tools/lowered-calls.ts';
+import { type DeclaredTool, type FunctionTool, type ToolTable, toolTable } from '../api-accounts/tools/tool-table.ts';
+
+export interface ToolOptions {
+  readonly account: ApiAccountConfig;
+  readonly model: AccountModel | undefined;
+  readonly adapted: Adaptations;
+}
+
+/** @param body with joined tools. @returns a body of its own */
+export function fittedTools(body: Body, options: ToolOptions): Body {
+  const { account, model, adapted } = options;
+  const { quirks } = account;
+  const hosting = {
+    web_search: runs(account, 'web_search'),
+    image_generation: runs(account, 'image_generation'),
+    tool_search: runs(account, 'tool_search'),
+    images: quirks.images !== 'none' && (model?.modalities.includes('image') ?? false),
+  };
+  const items = typeof body.input === 'string' ? body.input : withoutHostedCalls(asList(body.input), hosting, adapted);
+  const tools = asList(body.tools).filter((tool) => !isLeftOut(tool, options));
+  const kept: Body = { ...body, input: items, tools };
+  return quirks.tools === 'all' ? { ...kept, tools: mapList(tools, (tool) => fitted(tool, options)) } : lowered(kept, options);
+}
+
+function isLeftOut(tool: Json, { account, adapted }: ToolOptions): boolean {
+  const hosted = isObject(tool) ? hostedTool(tool) : undefined;
+  if (hosted === undefined || runs(account, hosted)) return false;
+  adapted.note(`tools.${hosted}`);
+  return true;
+}
+
+/** Whether a tool is one that the account takes as it is. */
+const isFlat = (tool: Json): boolean => isObject(tool) && (tool.type === 'function' || hostedTool(tool) !== undefined);
+
+/** The types of items that only turns with lowered tools have. */
+const LOWERED: ReadonlySet<Json | undefined> = new Set([
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'local_shell_call',
+  'local_shell_call_output',
+  'tool_search_call',
+  'tool_search_output',
+]);
+
+const isLowered = (item: Json): item is JsonObject =>
+  isObject(item) && (LOWERED.has(item.type) || (item.type === 'function_call' && typeof item.namespace === 'string'));
+
+function lowered(body: Body, options: ToolOptions): Body {
+  const [tools, input] = [asList(body.tools), asList(body.input)];
+  const hasLowered = input.some(isLowered);
+  if (!hasLowered && tools.every(isFlat)) return { ...body, tools: mapList(tools, (tool) => fitted(tool, options)) };
+  const table = toolTable(body, options.adapted);
+  const functions = table.functions.map((tool) => fitted(asTool(tool), options));
+  return {
+    ...body,
+    tools: [...functions, ...table.hosted],
+    tool_choice: choiceAmong(table, body.tool_choice),
+    input: hasLowered ? input.map((item) => (isLowered(item) ? asFunctionItem(item, table, options) : item)) : body.input,
+  };
+}
+
+const asTool = ({ name, description, parameters, strict }: FunctionTool): JsonObject => ({
+  type: 'function',
+  name,
+  ...(description === undefined ? {} : { description }),
+  parameters,
+  strict: strict ?? false,
+});
+
+/** A function as the account's quirks demand it. */
+function fitted(tool: Json, { account: { quirks }, adapted }: ToolOptions): Json {
+  if (!isObject(tool) || tool.type !== 'function') return tool;
+  const { strict, description, ...rest } = tool;
+  const isNamed = quirks.tool_description === 'required' && (typeof description !== 'string' || description === '');
+  if (!isNamed && (quirks.strict || strict === undefined)) return tool;
+  if (isNamed) adapted.note('tools.description');
+  if (!quirks.strict && strict !== undefined) adapted.note('tools.strict');
+  return {
+    ...rest,
+    ...(isNamed ? { description: rest.name } : description === undefined ? {} : { description }),
+    ...(quirks.strict && strict !== undefined ? { strict } : {}),
+  };
+}
+
+function asFunctionItem(item: JsonObject, table: ToolTable, { adapted }: ToolOptions): Json {
+  const call = functionCall(item, table, adapted);
+  if (call) return { type: 'function_call', call_id: call.id, name: call.name, arguments: call.arguments };
+  const output = functionOutput(item);
+  return output ? { type: 'function_call_output', call_id: output.id, output: output.output } : item;
+}
+
+/** The choice under the names of the functions. */
+function choiceAmong(table: ToolTable, choice: Json | undefined): Json | undefined {
+  if (!isObject(choice)) return choice;
+  if (choice.type === 'allowed_tools') {
+    return { ...choice, tools: asList(choice.tools).map((tool) => (isObject(tool) ? chosen(table, tool) : tool)) };
+  }
+  return chosen(table, choice);
+}
+
+function chosen(table: ToolTable, { type, name, namespace, ...rest }: JsonObject): JsonObject {
+  const own = table.functions.find((tool) => isChosen(table.toolOf(tool.name), type, name, namespace));
+  if (!own) return { type, ...rest, ...(name === undefined ? {} : { name }), ...(namespace === undefined ? {} : { namespace }) };
+  return { type: 'function', name: own.name };
+}
+
+/** Only custom tools are chosen by their bare name within a namespace (F5.3). */
+const isChosen = (tool: DeclaredTool | undefined, type: Json | undefined, name: Json | undefined, namespace: Json | undefined): boolean =>
+  tool !== undefined &&
+  tool.type === type &&
+  (tool.name === name || (name === undefined && tool.name === type)) &&
+  (namespace ?? tool.namespace) === tool.namespace;
