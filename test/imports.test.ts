@@ -84,7 +84,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   doctor: ['admin', 'config', 'turn', 'upstream'],
   recording: ['turn', 'upstream'],
   replay: ['config', 'gateway', 'recording', 'turn'],
-  cli: ['admin', 'config', 'doctor', 'explain', 'gateway', 'providers', 'recording', 'replay', 'turn', 'upstream'],
+  cli: ['admin', 'config', 'doctor', 'encryption', 'explain', 'gateway', 'providers', 'recording', 'replay', 'turn', 'upstream'],
 };
 
 /** The rooms that print or run the rules; all others reach them through the chain. */

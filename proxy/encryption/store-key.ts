@@ -52,6 +52,12 @@ export async function storeKeyOf(store: Config['store'], reference: SecretRef, e
   return new StoreKey(secret);
 }
 
+/** The key of a store where there is one: nothing is created. */
+export async function existingStoreKey(reference: SecretRef, env: NodeJS.ProcessEnv): Promise<StoreKey | undefined> {
+  const secret = 'env' in reference ? env[reference.env] : await contentOf(reference.file).catch(() => undefined);
+  return secret === undefined || secret.length < LEAST_CHARACTERS ? undefined : new StoreKey(secret);
+}
+
 const randomSecret = (): string => randomBytes(KEY_BYTES).toString('base64url');
 
 async function fileSecret(file: string): Promise<string> {

@@ -39,7 +39,7 @@ async function checkExists(path: string): Promise<void> {
   });
 }
 
-const sideOf = (connection: Connection): CopySide => ({
+export const sideOf = (connection: Connection): CopySide => ({
   tables: async () => tablesOf((await connection.query(COLUMNS, [])) as unknown as readonly DescribedColumn[]),
   query: (sql, values) => connection.query(sql, values),
   async insert(table, rows) {

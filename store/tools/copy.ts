@@ -58,11 +58,16 @@ async function copyTable(
     sent.add(rows);
     await destination.insert(table, rows);
   }
-  const arrived = new Digest();
-  for await (const rows of chunksOf(destination, table)) arrived.add(rows);
-  const [expected, found] = [sent.count(table.name), arrived.count(table.name)];
+  const [expected, found] = [sent.count(table.name), await countRows(destination, table)];
   if (expected.rows === found.rows && expected.digest === found.digest) return expected;
   throw new StoreError('failed', `${table.name} differs in the destination: ${expected.rows} rows were sent, ${found.rows} arrived`);
+}
+
+/** The number and the digest of the rows of a table. */
+export async function countRows(side: CopySide, table: TableColumns): Promise<CopiedCount> {
+  const digest = new Digest();
+  for await (const rows of chunksOf(side, table)) digest.add(rows);
+  return digest.count(table.name);
 }
 
 /** All rows in the order of the key, which is the same in both engines. */

@@ -1,7 +1,8 @@
-// `store copy`: copies everything from one database to another, of either engine.
+// `store`: copies everything from one database to another, of either engine; its backups are in a file of their own.
 import type { Command } from 'commander';
 import type { CopiedCount } from '../../../store/tools/copy.ts';
 import { inspect, readConfig } from '../../config/loading/load.ts';
+import { addBackupCommands } from '../backups/backup-commands.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, json, table } from '../command.ts';
 
 interface CopyOptions extends CommonOptions {
@@ -10,7 +11,7 @@ interface CopyOptions extends CommonOptions {
 }
 
 export function addStoreCommands(program: Command, io: Io): void {
-  const store = program.command('store').description('copy the database');
+  const store = program.command('store').description('copy, back up, restore and check the database');
 
   addCommand(store, {
     usage: 'copy',
@@ -37,6 +38,7 @@ export function addStoreCommands(program: Command, io: Io): void {
       else
         io.out(`${table(['TABLE', 'ROWS', 'SHA-256'], counts.map(cells))}All rows arrived: counts and digests are those of the source.\n`);
     });
+  addBackupCommands(store, io);
 }
 
 const cells = ({ table: name, rows, digest }: CopiedCount): readonly string[] => [name, String(rows), digest.slice(0, 16)];
