@@ -32,7 +32,7 @@ export interface NodeTarget {
 
 export interface AdminTarget {
   /** The configuration of new turns. */
-  readonly loaded: Pick<LoadedConfig, 'config'>;
+  readonly loaded: Pick<LoadedConfig, 'config' | 'listenTls'>;
   /** Unix milliseconds. */
   readonly startedAt: number;
   /** Whether the gateway takes traffic. */

@@ -87,10 +87,20 @@ export function indexOfId(rows: readonly { readonly id: string }[], id: string, 
   throw new CommandFailure(`there is no ${noun} '${id}'${suggestion(id, ids)}`);
 }
 
-/** Where to connect to a listener on this machine: "all interfaces" is not an address. */
-export function originOf({ host, port }: { readonly host: string; readonly port: number }): string {
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+/** The host to connect to on this machine: "all interfaces" is not an address. */
+export const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);
+
+interface Listener {
+  readonly host: string;
+  readonly port: number;
+  /** Default: http. */
+  readonly scheme?: string;
+}
+
+/** Where to connect to a listener on this machine. */
+export function originOf({ host, port, scheme = 'http' }: Listener): string {
+  const name = reachable(host);
+  return `${scheme}://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
 export const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;

@@ -50,7 +50,18 @@ export interface NodeConfig {
 export interface Config {
   readonly listen: {
     readonly host: string;
-    readonly port: number;
+    /** False: clients use `unix` only. */
+    readonly port: number | false;
+    /** Absolute paths of PEM files. */
+    readonly tls?: { readonly cert: string; readonly key: string };
+    readonly unix?: {
+      /** Absolute. */
+      readonly path: string;
+      /** Octal digits, such as 0660. */
+      readonly mode: string;
+    };
+    /** Networks, and `unix`. */
+    readonly trusted_proxies: readonly string[];
     /** Origins of web pages that may use /v1, such as `https://app.example`. */
     readonly cors: { readonly origins: readonly string[] };
   };
@@ -62,7 +73,7 @@ export interface Config {
   readonly store_key: SecretRef;
   readonly node: NodeConfig;
   readonly retention: { readonly requests_days: number; readonly requests_bytes: number; readonly audit_days: number };
-  readonly log: { readonly level: LogLevel };
+  readonly log: { readonly level: LogLevel; readonly client_address: boolean };
   readonly wire: WireWords;
   readonly limits: Limits;
   readonly timeouts: Timeouts;
@@ -123,6 +134,8 @@ export interface LoadedConfig {
   readonly connections: ReadonlyMap<string, AccountConnections>;
   /** With `egress: environment`. */
   readonly environment?: EnvironmentProxies | undefined;
+  /** The contents of the files of `listen.tls`. */
+  readonly listenTls?: TlsMaterial | undefined;
   /** The argument of `openStore`: `sqlite:PATH`, or the URL of a PostgreSQL database, which is a secret. */
   readonly storeUrl: string;
   /** What signs the requests between nodes; undefined without `node.secret`. */

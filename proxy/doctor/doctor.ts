@@ -9,12 +9,12 @@ import type { Diagnosis } from './diagnosis.ts';
 import { fileDiagnoses } from './file-checks.ts';
 import { type GatewayAnswer, gatewayDiagnoses } from './gateway-checks.ts';
 import { machineDiagnoses } from './machine-checks.ts';
-import { networkDiagnoses } from './network-checks.ts';
+import { networkDiagnoses, ownCertificateDiagnosis } from './network-checks.ts';
 
 export interface DoctorOptions {
   /** Path of the configuration file. */
   readonly path: string;
-  readonly inspection: Pick<Inspection, 'config' | 'connections' | 'environment' | 'storeUrl' | 'findings'>;
+  readonly inspection: Pick<Inspection, 'config' | 'connections' | 'environment' | 'listenTls' | 'storeUrl' | 'findings'>;
   readonly gateway: GatewayAnswer;
   /** Whether accounts are asked. */
   readonly network: boolean;
@@ -22,7 +22,7 @@ export interface DoctorOptions {
 
 /** All checks in the order of their printing; with an invalid file only those that need none. */
 export async function diagnose({ path, inspection, gateway, network }: DoctorOptions): Promise<readonly Diagnosis[]> {
-  const { config, connections, environment, storeUrl } = inspection;
+  const { config, connections, environment, listenTls, storeUrl } = inspection;
   const general = [...configurationDiagnoses(path, inspection), nodeDiagnosis(process.version)];
   if (!config) return general;
   const limits = 'status' in gateway ? gateway.status.machine : machine();
@@ -31,6 +31,7 @@ export async function diagnose({ path, inspection, gateway, network }: DoctorOpt
     machineDiagnoses(config, limits),
     fileDiagnoses(path, { config, storeUrl }),
     storeDiagnoses(storeUrl),
+    listenTls?.cert === undefined ? [] : [ownCertificateDiagnosis(listenTls.cert)],
     network ? networkDiagnoses(config, { connections, environment }) : [],
   ]);
   return [...general, ...checked.flat()];

@@ -34,7 +34,9 @@ export async function fileDiagnoses(path: string, { config, storeUrl }: Configur
     : [{ check, level: 'ok', message: 'No other user can read the secrets, or write the files and folders.' }];
 }
 
-function secretFiles({ store, store_key, node, accounts }: Config): readonly string[] {
+function secretFiles({ listen, store, store_key, node, accounts }: Config): readonly string[] {
+  const keys = [listen.tls?.key, ...accounts.map(({ tls }) => tls?.key)].filter((key) => key !== undefined);
+  const ofProxies = accounts.flatMap(({ proxy }) => (proxy?.credential && 'file' in proxy.credential ? [proxy.credential.file] : []));
   const ofAccounts = accounts.flatMap(({ credential }) => {
     if (!credential) return [];
     if ('oauth' in credential) return credential.oauth.file === undefined ? [] : [credential.oauth.file];
@@ -42,7 +44,7 @@ function secretFiles({ store, store_key, node, accounts }: Config): readonly str
     return 'file' in secret ? [secret.file] : [];
   });
   const secrets = [store_key, ...(typeof store === 'string' ? [] : [store.postgres]), ...(node.secret ? [node.secret] : [])];
-  return [...new Set([...secrets.flatMap((secret) => ('file' in secret ? [secret.file] : [])), ...ofAccounts])];
+  return [...new Set([...secrets.flatMap((secret) => ('file' in secret ? [secret.file] : [])), ...ofAccounts, ...ofProxies, ...keys])];
 }
 
 const OTHERS_READ = 0o004;

@@ -101,7 +101,10 @@ interface Address {
 }
 
 async function portDiagnoses({ listen, admin, metrics, node }: Config, unavailable: string): Promise<readonly Diagnosis[]> {
-  const addresses: readonly Address[] = [listen, admin, metrics, node.listen].filter((address) => typeof address === 'object');
+  const own = { host: listen.host, port: listen.port };
+  const addresses = [own, admin, metrics, node.listen].filter(
+    (address): address is Address => !!address && typeof address.port === 'number',
+  );
   const faults = await Promise.all(addresses.map(listenFault));
   const found = addresses.flatMap((address, i): readonly Diagnosis[] => {
     const fault = faults[i];

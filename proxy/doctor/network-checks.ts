@@ -1,5 +1,6 @@
-// The accounts over the network: names, connections, certificates and clocks.
+// The certificates, and the accounts over the network: names, connections, certificates and clocks.
 
+import { X509Certificate } from 'node:crypto';
 import type { Config, LoadedConfig } from '../config/config.ts';
 import { isRehearsal } from '../turn/provider/rehearsal-address.ts';
 import { egressOf } from '../upstream/egress/egress.ts';
@@ -86,6 +87,17 @@ function certificateDiagnosis(
   if (days >= SOON_DAYS) return { check, level: 'ok', message };
   return { check, level: 'warning', message, advice: 'Ask the provider when it will be renewed.' };
 }
+
+/** The certificate of the client listener. @param pem its file, which was found to be one */
+export function ownCertificateDiagnosis(pem: string): Diagnosis {
+  const check = 'certificate';
+  const days = Math.floor((Date.parse(new X509Certificate(pem).validTo) - Date.now()) / DAY_MS);
+  if (days < 0) return { check, level: 'problem', message: 'The certificate of listen.tls has expired.', advice: RENEW };
+  const message = `The certificate of listen.tls is valid for ${days === 1 ? '1 more day' : `${days} more days`}.`;
+  return days >= SOON_DAYS ? { check, level: 'ok', message } : { check, level: 'warning', message, advice: RENEW };
+}
+
+const RENEW = 'Replace its files: the gateway reads them again by itself.';
 
 /** Half a second of rounding, and the way; NTP keeps a clock within less. */
 const OFF_MS = 5_000;

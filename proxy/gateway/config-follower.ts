@@ -67,12 +67,19 @@ export class ConfigFollower {
   }
 
   /**
-   * Reloads whenever the file changes.
+   * Reloads whenever the file changes, or a file of the listener's certificate.
    * @param since its state when it was read: a later save is a change
    * @returns stops watching
    */
   watch(since?: FileState): () => void {
-    return watchFile(this.#target.loaded.path, () => void this.reload('file').catch(() => undefined), { since });
+    const { path, config } = this.#target.loaded;
+    const changed = (): void => void this.reload('file').catch(() => undefined);
+    const { cert, key } = config.listen.tls ?? {};
+    const certificates = [cert, key].filter((file) => file !== undefined).map((file) => watchFile(file, changed));
+    const watches = [watchFile(path, changed, { since }), ...certificates];
+    return () => {
+      for (const unwatch of watches) unwatch();
+    };
   }
 
   /** @throws ConfigError when the file is invalid; nothing changes then */

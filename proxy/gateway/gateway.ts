@@ -37,7 +37,8 @@ export interface GatewayOptions {
 }
 
 export interface Addresses {
-  readonly main: AddressInfo;
+  /** Undefined where clients use the socket in the file system only. */
+  readonly main: AddressInfo | undefined;
   readonly admin: AddressInfo | undefined;
   readonly metrics: AddressInfo | undefined;
 }
@@ -157,7 +158,7 @@ export class Gateway {
     endFormerRefusals(this.services, accounts);
     usage.configure(accounts);
     await catalog.start(accounts);
-    const main = await this.#listener.listen(listen.host, listen.port);
+    const main = await this.#listener.listen(listen);
     const second = admin ? await this.#admin.listen(admin.host, admin.port) : undefined;
     const third = metrics ? await this.#metrics.listen(metrics.host, metrics.port) : undefined;
     this.#accepting = true;

@@ -11,6 +11,8 @@ export interface ForwardedClient {
   readonly query: string;
   /** The headers that a turn or an account reads. */
   readonly headers: Headers;
+  /** Absent where it is not known. */
+  readonly address?: string | undefined;
   /** The turn id of its first frame. */
   readonly turn_id: string;
 }
@@ -27,8 +29,8 @@ export function decodeClient(text: string): ForwardedClient | undefined {
     return undefined;
   }
   if (!isObject(decoded)) return undefined;
-  const { key, pool, path, query, headers, turn_id } = decoded;
-  if (!areTexts(key, pool, path, query, turn_id) || !isObject(headers) || !areTexts(...Object.values(headers))) return undefined;
+  const { key, pool, path, query, headers, address = '', turn_id } = decoded;
+  if (!areTexts(key, pool, path, query, address, turn_id) || !isObject(headers) || !areTexts(...Object.values(headers))) return undefined;
   return decoded as unknown as ForwardedClient;
 }
 

@@ -40,5 +40,5 @@ export async function startReplayGateway(accountUrl: string, conversation: reado
   const loaded = { config, path: 'replay.yaml', ...resolved };
   const gateway = await Gateway.open({ loaded, log: new Log('error', () => undefined) });
   const { main } = await gateway.listen();
-  return { url: `http://127.0.0.1:${main.port}`, key, close: async () => void (await gateway.close()) };
+  return { url: `http://127.0.0.1:${main?.port}`, key, close: async () => void (await gateway.close()) };
 }

@@ -12,6 +12,8 @@ export interface UpgradeRequest {
   readonly path: string;
   readonly query: string;
   readonly headers: Headers;
+  /** Of the client; undefined where it is not known. */
+  readonly address: string | undefined;
   readonly client: { keyOf(secret: string, generation: Generation): KeyConfig | undefined };
 }
 
@@ -56,9 +58,9 @@ export class ClientUpgrade {
   }
 
   #turn({ route, params }: Match, generation: Generation, mode: ModeDecision | undefined): LiveTurn {
-    const { path, query, headers, client } = this.#request;
+    const { path, query, headers, address, client } = this.#request;
     const keyOf = (secret: string): KeyConfig | undefined => client.keyOf(secret, generation);
-    const arrival = { route, params, client: 'websocket', method: 'WS', path, headers, query, keyOf, mode } as const;
+    const arrival = { route, params, client: 'websocket', method: 'WS', path, headers, query, address, keyOf, mode } as const;
     return new LiveTurn(arrival, generation, this.#host);
   }
 }

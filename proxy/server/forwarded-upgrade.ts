@@ -11,13 +11,13 @@ import type { Generation } from './generation.ts';
 export const FORWARDED_SIZE = 2;
 
 /** The other node has checked the secret of the key: here the id of the key identifies it. */
-export function forwardedRequest({ path, query, headers, key: id }: ForwardedClient): UpgradeRequest {
+export function forwardedRequest({ path, query, headers, address, key: id }: ForwardedClient): UpgradeRequest {
   let known: { readonly generation: Generation; readonly key: KeyConfig | undefined } | undefined;
   const keyOf = (secret: string, generation: Generation): KeyConfig | undefined => {
     if (known?.generation !== generation) known = { generation, key: generation.config.keys.find((key) => key.id === secret) };
     return known.key;
   };
-  return { path, query, headers: { ...headers, authorization: `Bearer ${id}` }, client: { keyOf } };
+  return { path, query, headers: { ...headers, authorization: `Bearer ${id}` }, address, client: { keyOf } };
 }
 
 /** The frame of a message; any other message ends the connection, or is ignored. */

@@ -1,5 +1,5 @@
 // The client requests over HTTP: framing, the route table, and one turn for each; bytes that are not a request are refused on their socket.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { BodyMemory } from '../base/bytes/body-memory.ts';
 import type { UploadMeter } from '../base/bytes/upload-meter.ts';
@@ -7,7 +7,8 @@ import type { Batches } from '../base/process/batch.ts';
 import type { Counters } from '../base/process/metrics.ts';
 import { endConnectionAfter } from '../base/process/node-internals.ts';
 import { BODY_MALFORMED } from '../clients/http/bodies/body-arrival.ts';
-import { connectionOf } from '../clients/http/connections/client-connection.ts';
+import { clientAddress, forwardedFor } from '../clients/http/connections/client-address.ts';
+import { type ClientConnection, connectionOf } from '../clients/http/connections/client-connection.ts';
 import type { Cors } from '../clients/http/connections/cors.ts';
 import { checkFraming, pathOf, queryOf } from '../clients/http/connections/framing.ts';
 import { HEADERS_TOO_LARGE, isHeadTooLarge } from '../clients/http/connections/header-limits.ts';
@@ -149,7 +150,7 @@ export class HttpRequests {
     const connection = connectionOf(socket);
     const { latest } = connection;
     if (!latest || latest.writableFinished) {
-      const turn = new LiveTurn({ ...UNREAD, keyOf: () => undefined }, current.generation, host);
+      const turn = new LiveTurn({ ...UNREAD, address: this.#addressOf(connection), keyOf: () => undefined }, current.generation, host);
       runner.recordRefused(turn, refusal);
       this.refuseBytes(socket, refusal, turn.id);
     } else if (refusal === HEADERS_LATE && latest.req.complete) {
@@ -200,8 +201,18 @@ export class HttpRequests {
       path: pathOf(url),
       headers: clientHeaders(headers),
       query: queryOf(url),
+      address: this.#addressOf(connection, headers, generation),
       keyOf: (secret: string) => connection.keyOf(secret, generation),
     } as const;
     return new LiveTurn(arrival, generation, this.#options.host);
+  }
+
+  /** Undefined where the configuration does not ask for it. */
+  #addressOf(
+    connection: ClientConnection,
+    headers: IncomingHttpHeaders = {},
+    { asksAddress, proxies } = this.#options.current.generation,
+  ): string | undefined {
+    return asksAddress ? clientAddress(connection, forwardedFor(headers), proxies) : undefined;
   }
 }

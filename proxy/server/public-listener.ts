@@ -1,16 +1,18 @@
 // The public listener: its server and connections, the handlers of their requests and upgrades, and an orderly end.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { OverloadGuard } from '../admission/overload-guard.ts';
 import type { BodyMemory } from '../base/bytes/body-memory.ts';
 import type { UploadMeter } from '../base/bytes/upload-meter.ts';
 import { Batches } from '../base/process/batch.ts';
-import { listenOn } from '../base/process/listen-on.ts';
-import { endConnectionAfter, takeOverConnections } from '../base/process/node-internals.ts';
+import { endConnectionAfter } from '../base/process/node-internals.ts';
+import { connectionOf } from '../clients/http/connections/client-connection.ts';
 import { Cors } from '../clients/http/connections/cors.ts';
 import { IdleConnections, KEEP_ALIVE_MS } from '../clients/http/connections/idle-connections.ts';
 import { UnparsedConnections } from '../clients/http/connections/unparsed-connections.ts';
+import type { Config } from '../config/config.ts';
 import type { WebsocketSupport } from '../upstream/websocket-support.ts';
+import { ClientServers } from './client-servers.ts';
 import { HttpRequests } from './http-requests.ts';
 import { RunningTurns } from './running-turns.ts';
 import { Websockets, type WebsocketsOptions } from './websockets.ts';
@@ -32,7 +34,7 @@ const LAST_ROWS_MS = 250;
 
 export class PublicListener {
   readonly #current: ListenerOptions['current'];
-  readonly #server: Server;
+  readonly #servers: ClientServers;
   readonly #connections: IdleConnections;
   readonly #requests: HttpRequests;
   readonly #running = new RunningTurns();
@@ -44,14 +46,77 @@ export class PublicListener {
     const { current } = options;
     const { bodies, clock, counters, guard, heartbeat, models, replies, uploads, websockets } = services;
     this.#current = current;
-    const { limits, listen, timeouts } = current.generation.config;
+    const { listen } = current.generation.config;
     const shared = { ...options, counters, running: this.#running, batches: this.#batches };
     this.#requests = new HttpRequests({ ...shared, bodies, uploads, cors: new Cors(listen.cors.origins) });
     this.#connections = new IdleConnections({
       stalledMs: () => current.generation.config.timeouts.client_read_idle_ms,
       counters,
     });
-    this.#server = createServer({
+    this.websockets = new Websockets({ ...shared, clock, heartbeat, models, replies, guard: bodies, overload: guard, support: websockets });
+    this.#unparsed = new UnparsedConnections({
+      limits: () => {
+        const { config } = current.generation;
+        return { maxBytes: config.limits.header_bytes, waitMs: config.timeouts.client_header_ms };
+      },
+      refuse: (socket, counter, refusal) => {
+        counters.add(counter);
+        this.#requests.refuseBytes(socket, refusal);
+      },
+    });
+    this.#servers = new ClientServers({
+      loaded: current.generation.loaded,
+      server: this.#serverOptions(),
+      counters,
+      serve: (server) => this.#serve(server),
+      opened: (socket, parse, isUnix) => {
+        connectionOf(socket).isUnix = isUnix;
+        this.#connections.watch(socket);
+        // The turns of its requests begin before its end is reported to them.
+        socket.once('close', () => this.#batches.arrivals.flush());
+        this.#unparsed.open(socket, parse);
+      },
+    });
+  }
+
+  /** Applies a new configuration to open connections. */
+  configure(): void {
+    this.#servers.configure(this.#current.generation.loaded);
+    this.websockets.configure();
+  }
+
+  /** Resolves with the address of host and port, if there is one, once connections are accepted. */
+  listen(listen: Config['listen']): Promise<AddressInfo | undefined> {
+    return this.#servers.listen(listen);
+  }
+
+  /**
+   * Refuses new turns, waits for the running ones to end, and cuts the rest after `ms`.
+   * @param others whether other nodes take new connections: then this one accepts none from now on. If not, each new turn gets a 503.
+   */
+  async drain(ms: number, others: boolean): Promise<void> {
+    this.#requests.drain();
+    const refusing = others ? this.#servers.close() : undefined;
+    this.websockets.drain();
+    for (const { latest } of this.#connections) if (latest) endConnectionAfter(latest);
+    const stopped = Promise.withResolvers<void>();
+    const hardStop = setTimeout(() => {
+      this.#servers.closeAll();
+      this.websockets.destroy();
+      setTimeout(stopped.resolve, LAST_ROWS_MS);
+    }, ms);
+    await Promise.race([this.#running.idle(), stopped.promise]);
+    const closed = refusing ?? this.#servers.close();
+    const sweep = setInterval(() => this.#sweep(), SWEEP_MS);
+    await Promise.race([closed, stopped.promise]);
+    clearInterval(sweep);
+    clearTimeout(hardStop);
+    this.#connections.stop();
+  }
+
+  #serverOptions(): ServerOptions {
+    const { limits, timeouts } = this.#current.generation.config;
+    return {
       maxHeaderSize: limits.header_bytes,
       headersTimeout: timeouts.client_header_ms,
       // Bodies have an idle limit of their own; a long upload that makes progress is not a fault.
@@ -63,80 +128,19 @@ export class PublicListener {
       noDelay: true,
       // All other upgrades are ignored, as if the request had not asked for one.
       shouldUpgradeCallback: (request) => this.#requests.upgrades(request),
-    });
-    // Node drops further headers silently, and one of those might frame the body: a request with one too many is refused.
-    this.#server.maxHeadersCount = limits.header_count + 1;
-    this.#server.maxConnections = limits.connections;
-    this.#server.on('drop', () => counters.add('connections_refused'));
+    };
+  }
+
+  #serve(server: Server): void {
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.#requests.serve(request, response);
-    this.#server.on('request', serve).on('checkContinue', serve).on('checkExpectation', serve);
-    this.websockets = new Websockets({ ...shared, clock, heartbeat, models, replies, guard: bodies, overload: guard, support: websockets });
-    this.#server.on('upgrade', (request, socket, head) => this.websockets.accept(request, socket as Socket, head));
-    this.#server.on('connect', (request: IncomingMessage, socket: Socket) => this.#requests.refuseTunnel(request, socket));
-    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#requests.refuseUnparsed(error, socket));
-    const parse = takeOverConnections(this.#server, (socket) => {
-      this.#connections.watch(socket);
-      // The turns of its requests begin before its end is reported to them.
-      socket.once('close', () => this.#batches.arrivals.flush());
-      this.#unparsed.open(socket);
-    });
-    this.#unparsed = new UnparsedConnections({
-      limits: () => {
-        const { config } = current.generation;
-        return { maxBytes: config.limits.header_bytes, waitMs: config.timeouts.client_header_ms };
-      },
-      parse,
-      refuse: (socket, counter, refusal) => {
-        counters.add(counter);
-        this.#requests.refuseBytes(socket, refusal);
-      },
-    });
-  }
-
-  /** Applies a new configuration to open connections. */
-  configure(): void {
-    const { limits, timeouts } = this.#current.generation.config;
-    this.#server.headersTimeout = timeouts.client_header_ms;
-    this.#server.maxConnections = limits.connections;
-    this.websockets.configure();
-  }
-
-  /** Resolves with the address once connections are accepted. */
-  listen(host: string, port: number): Promise<AddressInfo> {
-    return listenOn(this.#server, host, port);
-  }
-
-  /**
-   * Refuses new turns, waits for the running ones to end, and cuts the rest after `ms`.
-   * @param others whether other nodes take new connections: then this one accepts none from now on. If not, each new turn gets a 503.
-   */
-  async drain(ms: number, others: boolean): Promise<void> {
-    this.#requests.drain();
-    const refusing = others ? this.#close() : undefined;
-    this.websockets.drain();
-    for (const { latest } of this.#connections) if (latest) endConnectionAfter(latest);
-    const stopped = Promise.withResolvers<void>();
-    const hardStop = setTimeout(() => {
-      this.#server.closeAllConnections();
-      this.websockets.destroy();
-      setTimeout(stopped.resolve, LAST_ROWS_MS);
-    }, ms);
-    await Promise.race([this.#running.idle(), stopped.promise]);
-    const closed = refusing ?? this.#close();
-    const sweep = setInterval(() => this.#sweep(), SWEEP_MS);
-    await Promise.race([closed, stopped.promise]);
-    clearInterval(sweep);
-    clearTimeout(hardStop);
-    this.#connections.stop();
-  }
-
-  /** Accepts no connections; resolves when the open ones have ended. */
-  #close(): Promise<void> {
-    return new Promise((resolve) => this.#server.close(() => resolve()));
+    server.on('request', serve).on('checkContinue', serve).on('checkExpectation', serve);
+    server.on('upgrade', (request, socket, head) => this.websockets.accept(request, socket as Socket, head));
+    server.on('connect', (request: IncomingMessage, socket: Socket) => this.#requests.refuseTunnel(request, socket));
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#requests.refuseUnparsed(error, socket));
   }
 
   #sweep(): void {
-    this.#server.closeIdleConnections();
+    this.#servers.closeIdle();
     this.#unparsed.destroy();
   }
 }

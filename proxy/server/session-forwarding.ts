@@ -95,13 +95,14 @@ export class SessionForwarding {
 }
 
 function clientOf(turn: LiveTurn, { client_metadata }: Body): ForwardedClient {
-  const { headers, key, pool, query, route, surface, wire } = turn;
+  const { address, headers, key, pool, query, route, surface, wire } = turn;
   const turnId = isObject(client_metadata) ? client_metadata.turn_id : undefined;
   return {
     key: key.id,
     pool: pool.id,
     path: route.template,
     query,
+    ...(address !== undefined && { address }),
     headers: { ...surface.requestHeaders(headers, wire), ...continuityHeaders(headers, wire) },
     turn_id: typeof turnId === 'string' ? turnId : '',
   };

@@ -5,6 +5,7 @@ import type { WebSocket } from 'ws';
 import type { OverloadGuard } from '../admission/overload-guard.ts';
 import type { Batches } from '../base/process/batch.ts';
 import type { Heartbeat } from '../base/process/heartbeat.ts';
+import { clientAddress, forwardedFor } from '../clients/http/connections/client-address.ts';
 import { connectionOf } from '../clients/http/connections/client-connection.ts';
 import { pathOf, queryOf } from '../clients/http/connections/framing.ts';
 import { endRaw } from '../clients/http/connections/raw-refusal.ts';
@@ -85,7 +86,10 @@ export class Websockets {
     const path = pathOf(url);
     const found = generation.routes.find('WS', path);
     const match: Match = found && 'route' in found ? found : { route: NO_ROUTE, params: {} };
-    const asked = { path, query: queryOf(url), headers: clientHeaders(request.headers), client: connectionOf(socket) };
+    const connection = connectionOf(socket);
+    // Also where this configuration does not ask for it: the next one may.
+    const address = clientAddress(connection, forwardedFor(request.headers), generation.proxies);
+    const asked = { path, query: queryOf(url), headers: clientHeaders(request.headers), address, client: connection };
     const upgrade = new ClientUpgrade(asked, match, generation, host);
     const { turn } = upgrade;
     try {

@@ -30,6 +30,7 @@ export interface TurnConfiguration {
     readonly wire: WireWords;
     readonly limits: Limits;
     readonly timeouts: Timeouts;
+    readonly log: { readonly client_address: boolean };
     readonly mcp: { readonly allowed_hosts: readonly string[] };
     readonly transcription: TranscriptionConfig;
   };
@@ -38,6 +39,8 @@ export interface TurnConfiguration {
   readonly pools: ReadonlyMap<string, PoolConfig>;
   readonly chains: Chains;
   operatorOf(token: string): OperatorConfig | undefined;
+  /** Whether networks of the configuration have this address. */
+  hasAddress(networks: readonly string[], address: string | undefined): boolean;
 }
 
 /** The services that a turn asks. */
@@ -75,6 +78,8 @@ export interface Arrival {
   readonly headers: Headers;
   /** The query with its question mark, as it came; empty where there is none. */
   readonly query: string;
+  /** Of the client; undefined where it is not known, or this configuration does not ask for it. */
+  readonly address?: string | undefined;
   /** The key that a secret opens, whatever its status. */
   readonly keyOf: (secret: string) => KeyConfig | undefined;
   /** The serving mode that another node captured before it forwarded the turn (SM7). */
@@ -95,6 +100,7 @@ export class LiveTurn implements Turn {
   readonly method: string;
   readonly headers: Headers;
   readonly query: string;
+  readonly address: string | undefined;
   readonly generation: TurnConfiguration;
   rules: RuleRun;
   /** The bytes of the reply in memory. */
@@ -137,6 +143,7 @@ export class LiveTurn implements Turn {
     this.method = arrival.method;
     this.headers = arrival.headers;
     this.query = arrival.query;
+    this.address = arrival.address;
     this.generation = generation;
     this.#keyOf = arrival.keyOf;
     this.#mode = arrival.mode;
@@ -267,6 +274,10 @@ export class LiveTurn implements Turn {
     if (!pool) return undefined;
     this.#identity = { key, pool };
     return key;
+  }
+
+  comesFrom(networks: readonly string[] | undefined): boolean {
+    return networks === undefined || this.generation.hasAddress(networks, this.address);
   }
 
   identifyOperator(token: string): boolean {

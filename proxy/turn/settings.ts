@@ -181,6 +181,8 @@ export interface KeyConfig {
   readonly status: 'active' | 'paused' | 'revoked';
   /** Unix milliseconds. */
   readonly expires_at?: number;
+  /** Networks, and `unix`; absent: all. */
+  readonly allow_from?: readonly string[];
   readonly models?: readonly string[];
   readonly reasoning_effort?: EffortPolicy;
   readonly output_tokens?: { readonly max: number };

@@ -171,6 +171,8 @@ export interface Turn {
   readonly pool: PoolConfig;
   /** Returns the key of this secret, whatever its status, and makes it and its Pool the turn's. */
   identify(secret: string): KeyConfig | undefined;
+  /** Whether the client's address is in these networks of the configuration; undefined is every address, known or not. */
+  comesFrom(networks: readonly string[] | undefined): boolean;
   /** Makes the operator of this token the turn's; false for an unknown token. */
   identifyOperator(token: string): boolean;
   /** Whether a host, with its port if any, is this gateway's name on /mcp: loopback, or one of `mcp.allowed_hosts` (Q25). */

@@ -21,7 +21,8 @@ function refusalCode(turn: Turn): ErrorCode | undefined {
   const key = knownKey(turn);
   if (!key) return 'invalid_api_key';
   if (key.status !== 'active') return 'api_key_disabled';
-  return key.expires_at !== undefined && turn.arrivedAt >= key.expires_at ? 'api_key_expired' : undefined;
+  if (key.expires_at !== undefined && turn.arrivedAt >= key.expires_at) return 'api_key_expired';
+  return turn.comesFrom(key.allow_from) ? undefined : 'ip_not_authorized';
 }
 
 /** `/mcp` has another credential, which `authenticateOperator` checks (AU2). It is excluded here and not in `routes`, since unsupported rows have no kind to list there. */

@@ -96,6 +96,8 @@ export const REQUEST = {
   upstream_error_param: nullable(text("Path of the field that the provider's error names.")),
   why: nullable(why),
   outcome: internal(oneOf(['completed', 'incomplete', 'failed', 'cut', 'client_gone', 'refused'], 'How the turn ended.')),
+  // An operator turns it on: `log.client_address`.
+  client_address: internal(nullable(text('Address of the client; null unless log.client_address is on, and where it is not known.'))),
 };
 
 export type RequestRow = DescribedRow<typeof REQUEST>;

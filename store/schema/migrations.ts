@@ -17,7 +17,10 @@ export interface Step {
  * Step n upgrades a database from version n - 1 to n. Nodes of the former version that run go on while the next one is rolled out: a step
  * adds what they do not name, such as tables, indexes, and columns with a default.
  */
-export const migrations: readonly Step[] = [{ sql: FIRST_SCHEMA, postgres: FIRST_POSTGRES + RESERVE_LIMITS }];
+export const migrations: readonly Step[] = [
+  { sql: FIRST_SCHEMA, postgres: FIRST_POSTGRES + RESERVE_LIMITS },
+  { sql: 'ALTER TABLE requests ADD COLUMN client_address TEXT' },
+];
 
 export interface MigrationOptions {
   readonly clock: () => number;

@@ -165,6 +165,7 @@ export const requests = table<RequestRow>('requests', {
     upstream_error_param: (row) => row.upstream_error_param,
     why: (row) => row.why,
     outcome: (row) => row.outcome,
+    client_address: (row) => row.client_address,
   }),
 });
 

@@ -12,6 +12,7 @@ import { OLDEST_NODE as OLDEST_OF_SETUP } from '../../scripts/setup.mjs';
 import { openStore } from '../../store/store.ts';
 import { poolgate } from '../cli/run.ts';
 import { fileWith, SMALL } from '../config/files.ts';
+import { selfSigned } from '../support/certificate.ts';
 import { startGateway } from '../support/gateway.ts';
 import { doctor, fileFor, listening, SECRET, secretFile } from './support.ts';
 
@@ -180,4 +181,25 @@ test('a missing key of a store that exists is a warning', async (context) => {
     (await doctor(path, ['--offline'])).of('files').join(),
     /^warning: \S+store\.key: the key of the store is missing, and the store exists\.$/,
   );
+});
+
+test("the listener's certificate is checked for its end, and its key for who may read it", async (context) => {
+  for (const [days, level, said] of [
+    [-1, 'problem', 'has expired'],
+    [5, 'warning', 'is valid for 4 more days'],
+    [30, 'ok', 'is valid for 29 more days'],
+  ] as const) {
+    const { cert, key } = selfSigned({ host: 'localhost', from: new Date(0), until: new Date(Date.now() + days * 86_400_000) });
+    const path = fileFor(context, { rest: '' });
+    writeFileSync(join(dirname(path), 'own.pem'), cert);
+    writeFileSync(join(dirname(path), 'own.key'), key, { mode: 0o644 });
+    chmodSync(join(dirname(path), 'own.key'), 0o644);
+    writeFileSync(
+      path,
+      readFileSync(path, 'utf8').replace('listen: { port: 0 }', 'listen: { port: 0, tls: { cert: own.pem, key: own.key } }'),
+    );
+    const report = await doctor(path, ['--offline']);
+    assert.deepEqual(report.of('certificate'), [`${level}: The certificate of listen.tls ${said}.`]);
+    assert.match(report.of('files').join('\n'), /^problem: .*own\.key: every user of the machine can read it/m);
+  }
 });

@@ -30,7 +30,7 @@ for (const [path, member] of LISTS) {
     const gateway = await Gateway.open({ loaded: await loadedFrom(draftOf(upstream)), clock, log: new Log('error', () => undefined) });
     const { main, admin } = await gateway.listen();
     const list = async (): Promise<unknown[]> => {
-      const reply = await fetch(`http://127.0.0.1:${main.port}${path}`, { headers: { authorization: `Bearer ${KEY}` } });
+      const reply = await fetch(`http://127.0.0.1:${main?.port}${path}`, { headers: { authorization: `Bearer ${KEY}` } });
       assert.equal(reply.status, 200);
       return ((await reply.json()) as Record<string, unknown[]>)[member] as unknown[];
     };

@@ -266,7 +266,7 @@ describe('a local instance', () => {
         'accounts: [{ id: north, base_url: "rehearsal:" }]\npools: [{ id: team, assignments: [{ account: north }] }]\n',
       );
       const { loaded } = await loadConfig(path);
-      assert.deepEqual(loaded.config.listen, { host: '127.0.0.1', port: 4000, cors: { origins: [] } });
+      assert.deepEqual(loaded.config.listen, { host: '127.0.0.1', port: 4000, trusted_proxies: [], cors: { origins: [] } });
     } finally {
       await rm(folder, { recursive: true });
     }

@@ -23,6 +23,7 @@ function configured(draft: Draft): void {
   draft.keys.push(
     key('paused', { status: 'paused' }),
     key('expired', { expires_at: '2020-01-01T00:00:00Z' }),
+    key('elsewhere', { allow_from: ['10.0.0.0/8'] }),
     key('narrow', { models: ['model-b'], reasoning_effort: { allow_up_to: 'low' }, output_tokens: { max: 100 } }),
     key('full', { pool: 'full' }),
     key('unroutable', { pool: 'unroutable' }),
@@ -95,6 +96,9 @@ const CASES: Partial<Record<ErrorCode, readonly Case[]>> = {
   invalid_api_key: [{ when: 'the key is unknown', ask: post(TURN, as('nobody')), headers: { 'www-authenticate': 'Bearer' } }],
   api_key_disabled: [{ when: 'the key is paused', ask: post(TURN, as('paused')), headers: { 'www-authenticate': 'Bearer' } }],
   api_key_expired: [{ when: 'the key has expired', ask: post(TURN, as('expired')), headers: { 'www-authenticate': 'Bearer' } }],
+  ip_not_authorized: [
+    { when: 'the address is not one of the key', ask: post(TURN, as('elsewhere')), headers: { 'www-authenticate': 'Bearer' } },
+  ],
   model_not_allowed: [{ when: "the key's list lacks the model", ask: post(TURN, as('narrow')), param: 'model' }],
   invalid_request: [
     { when: 'the body is no JSON', ask: post('{') },

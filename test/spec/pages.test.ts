@@ -47,7 +47,7 @@ before(async () => {
   gateway = await Gateway.open({ loaded: { config, bearers, connections, storeUrl, path: `${ROOT}/config.yaml` }, log: new Log('error') });
   const { main } = await gateway.listen();
   await new Probes(gateway).ready();
-  url = `http://127.0.0.1:${main.port}`;
+  url = `http://127.0.0.1:${main?.port}`;
 });
 after(() => gateway.close());
 

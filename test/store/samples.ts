@@ -40,6 +40,7 @@ export const requestRow = (given: Partial<RequestRow> = {}): RequestRow => ({
   input_tokens: 1_000,
   cached_input_tokens: 500,
   output_tokens: 200,
+  client_address: null,
   tokens_estimated: false,
   configured_mode: 'auto',
   effective_mode: 'lite',

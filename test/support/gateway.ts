@@ -217,7 +217,7 @@ async function running(
     ...(surfaces ? { surfaces } : {}),
   });
   const { main, admin, metrics } = await gateway.listen();
-  const url = `http://127.0.0.1:${main.port}`;
+  const url = `http://127.0.0.1:${main?.port}`;
   const [adminUrl, metricsUrl] = [`http://127.0.0.1:${admin?.port}`, `http://127.0.0.1:${metrics?.port}`];
   const gate = new TestGateway({ gateway, upstream, url, adminUrl, metricsUrl, logged, draft });
   await gate.ready();

@@ -61,6 +61,7 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
         limits: { ...limits, ...(upstreamEventBytes === undefined ? {} : { upstream_event_bytes: upstreamEventBytes }) },
         transcription,
         timeouts: { ...TIMEOUTS, ...options.timeouts },
+        log: { client_address: false },
         mcp: { allowed_hosts: [] },
       },
       loaded: { bearers: new Map() },
@@ -68,6 +69,7 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
       pools: new Map([[POOL.id, { ...POOL, ...pool }]]),
       chains: new Chains(rules, wire),
       operatorOf: () => undefined,
+      hasAddress: () => true,
     },
     {
       services: {

@@ -83,7 +83,7 @@ export class Program {
     const from = this.#out.length;
     const started = () => {
       if (child.exitCode !== null) throw new Error(`the program ended: ${this.written}`);
-      return /poolgate serves (http:\/\/[^,\s]+)/.exec(this.#out.slice(from))?.[1];
+      return /poolgate serves ([^,\s]+)/.exec(this.#out.slice(from))?.[1];
     };
     try {
       this.url = await until('the program to serve', started, START_MS);

@@ -136,6 +136,7 @@ export function turnOf(options: TurnOptions = {}): TestTurn {
     holdReply: () => undefined,
     pool: { ...POOL, ...options.pool },
     identify: () => key,
+    comesFrom: () => true,
     identifyOperator: () => true,
     isOwnHost: () => true,
     findModel: (id) => (id === model.id ? model : undefined),

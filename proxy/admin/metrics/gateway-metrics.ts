@@ -1,4 +1,5 @@
 // THE METRICS of the gateway: each with its name, help text, labels and where its value is read.
+import { X509Certificate } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import manifest from '../../../package.json' with { type: 'json' };
 import { COUNTERS, type CounterName, type Counters } from '../../base/process/metrics.ts';
@@ -31,6 +32,9 @@ const counterMetrics = ({ values }: Counters): readonly Metric[] =>
     read: () => values[name as CounterName],
   }));
 
+const certificateExpiry = (pem: string | undefined): readonly Sample[] =>
+  pem === undefined ? [] : [{ labels: { listener: 'listen' }, value: Date.parse(new X509Certificate(pem).validTo) / 1000 }];
+
 function processMetrics(gateway: AdminTarget): readonly Metric[] {
   const { services, websockets, follower } = gateway;
   const { bodies, guard, replies, store, uploads } = services;
@@ -54,6 +58,13 @@ function processMetrics(gateway: AdminTarget): readonly Metric[] {
       type: 'gauge',
       help: 'Whether the last reload of the configuration took effect; 1 before the first',
       read: () => (follower.lastReloadSucceeded ? 1 : 0),
+    },
+    {
+      name: 'certificate_expiry_time_seconds',
+      type: 'gauge',
+      help: 'When the certificate of a listener with TLS expires, Unix seconds',
+      labels: ['listener'],
+      samples: () => certificateExpiry(gateway.loaded.listenTls?.cert),
     },
     {
       name: 'event_loop_lag_seconds',

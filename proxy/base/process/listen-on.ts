@@ -1,13 +1,54 @@
 // Binds a server to its address, and reports the address or the reason of the failure.
-import type { AddressInfo, Server } from 'node:net';
+import { unlink } from 'node:fs/promises';
+import { type AddressInfo, connect, type Server } from 'node:net';
 
 /** Resolves with the address once connections are accepted. @throws Error where the address cannot be had */
-export function listenOn(server: Server, host: string, port: number): Promise<AddressInfo> {
+export async function listenOn(server: Server, host: string, port: number): Promise<AddressInfo> {
+  await bound(server, () => server.listen(port, host));
+  return server.address() as AddressInfo;
+}
+
+/**
+ * Resolves once connections are accepted at this path. A socket that a killed process left there is replaced.
+ * @param mode of the socket; it has it from its first moment
+ * @throws Error where the path cannot be had, such as EADDRINUSE for one at which another process listens
+ */
+export async function listenAt(server: Server, path: string, mode: number): Promise<void> {
+  const listen = (): Promise<void> =>
+    bound(server, () => {
+      const before = process.umask(0o777 & ~mode);
+      // The path is bound before this returns.
+      server.listen({ path });
+      process.umask(before);
+    });
+  try {
+    await listen();
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'EADDRINUSE' || (await answers(path))) throw thrown;
+    await unlink(path);
+    await listen();
+  }
+}
+
+function bound(server: Server, listen: () => void): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
+    server.once('listening', () => {
       server.off('error', reject);
-      resolve(server.address() as AddressInfo);
+      resolve();
     });
+    listen();
+  });
+}
+
+/** Whether a process listens at the path. Only a refused connection shows that none does. */
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ path });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code !== 'ECONNREFUSED'));
   });
 }

@@ -3,6 +3,7 @@
 export const COUNTERS = {
   requests: 'Requests whose framing was accepted',
   connections_refused: 'Connections closed because too many were open',
+  tls_handshakes_failed: 'Connections of clients closed because their TLS handshake failed or took too long',
   framing_refused: 'Requests refused for their framing',
   headers_too_large: 'Requests refused for the size or the number of their headers',
   header_timeouts: 'Connections closed because headers did not arrive in time',

@@ -2,6 +2,7 @@
 import { executionAsyncResource } from 'node:async_hooks';
 import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { type TLSSocket, Server as TlsServer } from 'node:tls';
 import type { Dispatcher, Pool } from 'undici';
 import type { WebSocket } from 'ws';
 import { joinLast } from '../bytes/gathered-bytes.ts';
@@ -176,13 +177,18 @@ export const keepsConnection = (response: ServerResponse): boolean => response.s
  * @returns hands a connection to the parser; bytes that were put back into it are parsed first
  */
 export function takeOverConnections(server: Server, opened: (socket: Socket) => void): (socket: Socket) => void {
-  const [parse] = server.listeners('connection');
-  server.removeAllListeners('connection').on('connection', opened);
+  // Of a server with TLS the other event is the library's own.
+  const event = server instanceof TlsServer ? 'secureConnection' : 'connection';
+  const [parse] = server.listeners(event);
+  if (parse) server.off(event, parse as () => void).on(event, opened);
   return (socket) => parse?.call(server, socket);
 }
 
 /** Whether the TLS handshake of a client socket is not finished; Node's types do not have the field. */
 export const isHandshaking = (socket: Socket & { readonly secureConnecting?: boolean }): boolean => socket.secureConnecting === true;
+
+/** The connection that a server's TLS socket was made on; Node's types do not have the field. */
+export const connectionBelow = (socket: TLSSocket & { readonly _parent?: Socket }): Socket | undefined => socket._parent;
 
 /** http-proxy-3 uses its `fetch` path if this variable is set, which hides client aborts, breaks gzip bodies and cuts live streams. */
 export function disableFetchPath(): void {

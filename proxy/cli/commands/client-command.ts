@@ -35,7 +35,9 @@ export function addClient(program: Command, io: Io): void {
 
 function publicOrigin({ listen }: Config): string {
   if (listen.port === 0) throw new CommandFailure('the listener takes a free port (listen.port: 0), so its address is not known');
-  return originOf(listen);
+  if (listen.port === false) throw new CommandFailure(`the gateway has no port: its clients connect to the socket ${listen.unix?.path}`);
+  const { host, port, tls } = listen;
+  return originOf({ host, port, scheme: tls ? 'https' : 'http' });
 }
 
 const clientTable = (): string =>

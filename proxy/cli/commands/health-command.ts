@@ -1,8 +1,12 @@
 // `health`: whether the gateway of a file runs, or takes traffic; for containers and service managers.
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
+import type { Config } from '../../config/config.ts';
 import { listenersIn } from '../../config/file/listeners.ts';
 import { readConfig } from '../../config/loading/load.ts';
-import { addCommand, CommandFailure, type CommonOptions, type Io, originOf } from '../command.ts';
+import { addCommand, CommandFailure, type CommonOptions, type Io, originOf, reachable } from '../command.ts';
 
 interface HealthOptions extends CommonOptions {
   readonly ready?: boolean;
@@ -22,15 +26,31 @@ export function addHealth(program: Command, io: Io): void {
       const { listen, admin, metrics } = listenersIn(await readConfig(path), path);
       const listener = admin || metrics;
       if (!listener && ready) throw new CommandFailure('readiness needs the admin listener or the metrics listener, and both are off');
-      const { port } = listener || listen;
-      if (port === 0) throw new CommandFailure('the listener takes a free port (port: 0), so it cannot be found');
-      const url = `${originOf(listener || listen)}${ready ? '/readyz' : '/healthz'}`;
+      if (!listener) return io.out(await clientsConnect(listen, path));
+      if (listener.port === 0) throw new CommandFailure(UNKNOWN_PORT);
+      const url = `${originOf(listener)}${ready ? '/readyz' : '/healthz'}`;
       const status = await statusOf(url);
       if (status === undefined) throw new CommandFailure(`no gateway answers at ${url}`);
-      // Without an admin or metrics listener the request goes to the client listener: any answer shows that the gateway runs.
-      if (listener && status !== 200) throw new CommandFailure(`${url} answers ${status}`);
-      io.out(ready ? 'ready\n' : 'ok\n');
+      if (status !== 200) throw new CommandFailure(`${url} answers ${status}`);
+      return io.out(ready ? 'ready\n' : 'ok\n');
     });
+}
+
+const UNKNOWN_PORT = 'the listener takes a free port (port: 0), so it cannot be found';
+
+/** Without an admin or metrics listener: an accepted connection of clients shows that the gateway runs. */
+async function clientsConnect({ host, port, unix }: Config['listen'], file: string): Promise<string> {
+  if (port === 0) throw new CommandFailure(UNKNOWN_PORT);
+  const place = unix && resolve(dirname(file), unix.path);
+  const socket = connect(port === false ? { path: place ?? '' } : { host: reachable(host), port });
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return 'ok\n';
+  } catch {
+    throw new CommandFailure(`no gateway answers at ${port === false ? place : originOf({ host, port })}`);
+  } finally {
+    socket.destroy();
+  }
 }
 
 /** Undefined where nothing answers in time. */

@@ -1,5 +1,6 @@
 // `serve`: runs the gateway until SIGTERM or SIGINT; SIGHUP reloads its configuration.
 
+import type { AddressInfo } from 'node:net';
 import { constants } from 'node:os';
 import { Log, placeOf } from '../../base/process/log.ts';
 import { keepTickObject } from '../../base/process/node-internals.ts';
@@ -64,13 +65,17 @@ export async function serve({ config, hint = '' }: ServeOptions): Promise<void> 
     process.on('SIGTERM', stop).on('SIGINT', stop);
     process.off('SIGTERM', endStart).off('SIGINT', endStart);
   });
-  const urlOf = ({ address, port, family }: typeof main): string => `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   // Printed last: a reader of this line may send a signal or a request at once.
+  const { tls, unix } = loaded.config.listen;
+  const served = [main && urlOf(main, tls ? 'https' : 'http'), unix?.path].filter((place) => place !== undefined);
   const others = Object.entries({ admin, metrics }).map(([name, address]) => (address ? `, ${name} ${urlOf(address)}` : ''));
-  process.stdout.write(`poolgate serves ${urlOf(main)}${others.join('')}\n${hint}`);
+  process.stdout.write(`poolgate serves ${served.join(' and ')}${others.join('')}\n${hint}`);
   const isWhole = await stopped;
   process.exit(isWhole ? 0 : 1);
 }
+
+const urlOf = ({ address, port, family }: AddressInfo, scheme = 'http'): string =>
+  `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 
 /** Warnings of Node and of libraries become lines of the log: Node would print them as text between the lines. */
 function logWarningsOfNode(log: Log): void {

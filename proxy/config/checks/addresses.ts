@@ -94,6 +94,10 @@ function* listeners(data: unknown): Generator<Problem> {
     yield { path: ['admin', 'host'], message, severity: 'warning' };
   }
   const metrics = mapping(mapping(data).metrics);
+  if (listen.port === false && listen.unix === undefined)
+    yield { path: ['listen', 'port'], message: 'without a port clients need listen.unix' };
+  if (listen.port === false && listen.tls !== undefined)
+    yield { path: ['listen', 'tls'], at: 'key', message: 'without a port there is no TLS: the socket at unix is plain' };
   if (meet(admin, listen)) yield { path: ['admin', 'port'], message: 'this port is used by listen' };
   for (const [name, other] of Object.entries({ listen, admin })) {
     if (meet(metrics, other)) yield { path: ['metrics', 'port'], message: `this port is used by ${name}` };
@@ -102,7 +106,7 @@ function* listeners(data: unknown): Generator<Problem> {
 
 /** Whether the second listener would find its address in use. Port 0 is a free one. */
 export const meet = (one: Readonly<Record<string, unknown>>, other: Readonly<Record<string, unknown>>): boolean =>
-  one.port !== undefined && one.port !== 0 && one.port === other.port && overlap(text(one.host), text(other.host));
+  one.port !== undefined && one.port !== 0 && one.port !== false && one.port === other.port && overlap(text(one.host), text(other.host));
 
 /** Whether two listeners with one port would conflict. */
 const overlap = (a = '', b = ''): boolean => a === b || [a, b].some((host) => host === '0.0.0.0' || host === '::');

@@ -12,6 +12,7 @@ import { checkIdentityHeaders } from './identity-headers.ts';
 import { checkIds } from './ids.ts';
 import { checkKeys } from './keys.ts';
 import { checkLiterals } from './literals.ts';
+import { checkNetworks } from './networks.ts';
 import { checkNode } from './node.ts';
 import { checkReferences } from './references.ts';
 import { checkRoutes } from './routes.ts';
@@ -31,6 +32,7 @@ export function runChecks(data: unknown, now: number, exposed?: ExposedModels): 
     ...checkCatalogs(data),
     ...warnOfApiSettings(data),
     ...checkConnections(data),
+    ...checkNetworks(data),
     ...checkNode(data),
     ...checkHeaders(data),
     ...checkIdentityHeaders(data),

@@ -25,6 +25,7 @@ export function compile(data: unknown, folder: string): Config {
   const paused = new Set(content.accounts.flatMap((account) => (account.paused ? account.id : [])));
   return deepFreeze({
     ...content,
+    listen: compileListen(content.listen, folder),
     store: compileStore(content.store, folder),
     store_key: reference(content.store_key, folder),
     node: compileNode(content, folder),
@@ -36,6 +37,14 @@ export function compile(data: unknown, folder: string): Config {
     })),
     routes: content.routes.map(compileRoute),
   });
+}
+
+function compileListen({ tls, unix, ...listen }: Config['listen'], folder: string): Config['listen'] {
+  return {
+    ...listen,
+    ...(tls && { tls: { cert: resolve(folder, tls.cert), key: resolve(folder, tls.key) } }),
+    ...(unix && { unix: { ...unix, path: resolve(folder, unix.path) } }),
+  };
 }
 
 const MEMORY = 'sqlite::memory:';

@@ -1,4 +1,6 @@
-// Resolves what the connections to accounts need: proxies with their credentials, certificates, the proxies of the environment.
+// Resolves what connections need: the accounts' proxies with their credentials, certificates, the proxies of the environment, the listener's
+// certificate.
+import { resolve } from 'node:path';
 import { isMapping, mapping, rowsOf, text } from '../checks/rows.ts';
 import type { AccountConnections, EnvironmentProxies, LoadedConfig } from '../config.ts';
 import type { Path, Problem } from '../schema/finding.ts';
@@ -9,6 +11,7 @@ import { resolveSecret, type SecretOptions } from './secrets.ts';
 export interface Connections {
   readonly connections: LoadedConfig['connections'];
   readonly environment: EnvironmentProxies | undefined;
+  readonly listenTls: LoadedConfig['listenTls'];
   readonly problems: readonly Problem[];
 }
 
@@ -24,9 +27,11 @@ export async function resolveConnections(data: unknown, options: SecretOptions):
     const own = { ...(proxy && !('message' in proxy) && { proxy }), ...(tls && { tls: tls.material }) };
     if (Object.keys(own).length > 0) connections.set(text(row.id) ?? '', own);
   }
-  if (mapping(data).egress !== 'environment') return { connections, environment: undefined, problems };
-  const { found, problems: unset } = environmentProxies(options.env, ['egress']);
-  return { connections, environment: found, problems: [...problems, ...unset] };
+  const { tls, unix } = mapping(mapping(data).listen);
+  const own = isMapping(tls) ? await readTls(filesIn({ cert: tls.cert, key: tls.key }), options.folder, ['listen', 'tls']) : undefined;
+  const around = mapping(data).egress === 'environment' ? environmentProxies(options.env, ['egress']) : undefined;
+  problems.push(...(own?.problems ?? []), ...(around?.problems ?? []), ...socketPath(text(mapping(unix).path), options.folder));
+  return { connections, environment: around?.found, listenTls: own?.material, problems };
 }
 
 async function accountProxy(proxy: unknown, path: Path, options: SecretOptions): Promise<AccountConnections['proxy'] | Problem> {
@@ -34,6 +39,18 @@ async function accountProxy(proxy: unknown, path: Path, options: SecretOptions):
   const { credential } = proxy;
   const secret = isMapping(credential) ? await resolveSecret(credential, [...path, 'credential'], options) : undefined;
   return typeof secret === 'object' ? secret : proxyServer(text(proxy.url) ?? '', secret);
+}
+
+/** Of Linux, and near that of other systems. */
+const MOST_PATH_BYTES = 107;
+
+function* socketPath(path: string | undefined, folder: string): Generator<Problem> {
+  const bytes = path === undefined ? 0 : Buffer.byteLength(resolve(folder, path));
+  if (bytes <= MOST_PATH_BYTES) return;
+  yield {
+    path: ['listen', 'unix', 'path'],
+    message: `the path of a socket has at most ${MOST_PATH_BYTES} bytes; with its folder this one has ${bytes}`,
+  };
 }
 
 const filesIn = ({ ca, cert, key }: Readonly<Record<string, unknown>>): TlsFiles =>

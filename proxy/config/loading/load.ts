@@ -45,6 +45,7 @@ export interface Inspection {
   readonly bearers: ReadonlyMap<string, string>;
   readonly connections: LoadedConfig['connections'];
   readonly environment: LoadedConfig['environment'];
+  readonly listenTls: LoadedConfig['listenTls'];
   /** The argument of `openStore`; empty where the URL of the database was not read. */
   readonly storeUrl: string;
   readonly nodeSecret: string | undefined;
@@ -72,19 +73,20 @@ export async function inspect(
   const config = compile(data, folder);
   const storeUrl = typeof config.store === 'string' ? config.store : (resolved.database ?? '');
   const { bearers, nodeSecret } = resolved;
-  const { connections, environment } = connected;
-  return { config, bearers, connections, environment, storeUrl, nodeSecret, findings };
+  const { connections, environment, listenTls } = connected;
+  return { config, bearers, connections, environment, listenTls, storeUrl, nodeSecret, findings };
 }
 
 const NO_SECRETS: Secrets = { bearers: new Map(), database: undefined, nodeSecret: undefined, problems: [] };
 
-const NO_CONNECTIONS: Connections = { connections: new Map(), environment: undefined, problems: [] };
+const NO_CONNECTIONS: Connections = { connections: new Map(), environment: undefined, listenTls: undefined, problems: [] };
 
 const nothing = (findings: readonly Finding[]): Inspection => ({
   config: undefined,
   bearers: NO_SECRETS.bearers,
   connections: NO_CONNECTIONS.connections,
   environment: undefined,
+  listenTls: undefined,
   storeUrl: '',
   nodeSecret: undefined,
   findings,

@@ -53,7 +53,10 @@ export class Reloader {
     const { loaded, warnings } = await loadConfigInBackground(running.path, this.#options);
     const changes = [...diffConfigs(running.config, loaded.config), ...rotatedSecrets(running, loaded)];
     if (changes.some(({ restart }) => !restart)) {
-      const next = { ...loaded, config: withRunningSettings(running.config, loaded.config) };
+      const config = withRunningSettings(running.config, loaded.config);
+      // Another pair of files waits for the restart that its setting needs.
+      const listenTls = isSame(running.config.listen.tls, loaded.config.listen.tls) ? loaded.listenTls : running.listenTls;
+      const next = { ...loaded, config, listenTls };
       await this.#apply(next, changes);
       this.#running = next;
     }
@@ -93,10 +96,13 @@ function* rotatedConnections(running: LoadedConfig, next: LoadedConfig): Generat
   for (const [account, connection] of next.connections) {
     const before = running.connections.get(account);
     for (const name of ['proxy', 'tls'] as const) {
-      const setting = (config: Config) => JSON.stringify(config.accounts.find(({ id }) => id === account)?.[name]);
-      const isSame = JSON.stringify(before?.[name]) === JSON.stringify(connection[name]);
-      if (isSame || setting(running.config) !== setting(next.config)) continue;
+      const setting = (config: Config) => config.accounts.find(({ id }) => id === account)?.[name];
+      if (isSame(before?.[name], connection[name]) || !isSame(setting(running.config), setting(next.config))) continue;
       yield { path: `accounts[${account}].${name}`, kind: 'changed', restart: false };
     }
   }
+  if (isSame(running.config.listen.tls, next.config.listen.tls) && !isSame(running.listenTls, next.listenTls))
+    yield { path: 'listen.tls', kind: 'changed', restart: false };
 }
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);

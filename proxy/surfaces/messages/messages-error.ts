@@ -22,6 +22,7 @@ const TYPES: Readonly<Record<string, MessagesErrorType>> = {
   invalid_api_key: 'authentication_error',
   api_key_disabled: 'authentication_error',
   api_key_expired: 'authentication_error',
+  ip_not_authorized: 'authentication_error',
   model_not_allowed: 'permission_error',
   unsupported_endpoint: 'not_found_error',
   unknown_endpoint: 'not_found_error',

@@ -19,6 +19,7 @@ export const ERRORS = {
   invalid_api_key: bad('A valid Pool API key is required as a Bearer token.', 401),
   api_key_disabled: bad('This API key is paused or revoked.', 401),
   api_key_expired: bad('This API key has expired.', 401),
+  ip_not_authorized: bad('This API key may not be used from this address.', 401),
   model_not_allowed: bad('This API key may not use the requested model.', 403),
   image_generation_disabled: bad('Image generation is disabled for this Pool.', 403),
   invalid_request: bad('The request is malformed.'),

@@ -89,6 +89,7 @@ export function requestRow(turn: LiveTurn, ending: Ending, attempts: Attempts, e
     input_tokens: tokens.input_tokens,
     cached_input_tokens: tokens.cached_input_tokens,
     output_tokens: tokens.output_tokens,
+    client_address: turn.generation.config.log.client_address ? (turn.address ?? null) : null,
     tokens_estimated: tokens.tokens_estimated,
     configured_mode: noted.configured_mode ?? null,
     effective_mode: noted.effective_mode ?? null,

@@ -11,6 +11,7 @@ import { createProxyServer } from 'http-proxy-3';
 import { type Dispatcher, Pool } from 'undici';
 import { WebSocket, WebSocketServer } from 'ws';
 import {
+  connectionBelow,
   connectionUnder,
   detachedRequest,
   detachedResponse,
@@ -522,4 +523,16 @@ describe('whenConnected', () => {
     await client.until(() => client.pending.endsWith('2'), 'what the second has written');
     assert.deepEqual(order, ['first true', 'second true']);
   });
+});
+
+test("connectionBelow: a server's TLS socket is made on the connection that the server accepted", async (context) => {
+  const { cert, key } = selfSigned({ host: 'localhost', from: new Date(Date.now() - 60_000), until: new Date(Date.now() + 60_000) });
+  const server = createTlsServer({ cert, key }).listen(0, '127.0.0.1');
+  context.after(() => server.close());
+  const [raw, secured] = [once(server, 'connection'), once(server, 'secureConnection')];
+  await once(server, 'listening');
+  const client = tlsConnect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', rejectUnauthorized: false });
+  context.after(() => client.destroy());
+  const [socket] = await secured;
+  assert.equal(connectionBelow(socket), (await raw)[0]);
 });

@@ -10,6 +10,8 @@ export interface KeyLookup {
 
 export class ClientConnection {
   readonly socket: Socket;
+  /** It came by the gateway's socket in the file system. */
+  isUnix = false;
   /** The answer to the request that its parser read last. */
   latest: ServerResponse | undefined;
   /** The HTTP version of its first request. */

@@ -15,8 +15,6 @@ export interface FirstLineLimits {
 export interface UnparsedConnectionsOptions {
   /** The limits of the current configuration. */
   readonly limits: () => FirstLineLimits;
-  /** Hands a connection to Node's parser. */
-  readonly parse: (socket: Socket) => void;
   readonly refuse: (socket: Socket, counter: CounterName, refusal: Refusal) => void;
 }
 
@@ -28,8 +26,9 @@ export class UnparsedConnections {
     this.#options = options;
   }
 
-  open(socket: Socket): void {
-    const { limits, parse, refuse } = this.#options;
+  /** @param parse hands the connection to Node's parser */
+  open(socket: Socket, parse: (socket: Socket) => void): void {
+    const { limits, refuse } = this.#options;
     const { maxBytes, waitMs } = limits();
     this.#sockets.add(socket);
     const over = (): void => {

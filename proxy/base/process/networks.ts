@@ -1,0 +1,43 @@
+// Sets of networks in CIDR notation, and the one form of an address.
+import { BlockList, isIP } from 'node:net';
+
+/** In a list of networks: the clients of the gateway's socket in the file system. Such a client has no address. */
+export const UNIX = 'unix';
+
+const family = (version: number): 'ipv4' | 'ipv6' => (version === 6 ? 'ipv6' : 'ipv4');
+
+/** The network of an entry such as `10.0.0.0/8`; undefined where it is none. */
+export function networkOf(entry: string): { readonly address: string; readonly bits: number } | undefined {
+  const [address = '', length] = entry.split('/');
+  const version = isIP(address);
+  if (version === 0) return undefined;
+  const most = version === 6 ? 128 : 32;
+  const bits = length === undefined ? most : Number(length);
+  return Number.isInteger(bits) && bits >= 0 && bits <= most ? { address, bits } : undefined;
+}
+
+/** An IPv4 address inside an IPv6 one as IPv4. Undefined for a text that is no address. */
+export function plainAddress(text: string): string | undefined {
+  const inner = text.replace(/^::ffff:(?=[\d.]+$)/i, '');
+  return isIP(inner) === 0 ? undefined : inner;
+}
+
+export class Networks {
+  readonly #list = new BlockList();
+  readonly #hasUnix: boolean;
+
+  /** @param entries networks, addresses and `unix`; any other text is nothing */
+  constructor(entries: readonly string[]) {
+    this.#hasUnix = entries.includes(UNIX);
+    for (const entry of entries) {
+      const network = networkOf(entry);
+      if (network) this.#list.addSubnet(network.address, network.bits, family(isIP(network.address)));
+    }
+  }
+
+  /** @param address as `plainAddress` returns it, or `unix`; no unknown address is in any network */
+  has(address: string | undefined): boolean {
+    if (address === undefined) return false;
+    return address === UNIX ? this.#hasUnix : this.#list.check(address, family(isIP(address)));
+  }
+}

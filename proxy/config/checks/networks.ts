@@ -1,0 +1,23 @@
+// Checks networks in CIDR notation: the proxies in front of the gateway, and where keys may be used.
+import { networkOf, UNIX } from '../../base/process/networks.ts';
+import type { Problem } from '../schema/finding.ts';
+import { mapping, rowsOf, textsOf } from './rows.ts';
+
+export function* checkNetworks(data: unknown): Generator<Problem> {
+  const listen = mapping(mapping(data).listen);
+  const lists = [
+    textsOf(listen, 'trusted_proxies', ['listen']),
+    ...rowsOf(data, 'keys').map(({ path, row }) => textsOf(row, 'allow_from', path)),
+  ];
+  for (const { path, text } of lists.flat()) {
+    if (text === UNIX) {
+      if (listen.unix === undefined) yield { path, message: 'there is no listen.unix: no client comes from there', severity: 'warning' };
+      continue;
+    }
+    const network = networkOf(text);
+    if (!network) yield { path, message: 'must be an address or a network, such as 10.0.0.0/8 or 2001:db8::/32, or unix' };
+    else if (network.bits === 0 && path[0] === 'listen') {
+      yield { path, message: 'this trusts every client to state any address in X-Forwarded-For', severity: 'warning' };
+    }
+  }
+}

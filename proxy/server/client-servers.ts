@@ -1,0 +1,106 @@
+// The servers that clients connect to: one at host and port, with TLS or without, and one at a path of the file system.
+import { createServer, type Server, type ServerOptions } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { type SecureContextOptions, Server as TlsServer } from 'node:tls';
+import { listenAt, listenOn } from '../base/process/listen-on.ts';
+import type { Counters } from '../base/process/metrics.ts';
+import { connectionBelow, takeOverConnections } from '../base/process/node-internals.ts';
+import type { Config, LoadedConfig, TlsMaterial } from '../config/config.ts';
+
+export interface ClientServersOptions {
+  readonly loaded: LoadedConfig;
+  readonly server: ServerOptions;
+  readonly counters: Counters;
+  /** A new connection, after its TLS handshake. @param parse hands it to Node's parser */
+  readonly opened: (socket: Socket, parse: (socket: Socket) => void, isUnix: boolean) => void;
+  /** Attaches the handlers of requests and upgrades. */
+  readonly serve: (server: Server) => void;
+}
+
+const VERSIONS = { minVersion: 'TLSv1.2', maxVersion: 'TLSv1.3' } as const satisfies SecureContextOptions;
+
+export class ClientServers {
+  readonly #tcp: Server | undefined;
+  readonly #unix: Server | undefined;
+  /** Connections whose TLS handshake has not ended. */
+  readonly #handshaking = new Set<Socket>();
+  #material: TlsMaterial | undefined;
+
+  constructor(options: ClientServersOptions) {
+    const { loaded } = options;
+    const { port, unix } = loaded.config.listen;
+    this.#material = loaded.listenTls;
+    this.#tcp = port === false ? undefined : this.#prepared(this.#tcpServer(options), options, false);
+    this.#unix = unix && this.#prepared(createServer(options.server), options, true);
+  }
+
+  get #servers(): readonly Server[] {
+    return [this.#tcp, this.#unix].filter((server) => server !== undefined);
+  }
+
+  /** Applies a new configuration. Open connections keep the certificate of their handshake. */
+  configure({ config, listenTls }: LoadedConfig): void {
+    for (const server of this.#servers) limit(server, config);
+    if (!(this.#tcp instanceof TlsServer) || !listenTls || listenTls === this.#material) return;
+    this.#material = listenTls;
+    this.#tcp.setSecureContext({ ...VERSIONS, ...listenTls });
+  }
+
+  /** Resolves with the address of host and port, if there is one, once all accept connections. */
+  async listen({ host, port, unix }: Config['listen']): Promise<AddressInfo | undefined> {
+    if (unix && this.#unix) await listenAt(this.#unix, unix.path, Number.parseInt(unix.mode, 8));
+    return this.#tcp && typeof port === 'number' ? listenOn(this.#tcp, host, port) : undefined;
+  }
+
+  /** Accepts no connections; resolves when the open ones have ended. */
+  async close(): Promise<void> {
+    await Promise.all(this.#servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))));
+  }
+
+  /** Ends the connections that are between two requests, or before the first. */
+  closeIdle(): void {
+    for (const server of this.#servers) server.closeIdleConnections();
+    for (const socket of this.#handshaking) socket.destroy();
+  }
+
+  closeAll(): void {
+    for (const server of this.#servers) server.closeAllConnections();
+    for (const socket of this.#handshaking) socket.destroy();
+  }
+
+  #tcpServer({ loaded, server, counters }: ClientServersOptions): Server {
+    if (!loaded.listenTls) return createServer(server);
+    const handshakeTimeout = loaded.config.timeouts.client_header_ms;
+    const secured = createTlsServer({ ...server, ...VERSIONS, ...loaded.listenTls, handshakeTimeout });
+    secured.on('connection', (socket: Socket) => {
+      this.#handshaking.add(socket);
+      socket.once('close', () => this.#handshaking.delete(socket));
+    });
+    secured.on('secureConnection', (socket) => {
+      const raw = connectionBelow(socket);
+      if (raw) this.#handshaking.delete(raw);
+    });
+    // Node's listener would answer in plain text to a client that has no connection yet.
+    secured.removeAllListeners('tlsClientError').on('tlsClientError', (_error, socket) => {
+      counters.add('tls_handshakes_failed');
+      socket.destroy();
+    });
+    return secured;
+  }
+
+  #prepared(server: Server, { loaded, counters, opened, serve }: ClientServersOptions, isUnix: boolean): Server {
+    // Node drops further headers silently, and one of those might frame the body: a request with one too many is refused.
+    server.maxHeadersCount = loaded.config.limits.header_count + 1;
+    limit(server, loaded.config);
+    server.on('drop', () => counters.add('connections_refused'));
+    serve(server);
+    const parse = takeOverConnections(server, (socket) => opened(socket, parse, isUnix));
+    return server;
+  }
+}
+
+function limit(server: Server, { limits, timeouts }: Config): void {
+  server.headersTimeout = timeouts.client_header_ms;
+  server.maxConnections = limits.connections;
+}
