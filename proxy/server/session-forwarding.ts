@@ -96,13 +96,14 @@ export class SessionForwarding {
 
 function clientOf(turn: LiveTurn, { client_metadata }: Body): ForwardedClient {
   const { address, headers, key, pool, query, route, surface, wire } = turn;
+  const isAsked = key.allow_from !== undefined || turn.generation.config.log.client_address;
   const turnId = isObject(client_metadata) ? client_metadata.turn_id : undefined;
   return {
     key: key.id,
     pool: pool.id,
     path: route.template,
     query,
-    ...(address !== undefined && { address }),
+    ...(address !== undefined && isAsked && { address }),
     headers: { ...surface.requestHeaders(headers, wire), ...continuityHeaders(headers, wire) },
     turn_id: typeof turnId === 'string' ? turnId : '',
   };

@@ -67,6 +67,7 @@ const LABELLED_OF_NODES: typeof LABELLED = {
 const PLAIN: Readonly<Record<string, 'counter' | 'gauge'>> = {
   body_bytes_held: 'gauge',
   dense_json_bytes_held: 'gauge',
+  certificate_expiry_time_seconds: 'gauge',
   config_last_reload_successful: 'gauge',
   guard_event_loop_delay_seconds: 'gauge',
   guard_memory_ratio: 'gauge',
