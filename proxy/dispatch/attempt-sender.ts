@@ -74,10 +74,10 @@ export class AttemptSender implements Confidential {
   /** Credentials that attempts carried: one that was renewed meanwhile may still be valid. */
   #authorizations: readonly (string | undefined)[] = [];
 
-  /** @param socket undefined for a turn that goes over HTTP */
-  constructor(services: SenderServices, request: DispatchRequest, socket: TurnSocket | undefined) {
+  /** @param socket undefined for a turn that goes over HTTP @param log of the models that the turn was sent for before */
+  constructor(services: SenderServices, request: DispatchRequest, socket: TurnSocket | undefined, log?: AttemptLog) {
     const { turn, payload } = request;
-    this.log = new AttemptLog(turn.id, turn);
+    this.log = log ?? new AttemptLog(turn.id, turn);
     this.sentBody = payload.kind === 'json' ? payload.work.body : {};
     this.#services = services;
     this.#request = request;

@@ -2,7 +2,7 @@
 import { LackingAccounts } from '../accounts/selection/lacking-accounts.ts';
 import type { Admission, Slot } from '../admission/admission.ts';
 import { clientGone, NO_ATTEMPTS } from '../turn/reply/turn-result.ts';
-import type { Dispatched, DispatchRequest } from './request/dispatch-request.ts';
+import type { Chain, Dispatched, DispatchRequest } from './request/dispatch-request.ts';
 import { CiphertextRecovery } from './retries/ciphertext-recovery.ts';
 import { NextSteps } from './retries/next-step.ts';
 import { TurnAttempts, type TurnServices } from './turn-attempts.ts';
@@ -46,7 +46,31 @@ export class Dispatch {
   }
 
   #attempts(request: DispatchRequest, slot: Slot): Promise<Dispatched> {
-    return new TurnAttempts(this.#services, request, slot).run();
+    const attempts = new TurnAttempts(this.#services, request, slot);
+    return request.chain ? this.#chained(request, slot, request.chain, attempts) : attempts.run();
+  }
+
+  /** One model after another, in one slot. The client gets the answer of the last one that was sent, else that of the asked model (AA75). */
+  async #chained(request: DispatchRequest, slot: Slot, chain: Chain, asked: TurnAttempts): Promise<Dispatched> {
+    let attempts = asked;
+    let told = await attempts.run();
+    let restore = chain.checkpoint();
+    while (attempts.goesOn) {
+      const next = await chain.next();
+      if (!next) {
+        slot.release();
+        break;
+      }
+      const sent = attempts.log.rows.length;
+      if (sent > 0) this.#services.budgets.of(request.turn.pool.id).retry(request.turn.now());
+      attempts = new TurnAttempts(this.#services, { ...request, ...next }, slot, attempts);
+      const dispatched = await attempts.run();
+      if (attempts.goesOn && attempts.log.rows.length === sent) continue;
+      told = dispatched;
+      restore = chain.checkpoint();
+    }
+    restore();
+    return told;
   }
 
   #gone(): Dispatched {

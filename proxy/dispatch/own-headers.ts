@@ -1,4 +1,4 @@
-// Headers of the gateway's own on every answer that an account gave, and on the answer to an upgrade (Q1, Q14).
+// Headers of the gateway's own on every answer that an account gave, and on the answer to an upgrade (Q1, Q14, AA77).
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { KeyConfig, PoolConfig } from '../turn/settings.ts';
 import { type ClientVersion, clientVersionOf } from '../turn/wire/client-version.ts';
@@ -13,5 +13,6 @@ export function ownHeaders(turn: LiveTurn, models: ModelTags): Readonly<Record<s
   if (turn.kind?.served === 'dispatch' && turn.kind.model && turn.surface.agentProtocol) {
     own['x-models-etag'] = models.etag(turn.pool, turn.key, clientVersionOf(turn.headers));
   }
+  if (turn.requestedModel !== undefined && turn.model) own['x-poolgate-model'] = turn.model.id;
   return own;
 }

@@ -9,20 +9,20 @@ import type { LiveSocket } from '../sessions/continuity.ts';
 import type { CiphertextOrigins } from '../turn/ciphertext-origins.ts';
 import type { Continuation } from '../turn/continuation.ts';
 import type { Failure } from '../turn/errors/failure.ts';
-import { noEligibleAccount, Refusal, refusalOf } from '../turn/errors/refusal.ts';
+import { type ErrorCode, noEligibleAccount, Refusal, refusalOf } from '../turn/errors/refusal.ts';
 import { clientGone } from '../turn/reply/turn-result.ts';
 import { hasTiers, type OverflowReason } from '../turn/tiers.ts';
 import type { Body } from '../turn/turn.ts';
 import type { WebsocketSupport } from '../upstream/websocket-support.ts';
 import type { Attempted } from './attempt.ts';
-import type { AttemptCause } from './attempt-log.ts';
+import type { AttemptCause, AttemptLog } from './attempt-log.ts';
 import { AttemptSender, type SenderServices } from './attempt-sender.ts';
 import { failureOf } from './reply/reply-context.ts';
 import type { DispatchEnd, Dispatched, DispatchRequest } from './request/dispatch-request.ts';
 import type { NextStep } from './retries/next-step.ts';
 import type { RetryBudgets } from './retries/retry-budget.ts';
 import { repeatAt, resultOf } from './retries/same-account.ts';
-import { TurnProgress } from './retries/turn-progress.ts';
+import { type Earlier, TurnProgress } from './retries/turn-progress.ts';
 import { type TierServices, TurnTiers } from './tiers/turn-tiers.ts';
 import { anchorNotFound, turnSocketOf } from './turn-socket.ts';
 import { type UnansweredServices, unanswered, unchosen } from './unanswered.ts';
@@ -34,6 +34,14 @@ export interface TurnServices extends SenderServices, UnansweredServices {
   readonly tiers: TierServices;
 }
 
+/** What selection refuses a turn with for which it found no account. */
+const NO_ACCOUNT: ReadonlySet<string | null> = new Set<ErrorCode>([
+  'usage_limit_reached',
+  'no_eligible_account',
+  'unsupported_parameter',
+  'server_is_overloaded',
+]);
+
 export class TurnAttempts {
   readonly #services: TurnServices;
   readonly #request: DispatchRequest;
@@ -44,16 +52,32 @@ export class TurnAttempts {
   #why: Why | null = null;
   #tier: number | null = null;
   #overflow: OverflowReason | null = null;
+  #goesOn = false;
   /** Undefined in a Pool of one tier. */
   #tiers: TurnTiers | undefined;
 
-  constructor(services: TurnServices, request: DispatchRequest, slot: Slot) {
+  /** @param earlier the attempts for the models before in the chain */
+  constructor(services: TurnServices, request: DispatchRequest, slot: Slot, earlier?: TurnAttempts) {
     this.#services = services;
     this.#request = request;
     this.#slot = slot;
     const socket = turnSocketOf(request, services.websockets);
-    this.#sender = new AttemptSender(services, request, socket);
-    this.#progress = new TurnProgress(request, this.#sender, socket, services.budgets.of(request.turn.pool.id));
+    this.#sender = new AttemptSender(services, request, socket, earlier?.log);
+    this.#progress = new TurnProgress(request, this.#sender, socket, services.budgets.of(request.turn.pool.id), earlier?.sofar);
+  }
+
+  get log(): AttemptLog {
+    return this.#sender.log;
+  }
+
+  /** What counts for the models that follow in a chain. */
+  get sofar(): Earlier {
+    return this.#progress.sofar;
+  }
+
+  /** Whether no account could serve the model, and the turn may go on to another one (AA75). */
+  get goesOn(): boolean {
+    return this.#goesOn;
   }
 
   /** Never rejects. One function for all that waits: each further one costs every turn a promise and a turn of the microtask queue. */
@@ -78,7 +102,10 @@ export class TurnAttempts {
       while (!end) {
         const lease: Exclude<NextStep, 'choose'> = await (next === 'choose' ? this.#choose() : next);
         if (lease === 'gone') end = this.#gone(false);
-        else if (lease === 'end') end = unanswered(progress, this.#sender, this.#services);
+        else if (lease === 'end') {
+          this.#goesOn = progress.goesOn(failures.at(-1) as Failure);
+          end = unanswered(progress, this.#sender, this.#services);
+        }
         else if ((lease.granted && !(await lease.granted)) || socket?.skips(lease.account)) {
           // Another node probes this account, or another turn has found meanwhile that it has no websocket.
           lease.end('neutral');
@@ -116,8 +143,9 @@ export class TurnAttempts {
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) turn.fault(thrown);
       end = { kind: 'refused', refusal: refusalOf(thrown) };
+      this.#goesOn = failures.length === 0 && end.kind === 'refused' && NO_ACCOUNT.has(end.refusal.code) && progress.mayGoOn;
     }
-    this.#slot.release();
+    if (!this.#goesOn) this.#slot.release();
     const { log, account } = this.#sender;
     return {
       attempts: {

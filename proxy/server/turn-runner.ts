@@ -9,7 +9,7 @@ import type { Log } from '../base/process/log.ts';
 import type { TurnClient } from '../dispatch/client.ts';
 import type { Dispatch } from '../dispatch/dispatch.ts';
 import type { CloseReply } from '../dispatch/reply/reply-context.ts';
-import type { DispatchEnd, DispatchRequest, Payload } from '../dispatch/request/dispatch-request.ts';
+import type { ChainedRequest, DispatchEnd, DispatchRequest, Payload } from '../dispatch/request/dispatch-request.ts';
 import type { Accounting } from '../keys/accounting.ts';
 import type { Reservation } from '../keys/reservation.ts';
 import { asksForCompaction } from '../turn/compaction-trigger.ts';
@@ -19,6 +19,7 @@ import { type Attempts, clientGone, type Ending, NO_ATTEMPTS, requestRow, type T
 import type { RouteKind } from '../turn/routes/kinds.ts';
 import type { Answer } from '../turn/surface.ts';
 import type { Body, Work } from '../turn/turn.ts';
+import { fallbacksOf, ModelChain } from './model-chain.ts';
 
 export interface RunnerServices {
   readonly capacity: { readonly admission: Admission };
@@ -54,7 +55,7 @@ export class TurnRunner {
   async run(turn: LiveTurn, client: TurnClient, ended: () => void): Promise<Ending> {
     let served: Served;
     let attempts = NO_ATTEMPTS;
-    let reservation: Reservation | undefined;
+    const reservation: { current: Reservation | undefined } = { current: undefined };
     try {
       turn.rules.admit();
       const { kind, method } = turn.route;
@@ -65,6 +66,8 @@ export class TurnRunner {
         if (overloaded) throw overloaded;
         let payload: Payload;
         let request: Body | undefined;
+        let chain: ModelChain | undefined;
+        let chained: ChainedRequest | undefined;
         const { payload: how, asCompaction, metered, noOutput } = turn.kind;
         if (how === 'stream') payload = { kind: 'stream', open: client.upload() };
         else if (how === 'multipart') payload = { kind: 'stream', open: await client.parts(turn.rules.parts()) };
@@ -74,19 +77,41 @@ export class TurnRunner {
           if (metered) request = { ...work.body, ...(noOutput && { generate: false }) };
           if (asCompaction && asksForCompaction(work.body)) turn.become(asCompaction);
           turn.liveSocket = client.upstreamSocket;
-          await turn.rules.request(work);
+          const asked = request;
+          const chainOf = (): ModelChain | undefined => {
+            const fallbacks = asked && fallbacksOf(turn, asked);
+            return fallbacks && new ModelChain({ turn, accounting: this.#services.accounting, body: asked, reservation }, fallbacks);
+          };
+          try {
+            await turn.rules.request(work);
+            chain = chainOf();
+          } catch (thrown) {
+            // The model is known, and none of its accounts is routable: another one of its chain may be (AA75).
+            if (!(thrown instanceof Refusal) || thrown.code !== 'no_eligible_account') throw thrown;
+            chain = chainOf();
+            const restore = turn.checkpoint();
+            chained = await chain?.next();
+            if (!chained) {
+              restore();
+              throw thrown;
+            }
+          }
           if (metered) request = turn.request ?? request;
-          payload = { kind: 'json', work };
+          payload = chained?.payload ?? { kind: 'json', work };
         }
         if (turn.checked) served = { kind: 'answered', answer: turn.checked };
         else {
-          const reserved = await this.#services.accounting.reserve(turn, request);
-          if (reserved instanceof Refusal) throw reserved;
-          reservation = reserved;
-          if (payload.kind === 'json') await turn.rules.edit(payload.work);
-          const countOutput: DispatchRequest['countOutput'] = (event) => reserved.countOutput(event);
-          const estimateUsage = (): TokenCounts | undefined => reserved.estimatedUsage();
-          const dispatched = await this.#handlers.dispatch.run({ turn, payload, client, countOutput, estimateUsage, expected: reserved });
+          let expected = chained?.expected;
+          if (!expected) {
+            const reserved = await this.#services.accounting.reserve(turn, request);
+            if (reserved instanceof Refusal) throw reserved;
+            reservation.current = reserved;
+            expected = reserved;
+            if (payload.kind === 'json') await turn.rules.edit(payload.work);
+          }
+          const countOutput: DispatchRequest['countOutput'] = (event) => reservation.current?.countOutput(event);
+          const estimateUsage = (): TokenCounts | undefined => reservation.current?.estimatedUsage();
+          const dispatched = await this.#handlers.dispatch.run({ turn, payload, client, countOutput, estimateUsage, expected, chain });
           attempts = dispatched.attempts;
           served = dispatched.end;
         }
@@ -97,7 +122,7 @@ export class TurnRunner {
     }
     const measuring = served.kind === 'refused' ? turn.measure(served.refusal) : undefined;
     if (measuring) await measuring;
-    const ending = this.#end(turn, client, served, attempts, reservation);
+    const ending = this.#end(turn, client, served, attempts, reservation.current);
     ended();
     return ending;
   }

@@ -127,7 +127,7 @@ export class LiveTurn implements Turn {
   #places: ItemPlaces | undefined;
   #sealedBytes = 0;
   readonly #keyOf: Arrival['keyOf'];
-  readonly #mode: ModeDecision | undefined;
+  #mode: ModeDecision | undefined;
   readonly #host: TurnHost;
 
   constructor(arrival: Arrival, generation: TurnConfiguration, host: TurnHost) {
@@ -164,6 +164,32 @@ export class LiveTurn implements Turn {
     this.route = { ...this.route, kind };
     this.kind = KINDS[kind];
     this.rules = new RuleRun(this.generation.chains.of(kind), this);
+  }
+
+  /** Remembers what depends on the turn's model. @returns restores it */
+  checkpoint(): () => void {
+    const { rules, model, fileOwner, lifted, hasHints, requestedModel } = this;
+    const [decoded, places, mode, noted] = [this.#decoded, this.#places, this.#mode, { ...this.noted }];
+    return () => {
+      this.restart();
+      Object.assign(this, { rules, model, fileOwner, lifted, hasHints, requestedModel });
+      Object.assign(this.noted, noted);
+      [this.#decoded, this.#places, this.#mode] = [decoded, places, mode];
+    };
+  }
+
+  /** Begins again before the request phases of its rules, for another model (AA76). A mode that another node captured was the first one's. */
+  restart(): void {
+    for (const field of Object.keys(this.noted) as (keyof SafeFields)[]) delete this.noted[field];
+    this.rules = new RuleRun(this.generation.chains.of(this.route.kind), this);
+    this.model = undefined;
+    this.fileOwner = undefined;
+    this.lifted = undefined;
+    this.hasHints = false;
+    this.requestedModel = undefined;
+    this.#decoded = undefined;
+    this.#places = undefined;
+    this.#mode = undefined;
   }
 
   get wire(): WireWords {

@@ -4,7 +4,8 @@ import { rule, SKIP } from '../../proxy/turn/rules/rule.ts';
 import type { Event, Head, Turn } from '../../proxy/turn/turn.ts';
 import { NATIVE_TURNS } from '../route-groups.ts';
 
-const ETAG = 'x-models-etag';
+/** The tag of model lists, and the model that was served in the place of the asked one (AA77). */
+const OWN = ['x-models-etag', 'x-poolgate-model'];
 
 interface Metadata {
   /** Headers of the gateway's own; set at commit. */
@@ -36,7 +37,7 @@ export const turnMetadata = rule<Metadata>({
 /** The turn state of an account that answers over HTTP is a header, which a frame has no other place for. */
 function ownHeaders({ headers }: Head, { wire }: Turn, { overHttp }: Metadata): JsonObject {
   const own: Record<string, string> = {};
-  for (const name of overHttp ? [ETAG, `x-${wire.agent}-turn-state`] : [ETAG]) {
+  for (const name of overHttp ? [...OWN, `x-${wire.agent}-turn-state`] : OWN) {
     const value = headers[name];
     if (value !== undefined) own[name] = value;
   }

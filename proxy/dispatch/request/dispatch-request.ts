@@ -25,6 +25,19 @@ export interface DispatchRequest {
   readonly estimateUsage: () => TokenCounts | undefined;
   /** What is expected of it; read only in Pools with tiers. */
   readonly expected: ExpectedUsage;
+  /** The models that it goes on to where no account can serve its own; absent where there are none (AA75). */
+  readonly chain?: Chain | undefined;
+}
+
+/** The turn as it is sent for another model. */
+export type ChainedRequest = Pick<DispatchRequest, 'payload' | 'expected'>;
+
+export interface Chain {
+  readonly hasNext: boolean;
+  /** Runs the turn as if its client had named the next id; undefined where none is left. */
+  next(): Promise<ChainedRequest | undefined>;
+  /** Remembers the turn as it runs now. @returns restores it */
+  checkpoint(): () => void;
 }
 
 /** How the attempts ended: with a reply, with an account's refusal, or with a refusal of the gateway's own. */

@@ -51,7 +51,7 @@ export class CiphertextRecovery {
     const { turn, continuation, demand, tried, sentBody, resent, exhaustedMakers } = progress;
     // A compaction that the account has begun may be complete and billed.
     if (turn.kind.retry === 'before head' && failure.status === 200) return { kind: 'none' };
-    const pinned = demand.hard !== undefined || progress.attempts >= turn.pool.max_attempts;
+    const pinned = demand.hard !== undefined || progress.isOutOfAttempts;
     const refused = {
       body: sentBody,
       param: failure.error.param,

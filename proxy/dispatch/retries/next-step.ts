@@ -30,7 +30,7 @@ export class NextSteps {
   keepsBack(progress: TurnProgress, failure: Failure, account: string): boolean {
     const { recovers, retry } = this.#decisionOf(progress, failure, account);
     const allowed = hasBegun(progress, failure.status) ? 'no' : retry;
-    if (allowed === 'yes' || recovers || isReworded(progress, failure) || this.endsConversation(progress, failure)) return true;
+    if (allowed === 'yes' || recovers || progress.goesOn(failure) || isReworded(progress, failure) || this.endsConversation(progress, failure)) return true;
     if (allowed === 'withheld') this.#services.counters.add('retries_withheld');
     return false;
   }
@@ -82,7 +82,7 @@ export class NextSteps {
 
   #retryOf(progress: TurnProgress, failure: Failure): Decision['retry'] {
     const { turn, demand, tried, budget } = progress;
-    if (!isRetryable(failure) || progress.attempts >= turn.pool.max_attempts || progress.isSpent) return 'no';
+    if (!isRetryable(failure) || progress.isOutOfAttempts || progress.isSpent) return 'no';
     if (!this.#services.selection.candidates.hasAny(demand, tried)) return 'no';
     return budget.allows(turn.now()) ? 'yes' : 'withheld';
   }

@@ -2,11 +2,12 @@
 import type { Demand } from '../../accounts/selection/demand.ts';
 import type { CiphertextOrigins } from '../../turn/ciphertext-origins.ts';
 import type { Continuation } from '../../turn/continuation.ts';
-import type { Failure } from '../../turn/errors/failure.ts';
+import { type Failure, isRetryable } from '../../turn/errors/failure.ts';
+import type { LackReason } from '../../turn/provider/lack.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Body } from '../../turn/turn.ts';
 import type { AttemptSender } from '../attempt-sender.ts';
-import type { DispatchedTurn, DispatchRequest } from '../request/dispatch-request.ts';
+import type { Chain, DispatchedTurn, DispatchRequest } from '../request/dispatch-request.ts';
 import type { TurnSocket } from '../turn-socket.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
@@ -18,6 +19,17 @@ export interface Decision {
   /** At another account; `withheld`: the budget of the Pool is spent. */
   readonly retry: 'yes' | 'no' | 'withheld';
 }
+
+/** What was done for models that the turn was sent for before. */
+export interface Earlier {
+  readonly attempts: number;
+  readonly ids: number;
+}
+
+const NOTHING_EARLIER: Earlier = { attempts: 0, ids: 0 };
+
+/** What binds a turn to accounts of its model. */
+const BOUND: ReadonlySet<LackReason> = new Set(['anchor', 'files', 'compaction_item', 'ciphertext']);
 
 export class TurnProgress {
   readonly turn: DispatchedTurn;
@@ -31,6 +43,9 @@ export class TurnProgress {
   readonly tried = new Set<string>();
   /** Accounts that made its ciphertext and could not take the turn. */
   readonly exhaustedMakers = new Set<string>();
+  /** Of the models that the turn was sent for before (AA76). */
+  readonly #earlier: Earlier;
+  readonly #chain: Chain | undefined;
   /** The failures that decided the next step, in order. */
   readonly failures: Failure[] = [];
   /** Both are set before the first attempt. */
@@ -48,7 +63,15 @@ export class TurnProgress {
   readonly #skipped = new Set<string>();
   readonly #sender: AttemptSender;
 
-  constructor({ turn, payload }: DispatchRequest, sender: AttemptSender, socket: TurnSocket | undefined, budget: RetryBudget) {
+  constructor(
+    { turn, payload, chain }: DispatchRequest,
+    sender: AttemptSender,
+    socket: TurnSocket | undefined,
+    budget: RetryBudget,
+    earlier: Earlier = NOTHING_EARLIER,
+  ) {
+    this.#earlier = earlier;
+    this.#chain = chain;
     this.turn = turn;
     this.hasJson = payload.kind === 'json';
     this.socket = socket;
@@ -77,6 +100,31 @@ export class TurnProgress {
     const { lacking } = this.demand;
     if (lacking.size === 0) return this.tried;
     return new Set([...this.tried].filter((id) => lacking.get(id)?.reason !== 'anchor'));
+  }
+
+  /** What counts for the models that follow in a chain. */
+  get sofar(): Earlier {
+    return { attempts: this.#earlier.attempts + (this.demand ? this.attempts : 0), ids: this.#earlier.ids + 1 };
+  }
+
+  /** Whether no further attempt is allowed: each id of a chain adds one. */
+  get isOutOfAttempts(): boolean {
+    const { attempts, ids } = this.#earlier;
+    return this.attempts + attempts >= this.turn.pool.max_attempts + ids;
+  }
+
+  /** Whether the turn may go on to another model, were no account able to serve this one (AA75). */
+  get mayGoOn(): boolean {
+    if (!this.#chain?.hasNext || !this.demand || this.isSpent) return false;
+    const { hard, lacking, tiers } = this.demand;
+    if (hard !== undefined || typeof this.body.previous_response_id === 'string') return false;
+    const lacks = [...lacking.values(), ...(tiers?.excluded.values() ?? [])];
+    return !lacks.some(({ reason }) => BOUND.has(reason));
+  }
+
+  /** Whether the turn goes on to another model after this failure. */
+  goesOn(failure: Failure): boolean {
+    return isRetryable(failure) && this.mayGoOn && this.budget.allows(this.turn.now());
   }
 
   /** Whether an account was closed because the turn has no meaning there. */

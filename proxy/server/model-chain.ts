@@ -1,0 +1,78 @@
+// The chain of a model: the turn runs again as if its client had named the next id, where no account can serve the one before (AA74 to AA77).
+import type { Accounting } from '../keys/accounting.ts';
+import type { Reservation } from '../keys/reservation.ts';
+import type { Chain, ChainedRequest } from '../dispatch/request/dispatch-request.ts';
+import { asksForCompaction } from '../turn/compaction-trigger.ts';
+import { Refusal } from '../turn/errors/refusal.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
+import type { Body, Work } from '../turn/turn.ts';
+
+export interface ModelChainOptions {
+  readonly turn: LiveTurn;
+  readonly accounting: Pick<Accounting, 'reserve' | 'unlimited'>;
+  /** The client's body before any rule edited it. */
+  readonly body: Body;
+  /** The reservation of the turn changes with its model. */
+  readonly reservation: { current: Reservation | undefined };
+}
+
+/** The fallbacks of the turn's model; undefined where it has none, and for requests other than ordinary turns (AA75). */
+export function fallbacksOf({ pool, model, kind }: LiveTurn, body: Body): readonly string[] | undefined {
+  if (!model || kind?.served !== 'dispatch' || !kind.model || kind.path !== 'responses') return undefined;
+  const fallback = Object.hasOwn(pool.models, model.id) ? pool.models[model.id]?.fallback : undefined;
+  return fallback && !asksForCompaction(body) ? fallback : undefined;
+}
+
+export class ModelChain implements Chain {
+  readonly #options: ModelChainOptions;
+  readonly #asked: string;
+  readonly #left: string[];
+
+  constructor(options: ModelChainOptions, fallbacks: readonly string[]) {
+    this.#options = options;
+    this.#asked = options.turn.model?.id ?? '';
+    this.#left = [...fallbacks];
+  }
+
+  get hasNext(): boolean {
+    return this.#left.length > 0;
+  }
+
+  checkpoint(): () => void {
+    return this.#options.turn.checkpoint();
+  }
+
+  /** An id that refuses the turn is passed over: the key may not use it, it is suppressed, its efforts are others (AA76). */
+  async next(): Promise<ChainedRequest | undefined> {
+    for (let id = this.#left.shift(); id !== undefined; id = this.#left.shift()) {
+      const restore = this.checkpoint();
+      try {
+        return await this.#runAs(id);
+      } catch (thrown) {
+        restore();
+        if (!(thrown instanceof Refusal)) throw thrown;
+      }
+    }
+    return undefined;
+  }
+
+  async #runAs(id: string): Promise<ChainedRequest> {
+    const { turn, accounting, body, reservation } = this.#options;
+    turn.restart();
+    const work: Work = { body: { ...body, model: id } };
+    await turn.rules.request(work);
+    turn.requestedModel = this.#asked;
+    const request = turn.request ?? { ...body, model: id };
+    const former = reservation.current;
+    former?.settle(undefined);
+    const reserved = await accounting.reserve(turn, request);
+    if (reserved instanceof Refusal) {
+      // The usage of the attempts that were made counts all the same.
+      if (former) reservation.current = accounting.unlimited(turn, request);
+      throw reserved;
+    }
+    reservation.current = reserved;
+    await turn.rules.edit(work);
+    return { payload: { kind: 'json', work }, expected: reserved };
+  }
+}
