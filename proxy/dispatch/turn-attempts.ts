@@ -105,8 +105,7 @@ export class TurnAttempts {
         else if (lease === 'end') {
           this.#goesOn = progress.goesOn(failures.at(-1) as Failure);
           end = unanswered(progress, this.#sender, this.#services);
-        }
-        else if ((lease.granted && !(await lease.granted)) || socket?.skips(lease.account)) {
+        } else if ((lease.granted && !(await lease.granted)) || socket?.skips(lease.account)) {
           // Another node probes this account, or another turn has found meanwhile that it has no websocket.
           lease.end('neutral');
           next = 'choose';

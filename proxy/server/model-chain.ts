@@ -1,7 +1,8 @@
 // The chain of a model: the turn runs again as if its client had named the next id, where no account can serve the one before (AA74 to AA77).
+
+import type { Chain, ChainedRequest } from '../dispatch/request/dispatch-request.ts';
 import type { Accounting } from '../keys/accounting.ts';
 import type { Reservation } from '../keys/reservation.ts';
-import type { Chain, ChainedRequest } from '../dispatch/request/dispatch-request.ts';
 import { asksForCompaction } from '../turn/compaction-trigger.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';

@@ -30,7 +30,14 @@ export class NextSteps {
   keepsBack(progress: TurnProgress, failure: Failure, account: string): boolean {
     const { recovers, retry } = this.#decisionOf(progress, failure, account);
     const allowed = hasBegun(progress, failure.status) ? 'no' : retry;
-    if (allowed === 'yes' || recovers || progress.goesOn(failure) || isReworded(progress, failure) || this.endsConversation(progress, failure)) return true;
+    if (
+      allowed === 'yes' ||
+      recovers ||
+      progress.goesOn(failure) ||
+      isReworded(progress, failure) ||
+      this.endsConversation(progress, failure)
+    )
+      return true;
     if (allowed === 'withheld') this.#services.counters.add('retries_withheld');
     return false;
   }
