@@ -33,6 +33,7 @@ const SLOW: Readonly<Record<string, string>> = {
   'test/nodes/capacity.test.ts': 'leases of real length between three nodes',
   'test/nodes/database-gone.test.ts': 'stops and starts a PostgreSQL of its own, and waits for deadlines of two seconds',
   'test/nodes/forwarding.test.ts': 'starts two nodes for each case',
+  'test/spec/account-login.test.ts': 'logins wait for their provider, and the program starts three times',
   'test/spec/audit.test.ts': 'runs the commands of an operator, each a process',
   'test/spec/canary.test.ts': 'each route by each failure, over one gateway',
   'test/spec/chat-requests.test.ts': 'each value of each parameter of Chat',

@@ -20,6 +20,8 @@ import { addServe } from './commands/serve-options.ts';
 import { addStatus, addTop } from './commands/status-command.ts';
 import { addStoreCommands } from './commands/store-command.ts';
 import { addTokenCommands } from './commands/token-command.ts';
+import { addCompletion } from './completion/completion-command.ts';
+import { groupHelp } from './help-groups.ts';
 import { addInit } from './init/init-command.ts';
 import { addRecord } from './recordings/record-command.ts';
 import { addReplay } from './recordings/replay-command.ts';
@@ -58,26 +60,11 @@ function report({ message, findings }: Failure, { io, asJson }: { readonly io: I
 
 function programOf(io: Io): Command {
   const program = new Command('poolgate')
-    .description('A self-hosted gateway that shares several provider accounts behind stable Pool API keys.')
+    .description('Shares several LLM provider accounts behind stable Pool API keys.')
     .version(manifest.version, '-V, --version')
     .exitOverride()
     .configureOutput({ writeOut: io.out, writeErr: io.err, outputError: (text, write) => write(text.replace(/^error: /, '')) })
-    .showHelpAfterError('(add --help for examples and options)')
-    .addHelpText(
-      'before',
-      `Examples:
-  poolgate serve                              run the gateway on config.yaml
-  poolgate check --config /etc/poolgate.yaml  all errors of a file, with their lines
-  poolgate explain POST /v1/responses         what happens to a request, rule by rule
-  poolgate diff && poolgate reload            what would change, then change it
-  poolgate top                                accounts, quota and Pools, refreshed
-  poolgate doctor                             what is wrong, and what to do about it
-  poolgate requests --follow                  the request log as it grows
-  poolgate key create ci --pool team          a Pool API key, shown once
-  poolgate mode set team model-a lite         a serving mode
-  poolgate client codex                       the settings of a client for this gateway
-`,
-    );
+    .showHelpAfterError('(add --help for examples and options)');
 
   addServe(program);
   for (const add of [
@@ -98,6 +85,8 @@ function programOf(io: Io): Command {
   ])
     add(program, io);
   for (const add of [addKeyCommands, addTokenCommands, addAccountCommands, addModeCommands, addStoreCommands]) add(program, io);
+  addCompletion(program, io);
+  groupHelp(program);
   return program;
 }
 

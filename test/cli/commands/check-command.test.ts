@@ -85,7 +85,10 @@ test('an invalid command line exits with 2, and help with 0', async () => {
     const { code, out } = await poolgate(args);
     assert.deepEqual([args, code, out], [args, 2, '']);
   }
-  for (const args of [['--help'], ['check', '--help'], ['key', 'create', '--help']]) {
+  for (const args of [
+    ['check', '--help'],
+    ['key', 'create', '--help'],
+  ]) {
     const { code, out } = await poolgate(args);
     assert.equal(code, 0);
     assert.match(out, /^Examples:\n {2}poolgate /);

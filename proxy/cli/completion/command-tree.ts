@@ -1,0 +1,25 @@
+// The commands as completion sees them: the words that may follow each.
+import type { Command } from 'commander';
+
+export interface CommandNode {
+  /** Words from the program's name on: `poolgate key create`. */
+  readonly path: string;
+  readonly words: readonly Word[];
+}
+
+export interface Word {
+  readonly text: string;
+  /** For people; empty where a word explains itself. */
+  readonly description: string;
+}
+
+export function commandNodes(command: Command, before = ''): readonly CommandNode[] {
+  const path = `${before}${command.name()}`;
+  const commands = command.commands.map((one) => ({ text: one.name(), description: one.summary() || one.description() }));
+  const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices.map((text) => ({ text, description: '' })));
+  const options = command
+    .createHelp()
+    .visibleOptions(command)
+    .flatMap(({ long, description }) => (long ? [{ text: long, description }] : []));
+  return [{ path, words: [...commands, ...choices, ...options] }, ...command.commands.flatMap((one) => commandNodes(one, `${path} `))];
+}
