@@ -167,6 +167,7 @@ export class AttemptSender implements Confidential {
         upstream: lease.upstream,
         request: written,
         adapted,
+        tier: lease.tier,
         slot,
         upload: this.#upload,
         known: this,

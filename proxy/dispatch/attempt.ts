@@ -32,6 +32,8 @@ export interface AttemptOptions extends ReplyPath {
   readonly request: CarrierRequest;
   /** What its encoding changed; undefined where it changed nothing. */
   readonly adapted: readonly string[] | undefined;
+  /** Of the account. */
+  readonly tier: number;
   /** The request's body, where it is passed on unread. */
   readonly upload: Upload | undefined;
   readonly known: Confidential;
@@ -98,7 +100,8 @@ class Attempt implements ReplyContext {
   constructor(options: AttemptOptions, resolve: (attempted: Attempted) => void) {
     this.turn = options.turn;
     this.provider = options.provider;
-    this.sent = options.adapted && { adapted: options.adapted };
+    const { adapted, tier } = options;
+    this.sent = adapted || tier > 0 ? { adapted: adapted ?? [], tier } : undefined;
     this.counters = options.counters;
     this.observers = options.observers;
     this.known = options.known;

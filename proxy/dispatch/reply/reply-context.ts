@@ -22,7 +22,7 @@ export interface ReplyContext {
   readonly turn: LiveTurn;
   /** The API of the account. */
   readonly provider: ProviderApi;
-  /** What the encoding of the request changed; absent where it changed nothing. */
+  /** What the encoding of the request changed, and the tier of its account; absent where it changed nothing in the base tier. */
   readonly sent?: SentMembers | undefined;
   readonly counters: Counters;
   readonly observers: AttemptObservers;

@@ -25,7 +25,8 @@ export function apiFailures(placeOf: PlaceOf): ProviderFailures {
     const param = stated.param === null ? null : placeOf(stated.param, sent?.adapted ?? []);
     const blamesEncoding = stated.param !== null && (OURS.has(stated.param) || (param !== null && isAdapted(param, sent)));
     const isJson = json !== undefined;
-    const found = refusalClass({ status, error: stated, isJson, isModerated: isJson && isModerated(json), blamesEncoding });
+    const refusal = { status, error: stated, isJson, isModerated: isJson && isModerated(json), blamesEncoding };
+    const found = onTier(refusalClass(refusal), sent?.tier ?? 0);
     return {
       cause: found.cause,
       status: found.status ?? status,
@@ -64,6 +65,10 @@ interface Stated {
   /** Unix milliseconds. */
   readonly now: number;
 }
+
+/** An account of a higher tier may have a smaller window than those that the turn was meant for: another one can have room (AA61). */
+const onTier = (found: RefusalClass, tier: number): RefusalClass =>
+  tier > 0 && found.code === 'context_length_exceeded' ? { ...found, cause: 'model' } : found;
 
 /** An error inside a reply without a status counts as the server's, unless its code says what failed (AA59). */
 function impliedStatus({ code, type }: ProviderError): number {

@@ -14,6 +14,8 @@ export interface RefusedAnswer {
 export interface SentMembers {
   /** Names of what its encoding changed (AA16). */
   readonly adapted: readonly string[];
+  /** The tier of its account. */
+  readonly tier: number;
 }
 
 export interface FailureContext {

@@ -15,11 +15,12 @@ interface Answer {
   readonly body?: Json;
   readonly headers?: Readonly<Record<string, string>>;
   readonly adapted?: readonly string[];
+  readonly tier?: number;
 }
 
-function failureOf({ status, body = '', headers = {}, adapted = [] }: Answer): Failure {
+function failureOf({ status, body = '', headers = {}, adapted = [], tier = 0 }: Answer): Failure {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  return failures.ofStatus({ status, headers, body: bytes }, { now: NOW, sent: { adapted } });
+  return failures.ofStatus({ status, headers, body: bytes }, { now: NOW, sent: { adapted, tier } });
 }
 
 const error = (members: JsonObject): JsonObject => ({ error: { message: 'No.', ...members } });
@@ -183,6 +184,11 @@ for (const { what, cause, as, sign, ...answer } of CASES) {
     if (as) assert.deepEqual([failure.status, failure.error.code], as);
   });
 }
+
+test('[AA61] a full context in a higher tier is a failure of the model there', () => {
+  const { cause, error: stated } = failureOf({ status: 400, body: error({ code: 'context_length_exceeded' }), tier: 1 });
+  assert.deepEqual([cause, stated.code], ['model', 'context_length_exceeded']);
+});
 
 test('[AA61] a server that loads a model pauses that model for 5 s', () => {
   const { cause, retryAfterMs, pauses } = failureOf({ status: 503, body: error({ message: 'Loading model' }) });
