@@ -81,7 +81,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'turn',
     'upstream',
   ],
-  doctor: ['admin', 'config', 'turn', 'upstream'],
+  doctor: ['admin', 'config', 'providers', 'turn', 'upstream'],
   recording: ['turn', 'upstream'],
   replay: ['config', 'gateway', 'recording', 'turn'],
   cli: ['admin', 'config', 'doctor', 'encryption', 'explain', 'gateway', 'providers', 'recording', 'replay', 'turn', 'upstream'],

@@ -3,6 +3,7 @@
 import { machine } from '../base/process/machine.ts';
 import type { Config } from '../config/config.ts';
 import { redact, versionOf } from '../config/diff.ts';
+import { presetName } from '../turn/provider/api-account.ts';
 import { tiersOf } from '../turn/tiers.ts';
 import type { AdminTarget } from './admin-target.ts';
 import type { PoolStatus, StatusReply } from './status-reply.ts';
@@ -22,8 +23,9 @@ export function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<st
     node: process.version,
     machine: machine(),
     accounts: accounts.map((status) => {
-      const { paused = false, visible = false, max_concurrent = 0 } = configured.get(status.account) ?? {};
-      return { ...status, paused, visible, maxConcurrent: max_concurrent };
+      const account = configured.get(status.account);
+      const { api = 'agent', paused = false, visible = false, max_concurrent = 0 } = account ?? {};
+      return { ...status, api, preset: (account && presetName(account)) ?? null, paused, visible, maxConcurrent: max_concurrent };
     }),
     pools: poolsOf(gateway),
     admission: Object.fromEntries(

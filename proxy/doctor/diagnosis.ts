@@ -13,7 +13,8 @@ export type CheckName =
   | 'dns'
   | 'connection'
   | 'certificate'
-  | 'clock';
+  | 'clock'
+  | 'models';
 
 export interface Diagnosis {
   readonly check: CheckName;

@@ -1,5 +1,5 @@
 // `doctor`: runs the checks that an operator would make by hand; those of Node, of the file and of the database, which others judge, are here.
-// It changes nothing, and sends no credential to an account.
+// It changes nothing, and sends no turn; credentials go to API accounts alone, with a read of their models (AA86).
 
 import { inspectStore } from '../../store/tools/inspection.ts';
 import { machine } from '../base/process/machine.ts';
@@ -9,12 +9,13 @@ import type { Diagnosis } from './diagnosis.ts';
 import { fileDiagnoses } from './file-checks.ts';
 import { type GatewayAnswer, gatewayDiagnoses } from './gateway-checks.ts';
 import { machineDiagnoses } from './machine-checks.ts';
+import { modelListDiagnoses } from './model-list-checks.ts';
 import { networkDiagnoses, ownCertificateDiagnosis } from './network-checks.ts';
 
 export interface DoctorOptions {
   /** Path of the configuration file. */
   readonly path: string;
-  readonly inspection: Pick<Inspection, 'config' | 'connections' | 'environment' | 'listenTls' | 'storeUrl' | 'findings'>;
+  readonly inspection: Pick<Inspection, 'config' | 'bearers' | 'connections' | 'environment' | 'listenTls' | 'storeUrl' | 'findings'>;
   readonly gateway: GatewayAnswer;
   /** Whether accounts are asked. */
   readonly network: boolean;
@@ -22,7 +23,7 @@ export interface DoctorOptions {
 
 /** All checks in the order of their printing; with an invalid file only those that need none. */
 export async function diagnose({ path, inspection, gateway, network }: DoctorOptions): Promise<readonly Diagnosis[]> {
-  const { config, connections, environment, listenTls, storeUrl } = inspection;
+  const { config, bearers, connections, environment, listenTls, storeUrl } = inspection;
   const general = [...configurationDiagnoses(path, inspection), nodeDiagnosis(process.version)];
   if (!config) return general;
   const limits = 'status' in gateway ? gateway.status.machine : machine();
@@ -33,6 +34,7 @@ export async function diagnose({ path, inspection, gateway, network }: DoctorOpt
     storeDiagnoses(storeUrl),
     listenTls?.cert === undefined ? [] : [ownCertificateDiagnosis(listenTls.cert)],
     network ? networkDiagnoses(config, { connections, environment }) : [],
+    network ? modelListDiagnoses(config, { bearers, connections, environment }) : [],
   ]);
   return [...general, ...checked.flat()];
 }

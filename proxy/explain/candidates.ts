@@ -1,5 +1,6 @@
 // Explains which accounts of a Pool are candidates for a turn; for each account the first reason that applies (UA1, Q12).
 import type { Standing } from '../accounts/selection/candidate-accounts.ts';
+import { isApiAccount } from '../turn/provider/api-account.ts';
 import type { AccountConfig, AssignmentConfig } from '../turn/settings.ts';
 import type { Facts, LiveSource } from './facts.ts';
 
@@ -17,8 +18,15 @@ export function explainAccounts(facts: Facts): readonly ExplainedAccount[] {
     const lack = facts.lacking.get(assignment.account);
     const excluded = excludedBy(assignment, account) ?? (lack && `accounts of the API ${lack.api} take no such turn (${lack.reason})`);
     const result: Candidacy = excluded === undefined ? candidacy(assignment.account, facts) : { takes: 'no', why: excluded };
-    return { account: assignment.account, ...result };
+    const kind = account && kindOf(account);
+    return { account: assignment.account, takes: result.takes, why: kind === undefined ? result.why : `${result.why}; ${kind}` };
   });
+}
+
+/** Undefined for accounts of agent backends. */
+function kindOf(account: AccountConfig): string | undefined {
+  if (!isApiAccount(account)) return undefined;
+  return `a ${account.api} account${account.preset === undefined ? '' : ` of preset ${account.preset}`}`;
 }
 
 /** Why the configuration alone excludes the account (UA1). */

@@ -1,5 +1,6 @@
 // `list_accounts`: the accounts of the operator's Pools with their state, load and quota.
 import type { QuotaStatus } from '../../accounts/quota/quota-status.ts';
+import { isApiAccount, presetName } from '../../turn/provider/api-account.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import { CONDITION_TEXT, CONDITIONS, conditionOf } from '../account-condition.ts';
 import { args, flag, integer, list, name, nullable, number, object, oneOf, text, time, type ValueOf } from '../field-schemas.ts';
@@ -19,6 +20,12 @@ const WINDOW = object({
 const ACCOUNT_ROW = object({
   id: text('Id of the account.'),
   label: text('Its label, under which requests are logged.'),
+  api: oneOf(['agent', 'responses', 'chat'], 'The API that it speaks: of agent backends, Responses, or Chat Completions.'),
+  preset: nullable(text('The known kind of server that it is; null for none.')),
+  serves: list(
+    'What an account of the Responses or Chat API answers; empty for agent accounts, which answer all.',
+    text('What it answers.'),
+  ),
   state: oneOf(CONDITIONS, `Whether it takes turns now. ${CONDITION_TEXT}`),
   until: nullable(time('When the state ends; null if it does not end by itself, or that is not known.')),
   cause: nullable(text('Of a cooldown or probe: what failed, such as rate, status, network, connect.')),
@@ -64,6 +71,7 @@ const ACCOUNT_ROW = object({
       active: flag('false: treated as not assigned.'),
       eligible: flag('false: never chosen.'),
       weight: number('Share of turns relative to the others.'),
+      tier: integer('0 to 9; a higher tier is asked where the lower ones cannot take a turn.'),
     }),
   ),
   catalog: object(
@@ -118,6 +126,9 @@ function shownAccount(account: AccountConfig, view: OperatorView): ValueOf<typeo
   return {
     id: account.id,
     label: account.label,
+    api: account.api,
+    preset: presetName(account) ?? null,
+    serves: isApiAccount(account) ? [...account.serves] : [],
     state,
     until: isoOrNull(until),
     cause: cause ?? null,
@@ -132,7 +143,7 @@ function shownAccount(account: AccountConfig, view: OperatorView): ValueOf<typeo
     quota: shownQuota(quota),
     reserve_percent: account.reserve_percent,
     visible: account.visible,
-    pools: view.assignmentsOf(account.id).map(({ pool, active, eligible, weight }) => ({ pool, active, eligible, weight })),
+    pools: view.assignmentsOf(account.id).map(({ pool, active, eligible, weight, tier }) => ({ pool, active, eligible, weight, tier })),
     catalog: {
       models: catalog?.models ?? 0,
       read_at: isoOrNull(catalog?.readAt),

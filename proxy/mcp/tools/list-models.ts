@@ -28,6 +28,8 @@ const MODEL_ROW = object({
     ),
   ),
   accounts: list('Ids of the accounts of this Pool that list it.', text('Id of an account.')),
+  apis: list('The APIs of these accounts.', oneOf(['agent', 'responses', 'chat'], 'An API.')),
+  fallback: list('Models that a turn goes on to where no account can serve this one now.', text('Exposed model id.')),
 });
 
 export const listModels = tool({
@@ -80,6 +82,8 @@ function modelsOf(pool: PoolConfig, view: OperatorView): readonly ValueOf<typeof
         pricing_bucket: known.model.config?.pricing_bucket ?? null,
         prices: known.model.config?.prices ?? null,
         accounts: known.model.sources.map(({ account }) => account),
+        apis: [...new Set(known.model.sources.flatMap(({ account }) => view.accounts.find(({ id }) => id === account)?.api ?? []))],
+        fallback: [...(known.model.config?.fallback ?? [])],
       },
     ];
   });

@@ -43,4 +43,7 @@ export interface ApiAccountConfig extends AccountConfig {
   readonly compact: ApiCompaction;
 }
 
+/** Undefined for an account without one. */
+export const presetName = (account: AccountConfig): PresetName | undefined => (isApiAccount(account) ? account.preset : undefined);
+
 export const isApiAccount = (account: AccountConfig): account is ApiAccountConfig => account.api !== 'agent';
