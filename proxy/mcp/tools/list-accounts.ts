@@ -1,4 +1,4 @@
-// `list_accounts`: the accounts of the operator's Pools with their state, load and quota.
+// `list_accounts`: the accounts of the operator's Pools with their API, state, load and quota; never addresses, `query` or `headers` (AA84).
 import type { QuotaStatus } from '../../accounts/quota/quota-status.ts';
 import { isApiAccount, presetName } from '../../turn/provider/api-account.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
