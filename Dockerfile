@@ -6,6 +6,8 @@
 #
 # The container needs 15 s more to stop than `timeouts.drain_ms` of config.yaml, which is 25 s: `docker run --stop-timeout 40`.
 #
+# Nothing but `data` is written: `--read-only --tmpfs /tmp` holds. deploy/ has Compose files for one and three nodes, and manifests for Kubernetes.
+#
 # A published port reaches the listener only if `listen.host` in config.yaml is 0.0.0.0; the shipped file listens on loopback.
 
 FROM node:24-slim AS packages
@@ -19,6 +21,7 @@ RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
  && node --eval 'require("sqlite3")'
 
 FROM node:24-slim
+LABEL org.opencontainers.image.title="poolgate" org.opencontainers.image.version="0.1.0" org.opencontainers.image.licenses="MIT"
 ENV NODE_ENV=production
 WORKDIR /poolgate
 COPY --from=packages /poolgate/node_modules ./node_modules
