@@ -94,6 +94,13 @@ export const typesOf = (events: readonly JsonObject[]): readonly string[] => eve
 /** Of the last event. */
 export const responseOf = (events: readonly JsonObject[]): JsonObject => (events.at(-1)?.response ?? {}) as JsonObject;
 
+/** The text of an item's first part. */
+export function textOf(item: JsonObject | undefined): Json | undefined {
+  const { content } = item ?? {};
+  const [part] = Array.isArray(content) ? (content as readonly JsonObject[]) : [];
+  return part?.text;
+}
+
 function accountOf(platform: Platform, { account, model }: Pick<ChatStageOptions, 'account' | 'model'>): JsonObject {
   return {
     id: 'box',
@@ -113,7 +120,8 @@ export async function chatStage(options: ChatStageOptions = {}): Promise<ChatSta
     ...(options.clock && { clock: options.clock }),
     config(draft) {
       draft.accounts[0] = accountOf(platform, options);
-      draft.pools[0].strategy = 'fill_first';
+      // Accounts of agent backends come first within a tier (AA10).
+      draft.pools[0].assignments = [{ account: 'box' }, ...(options.others ?? []).map((account) => ({ account, tier: 1 }))];
       options.config?.(draft);
     },
   });

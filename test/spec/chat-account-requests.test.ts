@@ -413,7 +413,7 @@ describe('quirks', () => {
   test('[AA14] tool_ids: alnum9', async () => {
     await withQuirks({ tool_ids: 'alnum9' }, async () => {
       const messages = await stage.messages([user('a'), called('call_1'), output('call_1', '1')]);
-      const [id] = (messages[1]?.tool_calls as readonly JsonObject[]).map((one) => String(one.id));
+      const [id] = ((messages[1]?.tool_calls ?? []) as readonly JsonObject[]).map((one) => String(one.id));
       assert.match(id ?? '', /^[a-z0-9]{9}$/);
       assert.equal(messages[2]?.tool_call_id, id);
     });
@@ -551,7 +551,7 @@ describe('tools', () => {
     assert.deepEqual(names.slice(0, 3), ['look', 'patch', 'files__read']);
     assert.match(names[3] ?? '', /^n{47}_[0-9a-f]{16}$/);
     assert.deepEqual(names.slice(4), ['local_shell', 'tool_search']);
-    assert.deepEqual((functions[1]?.parameters as JsonObject).required, ['input']);
+    assert.deepEqual(((functions[1]?.parameters ?? {}) as JsonObject).required, ['input']);
     assert.match(String(functions[1]?.description), /^Applies\.\n\nThe input must match this lark grammar:\nstart: "x"$/);
   });
 

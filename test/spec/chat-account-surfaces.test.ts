@@ -27,7 +27,7 @@ before(async () => {
         models: { 'model-a': 'own-c' },
         catalog: [{ id: 'own-c', context_window: 400_000, max_output: 1_000, input_modalities: ['text', 'image'] }],
       };
-      draft.pools[0].strategy = 'fill_first';
+      draft.pools[0].assignments = [{ account: 'box' }, { account: 'north', tier: 1 }];
     },
   });
 });

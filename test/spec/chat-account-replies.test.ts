@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { type ChatStage, chatStage, PUBLIC, responseOf, translatedEvents, typesOf, user } from '../providers/chat/chat-stage.ts';
+import { type ChatStage, chatStage, PUBLIC, responseOf, textOf, translatedEvents, typesOf, user } from '../providers/chat/chat-stage.ts';
 import { call, chunk, ENDING, finish, framed, HELLO, raw, streamed, text, USAGE, usageChunk } from '../providers/chat/completions.ts';
 import { answers, type PlatformAnswer } from '../providers/responses/platform.ts';
 import { sampleOf } from '../support/sample.ts';
@@ -268,7 +268,7 @@ describe('items', () => {
         ...ENDING,
       ]),
     );
-    assert.equal(((output[0]?.content as readonly JsonObject[])[0] as JsonObject).text, 'abc');
+    assert.equal(textOf(output[0]), 'abc');
   });
 
   test('[AA52] think tags may be cut anywhere', async () => {
@@ -280,10 +280,10 @@ describe('items', () => {
           await eventsFor([text(all.slice(0, cut)), text(all.slice(cut)), ...ENDING], { reasoning: { summary: 'auto' } }),
         );
         assert.deepEqual(output[0]?.summary, [{ type: 'summary_text', text: 'Why <not?' }], String(cut));
-        assert.equal(((output[1]?.content as readonly JsonObject[])[0] as JsonObject).text, 'Because </think>.', String(cut));
+        assert.equal(textOf(output[1]), 'Because </think>.', String(cut));
       }
       const plain = outputOf(await eventsFor([text('<thin'), text(' ice'), ...ENDING]));
-      assert.equal(((plain[0]?.content as readonly JsonObject[])[0] as JsonObject).text, '<thin ice');
+      assert.equal(textOf(plain[0]), '<thin ice');
     } finally {
       await stage.configure({});
     }
@@ -510,7 +510,7 @@ describe('framing', () => {
     test(`[AA57] ${title}`, async () => {
       const { events, text: got } = await stage.reply(raw(bytes));
       assert.equal(events.at(-1)?.type, 'response.completed', got);
-      assert.equal(((outputOf(events)[0]?.content as readonly JsonObject[])[0] as JsonObject).text, 'hello brave new world');
+      assert.equal(textOf(outputOf(events)[0]), 'hello brave new world');
     });
   }
 
