@@ -8,7 +8,7 @@ import { NextSteps } from './retries/next-step.ts';
 import { TurnAttempts, type TurnServices } from './turn-attempts.ts';
 
 export interface DispatchServices
-  extends Pick<TurnServices, 'continuity' | 'counters' | 'credentials' | 'models' | 'providerOf' | 'tiers' | 'websockets'> {
+  extends Pick<TurnServices, 'continuity' | 'counters' | 'credentials' | 'histories' | 'models' | 'providerOf' | 'tiers' | 'websockets'> {
   readonly capacity: Pick<TurnServices, 'compactPaths' | 'selection'> & { readonly admission: Admission };
   readonly retryBudgets: TurnServices['budgets'];
 }
@@ -20,11 +20,22 @@ export class Dispatch {
   readonly #services: TurnServices;
 
   constructor(services: DispatchServices, options: DispatchOptions) {
-    const { capacity, continuity, counters, credentials, models, providerOf, retryBudgets: budgets, tiers, websockets } = services;
+    const {
+      capacity,
+      continuity,
+      counters,
+      credentials,
+      histories,
+      models,
+      providerOf,
+      retryBudgets: budgets,
+      tiers,
+      websockets,
+    } = services;
     const { admission, compactPaths, selection } = capacity;
     const steps = new NextSteps({ selection, counters, recovery: new CiphertextRecovery(continuity, selection) });
     this.#admission = admission;
-    const own = { budgets, compactPaths, continuity, counters, credentials, models, providerOf, selection, tiers, websockets };
+    const own = { budgets, compactPaths, continuity, counters, credentials, histories, models, providerOf, selection, tiers, websockets };
     this.#services = {
       ...options,
       ...own,

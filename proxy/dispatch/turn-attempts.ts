@@ -6,6 +6,7 @@ import type { LackingAccounts } from '../accounts/selection/lacking-accounts.ts'
 import type { Lease } from '../accounts/selection/lease.ts';
 import type { Slot } from '../admission/admission.ts';
 import type { LiveSocket } from '../sessions/continuity.ts';
+import type { WebsocketHistories } from '../sessions/websocket-histories.ts';
 import type { CiphertextOrigins } from '../turn/ciphertext-origins.ts';
 import type { Continuation } from '../turn/continuation.ts';
 import type { Failure } from '../turn/errors/failure.ts';
@@ -17,6 +18,7 @@ import type { WebsocketSupport } from '../upstream/websocket-support.ts';
 import type { Attempted } from './attempt.ts';
 import type { AttemptCause, AttemptLog } from './attempt-log.ts';
 import { AttemptSender, type SenderServices } from './attempt-sender.ts';
+import { isPrewarmRefusal, prewarmed } from './prewarm.ts';
 import { failureOf } from './reply/reply-context.ts';
 import type { DispatchEnd, Dispatched, DispatchRequest } from './request/dispatch-request.ts';
 import type { NextStep } from './retries/next-step.ts';
@@ -29,6 +31,7 @@ import { type UnansweredServices, unanswered, unchosen } from './unanswered.ts';
 
 export interface TurnServices extends SenderServices, UnansweredServices {
   readonly websockets: WebsocketSupport;
+  readonly histories: WebsocketHistories;
   readonly budgets: RetryBudgets;
   readonly lacking: LackingAccounts;
   readonly tiers: TierServices;
@@ -141,7 +144,8 @@ export class TurnAttempts {
       }
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) turn.fault(thrown);
-      end = { kind: 'refused', refusal: refusalOf(thrown) };
+      const answersItself = socket?.skipsAccounts && turn.hasApiAccounts && isPrewarmRefusal(thrown);
+      end = answersItself ? prewarmed(turn, client, this.#services.histories) : { kind: 'refused', refusal: refusalOf(thrown) };
       this.#goesOn = failures.length === 0 && end.kind === 'refused' && NO_ACCOUNT.has(end.refusal.code) && progress.mayGoOn;
     }
     if (!this.#goesOn) this.#slot.release();

@@ -20,10 +20,10 @@ import { SurfaceSet } from '../turn/surface-set.ts';
 import type { Services } from './services.ts';
 
 export function turnRunner(services: Services, process: ProcessState): TurnRunner {
-  const { accounting, catalog, continuity, files, models, usage } = services;
+  const { accounting, catalog, continuity, files, histories, models, usage } = services;
   return new TurnRunner(services, {
     dispatch: new Dispatch(services, {
-      observers: new ReplyObservers([continuity.observer, usage.observer]),
+      observers: new ReplyObservers([continuity.observer, histories.observer, usage.observer]),
       followUps: fileFollowUps(services),
     }),
     answers: {

@@ -35,6 +35,7 @@ import { ModelDirectory } from '../models/model-directory.ts';
 import { ExclusiveWork } from '../nodes/exclusive-work.ts';
 import { KeylessRows } from '../server/keyless-rows.ts';
 import { Continuity } from '../sessions/continuity.ts';
+import { WebsocketHistories } from '../sessions/websocket-histories.ts';
 import { TokenCounter } from '../tokenizer/token-counter.ts';
 import { unsentFailure } from '../turn/errors/failure.ts';
 import { isApiAccount } from '../turn/provider/api-account.ts';
@@ -98,6 +99,7 @@ export class Services {
   readonly credentials: Credentials;
   readonly continuity: Continuity;
   readonly files: Files;
+  readonly histories: WebsocketHistories;
   readonly finalisation: Finalisation;
   readonly tokens: TokenCounter;
   readonly capsules: SealedCapsules;
@@ -193,6 +195,7 @@ export class Services {
       capacity: loaded().config.limits.pins_in_memory,
     });
     this.files = new Files(store.files, clock);
+    this.histories = new WebsocketHistories(counters, () => loaded().config.limits);
     this.capsules = key.capsules();
     this.tokens = new TokenCounter({ clock, counters });
     this.changes = new ChangeFeed({ changes: store.changes, after: (ms, run) => clock.after(ms, run) });

@@ -12,6 +12,7 @@ import type { CloseReply } from '../dispatch/reply/reply-context.ts';
 import type { ChainedRequest, DispatchEnd, DispatchRequest, Payload } from '../dispatch/request/dispatch-request.ts';
 import type { Accounting } from '../keys/accounting.ts';
 import type { Reservation } from '../keys/reservation.ts';
+import type { WebsocketHistories } from '../sessions/websocket-histories.ts';
 import { asksForCompaction } from '../turn/compaction-trigger.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
@@ -25,6 +26,7 @@ export interface RunnerServices {
   readonly capacity: { readonly admission: Admission };
   readonly guard: OverloadGuard;
   readonly accounting: Accounting;
+  readonly histories: WebsocketHistories;
   readonly turnMetrics: TurnMetrics;
   readonly log: Log;
 }
@@ -74,6 +76,9 @@ export class TurnRunner {
         else {
           const work: Work = how === 'file' ? { body: {}, form: await client.form() } : { body: await client.json() };
           turn.bodyBytes = client.bodyBytes;
+          if (client.upstreamSocket && turn.hasApiAccounts) {
+            work.body = this.#services.histories.extended(turn, work.body, client.bodyBytes, client.upstreamSocket);
+          }
           if (metered) request = { ...work.body, ...(noOutput && { generate: false }) };
           if (asCompaction && asksForCompaction(work.body)) turn.become(asCompaction);
           turn.liveSocket = client.upstreamSocket;

@@ -237,6 +237,10 @@ export interface Limits {
   readonly websocket_controls: number;
   /** Frames of one turn that are kept for a client that comes back for it (Q29). */
   readonly websocket_resume_bytes: number;
+  /** The last input and output of a connection whose turns API accounts serve over HTTP (AA24). */
+  readonly websocket_history_bytes: number;
+  /** The same over all connections; the least recent goes first. */
+  readonly websocket_histories_bytes: number;
   /** Memory that one turn may hold of its reply: an event or answer with its copies, and the kept parts of earlier ones. */
   readonly upstream_event_bytes: number;
   /** The same memory over all turns. */

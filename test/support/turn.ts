@@ -126,6 +126,8 @@ export function turnOf(options: TurnOptions = {}): TestTurn {
       file_bytes: 26_214_400,
       upload_bytes: 104_857_600,
       websocket_resume_bytes: 4_194_304,
+      websocket_history_bytes: 33_554_432,
+      websocket_histories_bytes: 268_435_456,
       upstream_event_bytes: 67_108_864,
       replies_in_memory_bytes: 536_870_912,
       pins_in_memory: 50_000,

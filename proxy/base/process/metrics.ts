@@ -69,6 +69,7 @@ export const COUNTERS = {
   turns_resumed: 'Turns that their client came back for',
   turns_replaced: 'Detached turns that were ended for an edited one',
   detached_turns_expired: 'Detached turns that were ended because no client came back',
+  websocket_histories_dropped: 'Histories of client websockets that were dropped for their size, or for more recent ones',
   detached_turns_too_large: 'Detached turns that were ended for the size of their kept frames',
   websockets_forwarded: 'Client websockets that were forwarded to the node that owns their session',
   websockets_taken_over: 'Client websockets that other nodes forwarded to this one',

@@ -89,7 +89,7 @@ export class WebsocketConnection {
 
   /** Takes the upstream websocket of such a turn, in place of its own. */
   takeOver(socket: SocketSlot): void {
-    this.#upstreamSocket.close();
+    this.#upstreamSocket.end();
     this.#upstreamSocket = socket;
   }
 
@@ -238,7 +238,7 @@ export class WebsocketConnection {
 
   /** Closes it, unless a turn that continues without the connection takes it over. */
   #closeUpstream(): void {
-    queueMicrotask(() => this.#frames.isRunning || this.#upstreamSocket.close());
+    queueMicrotask(() => this.#frames.isRunning || this.#upstreamSocket.end());
   }
 
   #failed({ code }: NodeJS.ErrnoException): void {

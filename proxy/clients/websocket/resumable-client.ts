@@ -176,7 +176,7 @@ export class ResumableClient extends FrameClient implements Resumable {
   #forget(): void {
     this.#cancelWindow();
     if (this.isOver) this.disconnect();
-    this.#socket?.close();
+    this.#socket?.end();
     this.#socket = undefined;
     this.#log.close();
     this.#options.forget(this);

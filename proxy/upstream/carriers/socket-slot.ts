@@ -6,6 +6,8 @@ import type { EffectiveMode, KeptResponse, UpstreamSocket } from './upstream-soc
 export class SocketSlot {
   #socket: UpstreamSocket | undefined;
   #account: string | undefined;
+  #isOver = false;
+  #onOver: (() => void) | undefined;
 
   /** The account of the live socket; undefined where none is open. */
   get account(): string | undefined {
@@ -47,6 +49,20 @@ export class SocketSlot {
     this.close();
     this.#account = account;
     this.#socket = socket;
+  }
+
+  /** Calls back once when the client's connection is gone; at once where it is gone already. */
+  onOver(over: () => void): void {
+    if (this.#isOver) over();
+    else this.#onOver = over;
+  }
+
+  /** The client's connection is gone, and no turn continues without it. */
+  end(): void {
+    this.close();
+    this.#isOver = true;
+    this.#onOver?.();
+    this.#onOver = undefined;
   }
 
   close(): void {
