@@ -5,6 +5,8 @@ import { CLIENTS, type ClientSettings } from '../proxy/cli/client-settings.ts';
 import { bounds } from '../proxy/config/schema/expectations.ts';
 import { type SchemaNode, type Setting, settings } from '../proxy/config/schema/schema.ts';
 import { MANNERS } from '../proxy/rehearsal/account/manners.ts';
+import { PRESETS, type PresetName, presetOf } from '../proxy/turn/provider/presets.ts';
+import { NO_QUIRKS, QUIRKS } from '../proxy/turn/provider/quirks.ts';
 
 /** One line per setting, in the order of the file. `[]` means each row of a list, `*` each name of a mapping. */
 function settingsTable(): string {
@@ -21,6 +23,39 @@ const mannersList = (): string =>
   Object.values(MANNERS)
     .map((sentence) => `- ${sentence}`)
     .join('\n');
+
+const code = (value: unknown): string => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+
+const listed = (values: readonly unknown[], none: string): string => (values.length === 0 ? none : values.map(code).join(', '));
+
+/** Each preset with what it fills in; its quirks differ from those of an account without a preset. */
+function presetsTable(): string {
+  const head = [
+    '| Preset | API (others) | Address | Credential | Serves | Its tools | Websocket | Compacts | Quirks |',
+    '| --- '.repeat(9).concat('|'),
+  ];
+  const rows = Object.keys(PRESETS).map((name) => {
+    const { apis, base_url, credential, serves, hosted_tools, websocket, compact, quirks } = presetOf(name as PresetName);
+    const [api, ...others] = apis;
+    const beside = others.length === 0 ? '' : ` (${others.join(', ')})`;
+    const own = Object.entries(quirks).map(([quirk, value]) =>
+      code(`${quirk}: ${typeof value === 'string' ? value : JSON.stringify(value)}`),
+    );
+    const cells = [code(name), `${api}${beside}`, base_url === undefined ? 'yours' : code(base_url), credential, serves.join(', ')];
+    return `| ${[...cells, listed(hosted_tools, '-'), websocket ? 'yes' : 'no', compact, own.join(', ') || '-'].join(' | ')} |`;
+  });
+  return [...head, ...rows].join('\n');
+}
+
+/** Each quirk with its values, the first one first: an account without a preset has it. */
+function quirksTable(): string {
+  const described = new Map([...settings()].map(({ path, node }) => [path, node.description ?? '']));
+  const values: Readonly<Record<string, readonly unknown[]>> = { ...QUIRKS, effort_values: [{}], keep: [NO_QUIRKS.keep] };
+  const rows = Object.entries(values).map(
+    ([name, of]) => `| ${code(name)} | ${of.map(code).join(', ')} | ${described.get(`accounts[].quirks.${name}`)} |`,
+  );
+  return ['| Quirk | Values | |', '| --- | --- | --- |', ...rows].join('\n');
+}
 
 /** The text of each client for the shipped configuration. */
 const clientTexts = (): string => CLIENTS.map(clientText).join('\n\n');
@@ -41,12 +76,14 @@ const SECTIONS: Readonly<Record<string, () => string>> = {
   clients: clientsTable,
   'client-texts': clientTexts,
   manners: mannersList,
+  presets: presetsTable,
+  quirks: quirksTable,
 };
 
 /** The pages with generated sections, by path in the repository. */
 const PAGES: Readonly<Record<string, readonly string[]>> = {
   'README.md': ['clients'],
-  'docs/accounts.md': ['manners'],
+  'docs/accounts.md': ['presets', 'quirks', 'manners'],
   'docs/clients.md': ['clients', 'client-texts'],
   'docs/settings.md': ['settings'],
 };
