@@ -1,13 +1,15 @@
 // Explains which accounts of a Pool are candidates for a turn; for each account the first reason that applies (UA1, Q12).
 import type { Standing } from '../accounts/selection/candidate-accounts.ts';
+import { priceAt } from '../turn/prices.ts';
 import { isApiAccount } from '../turn/provider/api-account.ts';
 import type { AccountConfig, AssignmentConfig } from '../turn/settings.ts';
+import { tiersOf } from '../turn/tiers.ts';
 import type { Facts, LiveSource } from './facts.ts';
 
 export interface ExplainedAccount {
   readonly account: string;
-  /** `first` is preferred to `overflow`; `pinned` takes only turns that are pinned to it; `unknown` without the running gateway. */
-  readonly takes: 'first' | 'overflow' | 'pinned' | 'no' | 'unknown';
+  /** `first` is preferred to `overflow`; `pinned` takes only turns that are pinned to it; `higher_tier` those that lower tiers cannot take; `unknown` without the running gateway. */
+  readonly takes: 'first' | 'overflow' | 'pinned' | 'higher_tier' | 'no' | 'unknown';
   readonly why: string;
 }
 
@@ -39,7 +41,8 @@ function excludedBy({ active, eligible }: AssignmentConfig, account: AccountConf
 
 type Candidacy = Pick<ExplainedAccount, 'takes' | 'why'>;
 
-function candidacy(id: string, { live, model, pool, now }: Facts): Candidacy {
+function candidacy(id: string, facts: Facts): Candidacy {
+  const { live, model, pool, now } = facts;
   if (model === undefined) return { takes: 'first', why: `every turn of the Pool, by its strategy ${pool.strategy}` };
   if (!live) return { takes: 'unknown', why: 'its catalog and its health are known to the running gateway' };
   const source = live.sources.find(({ account }) => account === id);
@@ -48,13 +51,28 @@ function candidacy(id: string, { live, model, pool, now }: Facts): Candidacy {
   const { standing } = source;
   if (!standing) return { takes: 'no', why: 'a change of the configuration excludes it' };
   if (standing.availability !== 'available') return { takes: 'no', why: unavailable(standing, now) };
-  const place = PLACES[source.place](source);
+  const place = source.place === 'higher' ? higherTier(source, facts) : PLACES[source.place](source);
   return { ...place, why: `${place.why}; ${loadOf(standing)}` };
 }
 
 const windowOf = ({ window }: LiveSource): string => (window === undefined ? 'no stated window' : `a window of ${window}`);
 
-const PLACES: Readonly<Record<LiveSource['place'], (source: LiveSource) => Candidacy>> = {
+/** With its price and its caps (AA72). */
+function higherTier({ account: id, tier }: LiveSource, { config, pool, model, key }: Facts): Candidacy {
+  const account = config.accounts.find((one) => one.id === id);
+  const prices = account && priceAt(account, model, pool);
+  const price = prices ? `${prices.input} USD for a million tokens of input and ${prices.output} of output` : 'no price';
+  const caps = tiersOf(pool).capsOf(tier);
+  const limits = caps.flatMap((cap) =>
+    Object.entries(cap.limits).map(([name, usd]) => `${name} ${usd}${cap.tier === undefined ? ' of all tiers' : ''}`),
+  );
+  const cap = limits.length > 0 ? `cap ${limits.join(', ')}` : 'no cap';
+  if (key?.overflow === false) return { takes: 'no', why: `tier ${tier}; key ${key.id} stays in base tiers` };
+  if (caps.length > 0 && !prices) return { takes: 'no', why: `tier ${tier}, ${cap}: no turn goes there without a price` };
+  return { takes: 'higher_tier', why: `tier ${tier}, asked where the lower tiers are ${pool.overflow.on.join(' or ')}; ${price}; ${cap}` };
+}
+
+const PLACES: Readonly<Record<Exclude<LiveSource['place'], 'higher'>, (source: LiveSource) => Candidacy>> = {
   cohort: (source) => ({ takes: 'first', why: `in the canonical cohort with ${windowOf(source)}` }),
   overflow: (source) => ({ takes: 'overflow', why: `outside the cohort with ${windowOf(source)}, no smaller` }),
   smaller: (source) => ({ takes: 'pinned', why: `${windowOf(source)} is smaller than the advertised window` }),

@@ -1,4 +1,5 @@
 // Explains which account a next turn would go to: by its session, else by the Pool's strategy (Q7, Q10).
+import type { OverflowReason } from '../turn/tiers.ts';
 import type { Facts, LiveSource } from './facts.ts';
 
 export interface ExplainedChoice {
@@ -21,7 +22,7 @@ export function explainChoice(facts: Facts): ExplainedChoice | undefined {
     return { account: pinned.account, tied: [], reason: 'soft_pin', why: 'its session went there last' };
   }
   const left = leftText(facts, pinned);
-  const [first, ...tied] = best(sources, 'cohort') ?? best(sources, 'overflow') ?? [];
+  const [first, ...tied] = best(sources, 'cohort') ?? best(sources, 'overflow') ?? bestHigher(facts, sources) ?? [];
   if (!first) {
     const busy = sources.some(({ standing }) => standing?.availability === 'at_max_concurrent');
     const why = busy
@@ -40,6 +41,33 @@ function leftText({ session }: Facts, pinned: LiveSource | undefined): string {
   if (session.account === undefined) return 'its session is not known; ';
   return `its session's account ${session.account} cannot take it (${pinned?.standing?.availability ?? 'not_a_source'}); `;
 }
+
+/** The best of the lowest tier that the turn may overflow to now (AA66). */
+function bestHigher({ pool, key }: Facts, sources: readonly LiveSource[]): readonly LiveSource[] | undefined {
+  if (key?.overflow === false) return undefined;
+  const tiers = [...new Set(sources.flatMap(({ place, tier }) => (place === 'higher' ? tier : [])))].sort((a, b) => a - b);
+  for (const tier of tiers) {
+    const lower = sources.filter((one) => one.tier < tier);
+    if (!lower.every(({ standing }) => standing && REASONS[standing.availability].some((reason) => pool.overflow.on.includes(reason))))
+      return undefined;
+    const found = best(
+      sources.filter((one) => one.tier === tier),
+      'higher',
+    );
+    if (found) return found;
+  }
+  return undefined;
+}
+
+const REASONS: Readonly<Record<NonNullable<LiveSource['standing']>['availability'], readonly OverflowReason[]>> = {
+  available: [],
+  out_of_quota: ['quota'],
+  reserved: ['quota'],
+  cooldown: ['failing'],
+  probing: ['failing'],
+  reauth_required: ['failing'],
+  at_max_concurrent: ['full'],
+};
 
 const isAvailable = ({ standing }: LiveSource): boolean => standing?.availability === 'available';
 

@@ -49,8 +49,10 @@ export interface LiveModel {
 /** An account of the Pool that lists the model. */
 export interface LiveSource {
   readonly account: string;
-  /** In the canonical cohort; outside it with a window of at least the same size; or with a smaller one, for pinned turns only (Q12). */
-  readonly place: 'cohort' | 'overflow' | 'smaller';
+  /** In the canonical cohort; outside it with a window of at least the same size; or with a smaller one, for pinned turns only (Q12). `higher`: in a higher tier. */
+  readonly place: 'cohort' | 'overflow' | 'smaller' | 'higher';
+  /** The tier of its assignment (AA65). */
+  readonly tier: number;
   readonly routable: boolean;
   /** Whether its own entry has a literal `true`. */
   readonly lite: boolean;

@@ -3,6 +3,7 @@ import type { Health } from '../accounts/health/health.ts';
 import type { CandidateAccounts } from '../accounts/selection/candidate-accounts.ts';
 import { bucketWindow } from '../models/context-window.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
+import { type Candidates, tiersFrom } from '../models/pool-model.ts';
 import type { ListedModel } from '../models/pool-models.ts';
 import type { PoolConfig } from '../turn/settings.ts';
 import type { LiveModel, LiveModels, LiveSource } from './facts.ts';
@@ -37,11 +38,14 @@ export function liveModels(options: LiveModelsOptions): LiveModels {
 
 function sourcesOf({ capacity }: LiveModelsOptions, pool: PoolConfig, { model, candidates }: ListedModel): LiveModel['sources'] {
   const { health, selection } = capacity;
-  return model.sources.map(({ account, assigned, entry }): LiveSource => {
-    const place = candidates.preferred.includes(account) ? 'cohort' : candidates.overflow.includes(account) ? 'overflow' : 'smaller';
+  const higher = candidates.next ? accountsOf(candidates.next) : [];
+  return model.sources.map(({ account, assigned, entry, tier }): LiveSource => {
+    const own = candidates.preferred.includes(account) ? 'cohort' : candidates.overflow.includes(account) ? 'overflow' : 'smaller';
+    const place = higher.includes(account) ? 'higher' : own;
     return {
       account,
       place,
+      tier,
       routable: assigned && health.routable(account, model.id),
       lite: entry.fields.use_responses_lite === true,
       window: bucketWindow(entry.ceilings, Object.hasOwn(pool.models, model.id) ? pool.models[model.id] : undefined),
@@ -50,3 +54,5 @@ function sourcesOf({ capacity }: LiveModelsOptions, pool: PoolConfig, { model, c
     };
   });
 }
+
+const accountsOf = (candidates: Candidates): readonly string[] => [...tiersFrom(candidates)].flatMap(({ preferred }) => preferred);

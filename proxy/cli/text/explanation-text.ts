@@ -30,7 +30,14 @@ function choiceText({ account, tied, why }: ExplainedChoice): string {
   return `${account === null ? 'none' : [account, ...tied].join(' or ')}: ${why}`;
 }
 
-const TAKES = { first: 'yes', overflow: 'if no other can', pinned: 'only if pinned', no: 'no', unknown: 'perhaps' } as const;
+const TAKES = {
+  first: 'yes',
+  overflow: 'if no other can',
+  pinned: 'only if pinned',
+  higher_tier: 'if lower tiers cannot',
+  no: 'no',
+  unknown: 'perhaps',
+} as const;
 
 /** The rules of the route, each with its phases and its effect on this turn, if that is known. */
 export function ruleLines(rules: readonly ChainedRule[], turn: ExplainedTurn | undefined): readonly string[] {

@@ -34,8 +34,8 @@ const ACCOUNT = object({
   label: text('Its label.'),
   chosen: flag('Whether a turn would go there now.'),
   takes: oneOf(
-    ['first', 'overflow', 'pinned', 'no', 'unknown'],
-    'first: preferred. overflow: only if no preferred one can. pinned: only turns that are bound to it. no: it takes no turn of this model now. ' +
+    ['first', 'overflow', 'pinned', 'higher_tier', 'no', 'unknown'],
+    'first: preferred. overflow: only if no preferred one can. pinned: only turns that are bound to it. higher_tier: only turns that lower tiers cannot take. no: it takes no turn of this model now. ' +
       'unknown: no model was named.',
   ),
   why: text('The reason why it would be chosen, or why it is not chosen.'),
