@@ -383,6 +383,8 @@ const DRIVES: Readonly<Record<string, Drive>> = {
       await until('the end of the turn', async () => (await gate.rows())[0]);
     },
   },
+  'history of a websocket that an API account serves over HTTP': { value: 10, more: withApiAccount, run: prewarm },
+  'histories of all such websockets': { value: 10, more: withApiAccount, run: prewarm },
   'time in which a client may come back for its turn': {
     value: 100,
     run: async (gate) => {
@@ -449,6 +451,27 @@ const DRIVES: Readonly<Record<string, Drive>> = {
     ),
   },
 };
+
+/** An API account without a websocket, which is not asked for anything. */
+function withApiAccount(draft: Draft): void {
+  draft.accounts.push({
+    id: 'box',
+    api: 'responses',
+    base_url: 'http://127.0.0.1:9/v1',
+    credential: 'none',
+    read_models: false,
+    models: { 'model-p': 'own-p' },
+    catalog: [{ id: 'own-p', context_window: 100_000 }],
+  });
+  draft.pools[0].assignments.push({ account: 'box' });
+}
+
+/** A frame that the gateway answers itself, and would keep. */
+async function prewarm(gate: TestGateway): Promise<void> {
+  using socket = await connect(gate, NATIVE_SOCKET);
+  const frames = await socket.turn(frameOf('hi', { model: 'model-p', generate: false }));
+  assert.equal(frames.at(-1)?.type, 'response.completed');
+}
 
 function set(draft: Draft, setting: string, value: number): void {
   if (setting === 'accounts[].max_concurrent') {
