@@ -1,5 +1,7 @@
 // The price of a model at an account: its own catalog row's, else the Pool's; an account without a credential costs nothing (AA70).
 import { isApiAccount } from './provider/api-account.ts';
+import { presetOf } from './provider/presets.ts';
+import { isRehearsal } from './provider/rehearsal-address.ts';
 import type { AccountConfig, PoolConfig, Prices } from './settings.ts';
 
 const FREE: Prices = { input: 0, cached_input: 0, output: 0 };
@@ -22,8 +24,11 @@ export const hasOwnPrices = (account: AccountConfig): boolean => isApiAccount(ac
 
 const ownId = ({ models }: AccountConfig, model: string): string => (Object.hasOwn(models, model) ? (models[model] as string) : model);
 
-const costsNothing = (account: AccountConfig): boolean =>
-  isApiAccount(account) && account.credential === undefined && !account.base_url.startsWith('rehearsal:');
+/** A simulated account has no credential in any case: there the servers that it stands for decide. */
+function costsNothing(account: AccountConfig): boolean {
+  if (!isApiAccount(account) || account.credential !== undefined) return false;
+  return !isRehearsal(account.base_url) || (account.preset !== undefined && presetOf(account.preset).credential === 'none');
+}
 
 const known = new WeakMap<AccountConfig, ReadonlyMap<string, Prices>>();
 

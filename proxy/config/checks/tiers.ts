@@ -2,10 +2,11 @@
 
 import { isRehearsal } from '../../turn/provider/rehearsal-address.ts';
 import type { Problem } from '../schema/finding.ts';
+import { type AccountRow, accountRows } from './api/account-row.ts';
 import { isMapping, type Mapping, mapping, type Row, rowsOf, text, textsOf } from './rows.ts';
 
 export function checkTiers(data: unknown): readonly Problem[] {
-  const accounts = new Map(rowsOf(data, 'accounts').map((account) => [text(account.row.id), account]));
+  const accounts = new Map(accountRows(data).map((account) => [text(account.row.id), account]));
   return rowsOf(data, 'pools').flatMap((pool) => {
     const assigned = rowsOf(pool.row, 'assignments', pool.path);
     return [
@@ -17,7 +18,7 @@ export function checkTiers(data: unknown): readonly Problem[] {
   });
 }
 
-type Accounts = ReadonlyMap<string | undefined, Row>;
+type Accounts = ReadonlyMap<string | undefined, AccountRow>;
 
 const tierOf = ({ row }: Row): number => (typeof row.tier === 'number' ? row.tier : 0);
 
@@ -59,7 +60,7 @@ function* pricesMissing(pool: Row, assigned: readonly Row[], accounts: Accounts)
   const models = mapping(pool.row.models);
   for (const assignment of assigned) {
     const account = accounts.get(text(assignment.row.account));
-    if (!account || !isCapped(tierOf(assignment)) || costsNothing(account.row)) continue;
+    if (!account || !isCapped(tierOf(assignment)) || costsNothing(account)) continue;
     for (const { path, row } of rowsOf(account.row, 'catalog', account.path)) {
       const own = text(row.id);
       if (own === undefined || row.prices !== undefined) continue;
@@ -72,8 +73,10 @@ function* pricesMissing(pool: Row, assigned: readonly Row[], accounts: Accounts)
 }
 
 /** An account without a credential, whose models cost nothing where no price is set (AA70). */
-const costsNothing = ({ credential, base_url }: Mapping): boolean =>
-  credential === 'none' || (credential === undefined && !(text(base_url) && isRehearsal(base_url)));
+function costsNothing({ row, preset }: AccountRow): boolean {
+  if (isRehearsal(row.base_url)) return preset?.credential === 'none';
+  return row.credential === undefined || row.credential === 'none';
+}
 
 /** The exposed ids of an account's own id. */
 function exposedIds({ models }: Mapping, own: string): readonly string[] {
