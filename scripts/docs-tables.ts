@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { CLIENTS, type ClientSettings } from '../proxy/cli/client-settings.ts';
 import { bounds } from '../proxy/config/schema/expectations.ts';
 import { type SchemaNode, type Setting, settings } from '../proxy/config/schema/schema.ts';
+import { ADAPTED } from '../proxy/providers/api-accounts/adapted.ts';
 import { MANNERS } from '../proxy/rehearsal/account/manners.ts';
 import { PRESETS, type PresetName, presetOf } from '../proxy/turn/provider/presets.ts';
 import { NO_QUIRKS, QUIRKS } from '../proxy/turn/provider/quirks.ts';
@@ -57,6 +58,11 @@ function quirksTable(): string {
   return ['| Quirk | Values | |', '| --- | --- | --- |', ...rows].join('\n');
 }
 
+function adaptedTable(): string {
+  const head = ['| Name | What is done |', '| --- | --- |'];
+  return [...head, ...Object.entries(ADAPTED).map(([name, done]) => `| \`${name}\` | ${done} |`)].join('\n');
+}
+
 /** The text of each client for the shipped configuration. */
 const clientTexts = (): string => CLIENTS.map(clientText).join('\n\n');
 
@@ -78,6 +84,7 @@ const SECTIONS: Readonly<Record<string, () => string>> = {
   manners: mannersList,
   presets: presetsTable,
   quirks: quirksTable,
+  adapted: adaptedTable,
 };
 
 /** The pages with generated sections, by path in the repository. */
@@ -86,6 +93,7 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   'docs/accounts.md': ['presets', 'quirks', 'manners'],
   'docs/clients.md': ['clients', 'client-texts'],
   'docs/settings.md': ['settings'],
+  'docs/translation.md': ['adapted'],
 };
 
 const fileOf = (page: string): URL => new URL(`../${page}`, import.meta.url);

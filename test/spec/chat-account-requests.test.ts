@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { CHAT, type ChatStage, chatStage, parts, user } from '../providers/chat/chat-stage.ts';
+import { CHAT, type ChatStage, chatStage, PUBLIC, parts, user } from '../providers/chat/chat-stage.ts';
+import { HELLO, streamed } from '../providers/chat/completions.ts';
 
 let stage: ChatStage;
 before(async () => {
@@ -615,4 +616,12 @@ describe('tools', () => {
     );
     assert.deepEqual(sent.messages, [{ role: 'user', content: 'hi' }]);
   });
+});
+
+test('[AA16] the row of the attempt lists what was adapted', async () => {
+  const body = { model: 'model-a', input: 'hi', tools: [{ type: 'custom', name: 'patch' }], metadata: { a: 'b' } };
+  stage.platform.next.push(streamed(HELLO));
+  const reply = await stage.gate.send(PUBLIC, { body });
+  const [attempt] = await stage.gate.attempts(reply.headers.get('x-request-id') ?? '');
+  assert.match(JSON.stringify(attempt), /metadata.*tools\.custom/);
 });
