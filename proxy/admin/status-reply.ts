@@ -97,7 +97,7 @@ const isCooldown = (value: unknown): value is CooldownStatus => {
   return optional(string)(cause) && optional(number)(until);
 };
 
-const isWay = object<Pick<CompactStatus, 'way'>>({ way: oneOf('route', 'trigger') });
+const isWay = object<Pick<CompactStatus, 'way'>>({ way: oneOf('route', 'trigger', 'summary', 'none') });
 
 const isCompaction = (value: unknown): value is CompactStatus =>
   isWay(value) && optional(number)((value as Partial<CompactStatus>).missingSince);

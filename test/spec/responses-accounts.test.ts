@@ -71,7 +71,6 @@ describe('requests', () => {
     assert.deepEqual([method, path], ['POST', '/v1/responses?api-version=preview']);
     assert.deepEqual(json, {
       model: 'own-a',
-      instructions: '',
       input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] }],
       max_output_tokens: 1_000,
       text: { verbosity: 'low' },

@@ -41,6 +41,8 @@ export function turnBody(stated: Body, options: TurnBodyOptions): Body {
   const sent: Body = {};
   if (isFrame) for (const name of FRAME_MEMBERS) if (body[name] !== undefined) sent[name] = body[name];
   for (const name of MEMBERS) if (body[name] !== undefined && body[name] !== null) sent[name] = body[name];
+  // Agent backends want the member; of others some refuse an empty one (RB10).
+  if (sent.instructions === '') delete sent.instructions;
   sent.input = publicItems(inputOf(body), { itemIds: quirks.item_ids === 'required', adapted });
   setTools(sent, body, options);
   setLimits(sent, body, { model, adapted });
