@@ -138,6 +138,7 @@ const isExplainedTurn = object<ExplainedTurn>({
   pool: string,
   key: nullable(string),
   model: nullable(string),
+  alias: nullable(string),
   refused: nullable(string),
   mode: nullable(isMode),
   rules: record(string),

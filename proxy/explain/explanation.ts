@@ -1,7 +1,7 @@
 // Explains what a turn of this key and model would get: its refusal, mode, rules and accounts, each with its reason.
 
 import { configuredMode } from '../models/mode-resolution.ts';
-import { resolveName, withoutMarks } from '../turn/model-alias.ts';
+import { type ResolvedName, resolveName, withoutMarks } from '../turn/model-alias.ts';
 import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import { dispatchedKind, surfaceOf } from '../turn/routes/kinds.ts';
 import type { ExplainedMode, Rule, TurnFacts } from '../turn/rules/rule.ts';
@@ -21,6 +21,8 @@ export interface ExplainedTurn {
   readonly pool: string;
   readonly key: string | null;
   readonly model: string | null;
+  /** The alias that stands for the model (AM69); null for an exposed id. */
+  readonly alias: string | null;
   /** The refusal before an account is chosen, such as `403 model_not_allowed: …`; null when none is known here. */
   readonly refused: string | null;
   /** Null without a model. */
@@ -57,7 +59,7 @@ export function explainTurns(
   const pools = key ? config.pools.filter(({ id }) => id === key.pool) : config.pools;
   return pools.map((pool) => {
     const asked = namesModel(route) ? question.model : undefined;
-    const model = asked === undefined ? undefined : modelNamed(asked, { pool, route, live, key });
+    const { id: model, alias } = asked === undefined ? UNNAMED : modelNamed(asked, { pool, route, live, key });
     const liveModel = model === undefined ? undefined : live?.model(pool, model);
     const mode = model === undefined ? null : modeOf(pool, model, liveModel);
     const { session } = question;
@@ -69,6 +71,7 @@ export function explainTurns(
       pool: pool.id,
       key: key?.id ?? null,
       model: model ?? null,
+      alias: alias ?? null,
       refused,
       mode,
       rules: effectsOf(rules, facts),
@@ -80,6 +83,8 @@ export function explainTurns(
 
 const namesModel = ({ kind }: Route): boolean => dispatchedKind(kind)?.model === true;
 
+const UNNAMED = { id: undefined, alias: undefined };
+
 /** The exposed id that a name stands for. Without the running gateway only the targets of aliases are known to be exposed. */
 function modelNamed(
   name: string,
@@ -89,15 +94,15 @@ function modelNamed(
     live,
     key,
   }: { readonly pool: PoolConfig; readonly route: Route; readonly live: LiveModels | undefined; readonly key: KeyConfig | undefined },
-): string {
-  if (surfaceOf(route.kind) !== 'messages') return name;
+): ResolvedName {
+  if (surfaceOf(route.kind) !== 'messages') return { id: name, alias: undefined };
   const aliases = pool.aliases ?? {};
   const isExposed = (id: string): boolean => {
     if (key?.models?.includes(id) === false) return false;
     const presence = live?.model(pool, id)?.presence;
     return presence === undefined ? Object.values(aliases).includes(id) : presence === 'routable' || presence === 'unroutable';
   };
-  return resolveName(name, aliases, isExposed)?.id ?? withoutMarks(name);
+  return resolveName(name, aliases, isExposed) ?? { id: withoutMarks(name), alias: undefined };
 }
 
 const accountsOf = (pool: PoolConfig, config: ExplainedConfig): readonly AccountConfig[] =>

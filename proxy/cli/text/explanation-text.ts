@@ -9,10 +9,10 @@ import type { ChainedRule } from '../commands/routes-command.ts';
 /** No lines for an undefined turn: the question was only for the route. */
 export function turnLines(turn: ExplainedTurn | undefined): readonly string[] {
   if (!turn) return [];
-  const { pool, key, model, refused, mode, accounts, choice } = turn;
+  const { pool, key, model, alias, refused, mode, accounts, choice } = turn;
   const width = Math.max(0, ...accounts.map(({ account }) => account.length));
   return [
-    `  Pool ${pool}, ${key === null ? 'any key' : `key ${key}`}, ${model === null ? 'any model' : `model ${model}`}:`,
+    `  Pool ${pool}, ${key === null ? 'any key' : `key ${key}`}, ${model === null ? 'any model' : `model ${model}`}${alias === null ? '' : ` by the alias ${alias}`}:`,
     `    answer    ${refused ?? 'from an account, unless the body is refused'}`,
     ...(mode ? [`    mode      ${modeText(mode)}`] : []),
     ...(choice ? [`    choice    ${choiceText(choice)}`] : []),

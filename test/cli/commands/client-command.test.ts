@@ -58,3 +58,21 @@ test('client refuses an unknown name, an unknown key, and a file without a port'
   const free = await poolgate(['client', 'codex', '--config', fileWith(context, `${SMALL}listen: { port: 0 }\n`)]);
   assert.deepEqual([free.code, free.err], [1, 'the listener takes a free port (listen.port: 0), so its address is not known\n']);
 });
+
+test('[AM69] client claude-code prints an address without /v1, the key, and a model for each call', async (context) => {
+  const path = fileWith(context, FILE);
+  const { code, out, err } = await poolgate(['client', 'claude-code', '--key', 'ci', '--config', path]);
+  assert.equal(code, 0, err);
+  assert.equal(
+    out,
+    `export ANTHROPIC_BASE_URL=http://127.0.0.1:4100
+export ANTHROPIC_AUTH_TOKEN="$POOLGATE_KEY"
+export ANTHROPIC_MODEL=model-b
+export ANTHROPIC_DEFAULT_HAIKU_MODEL=model-b
+export CLAUDE_CODE_MAX_CONTEXT_TOKENS=258400
+claude -p "Say hello."
+`,
+  );
+  for (const said of ['Unset `ANTHROPIC_API_KEY`', 'aliases: { claude-*: model-a }', 'CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY=1'])
+    assert.ok(err.includes(said), err);
+});

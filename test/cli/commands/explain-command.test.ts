@@ -278,3 +278,46 @@ test('explain --turn reports what request compression saved of which outputs', a
   assert.match((await outputs('x'.repeat(1_048_576))) ?? '', /^not compressed: the body has \d+ bytes$/);
   assert.equal(await outputs('done'), undefined);
 });
+
+const MESSAGES: Draft = {
+  ...FILE,
+  pools: FILE.pools.map((pool: Draft) => ({ ...pool, aliases: { 'claude-haiku-*': 'model-b', 'claude-*': 'model-a' } })),
+};
+
+test('[AM69] explain POST /v1/messages prints the chain, and the alias that resolved the name of a model', async (context) => {
+  const path = fileWith(context, stringify(MESSAGES));
+  const of = async (model: string, ...more: readonly string[]) =>
+    (await poolgate(['explain', 'POST', '/v1/messages', '--key', 'ci', '--model', model, ...more, '--config', path])).out;
+  const out = await of('claude-opus-5-5[1m]');
+  assert.match(out, /^POST \/v1\/messages\n {2}status {4}translated\n/);
+  assert.match(out, /\n {2}kind {6}messages\n/);
+  assert.match(out, /\n {2}upstream {2}\/backend-api\/agent\/responses\n/);
+  assert.match(out, /\n {2}Pool team, key ci, model model-a by the alias claude-\*:\n/);
+  const chain = [...(out.split('rules in order, with their phases:\n')[1] ?? '').matchAll(/^ {4}(\S+) /gm)].map(([, rule]) => rule);
+  const { rules } = JSON.parse(await of('claude-opus-5-5', '--json'));
+  assert.deepEqual(
+    chain,
+    rules.map(({ rule }: { readonly rule: string }) => rule),
+  );
+  assert.ok(chain.indexOf('authenticate') < chain.indexOf('model-access') && chain.includes('effort-policy'), chain.join(' '));
+  assert.match(await of('claude-haiku-4-5'), /, model model-b by the alias claude-haiku-\*:\n/);
+  assert.match(await of('model-a'), /, model model-a:\n/);
+});
+
+test('[AM69] the running gateway names the alias too, and an exposed id goes before one', async (context) => {
+  const gate = await startGateway({
+    config: (draft: Draft) => {
+      draft.pools[0].aliases = { 'claude-*': 'model-a', 'model-*': 'model-b' };
+    },
+  });
+  context.after(() => gate.close());
+  for (const [model, id, alias] of [
+    ['claude-opus-5-5', 'model-a', 'claude-*'],
+    ['model-z', 'model-b', 'model-*'],
+    ['model-a', 'model-a', null],
+  ]) {
+    const query = new URLSearchParams({ method: 'POST', path: '/v1/messages', model: String(model) });
+    const { turns } = (await (await fetch(`${gate.adminUrl}/explain?${query}`)).json()) as Draft;
+    assert.deepEqual([turns[0].model, turns[0].alias], [id, alias], String(model));
+  }
+});
