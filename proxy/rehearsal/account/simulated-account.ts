@@ -18,7 +18,7 @@ export interface RehearsalAccount {
   /** Absent: it speaks the native agent API. */
   readonly api?: NamedApi;
   /** The bearer that it requires; without one every Authorization is accepted, and none is needed. */
-  readonly credential?: string;
+  readonly credential?: string | undefined;
   /** The header that has the credential as it is, in place of a bearer. */
   readonly credentialHeader?: string;
   /** In place of one bearer: those that its token endpoint, `POST /oauth/token`, issues for refresh tokens and for logins. */

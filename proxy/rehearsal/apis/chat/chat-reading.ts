@@ -1,5 +1,6 @@
 // Reads a Chat request as the simulated model reads every turn: last user message, output of a tool, declared tools, wanted format.
 import { asList, asString, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import { schemaIn } from '../../model/schema-in-text.ts';
 import type { DeclaredTool, TurnRequest } from '../../model/turn-request.ts';
 
 export function readChat(body: JsonObject): TurnRequest {
@@ -37,37 +38,6 @@ function formatOf(format: JsonObject, messages: readonly JsonObject[]): JsonObje
   if (format.type === 'json_schema' && isObject(format.json_schema)) return { type: 'json_schema', schema: format.json_schema.schema };
   const schema = schemaIn(textOf(messages.find(({ role }) => role === 'system' || role === 'developer')?.content));
   return schema ? { type: 'json_schema', schema } : format;
-}
-
-/** A model follows the last JSON object that its system text has. */
-function schemaIn(text: string): JsonObject | undefined {
-  let last: JsonObject | undefined;
-  for (let from = text.indexOf('{'); from >= 0; ) {
-    const to = endOfObject(text, from);
-    const found = parsed(text.slice(from, to));
-    if (isObject(found)) last = found;
-    from = text.indexOf('{', isObject(found) ? to : from + 1);
-  }
-  return last;
-}
-
-/** Behind the brace that closes the one at `from`; braces in strings do not count. */
-function endOfObject(text: string, from: number): number {
-  let depth = 0;
-  for (const { 0: token, index } of text.slice(from).matchAll(/"(?:[^"\\]|\\.)*"|[{}]/gs)) {
-    if (token === '{') depth += 1;
-    else if (token === '}') depth -= 1;
-    if (depth === 0) return from + index + 1;
-  }
-  return text.length;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function textOf(content: Json | undefined): string {

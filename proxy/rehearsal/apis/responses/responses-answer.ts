@@ -4,6 +4,7 @@ import { type Answer, eventsAnswer, jsonAnswer } from '../../delivery/answer.ts'
 import type { RequestContext } from '../../endpoint-table.ts';
 import type { Fault } from '../../faults/fault.ts';
 import { compactionItem } from '../../model/output-items.ts';
+import { schemaIn } from '../../model/schema-in-text.ts';
 import { type SimulatedTurn, simulatePrewarm, simulateTurn, usageOf } from '../../model/simulated-turn.ts';
 import { toolsItems } from '../../model/turn-request.ts';
 import { ProviderError } from '../../provider-error.ts';
@@ -47,7 +48,15 @@ export function compactAnswer(context: RequestContext, settings: ApiSettings): A
   });
 }
 
-const turnOf = (context: RequestContext, body: JsonObject): SimulatedTurn => simulateTurn(body, turnContext(context, body));
+const turnOf = (context: RequestContext, body: JsonObject): SimulatedTurn =>
+  simulateTurn(withWantedSchema(body), turnContext(context, body));
+
+/** A model that is asked for any JSON object follows the schema that its instructions have. */
+function withWantedSchema(body: JsonObject): JsonObject {
+  const format = isObject(body.text) ? body.text.format : undefined;
+  const schema = isObject(format) && format.type === 'json_object' ? schemaIn(asString(body.instructions) ?? '') : undefined;
+  return schema ? { ...body, text: { format: { type: 'json_schema', schema } } } : body;
+}
 
 /** The cache of a platform follows `prompt_cache_key`. */
 const turnContext = ({ account, ids, now, request }: RequestContext, body: JsonObject): Parameters<typeof simulateTurn>[1] => ({

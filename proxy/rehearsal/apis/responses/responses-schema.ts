@@ -170,7 +170,7 @@ const INCLUDED = words(
   'message.input_image.image_url',
 );
 
-const CONVERSATION: Schema = { model: TEXT, input: list(oneOf('type', ITEMS)), instructions: TEXT };
+const CONVERSATION: Schema = { model: TEXT, input: list(oneOf('type', ITEMS)), instructions: ANY_TEXT };
 
 const TURN: Schema = {
   ...SHARED_MEMBERS,

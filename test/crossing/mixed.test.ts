@@ -1,0 +1,148 @@
+// Pools of several APIs: a turn fails over from one to another before its output began, a tool loop goes on at an account of another API, and
+// what one account compacted continues at the next.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { asList, isObject, type JsonObject } from '../../proxy/turn/json/json.ts';
+import type { TestGateway } from '../support/gateway.ts';
+import { sampleOf } from '../support/sample.ts';
+import type { Came } from './clients/client.ts';
+import { CLIENTS, keyOf, type Server, startStage } from './stage.ts';
+
+const SERVERS: readonly Server[] = [
+  { id: 'native', api: 'agent' },
+  { id: 'socket', api: 'responses', settings: { websocket: true } },
+  { id: 'platform', api: 'responses' },
+  { id: 'box', api: 'chat' },
+  { id: 'router', api: 'chat', preset: 'openrouter' },
+];
+const IDS = SERVERS.map(({ id }) => id);
+const PAIRS = IDS.flatMap((one) => IDS.filter((other) => other !== one).map((other) => [one, other] as const));
+/** One Pool of both, in this order. Each case has its own gateway: quota and locality outlive a turn. */
+const startPair = (one: string, other: string): Promise<TestGateway> =>
+  startStage({ servers: SERVERS.filter(({ id }) => id === one || id === other), pools: { pair: [one, other] } });
+
+const KEY = keyOf('pair');
+
+const has = (one: string, other: string, ids: readonly string[]): boolean => ids.includes(one) || ids.includes(other);
+const WITH_WEBSOCKETS = ['native', 'socket'];
+const look = { name: 'look', parameters: { type: 'object', properties: {}, required: [] } };
+
+const whole = (came: Came): Came => {
+  assert.deepEqual([came.status, came.end, came.error], [200, 'whole', undefined], came.raw);
+  return came;
+};
+
+/** By API: what each account may answer before its output. */
+const FAILURES: Readonly<Record<string, Readonly<Record<Server['api'], string>>>> = {
+  'is overloaded': { agent: 'refuse 503', responses: 'refuse 503', chat: 'refuse 503' },
+  'is out of quota': {
+    agent: 'refuse 429 usage_limit_reached resets 600',
+    responses: 'refuse 429 insufficient_quota',
+    chat: 'refuse 402',
+  },
+  'limits its rate': { agent: 'refuse 429 retry 5', responses: 'refuse 429 retry ms 500', chat: 'refuse 498' },
+  'refuses inside a 200': { agent: 'refuse inside', responses: 'refuse inside', chat: 'error chunk 503' },
+  'ends the connection': { agent: 'cut before headers', responses: 'cut after headers', chat: 'reset after headers' },
+  'answers with a page': { agent: 'refuse 502', responses: 'html 502', chat: 'html' },
+  'loads its model': { agent: 'refuse 503', responses: 'loading', chat: 'loading' },
+};
+
+const crosses = Object.keys(FAILURES).flatMap((failure) => CLIENTS.flatMap((client) => PAIRS.map((pair) => ({ failure, client, pair }))));
+
+for (const { failure, client, pair } of sampleOf(crosses)) {
+  const [one, other] = pair;
+  if (client.transport === 'websocket' && !has(one, other, WITH_WEBSOCKETS)) continue;
+  test(`[AA91] ${client.name}: ${one} ${failure}, and ${other} answers`, async () => {
+    const { api, settings } = SERVERS.find(({ id }) => id === one) ?? assert.fail();
+    // No page comes on a websocket.
+    if (failure === 'answers with a page' && settings?.websocket === true) return;
+    await using gate = await startPair(one, other);
+    gate.upstream.always(one, FAILURES[failure]?.[api] ?? '');
+    const came = whole(await client.first(gate, KEY, { text: 'hello' }));
+    assert.match(came.text, new RegExp(`answering as ${other}\\.`));
+    assert.deepEqual([gate.upstream.turns(one).length > 0, gate.upstream.turns(other).length], [true, 1]);
+  });
+}
+
+const isAgent = (id: string): boolean => SERVERS.some((server) => server.id === id && server.api === 'agent');
+
+/** Its quota is spent, in the words of its API. */
+const spent = (id: string): string => (isAgent(id) ? 'refuse 429 usage_limit_reached resets 600' : 'refuse 402');
+
+const loops = CLIENTS.flatMap((client) => PAIRS.map((pair) => ({ client, pair })));
+
+for (const { client, pair } of sampleOf(
+  loops,
+  loops.filter(({ client: { name } }) => name === 'native sse' || name === 'chat sse'),
+)) {
+  const [one, other] = pair;
+  if (client.transport === 'websocket' && !has(one, other, WITH_WEBSOCKETS)) continue;
+  test(`[AA22] ${client.name}: a tool loop of ${one} goes on at ${other}, and back`, async () => {
+    await using gate = await startPair(one, other);
+    const asked = { text: 'call the tool look', tools: [look], effort: 'low' };
+    const called = whole(await client.first(gate, KEY, asked));
+    assert.equal(called.calls.length, 1);
+    gate.upstream.always(one, spent(one));
+    const answered = whole(await client.next(gate, KEY, asked, called, ['a tree']));
+    assert.match(answered.text, new RegExp(`answering as ${other}\\. The tool answered: a tree`), answered.raw);
+    // The quota of an agent account is spent for longer.
+    if (isAgent(one)) return;
+    gate.upstream.always(one, 'steady');
+    gate.upstream.always(other, spent(other));
+    gate.heal();
+    const back = whole(await client.next(gate, KEY, { ...asked, text: 'and now?' }, answered, []));
+    assert.match(back.text, new RegExp(`answering as ${one}\\. You said: and now\\?`), back.raw);
+  });
+}
+
+test('[AA59] after output nothing is tried again: the error ends the reply of every client', async () => {
+  for (const client of CLIENTS) {
+    for (const [one, fault] of [
+      ['native', 'refuse inside after 8 events'],
+      ['socket', 'refuse inside after 8 events'],
+      ['box', 'error chunk after 8 events'],
+    ] as const) {
+      if (client.transport === 'websocket' && one === 'box') continue;
+      const other = one === 'box' ? 'native' : 'box';
+      await using gate = await startPair(one, other);
+      gate.upstream.always(one, fault);
+      const came = await client.first(gate, KEY, { text: 'write 40 words' });
+      assert.equal(came.end, 'failed', `${client.name} at ${one}: ${came.raw}`);
+      // A JSON answer has shown nothing before its end.
+      if (client.transport !== 'json') assert.equal(gate.upstream.turns(other).length, 0, `${client.name} at ${one}`);
+    }
+  }
+});
+
+const NATIVE = '/backend-api/agent/responses';
+const message = (text: string): JsonObject => ({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] });
+
+test('[AA48] what an API account compacted continues at any account', async () => {
+  for (const [one, other] of PAIRS.filter(([id]) => id === 'box' || id === 'platform')) {
+    await using gate = await startPair(one, other);
+    const headers = { authorization: `Bearer ${KEY}` };
+    const compacted = await gate.send(`${NATIVE}/compact`, {
+      headers,
+      body: { model: 'model-a', instructions: '', input: [message('a long talk')] },
+    });
+    assert.equal(compacted.status, 200, `${one} ${compacted.text}`);
+    const [item] = asList(compacted.json.output).filter(isObject);
+    assert.equal(item?.type, 'compaction');
+    gate.upstream.always(one, 'refuse 402');
+    const body = {
+      model: 'model-a',
+      stream: true,
+      store: false,
+      reasoning: { effort: 'low' },
+      include: ['reasoning.encrypted_content'],
+      input: [item ?? null, message('go on')],
+    };
+    const answered = await gate.send(NATIVE, { headers, body });
+    assert.match(answered.text, new RegExp(`answering as ${other}\\.`), `${one} then ${other}: ${answered.text.slice(0, 500)}`);
+    assert.match(
+      gate.upstream.turns(other).at(-1)?.body.toString() ?? '',
+      new RegExp(`answering as ${one}`),
+      'the summary reached the other account',
+    );
+  }
+});
