@@ -6,6 +6,7 @@ import { bounds } from '../proxy/config/schema/expectations.ts';
 import { type SchemaNode, type Setting, settings } from '../proxy/config/schema/schema.ts';
 import { ADAPTED } from '../proxy/providers/api-accounts/adapted.ts';
 import { MANNERS } from '../proxy/rehearsal/account/manners.ts';
+import { REPLY_FORMS, STREAM_FORMS } from '../proxy/rehearsal/faults/reply-forms.ts';
 import { PRESETS, type PresetName, presetOf } from '../proxy/turn/provider/presets.ts';
 import { NO_QUIRKS, QUIRKS } from '../proxy/turn/provider/quirks.ts';
 
@@ -23,6 +24,11 @@ function clientsTable(): string {
 const mannersList = (): string =>
   Object.values(MANNERS)
     .map((sentence) => `- ${sentence}`)
+    .join('\n');
+
+const formsList = (): string =>
+  Object.entries({ ...REPLY_FORMS, ...STREAM_FORMS })
+    .map(([words, sentence]) => `- \`${words}\`: ${sentence}`)
     .join('\n');
 
 const code = (value: unknown): string => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
@@ -82,6 +88,7 @@ const SECTIONS: Readonly<Record<string, () => string>> = {
   clients: clientsTable,
   'client-texts': clientTexts,
   manners: mannersList,
+  'reply-forms': formsList,
   presets: presetsTable,
   quirks: quirksTable,
   adapted: adaptedTable,
@@ -90,7 +97,7 @@ const SECTIONS: Readonly<Record<string, () => string>> = {
 /** The pages with generated sections, by path in the repository. */
 const PAGES: Readonly<Record<string, readonly string[]>> = {
   'README.md': ['clients'],
-  'docs/accounts.md': ['presets', 'quirks', 'manners'],
+  'docs/accounts.md': ['presets', 'quirks', 'manners', 'reply-forms'],
   'docs/clients.md': ['clients', 'client-texts'],
   'docs/settings.md': ['settings'],
   'docs/translation.md': ['adapted'],
