@@ -115,7 +115,7 @@ test('[AM39] ciphertext prefers its account over twenty turns, and an account th
   const turns = gate.upstream.turns();
   assert.equal(new Set(turns.map(({ account }) => account)).size, 1);
   const reasoningIn = (turn: (typeof turns)[number] | undefined): number =>
-    (turn?.json as Data).input.filter(({ type }: JsonObject) => type === 'reasoning').length;
+    (turn as { json: Data }).json.input.filter(({ type }: JsonObject) => type === 'reasoning').length;
   assert.equal(reasoningIn(turns.at(-1)), 19);
   const account = turns[0]?.account ?? '';
   gate.upstream.clear();
@@ -137,7 +137,7 @@ test('[AM44] call ids have a form that both sides accept, in calls and in result
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: odd, content: 'x' }] },
   ];
   await gate.send(MESSAGES, { body: ask({ tools, messages }) });
-  const ids = (gate.upstream.turns().at(-1)?.json as Data).input.flatMap(({ call_id }: JsonObject) => call_id ?? []);
+  const ids = (gate.upstream.turns().at(-1) as { json: Data }).json.input.flatMap(({ call_id }: JsonObject) => call_id ?? []);
   assert.deepEqual(ids, [mapped, mapped]);
 });
 
