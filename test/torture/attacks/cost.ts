@@ -9,7 +9,15 @@ import { type Attack, type Case, permutation } from '../attack.ts';
 import type { HttpCall } from '../calls/call.ts';
 import { callNamed, HTTP_CALLS } from '../calls/http-calls.ts';
 import { runCall } from '../calls/run-call.ts';
-import { CHAT_BODIES, GROWING_PARTS, GROWING_REPLIES, type Growing, grownBodies, RESPONSES_BODIES } from '../corpus/growing-bodies.ts';
+import {
+  CHAT_BODIES,
+  GROWING_PARTS,
+  GROWING_REPLIES,
+  type Growing,
+  grownBodies,
+  MESSAGES_BODIES,
+  RESPONSES_BODIES,
+} from '../corpus/growing-bodies.ts';
 import { expect } from '../finding.ts';
 import { JSON_CALLS } from '../fuzz/client-bodies.ts';
 import type { Lane } from '../stage/lane.ts';
@@ -45,22 +53,25 @@ interface Growth {
   send(lane: Lane, text: string): Promise<unknown>;
 }
 
-/** Bodies of Responses and Chat requests have lists of their own. */
+/** Bodies of Responses, Chat and Messages requests have lists of their own. */
 const LISTED: Readonly<Record<string, Readonly<Record<string, Growing>>>> = {
   native: RESPONSES_BODIES,
   public: RESPONSES_BODIES,
   compact: RESPONSES_BODIES,
   chat: CHAT_BODIES,
+  messages: MESSAGES_BODIES,
 };
 
 const growths = (): readonly Growth[] => [
   ...Object.entries(LISTED).flatMap(([name, bodies]) => bodyGrowths(callNamed(name), bodies)),
-  ...JSON_CALLS.filter(({ name, reply }) => LISTED[name] === undefined && reply !== 'events' && reply !== 'chunks').flatMap((call) =>
-    bodyGrowths(call, grownBodies(JSON.parse(call.body.toString()))),
-  ),
+  ...JSON_CALLS.filter(
+    ({ name, reply }) => LISTED[name] === undefined && reply !== 'events' && reply !== 'chunks' && reply !== 'blocks',
+  ).flatMap((call) => bodyGrowths(call, grownBodies(JSON.parse(call.body.toString())))),
   ...HTTP_CALLS.filter(({ headers }) => headers['content-type'] === FORM_TYPE).flatMap(formGrowths),
   ...[NATIVE_SOCKET, PUBLIC_SOCKET].flatMap(frameGrowths),
-  ...['native', 'native events', 'public', 'public events', 'chat chunks'].flatMap((name) => replyGrowths(callNamed(name))),
+  ...['native', 'native events', 'public', 'public events', 'chat chunks', 'messages', 'messages blocks'].flatMap((name) =>
+    replyGrowths(callNamed(name)),
+  ),
 ];
 
 const bodyGrowths = (call: HttpCall, bodies: Readonly<Record<string, Growing>>): readonly Growth[] =>

@@ -117,6 +117,66 @@ export const CHAT_BODIES: Readonly<Record<string, Growing>> = {
   'a long text': (n) => `{"model":"model-a","messages":[{"role":"user","content":"${'a'.repeat(n)}"}]}`,
 };
 
+const say = (more: string): string => `{"model":"model-a","max_tokens":1000,${more}}`;
+const SAY = '"messages":[{"role":"user","content":"a"}]';
+const blocks = (list: string): string => say(`"messages":[{"role":"user","content":[${list}]}]`);
+const used = (i: number): string => `{"type":"tool_use","id":"c${i}","name":"f","input":{}}`;
+const result = (i: number): string => `{"type":"tool_result","tool_use_id":"c${i}","content":"o"}`;
+
+/** Of Messages bodies. */
+export const MESSAGES_BODIES: Readonly<Record<string, Growing>> = {
+  messages: (n) => say(`"messages":[${many(n, () => '{"role":"user","content":"a"}')}]`),
+  'texts of a message': (n) => blocks(many(n, () => '{"type":"text","text":"a"}')),
+  'cache marks': (n) => blocks(many(n, () => '{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}')),
+  images: (n) => blocks(many(n, () => '{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}')),
+  'a long PDF': (n) =>
+    blocks(
+      `{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"${'A'.repeat(n - (n % 4))}"}},{"type":"text","text":"a"}`,
+    ),
+  'search results': (n) =>
+    blocks(many(n, (i) => `{"type":"search_result","source":"s","title":"t${i}","content":[{"type":"text","text":"a"}]}`)),
+  'calls and their results': (n) =>
+    say(
+      `"messages":[{"role":"user","content":"a"},${many(
+        n,
+        (i) => `{"role":"assistant","content":[${used(i)}]},{"role":"user","content":[${result(i)}]}`,
+      )}]`,
+    ),
+  'calls of one message': (n) =>
+    say(
+      `"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[${many(n / 2, used)}]},{"role":"user","content":[${many(n / 2, result)}]}]`,
+    ),
+  'results without calls': (n) => blocks(many(n, result)),
+  'signed thinking': (n) =>
+    say(
+      `"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[${many(n, (i) => `{"type":"thinking","thinking":"t","signature":"pgs1.0123456789abcdef.enc${i}"}`)}]},{"role":"user","content":"b"}]`,
+    ),
+  'a long signature': (n) =>
+    say(
+      `"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"redacted_thinking","data":"pgs1.0123456789abcdef.${'A'.repeat(n)}"}]},{"role":"user","content":"b"}]`,
+    ),
+  'system texts': (n) => say(`${SAY},"system":[${many(n, (i) => `{"type":"text","text":"s${i}"}`)}]`),
+  'system messages': (n) => say(`"messages":[${many(n, (i) => `{"role":"system","content":"s${i}"}`)},{"role":"user","content":"a"}]`),
+  'tool changes': (n) =>
+    say(
+      `"messages":[{"role":"system","content":[${many(n, (i) => `{"type":"tool_removal","tool":{"type":"tool_reference","name":"f${i}"}}`)}]},{"role":"user","content":"a"}]`,
+    ),
+  tools: (n) => say(`${SAY},"tools":[${many(n, (i) => `{"name":"f${i}","input_schema":{"type":"object"}}`)}]`),
+  'tools of one name': (n) => say(`${SAY},"tools":[${many(n, () => '{"name":"f","input_schema":{"type":"object"}}')}]`),
+  'deferred tools': (n) =>
+    say(`${SAY},"tools":[${many(n, (i) => `{"name":"f${i}","defer_loading":true,"input_schema":{"type":"object"}}`)}]`),
+  'schemas in schemas': (n) =>
+    say(`${SAY},"tools":[{"name":"f","strict":true,"input_schema":${nested(n, '{"type":"object","properties":{"a":', '{}', '}}')}}]`),
+  'a schema of the reply': (n) =>
+    say(
+      `${SAY},"output_config":{"format":{"type":"json_schema","schema":{"type":"object","properties":{${many(n, (i) => `"p${i}":{"type":"string"}`)}}}}}`,
+    ),
+  'stop sequences': (n) => say(`${SAY},"stop_sequences":[${many(n, (i) => `"s${i}"`)}]`),
+  'a long user id': (n) => say(`${SAY},"metadata":{"user_id":"${'_session_'.repeat(times(n, '_session_'))}"}`),
+  'marks of a model': (n) => `{"model":"model-a${'[1m]'.repeat(times(n, '[1m]'))}","max_tokens":1000,${SAY}}`,
+  'a long text': (n) => say(`"messages":[{"role":"user","content":"${'a'.repeat(n)}"}]`),
+};
+
 /** Members of any object, in addition to those of an ordinary body. */
 const MEMBERS: Readonly<Record<string, Growing>> = {
   'lists in lists': (n) => `"x":${nested(n, '[', '', ']')}`,

@@ -1,4 +1,5 @@
-// The calls that clients make at the nodes: Responses on both surfaces, streamed and collected, Chat, websockets, and ones that come back elsewhere.
+// The calls that clients make at the nodes: Responses on both surfaces, Chat and Messages, streamed and collected, websockets, and ones that
+// come back elsewhere.
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { isObject } from '../../../proxy/turn/json/json.ts';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
@@ -11,7 +12,18 @@ import { promptOf } from './provider-record.ts';
 import { type KeyName, secretOf } from './settings.ts';
 import { type SocketAnswer, turnOnSocket } from './socket-client.ts';
 
-export const CALL_KINDS = ['streamed', 'collected', 'native', 'chat', 'chat stream', 'socket', 'resumed', 'resumed twice'] as const;
+export const CALL_KINDS = [
+  'streamed',
+  'collected',
+  'native',
+  'chat',
+  'chat stream',
+  'messages',
+  'messages stream',
+  'socket',
+  'resumed',
+  'resumed twice',
+] as const;
 export type CallKind = (typeof CALL_KINDS)[number];
 
 /** By how often they are drawn: the account with few slots is busy, and still serves. */
@@ -66,7 +78,15 @@ const HTTP: Readonly<Record<HttpKind, (prompt: string) => { readonly path: strin
   native: (prompt) => ({ path: '/backend-api/agent/responses', body: { input: [userMessage(prompt)], stream: true, store: false } }),
   chat: (content) => ({ path: '/v1/chat/completions', body: { messages: [{ role: 'user', content }] } }),
   'chat stream': (content) => ({ path: '/v1/chat/completions', body: { messages: [{ role: 'user', content }], stream: true } }),
+  messages: (content) => ({ path: '/v1/messages', body: { messages: [{ role: 'user', content }], max_tokens: 1_000 } }),
+  'messages stream': (content) => ({
+    path: '/v1/messages',
+    body: { messages: [{ role: 'user', content }], max_tokens: 1_000, stream: true },
+  }),
 };
+
+/** The events that end a stream well where it has no `[DONE]`. */
+const ENDS: ReadonlySet<unknown> = new Set(['response.completed', 'message_stop']);
 
 async function onSockets({ kind, key, number }: Call, prompt: string, route: Route, signal: AbortSignal): Promise<SocketAnswer> {
   const order = { secret: secretOf(key), session: `nodes-${number}:0`, frame: turnFrame(`turn-${number}`, [userMessage(prompt)]), signal };
@@ -84,12 +104,13 @@ function httpOutcome({ status, requestId, retryAfter, text, isWhole, broken }: H
   if (!isWhole)
     return { kind: 'broken', how: `${broken ?? 'no end'} after ${status === 0 ? 'nothing' : `${status} and ${text.length} bytes`}` };
   const isStream = !text.startsWith('{');
-  const last: unknown = isStream ? eventsOf(text).findLast(({ data }) => isObject(data))?.data : JSON.parse(text);
-  const json: JsonObject = isObject(last as JsonObject) ? (last as JsonObject) : {};
+  const events: readonly JsonObject[] = (isStream ? eventsOf(text).map(({ data }) => data) : [JSON.parse(text)]).filter(isObject);
+  const json = events.at(-1) ?? {};
   if (status !== 200) return refused(status, json.error, { retryAfter, requestId });
-  if (isStream && !text.trimEnd().endsWith('data: [DONE]') && json.type !== 'response.completed')
+  if (isStream && !text.trimEnd().endsWith('data: [DONE]') && !ENDS.has(json.type))
     return refused(status, isObject(json.response) ? json.response.error : json.error, { retryAfter, requestId });
-  return { kind: 'whole', requestId, usage: usageOf(isObject(json.response) ? json.response : json) };
+  const metered = events.findLast(({ usage, response }) => isObject(usage) || isObject(response)) ?? json;
+  return { kind: 'whole', requestId, usage: usageOf(isObject(metered.response) ? metered.response : metered) };
 }
 
 function socketOutcome({ frames, isWhole, broken }: SocketAnswer): Outcome {
@@ -104,12 +125,15 @@ function socketOutcome({ frames, isWhole, broken }: SocketAnswer): Outcome {
 const refused = (status: number, error: unknown, more: Pick<HttpAnswer, 'retryAfter' | 'requestId'>): Outcome => ({
   kind: 'refused',
   status,
-  code: isObject(error as JsonObject) ? String((error as JsonObject).code) : 'none',
+  code: isObject(error as JsonObject) ? codeOf(error as JsonObject) : 'none',
   ...more,
 });
 
+/** Of Messages it is among the details (AM10). */
+const codeOf = ({ code, details }: JsonObject): string => String(isObject(details) ? details.error_code : code);
+
 function usageOf({ usage }: JsonObject): readonly [number, number] | undefined {
   if (!isObject(usage)) return undefined;
-  const { input_tokens, output_tokens, prompt_tokens, completion_tokens } = usage;
-  return [Number(input_tokens ?? prompt_tokens), Number(output_tokens ?? completion_tokens)];
+  const { input_tokens, output_tokens, prompt_tokens, completion_tokens, cache_read_input_tokens: cached } = usage;
+  return [Number(input_tokens ?? prompt_tokens) + Number(cached ?? 0), Number(output_tokens ?? completion_tokens)];
 }

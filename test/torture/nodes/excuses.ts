@@ -15,7 +15,10 @@ const WRITTEN_MS = 3_000;
 /** Without the database (Q34); frames have none. */
 const RETRY_AFTER = '5';
 /** The answers to a client whose deadlines passed. */
-const LATE: ReadonlySet<number> = new Set([408, 503, 504]);
+const LATE: ReadonlySet<number> = new Set([408, 503, 504, 529]);
+
+/** On Messages an overload is 529 (AM12). */
+const isOverload = (status: number): boolean => status === 503 || status === 529;
 
 const overlap = (one: Span, other: Span): boolean => one.from <= other.to && other.from <= one.to;
 
@@ -48,13 +51,13 @@ export function excuseOf(cluster: Cluster, told: Told): string | undefined {
   const { status, code, retryAfter } = outcome;
   const limited = hasLimits(call.key);
   if (limited && status === 429 && code === 'rate_limit_exceeded') return 'refused by its limits';
-  if (limited && status === 503 && code === 'server_is_overloaded' && (retryAfter ?? RETRY_AFTER) === RETRY_AFTER) {
+  if (limited && isOverload(status) && code === 'server_is_overloaded' && (retryAfter ?? RETRY_AFTER) === RETRY_AFTER) {
     return inTrouble(cluster, told) || pausedMs(told) > 0 ? 'refused without the database' : undefined;
   }
   // Its deadlines passed while it was paused; of headers that it had not read it has no row.
   if (wasPaused && LATE.has(status)) return 'late at a paused node';
   // The slots of a node that died are free 30 s later.
-  if (call.key === 'capped' && status === 503 && code === 'server_is_overloaded' && span.from < cluster.slotsBackAt)
+  if (call.key === 'capped' && isOverload(status) && code === 'server_is_overloaded' && span.from < cluster.slotsBackAt)
     return 'refused without slots';
   if (call.key === 'login' && status >= 500) return cluster.loginsInDoubt ? 'its log-ins are lost' : undefined;
   return undefined;
