@@ -37,11 +37,18 @@ function partsOf({ instructions, input, tools }: JsonObject, texts: string[]): n
     if (item.type === 'function_call') texts.push(String(item.name), String(item.arguments));
     known += ofContent(item.content ?? item.output, texts);
   }
-  for (const tool of asList(tools)) {
-    texts.push(JSON.stringify(tool));
+  for (const tool of asList(tools).filter(isObject)) {
+    texts.push(...textsOfTool(tool));
     known += OF_TOOL;
   }
   return known;
+}
+
+/** Without the names of its members: models read a function in a shorter form than JSON (AM63). */
+function textsOfTool(tool: JsonObject): readonly string[] {
+  const { type, name, description, parameters } = tool;
+  if (type !== 'function') return [JSON.stringify(tool)];
+  return [String(name), ...(typeof description === 'string' ? [description] : []), JSON.stringify(parameters ?? {})];
 }
 
 function ofContent(content: Json | undefined, texts: string[]): number {
