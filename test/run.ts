@@ -28,6 +28,9 @@ const SLOW_MS = 10_000;
 
 /** Files that may take longer than SLOW_MS, and why. They start first, so that none of them is the last to end. */
 const SLOW: Readonly<Record<string, string>> = {
+  'test/crossing/alone.test.ts': 'hundreds of turns: each client at each kind of server',
+  'test/crossing/mixed.test.ts': 'a gateway for each case, because quota outlives a turn',
+  'test/crossing/real-servers.test.ts': 'two servers of other projects start as processes',
   'test/cli/store-trouble.test.ts': 'starts the program for each trouble of its store',
   'test/gateway/process.test.ts': 'starts and stops the program for each signal and each message of its start',
   'test/nodes/capacity.test.ts': 'leases of real length between three nodes',
