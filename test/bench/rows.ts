@@ -1,5 +1,5 @@
 // The rows of the table: each with its measurement, its reference and its bounds.
-import { GATEWAY, GATEWAY_CHAT, GATEWAY_V1, REFERENCE } from './relays/crew.ts';
+import { GATEWAY, GATEWAY_CHAT, GATEWAY_MESSAGES, GATEWAY_V1, REFERENCE } from './relays/crew.ts';
 import { compressionCost } from './scenarios/compression.ts';
 import { convergence } from './scenarios/convergence.ts';
 import { forwardedFrames } from './scenarios/forwarding.ts';
@@ -11,7 +11,7 @@ import { FREE, LIMITED, ON_POSTGRES, ON_SQLITE, postgresCapacity, postgresCost, 
 import { guardRefusals, NODE, refusals } from './scenarios/refusals.ts';
 import { requestLog } from './scenarios/request-log.ts';
 import { JSON_ALONE, rulesCost } from './scenarios/rules.ts';
-import { chatStreams, flatStreams, pacedStreams } from './scenarios/sse.ts';
+import { chatStreams, flatStreams, messageStreams, pacedStreams } from './scenarios/sse.ts';
 import { startToFirstAnswer } from './scenarios/start.ts';
 import { stalledUploads, uploads } from './scenarios/uploads.ts';
 import { idleWebsockets, RAW_RELAY, websocketTurns } from './scenarios/websocket.ts';
@@ -78,6 +78,10 @@ export const ROWS: readonly Row[] = [
     subject: GATEWAY_CHAT,
     reference: GATEWAY,
     aim: times(1.5),
+  }),
+  row('messages', 'a Messages stream against the Chat stream', 's', messageStreams, 'cpu per event of a surface', times(1.2), {
+    subject: GATEWAY_MESSAGES,
+    reference: GATEWAY_CHAT,
   }),
   row('sse-p99', 'event latency, paced, p99', 'ms', pacedStreams, 'paced event p99', times(2), bare(1)),
   row('sse-memory', 'memory per idle SSE stream', 'KB', idleStreams, 'memory per idle stream', times(1.2), bare(1)),

@@ -42,11 +42,13 @@ const SDK = { 'user-agent': 'OpenAI/JS 7.55.0', 'x-stainless-lang': 'js', 'x-sta
 
 const WORDS = 'The gateway carries every turn to an account that can serve it, and the reply comes back as it was sent. ';
 
-/** A request of about 0.8 KB. The upstream reads its plan in `prompt_cache_key`. */
+/** A request of about 0.8 KB. The upstream finds its plan by `bench:`. */
 export function requestOf({ path, key, model = MODEL, stream, session = SESSION }: Post): Wire {
   const { deltas, perSecond } = stream ?? SHORT;
   const message = (role: string, text: string): object => ({ type: 'message', role, content: [{ type: 'input_text', text }] });
-  const chat = path.endsWith('/chat/completions');
+  const plan = `bench:${deltas}:${perSecond}:${session}`;
+  const messages = path.endsWith('/messages');
+  const chat = messages || path.endsWith('/chat/completions');
   const words = WORDS.repeat(3);
   const content = chat
     ? { messages: [{ role: 'user', content: words }] }
@@ -63,7 +65,8 @@ export function requestOf({ path, key, model = MODEL, stream, session = SESSION 
     model,
     ...content,
     ...(stream ? { stream: true } : {}),
-    prompt_cache_key: `bench:${deltas}:${perSecond}:${session}`,
+    // A Messages client names no cache: there the plan is in the instructions.
+    ...(messages ? { max_tokens: 1_000, system: plan } : { prompt_cache_key: plan }),
   });
   const own = path.startsWith('/v1/') ? SDK : { ...NATIVE, 'x-agent-window-id': `${session}:0` };
   const accept = stream ? 'text/event-stream' : 'application/json';

@@ -9,6 +9,7 @@ import { type Relay, startNode } from './relay.ts';
 export const GATEWAY = 'poolgate';
 export const GATEWAY_V1 = 'poolgate /v1';
 export const GATEWAY_CHAT = 'poolgate chat';
+export const GATEWAY_MESSAGES = 'poolgate messages';
 export const REFERENCE = 'http-proxy-3';
 
 /** The relay of one column, and the surface that gets its load. */

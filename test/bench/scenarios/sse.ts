@@ -1,6 +1,6 @@
 // Streams: processor time per event at a provider's pace and flat out, and how late a paced event arrives.
 import { cost } from '../cost.ts';
-import { type Contender, crewOf, GATEWAY, GATEWAY_CHAT } from '../relays/crew.ts';
+import { type Contender, crewOf, GATEWAY, GATEWAY_CHAT, GATEWAY_MESSAGES } from '../relays/crew.ts';
 import { KEY } from '../relays/gateway.ts';
 import { alternate, type Measurement } from '../sheet.ts';
 import { type Report, startLoad } from '../streams.ts';
@@ -9,6 +9,7 @@ import { type Plan, requestOf } from '../wire.ts';
 const PACED = { connections: 200, plan: { deltas: 1_000_000, perSecond: 50 } };
 const FLAT = { connections: 8, plan: { deltas: 10_000, perSecond: 0 } };
 const CHAT_PATH = '/v1/chat/completions';
+const MESSAGES_PATH = '/v1/messages';
 
 interface Streams {
   readonly connections: number;
@@ -45,6 +46,20 @@ export async function chatStreams(measurement: Measurement): Promise<void> {
     sheet.add('cpu per translated event', contender.name, flat.used / flat.report.events);
     const paced = await streamed(measurement, contender, PACED, 'chat-paced');
     sheet.add('cpu per paced translated event', contender.name, paced.used / paced.report.events);
+  });
+}
+
+/** The same streams on the two translated surfaces, flat out. */
+export async function messageStreams(measurement: Measurement): Promise<void> {
+  const { stage, effort, sheet } = measurement;
+  const native = (await crewOf(stage)).find(({ name }) => name === GATEWAY) as Contender;
+  const both = [
+    { ...native, name: GATEWAY_CHAT, path: CHAT_PATH },
+    { ...native, name: GATEWAY_MESSAGES, path: MESSAGES_PATH },
+  ];
+  await alternate(effort.runs, both, async (contender) => {
+    const { used, report } = await streamed(measurement, contender, FLAT, 'messages');
+    sheet.add('cpu per event of a surface', contender.name, used / report.events);
   });
 }
 
