@@ -58,7 +58,7 @@ export interface MemberNames {
 }
 
 /** Makes the answer of a client that asked for no stream of the events that its stream would show. */
-export interface Collector extends Pick<Sink, 'wants' | 'raw' | 'event' | 'satisfied'> {
+export interface Collector extends Pick<Sink, 'wants' | 'raw' | 'event' | 'lost' | 'satisfied'> {
   /** @param response the final one, when every rule has run. @throws Refusal */
   answer(response: JsonObject): JsonObject;
 }

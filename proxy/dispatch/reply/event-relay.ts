@@ -81,6 +81,7 @@ export class EventRelay {
   drop(): void {
     this.#context.counters.add('upstream_frames_dropped');
     this.#sink.renumber();
+    this.#sink.lost?.();
   }
 
   /** A failure event as its client may see it. A sink that collects gets it as sent, since the client gets an answer of ours. */

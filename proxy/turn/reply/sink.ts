@@ -28,6 +28,8 @@ export interface Sink {
   event(event: Event): void;
   /** Rules dropped or added events: the sequence numbers of the account no longer hold. */
   renumber(): void;
+  /** An event of the account that its client cannot read was dropped. */
+  lost?(): void;
   /** Writes everything since the last flush. False: the client is slow, and `onDrain` reports when to continue. */
   flush(): boolean;
   onDrain(resume: () => void): void;

@@ -30,6 +30,11 @@ class Checked implements BlockOutput {
     this.whole.text(index, kind, text);
   }
 
+  replace(index: number, kind: TextDelta, text: Buffer): void {
+    assert.equal(index, this.#open);
+    this.whole.replace(index, kind, text);
+  }
+
   delta(index: number, delta: JsonObject): void {
     assert.equal(index, this.#open);
     this.whole.delta(index, delta);

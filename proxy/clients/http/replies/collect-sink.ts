@@ -52,6 +52,10 @@ export class CollectSink implements Sink {
     else this.#collector?.event(event);
   }
 
+  lost(): void {
+    this.#collector?.lost?.();
+  }
+
   renumber(): void {
     // A collected answer has no sequence numbers.
   }

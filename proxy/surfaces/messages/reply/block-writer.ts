@@ -10,6 +10,8 @@ export interface BlockOutput {
   start(index: number, block: JsonObject): void;
   /** @param encoded a part of the text, as JSON has it between its quotes; a view that is valid during the call */
   text(index: number, kind: TextDelta, encoded: Buffer): void;
+  /** The text of the open block is another one than was written. @throws Refusal where it was shown already */
+  replace(index: number, kind: TextDelta, encoded: Buffer): void;
   delta(index: number, delta: JsonObject): void;
   /** @param cut the account's reply ended inside the block */
   stop(index: number, cut: boolean): void;
@@ -17,6 +19,7 @@ export interface BlockOutput {
 
 export interface OpenBlock {
   text(kind: TextDelta, encoded: Buffer): void;
+  replace(kind: TextDelta, encoded: Buffer): void;
   delta(delta: JsonObject): void;
   close(end?: { readonly cut: boolean }): void;
 }
@@ -45,6 +48,7 @@ export class BlockWriter {
     output.start(index, block);
     return {
       text: (kind, encoded) => output.text(index, kind, encoded),
+      replace: (kind, encoded) => output.replace(index, kind, encoded),
       delta: (delta) => output.delta(index, delta),
       close: ({ cut } = { cut: false }) => output.stop(index, cut),
     };
@@ -58,18 +62,23 @@ export class BlockWriter {
 
   /** The text is decoded only for turns with stop sequences. */
   #stoppedBy(stops: StopSequences, block: OpenBlock): OpenBlock {
-    const matcher = stops.matcher();
+    let matcher = stops.matcher();
     const show = (text: string): void => {
       if (text !== '') block.text('text', encoded(text));
     };
+    const read = (piece: Buffer, write: (text: string) => void): void => {
+      if (this.#matched !== undefined) return;
+      const { text, match } = matcher.read(decoded(piece));
+      write(text);
+      if (match === undefined) return;
+      block.close();
+      this.#matched = match;
+    };
     return {
-      text: (_kind, piece) => {
-        if (this.#matched !== undefined) return;
-        const { text, match } = matcher.read(decoded(piece));
-        show(text);
-        if (match === undefined) return;
-        block.close();
-        this.#matched = match;
+      text: (_kind, piece) => read(piece, show),
+      replace: (kind, whole) => {
+        if (this.#matched === undefined) matcher = stops.matcher();
+        read(whole, (text) => block.replace(kind, encoded(text)));
       },
       delta: (delta) => {
         if (this.#matched === undefined) block.delta(delta);
@@ -101,6 +110,11 @@ class TextBlock implements OpenBlock {
     this.#open.text(kind, encoded);
   }
 
+  replace(kind: TextDelta, encoded: Buffer): void {
+    if (this.#open) this.#open.replace(kind, encoded);
+    else if (encoded.length > 0) this.text(kind, encoded);
+  }
+
   delta(delta: JsonObject): void {
     if (this.#open) this.#open.delta(delta);
     else this.#early.push(delta);
@@ -111,7 +125,7 @@ class TextBlock implements OpenBlock {
   }
 }
 
-const DROPPED: OpenBlock = { text: () => undefined, delta: () => undefined, close: () => undefined };
+const DROPPED: OpenBlock = { text: () => undefined, replace: () => undefined, delta: () => undefined, close: () => undefined };
 
 /** A text as JSON has it between its quotes. */
 export const encoded = (text: string): Buffer => Buffer.from(JSON.stringify(text).slice(1, -1));

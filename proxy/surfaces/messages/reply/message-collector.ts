@@ -33,6 +33,10 @@ export class MessageCollector implements Collector {
     this.#events.event(event);
   }
 
+  lost(): void {
+    this.#events.reply.lost();
+  }
+
   answer(response: JsonObject): JsonObject {
     const { reply, outputTokens } = this.#events;
     const end = reply.finish(isObject(response) ? response : {});

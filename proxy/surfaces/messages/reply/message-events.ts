@@ -50,7 +50,11 @@ export class MessageEvents {
   raw(event: ReplyEvent): void {
     const delta = DELTAS.get(event.type);
     const text = delta && this.#text.of(event);
-    if (!delta || !text) return;
+    if (!delta) return;
+    if (!text) {
+      if (!event.json()) this.reply.lost();
+      return;
+    }
     const part = delta.part === undefined ? 0 : this.#text.numberOf(event, delta.part);
     this.#delta(delta.kind, placeOf(this.#text.placeOf(event)), part, text);
   }
@@ -61,7 +65,7 @@ export class MessageEvents {
     const place = { index, id: id ?? (isObject(item) ? item.id : undefined) };
     if (type === 'response.output_item.added' && isObject(item)) this.reply.opened(item, place, size);
     else if (type === 'response.output_item.done' && isObject(item)) this.reply.done(item, place, size);
-    else if (PART_ENDS.has(type)) this.reply.partDone(place, partOf(data));
+    else if (PART_ENDS.has(type)) this.reply.partDone(place, partOf(data), isObject(data.part) ? data.part : undefined);
     else if (type === 'response.output_text.annotation.added' && isObject(annotation)) {
       this.reply.annotation(place, partOf(data), annotation, size);
     } else if (typeof delta === 'string' && delta !== '') {

@@ -4,6 +4,7 @@ import { signatureOf } from '../signature.ts';
 import { toolUseId } from '../tool-identity.ts';
 import { type BlockWriter, encoded, type OpenBlock } from './block-writer.ts';
 import { type LaneMemory, Lanes } from './lanes.ts';
+import { type Losses, SentText } from './sent-text.ts';
 
 /** How the client gets reasoning: as text, as signed blocks without text, or not (AM35). */
 export type ThinkingDisplay = 'text' | 'omitted' | 'none';
@@ -13,6 +14,7 @@ export interface ItemOptions {
   /** The client's name of a tool, by the name that the account has for it (AM43). */
   readonly clientName: (upstream: string) => string;
   readonly memory: LaneMemory;
+  readonly losses: Losses;
 }
 
 /** Texts of an item that come in deltas. */
@@ -22,7 +24,8 @@ export type DeltaKind = 'text' | 'refusal' | 'summary' | 'reasoning' | 'argument
 export interface ItemBlocks {
   /** @param part the place of the part inside the item; 0 where it has none */
   delta?(kind: DeltaKind, part: number, text: Buffer): void;
-  partDone?(part: number): void;
+  /** @param finished the part as it is when it ends */
+  partDone?(part: number, finished: JsonObject | undefined): void;
   annotation?(part: number, annotation: JsonObject): void;
   /** The item as it is when it ends: what no delta brought is written now. */
   done(item: JsonObject): void;
@@ -34,7 +37,7 @@ export interface ItemBlocks {
 export function itemBlocks(item: JsonObject, writer: BlockWriter, options: ItemOptions): ItemBlocks | undefined {
   switch (item.type) {
     case 'message':
-      return new MessageBlocks(writer, options.memory);
+      return new MessageBlocks(writer, options);
     case 'reasoning':
       return options.thinking === 'none' ? undefined : new ThinkingBlock(writer, options);
     case 'function_call':
@@ -46,14 +49,24 @@ export function itemBlocks(item: JsonObject, writer: BlockWriter, options: ItemO
   }
 }
 
+/** A part of a message. */
+interface TextPart {
+  readonly block: OpenBlock;
+  readonly sent: SentText;
+  written: boolean;
+  cited: boolean;
+}
+
 /** Each part is a block of its own. */
 class MessageBlocks implements ItemBlocks {
   readonly #writer: BlockWriter;
+  readonly #losses: Losses;
   readonly #parts: Lanes<number>;
-  readonly #blocks = new Map<number, { readonly block: OpenBlock; written: boolean; cited: boolean }>();
+  readonly #blocks = new Map<number, TextPart>();
 
-  constructor(writer: BlockWriter, memory: LaneMemory) {
+  constructor(writer: BlockWriter, { memory, losses }: ItemOptions) {
     this.#writer = writer;
+    this.#losses = losses;
     this.#parts = new Lanes(memory);
   }
 
@@ -70,27 +83,36 @@ class MessageBlocks implements ItemBlocks {
     if (citation) this.#parts.write(part, JSON.stringify(citation).length, () => this.#cite(part, citation));
   }
 
-  partDone(part: number): void {
-    this.#parts.write(part, 0, () => this.#of(part).block.close());
-    this.#parts.finish(part);
+  partDone(part: number, finished: JsonObject | undefined): void {
+    if (this.#losses() > 0) {
+      // Without the text the finished item has it.
+      if (!finished) return;
+      this.#parts.write(part, 0, () => this.#complete(part, finished));
+    }
+    this.#close(part);
   }
 
   done(item: JsonObject): void {
     for (const [index, part] of asList(item.content).entries()) {
       if (isObject(part)) this.#parts.write(index, 0, () => this.#complete(index, part));
-      this.partDone(index);
+      this.#close(index);
     }
     this.cut();
   }
 
   cut(): void {
-    for (const part of this.#parts.open) this.partDone(part);
+    for (const part of this.#parts.open) this.#close(part);
   }
 
-  #of(part: number): { readonly block: OpenBlock; written: boolean; cited: boolean } {
+  #close(part: number): void {
+    this.#parts.write(part, 0, () => this.#of(part).block.close());
+    this.#parts.finish(part);
+  }
+
+  #of(part: number): TextPart {
     let known = this.#blocks.get(part);
     if (!known) {
-      known = { block: this.#writer.textBlock(), written: false, cited: false };
+      known = { block: this.#writer.textBlock(), sent: new SentText(this.#losses), written: false, cited: false };
       this.#blocks.set(part, known);
     }
     return known;
@@ -99,6 +121,7 @@ class MessageBlocks implements ItemBlocks {
   #write(part: number, text: Buffer): void {
     const known = this.#of(part);
     known.written = true;
+    known.sent.wrote(text);
     known.block.text('text', text);
   }
 
@@ -109,9 +132,13 @@ class MessageBlocks implements ItemBlocks {
   }
 
   #complete(index: number, part: JsonObject): void {
-    const { written, cited } = this.#of(index);
+    const { block, sent, written, cited } = this.#of(index);
     const text = part.type === 'refusal' ? part.refusal : part.text;
-    if (!written && typeof text === 'string' && text !== '') this.#write(index, encoded(text));
+    if (typeof text === 'string' && text !== '') {
+      const missing = written ? sent.missing(text) : encoded(text);
+      if (missing === 'elsewhere') block.replace('text', encoded(text));
+      else if (missing) this.#write(index, missing);
+    }
     if (cited) return;
     for (const annotation of asList(part.annotations).filter(isObject)) {
       const citation = citationOf(annotation);
@@ -208,9 +235,11 @@ const EMPTY_INPUT = encoded('{}');
 
 class ToolUseBlock implements ItemBlocks {
   readonly #block: OpenBlock;
+  readonly #sent: SentText;
   #written = false;
 
-  constructor(item: JsonObject, writer: BlockWriter, { clientName }: ItemOptions) {
+  constructor(item: JsonObject, writer: BlockWriter, { clientName, losses }: ItemOptions) {
+    this.#sent = new SentText(losses);
     const { call_id, id, name } = item;
     this.#block = writer.open({
       type: 'tool_use',
@@ -223,12 +252,17 @@ class ToolUseBlock implements ItemBlocks {
 
   delta(_kind: DeltaKind, _part: number, text: Buffer): void {
     this.#written = true;
+    this.#sent.wrote(text);
     this.#block.text('partial_json', text);
   }
 
   done({ arguments: given, status }: JsonObject): void {
     const cut = status === 'incomplete';
-    if (!this.#written && typeof given === 'string' && given !== '') this.delta('arguments', 0, encoded(given));
+    if (typeof given === 'string' && given !== '') {
+      const missing = this.#written ? this.#sent.missing(given) : encoded(given);
+      if (missing === 'elsewhere') this.#block.replace('partial_json', encoded(given));
+      else if (missing) this.delta('arguments', 0, missing);
+    }
     if (!this.#written && !cut) this.#block.text('partial_json', EMPTY_INPUT);
     this.#block.close({ cut });
   }

@@ -18,7 +18,7 @@ export type MessageEnd = {
   readonly stop_details: JsonObject | null;
 };
 
-export interface MessageReplyOptions extends ItemOptions {
+export interface MessageReplyOptions extends Omit<ItemOptions, 'losses'> {
   readonly stops: StopSequences | undefined;
 }
 
@@ -36,7 +36,7 @@ interface KnownItem {
 }
 
 export class MessageReply {
-  readonly #options: MessageReplyOptions;
+  readonly #options: ItemOptions;
   readonly #writer: BlockWriter;
   readonly #lanes: Lanes<number>;
   /** Items by their number here; indexes and ids lead to it. */
@@ -48,10 +48,11 @@ export class MessageReply {
   #refused = false;
   #calls = 0;
   #searches = 0;
+  #losses = 0;
 
-  constructor(output: BlockOutput, options: MessageReplyOptions) {
-    this.#options = options;
-    this.#writer = new BlockWriter(output, options.stops);
+  constructor(output: BlockOutput, { stops, ...options }: MessageReplyOptions) {
+    this.#options = { ...options, losses: () => this.#losses };
+    this.#writer = new BlockWriter(output, stops);
     this.#lanes = new Lanes(options.memory);
   }
 
@@ -63,6 +64,11 @@ export class MessageReply {
   /** Web searches with a query, for the usage. */
   get searches(): number {
     return this.#searches;
+  }
+
+  /** An event could not be read: it may have been a piece of a text. */
+  lost(): void {
+    this.#losses += 1;
   }
 
   /** @param bytes the memory that the item takes where it is held. @throws TooMuchHeld */
@@ -84,8 +90,9 @@ export class MessageReply {
     this.#lanes.write(at, kept.length, () => item.blocks()?.delta?.(kind, part, kept));
   }
 
-  partDone(place: Place, part: number): void {
-    this.#write(place, 0, (blocks) => blocks.partDone?.(part));
+  /** @param finished the part as it is when it ends, where the account sends it */
+  partDone(place: Place, part: number, finished?: JsonObject): void {
+    this.#write(place, 0, (blocks) => blocks.partDone?.(part, finished));
   }
 
   annotation(place: Place, part: number, annotation: JsonObject, bytes: number): void {

@@ -61,6 +61,10 @@ export class MessageSseSink extends KeepaliveSseSink implements BlockOutput {
     else this.#events.event(event);
   }
 
+  lost(): void {
+    this.#events.reply.lost();
+  }
+
   override close(closing: readonly (Event | Refusal)[], outcome: Outcome): void {
     for (const last of closing) if (last instanceof Refusal) this.#fail(streamError(last, this.turn.id));
     // An end that could not be parsed does not count.
@@ -80,6 +84,11 @@ export class MessageSseSink extends KeepaliveSseSink implements BlockOutput {
     this.append(this.#before.bytes);
     this.append(encoded);
     this.append(AFTER);
+  }
+
+  /** What was written cannot be taken back (AM16). */
+  replace(): void {
+    throw new Refusal('upstream_error');
   }
 
   delta(index: number, delta: JsonObject): void {

@@ -22,6 +22,10 @@ export class WholeMessage implements BlockOutput {
     pieces.push(decoded(encoded));
   }
 
+  replace(index: number, kind: TextDelta, encoded: Buffer): void {
+    this.#at(index).texts[kind] = [decoded(encoded)];
+  }
+
   delta(index: number, delta: JsonObject): void {
     const { block } = this.#at(index);
     if (delta.type === 'signature_delta') block.signature = delta.signature ?? '';
