@@ -26,7 +26,9 @@ function typesOf(text: string): ReadonlyMap<string, string> {
 
 /** Metrics with labels: their names, types and labels are what dashboards depend on. */
 const LABELLED: Readonly<Record<string, readonly [type: string, ...labels: readonly string[]]>> = {
-  account_attempts_total: ['counter', 'account', 'outcome'],
+  account_attempts_total: ['counter', 'account', 'api', 'outcome'],
+  adapted_total: ['counter', 'account', 'name'],
+  usage_estimated_total: ['counter', 'account'],
   account_cooldown_seconds: ['gauge', 'account'],
   account_in_flight: ['gauge', 'account'],
   account_in_flight_limit: ['gauge', 'account'],
@@ -134,8 +136,8 @@ test('[AM68] a turn counts by family, surface, status and code, its attempts by 
   };
   assert.equal(value(`turns_ended_total{family="${row?.family}",surface="native",status="2xx",code=""}`), 1);
   assert.match(text, /^poolgate_turns_ended_total\{family="\w+",surface="public",status="4xx",code="unknown_endpoint"\} 1$/m);
-  assert.equal(value('account_attempts_total{account="north",outcome="upstream_status"}'), 1);
-  assert.equal(value('account_attempts_total{account="south",outcome="answered"}'), 1);
+  assert.equal(value('account_attempts_total{account="north",api="agent",outcome="upstream_status"}'), 1);
+  assert.equal(value('account_attempts_total{account="south",api="agent",outcome="answered"}'), 1);
   assert.equal(value('failovers_total{cause="server"}'), 1);
   assert.equal(value('retry_budget_left{pool="team"}'), 9);
   assert.equal(value('tokens_total{model="model-a",kind="input"}'), row?.input_tokens);

@@ -94,6 +94,8 @@ test('list_models has mode, window, prices and the accounts that list a model', 
       ...{ context_window: 100_000, effective_context_window: 95_000, pricing_bucket: null },
       prices: { input: 1, cached_input: 0.5, output: 2 },
       accounts: ['north', 'south', 'west'],
+      apis: ['agent'],
+      fallback: [],
     },
   ]);
   const { models: other } = await call(gate, 'list_models', { id: 'model-b', state: 'routable', pool: 'team' });
@@ -124,7 +126,7 @@ test('[Q25] a row of list_requests has exactly these fields', async () => {
         'retries',
         'duration_ms',
       ],
-      ...['detached_ms', 'effort'],
+      ...['detached_ms', 'effort', 'api', 'adapted', 'tokens_estimated'],
       ...['input_tokens', 'cached_input_tokens', 'output_tokens', 'configured_mode', 'effective_mode', 'mode_source', 'reason_class'],
       ...['payload_compression', 'upstream_error_param', 'why'],
     ].sort(),
@@ -177,7 +179,7 @@ test('list_accounts pages in configuration order and filters by state', async ()
   const second = await call(gate, 'list_accounts', { limit: 2, cursor: first.next_cursor });
   const names = ({ accounts }: { accounts: { id: string }[] }) => accounts.map(({ id }) => id);
   assert.deepEqual([names(first), names(second), second.next_cursor], [['north', 'south'], ['west'], null]);
-  assert.deepEqual(second.accounts[0].pools, [{ pool: 'team', active: true, eligible: false, weight: 1 }]);
+  assert.deepEqual(second.accounts[0].pools, [{ pool: 'team', active: true, eligible: false, weight: 1, tier: 0 }]);
   assert.deepEqual((await call(gate, 'list_accounts', { state: 'reauth_required' })).accounts, []);
 });
 

@@ -30,6 +30,7 @@ test('key create adds a key, prints only its secret on stdout, and keeps only it
     expires_at: Date.UTC(2999, 0, 1),
     models: ['model-a', 'model-b'],
     limits: {},
+    overflow: true,
   });
   assert.ok(!readFileSync(path, 'utf8').includes(secret));
 });

@@ -45,7 +45,15 @@ test('status --json is the reply of the gateway, with its configuration', async 
   await using gate = await startGateway();
   const reply = JSON.parse((await poolgate(['status', '--json', '--config', fileOf(context, gate)])).out);
   assert.equal(reply.config.keys[0].id, 'ci');
-  assert.deepEqual(reply.pools, [{ pool: 'team', strategy: 'fill_first', accounts: ['north', 'south'], assigned: ['north', 'south'] }]);
+  assert.deepEqual(reply.pools, [
+    {
+      pool: 'team',
+      strategy: 'fill_first',
+      accounts: ['north', 'south'],
+      assigned: ['north', 'south'],
+      models: ['model-a', 'model-b', 'model-mini'],
+    },
+  ]);
   assert.deepEqual([reply.accounts[0].visible, reply.accounts[0].maxConcurrent], [true, 32]);
   assert.equal(reply.store.in_use, false);
   assert.ok(isStatusReply(reply));

@@ -29,10 +29,11 @@ test('[PL2] a Pool without settings compresses nothing, and has the other defaul
       hide_account_quota: false,
       serving_modes: {},
       models: {},
-      assignments: [{ account: 'north', active: true, eligible: true, weight: 1 }],
+      assignments: [{ account: 'north', active: true, eligible: true, weight: 1, tier: 0 }],
+      overflow: { on: ['quota', 'failing'], wait_ms: 0, reasoning: 'drop', tiers: {} },
     },
   );
-  assert.deepEqual(config.listen, { host: '127.0.0.1', port: 4000, cors: { origins: [] } });
+  assert.deepEqual(config.listen, { host: '127.0.0.1', port: 4000, cors: { origins: [] }, trusted_proxies: [] });
   assert.equal(config.timeouts.websocket_idle_timeout_ms, 1_800_000);
   assert.deepEqual(config.admission.mcp, { running: 64, waiting: 64, wait_ms: 5000 });
   assert.equal(config.keys[0]?.status, 'active');
@@ -85,7 +86,14 @@ pools: []
   assert.equal(loaded.config.accounts[0]?.base_url, 'https://a.example/v1');
   assert.equal(loaded.config.accounts[0]?.headers['x-account-id'], 'abc');
   assert.deepEqual(loaded.config.accounts[2]?.credential, {
-    oauth: { file: join(dirname(path), 'c.json'), token_url: 'https://auth.example/token', client_id: 'x' },
+    oauth: {
+      file: join(dirname(path), 'c.json'),
+      token_url: 'https://auth.example/token',
+      client_id: 'x',
+      scopes: [],
+      identity_claim: 'sub',
+      redirect_url: 'http://127.0.0.1:0/callback',
+    },
   });
 });
 
