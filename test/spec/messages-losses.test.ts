@@ -107,6 +107,28 @@ for (const [shape, parts] of Object.entries(SHAPES)) {
   });
 }
 
+describe('[F1.9] a Chat stream', () => {
+  const chat = () =>
+    gate.send('/v1/chat/completions', { body: { model: 'model-a', messages: [{ role: 'user', content: 'hi' }], stream: true } });
+  for (const [shape, parts] of Object.entries(SHAPES)) {
+    for (const [what, broken] of Object.entries(BROKEN)) {
+      test(`${shape}, the last piece ${what}: the rest is sent`, async () => {
+        gate.upstream.next('north', reply(parts, parts.pieces.length - 1, broken));
+        const chunks = [...eventsOf((await chat()).text)];
+        assert.equal(chunks.pop()?.data, '[DONE]');
+        const deltas = chunks.map(({ data }) => data.choices[0].delta);
+        const pieces = deltas.map(({ content, tool_calls: calls }) => content ?? calls?.[0].function?.arguments ?? '');
+        assert.equal(pieces.join(''), parts.pieces.join(''));
+      });
+
+      test(`${shape}, a piece in the middle ${what}: an error, without [DONE]`, async () => {
+        gate.upstream.next('north', reply(parts, 1, broken));
+        assert.equal(eventsOf((await chat()).text).at(-1)?.data.error?.code, 'server_error');
+      });
+    }
+  }
+});
+
 test('[AM58] what could not be read was no piece of the text: the stream ends well', async () => {
   gate.upstream.next(
     'north',

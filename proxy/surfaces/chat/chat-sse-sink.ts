@@ -6,6 +6,7 @@ import { asList, isAbsent, isObject, type Json, type JsonObject } from '../../tu
 import { DeltaText } from '../../turn/reply/delta-text.ts';
 import { LIFECYCLE } from '../../turn/reply/event-types.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
+import { SentText } from '../../turn/reply/sent-text.ts';
 import type { StreamedTurn } from '../../turn/surface.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
 import { ChatChunks, type DeltaChunk } from './chat-chunks.ts';
@@ -22,6 +23,7 @@ const WANTS: ReadonlySet<string> = new Set([
 /** A tool call of the stream; its index is its place among the calls. */
 interface Call {
   readonly chunk: DeltaChunk;
+  readonly sent: SentText;
   /** Whether a part of its arguments or input was written. */
   written: boolean;
 }
@@ -41,6 +43,10 @@ export class ChatSseSink extends KeepaliveSseSink {
   #begun = false;
   /** Whether a text of the message in progress was written. */
   #said = false;
+  /** The texts of the message in progress. */
+  #sent = this.#unsent();
+  /** Events of the account that could not be read: each may have been a piece of a text. */
+  #losses = 0;
   /** By the place of the item in the output, or by its id. */
   readonly #calls = new Map<Json | undefined, Call>();
   #callCount = 0;
@@ -57,15 +63,19 @@ export class ChatSseSink extends KeepaliveSseSink {
     if (this.#state !== 'open') return;
     switch (event.type) {
       case 'response.output_text.delta':
-        this.#say('content', this.#delta.of(event));
+        this.#say('content', this.#textOf(event));
         break;
       case 'response.refusal.delta':
-        this.#say('refusal', this.#delta.of(event));
+        this.#say('refusal', this.#textOf(event));
         break;
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
-        this.#write(this.#calls.get(this.#delta.placeOf(event)), this.#delta.of(event));
+        this.#write(this.#calls.get(this.#delta.placeOf(event)), this.#textOf(event));
     }
+  }
+
+  lost(): void {
+    this.#losses += 1;
   }
 
   override event({ type, data }: Event): void {
@@ -96,17 +106,30 @@ export class ChatSseSink extends KeepaliveSseSink {
     super.close([], outcome);
   }
 
+  #textOf(event: ReplyEvent): Buffer | undefined {
+    const text = this.#delta.of(event);
+    if (!text && !event.json()) this.lost();
+    return text;
+  }
+
+  #unsent(): Readonly<Record<Said['type'], SentText>> {
+    const losses = (): number => this.#losses;
+    return { content: new SentText(losses), refusal: new SentText(losses) };
+  }
+
   #say(type: Said['type'], text: Buffer | undefined): void {
     if (!text) return;
     // A message that begins with a refusal has no content, as in a collected answer.
     this.#begin(type === 'content' ? '' : null);
     this.#said = true;
+    this.#sent[type].wrote(text);
     this.#chunk(this.#chunks[type], text);
   }
 
   #write(call: Call | undefined, text: Buffer | undefined): void {
     if (!call || !text) return;
     call.written = true;
+    call.sent.wrote(text);
     this.#chunk(call.chunk, text);
   }
 
@@ -130,7 +153,7 @@ export class ChatSseSink extends KeepaliveSseSink {
     const chunk = this.#chunks.callDelta(place, type);
     // A provider may begin any number of calls, with ids of any length.
     this.turn.holdReply(chunk.before.length + chunk.after.length + (typeof at === 'string' ? at.length : 0));
-    const call = { chunk, written: false };
+    const call = { chunk, sent: new SentText(() => this.#losses), written: false };
     this.#calls.set(at, call);
     this.write(this.#chunks.call(place, type, callId(item), name));
     return call;
@@ -139,12 +162,20 @@ export class ChatSseSink extends KeepaliveSseSink {
   /** Writes the items that came without deltas: some providers send only finished items. */
   #complete(item: JsonObject, at: Json | undefined): void {
     if (item.type === 'message') {
-      if (!this.#said) for (const { type, text } of saidIn(item)) this.#say(type, encoded(text));
+      const said = saidIn(item);
+      if (!this.#said) for (const { type, text } of said) this.#say(type, encoded(text));
+      else if (this.#losses > 0) {
+        for (const type of ['content', 'refusal'] as const) {
+          const finished = said.flatMap((one) => (one.type === type ? [one.text] : [])).join('');
+          this.#say(type, restOf(this.#sent[type], finished));
+        }
+      }
       this.#said = false;
+      this.#sent = this.#unsent();
     } else if (isCall(item.type)) {
       const call = this.#calls.get(at) ?? this.#open(item, at);
       const given = item[CALLS[item.type].member];
-      if (call && !call.written && typeof given === 'string') this.#write(call, encoded(given));
+      if (call && typeof given === 'string') this.#write(call, call.written ? restOf(call.sent, given) : encoded(given));
       // Each item without index and id counts as a new one.
       if (isAbsent(at)) this.#calls.delete(at);
     }
@@ -152,7 +183,13 @@ export class ChatSseSink extends KeepaliveSseSink {
 
   #finish(response: JsonObject): void {
     // Where no delta and no item came before, only the response has the output.
-    if (!this.#begun) for (const [index, item] of asList(response.output).entries()) if (isObject(item)) this.#complete(item, index);
+    if (!this.#begun) {
+      for (const [index, item] of asList(response.output).entries()) if (isObject(item)) this.#complete(item, index);
+    } else if (this.#losses > 0 && this.#said) {
+      // The event that finished the message may be among those that could not be read.
+      const message = asList(response.output).findLast((item) => isObject(item) && item.type === 'message');
+      if (isObject(message)) this.#complete(message, undefined);
+    }
     this.#begin('');
     const stated = statedByProvider(response);
     this.write(this.#chunks.final(finishReason(response, this.#callCount > 0), stated));
@@ -165,6 +202,13 @@ export class ChatSseSink extends KeepaliveSseSink {
     this.write(this.#chunks.error(error));
     this.#state = 'failed';
   }
+}
+
+/** What lacks of a text. @throws Refusal where it is not the end of it: what was written cannot be taken back */
+function restOf(sent: SentText, finished: string): Buffer | undefined {
+  const missing = sent.missing(finished);
+  if (missing === 'elsewhere') throw new Refusal('upstream_error');
+  return missing;
 }
 
 /** The text as JSON has it between its quotes. */

@@ -1,10 +1,10 @@
 // One item of an account's reply as blocks: a message's parts, reasoning, a function call, a web search (AM36, AM52 to AM55).
 import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import { type Losses, SentText } from '../../../turn/reply/sent-text.ts';
 import { signatureOf } from '../signature.ts';
 import { toolUseId } from '../tool-identity.ts';
 import { type BlockWriter, encoded, type OpenBlock } from './block-writer.ts';
 import { type LaneMemory, Lanes } from './lanes.ts';
-import { type Losses, SentText } from './sent-text.ts';
 
 /** How the client gets reasoning: as text, as signed blocks without text, or not (AM35). */
 export type ThinkingDisplay = 'text' | 'omitted' | 'none';

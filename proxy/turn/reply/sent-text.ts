@@ -1,6 +1,4 @@
-// What was written of a text: where events of the account could not be read, its finished item shows what lacks (AM54).
-import { decoded, encoded } from './block-writer.ts';
-
+// What was written of a text: where events of the account could not be read, its finished item shows what lacks (F1.9, AM54).
 const BACKSLASH = 0x5c;
 
 /** How many events of the reply could not be read so far. */
@@ -20,7 +18,7 @@ export class SentText {
 
   /** @param piece as JSON has it between its quotes */
   wrote(piece: Buffer): void {
-    this.#bytes += piece.indexOf(BACKSLASH) === -1 ? piece.length : Buffer.byteLength(decoded(piece));
+    this.#bytes += piece.indexOf(BACKSLASH) === -1 ? piece.length : Buffer.byteLength(JSON.parse(`"${piece.toString()}"`) as string);
     const losses = this.#losses();
     if (losses === this.#known) return;
     this.#known = losses;
@@ -33,7 +31,7 @@ export class SentText {
     const whole = Buffer.from(finished);
     if (whole.length <= this.#bytes) return undefined;
     if (this.#hasGap || isInsideCharacter(whole, this.#bytes)) return 'elsewhere';
-    return encoded(whole.subarray(this.#bytes).toString());
+    return Buffer.from(JSON.stringify(whole.subarray(this.#bytes).toString()).slice(1, -1));
   }
 }
 
