@@ -65,8 +65,8 @@ export function requestOf({ path, key, model = MODEL, stream, session = SESSION 
     model,
     ...content,
     ...(stream ? { stream: true } : {}),
-    // A Messages client names no cache: there the plan is in the instructions. No stream reaches its cap.
-    ...(messages ? { max_tokens: 10_000_000, system: plan } : { prompt_cache_key: plan }),
+    // A Messages client names no cache: there the plan is in the instructions. The cap is that of the key, as on Chat.
+    ...(messages ? { max_tokens: 32_000, system: plan } : { prompt_cache_key: plan }),
   });
   const own = path.startsWith('/v1/') ? SDK : { ...NATIVE, 'x-agent-window-id': `${session}:0` };
   const accept = stream ? 'text/event-stream' : 'application/json';
