@@ -5,7 +5,7 @@ import type { CompactStatus } from '../accounts/compact-paths.ts';
 import type { LastFailure } from '../accounts/health/health.ts';
 import { type CooldownStatus, isChallenged } from '../accounts/health/health-status.ts';
 import type { QuotaStatus, WindowStatus } from '../accounts/quota/quota-status.ts';
-import type { Machine } from '../base/process/machine.ts';
+import type { Machine, SystemdUnit } from '../base/process/machine.ts';
 import type { CapState } from '../keys/overflow/overflow-spending.ts';
 import type { NodeStatus, NodesStatus } from '../nodes/nodes-status.ts';
 import type { Json } from '../turn/json/json.ts';
@@ -202,7 +202,11 @@ const isStatus = object<Omit<StatusReply, 'sharing'>>({
   started_at: string,
   ready: boolean,
   node: string,
-  machine: object<Machine>({ memory_bytes: number, open_files: nullable(number) }),
+  machine: object<Machine>({
+    memory_bytes: number,
+    open_files: nullable(number),
+    unit: nullable(object<SystemdUnit>({ name: string, notify: boolean })),
+  }),
   accounts: list(isAccount),
   quota: list(isQuota),
   pools: list(isPool),

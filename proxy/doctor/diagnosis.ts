@@ -5,6 +5,7 @@ export type Level = 'ok' | 'warning' | 'problem';
 export type CheckName =
   | 'configuration'
   | 'node.js'
+  | 'surroundings'
   | 'gateway'
   | 'memory'
   | 'open files'

@@ -11,25 +11,31 @@ import { type GatewayAnswer, gatewayDiagnoses } from './gateway-checks.ts';
 import { machineDiagnoses } from './machine-checks.ts';
 import { modelListDiagnoses } from './model-list-checks.ts';
 import { networkDiagnoses, ownCertificateDiagnosis } from './network-checks.ts';
+import { surroundingsFindings } from './surroundings/findings.ts';
+import type { Host } from './surroundings/host.ts';
+import { surroundingsDiagnosis, surroundingsOf } from './surroundings/surroundings.ts';
 
 export interface DoctorOptions {
   /** Path of the configuration file. */
   readonly path: string;
   readonly inspection: Pick<Inspection, 'config' | 'bearers' | 'connections' | 'environment' | 'listenTls' | 'storeUrl' | 'findings'>;
   readonly gateway: GatewayAnswer;
+  readonly host: Host;
   /** Whether accounts are asked. */
   readonly network: boolean;
 }
 
 /** All checks in the order of their printing; with an invalid file only those that need none. */
-export async function diagnose({ path, inspection, gateway, network }: DoctorOptions): Promise<readonly Diagnosis[]> {
+export async function diagnose({ path, inspection, gateway, host, network }: DoctorOptions): Promise<readonly Diagnosis[]> {
   const { config, bearers, connections, environment, listenTls, storeUrl } = inspection;
   const general = [...configurationDiagnoses(path, inspection), nodeDiagnosis(process.version)];
   if (!config) return general;
   const limits = 'status' in gateway ? gateway.status.machine : machine();
+  const around = surroundingsOf(config, host, limits.unit);
   const checked = await Promise.all([
+    [surroundingsDiagnosis(around, host), ...surroundingsFindings(config, host, around)],
     gatewayDiagnoses(config, gateway),
-    machineDiagnoses(config, limits),
+    machineDiagnoses(config, limits, around.kind),
     fileDiagnoses(path, { config, storeUrl }),
     storeDiagnoses(storeUrl),
     listenTls?.cert === undefined ? [] : [ownCertificateDiagnosis(listenTls.cert)],

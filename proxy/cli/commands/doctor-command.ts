@@ -15,7 +15,7 @@ export function addDoctor(program: Command, io: Io): void {
   addCommand(program, {
     usage: 'doctor',
     description:
-      'check the file, Node, the gateway or its ports, memory, open files, modes of files, the database, and names, connections, certificates and clocks of the accounts; exit code 1 if there is a problem',
+      'check the file, Node, the surroundings (systemd, container, Kubernetes), the gateway or its ports, memory, open files, modes of files, the database, and names, connections, certificates and clocks of the accounts; exit code 1 if there is a problem',
     examples: ['poolgate doctor', 'poolgate doctor --json | jq \'.checks[] | select(.level != "ok")\''],
   })
     .option('--offline', 'ask no account')
@@ -24,8 +24,11 @@ export function addDoctor(program: Command, io: Io): void {
       const inspection = await inspect(await readConfig(path), { path, env: io.env, strictEnv: false });
       const gateway = inspection.config ? await answerOf(inspection.config) : { unavailable: 'the file has errors' };
       // The other commands start without loading the checks.
-      const { diagnose } = await import('../../doctor/doctor.ts');
-      const checks = await diagnose({ path, inspection, gateway, network: !offline });
+      const [{ diagnose }, { thisHost }] = await Promise.all([
+        import('../../doctor/doctor.ts'),
+        import('../../doctor/surroundings/host.ts'),
+      ]);
+      const checks = await diagnose({ path, inspection, gateway, host: thisHost(io.env), network: !offline });
       const ok = checks.every(({ level }) => level !== 'problem');
       io.out(asJson ? json({ ok, checks }) : linesOf(checks).join('\n').concat('\n'));
       if (!ok) throw new CommandFailure('');

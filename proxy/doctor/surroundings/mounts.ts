@@ -1,0 +1,46 @@
+// The file system that a path is on, by the mounts of the process.
+import type { Host } from './host.ts';
+
+export interface Mount {
+  /** Where it is mounted. */
+  readonly at: string;
+  /** As in `ext4`, `overlay`, `nfs4`. */
+  readonly type: string;
+  readonly isReadOnly: boolean;
+}
+
+/** Undefined where the system does not state its mounts. */
+export function mountOf(path: string, host: Host): Mount | undefined {
+  let found: Mount | undefined;
+  for (const mount of mountsIn(host.read('/proc/self/mountinfo') ?? '')) {
+    const isAbove = mount.at === '/' || path === mount.at || path.startsWith(`${mount.at}/`);
+    // A later mount hides an earlier one at the same place.
+    if (isAbove && mount.at.length >= (found?.at.length ?? 0)) found = mount;
+  }
+  return found;
+}
+
+/** Fields of proc(5): the place is the fifth, the options follow it, and the type follows a lone hyphen. */
+function mountsIn(text: string): readonly Mount[] {
+  return text.split('\n').flatMap((line) => {
+    const fields = line.split(' ');
+    const [place, options = ''] = [fields[4], fields[5]];
+    const hyphen = fields.indexOf('-', 6);
+    if (place === undefined || hyphen === -1) return [];
+    const ofSystem = fields[hyphen + 3] ?? '';
+    const isReadOnly = [options, ofSystem].some((list) => list.split(',').includes('ro'));
+    return [{ at: unescaped(place), type: fields[hyphen + 1] ?? '', isReadOnly }];
+  });
+}
+
+/** Spaces, tabs, newlines and backslashes are octal there. */
+const unescaped = (text: string): string =>
+  text.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
+
+const NETWORKED =
+  /^(?:nfs4?|cifs|smb3?|smbfs|ceph|glusterfs|lustre|gpfs|beegfs|afs|fuse\.(?:glusterfs|sshfs|s3fs|juicefs|ceph|gcsfuse|rclone|blobfuse2?))$/;
+
+/** Whether other machines can have the same file system. */
+export const isNetworked = ({ type }: Mount): boolean => NETWORKED.test(type);
+
+export const isInMemory = ({ type }: Mount): boolean => type === 'tmpfs' || type === 'ramfs';
