@@ -414,6 +414,51 @@ const OVER_WEBSOCKET: Readonly<Record<string, Scripted>> = {
   'a binary frame': () => [replyEvents([created, delta]), { kind: 'binary-frame', event: 2 }],
 };
 
+const chunk = (delta: JsonObject, finish: string | null = null): JsonObject => ({
+  id: canary('response'),
+  object: 'chat.completion.chunk',
+  choices: [{ index: 0, delta, finish_reason: finish }],
+});
+const spoken = chunk({ content: canary('completion') });
+
+/** The failures of a Chat account, beside those of its statuses. */
+const OF_CHAT: Readonly<Record<string, Scripted>> = {
+  'an answer that is marked': () =>
+    replyEvents(
+      [
+        chunk({ role: 'assistant', reasoning_content: canary('reasoning') }),
+        spoken,
+        chunk({ tool_calls: [{ index: 0, id: canary('call'), function: { name: 'f', arguments: `{"a":"${canary('completion')}"}` } }] }),
+        chunk({}, 'tool_calls'),
+      ],
+      { headers: theirs },
+    ),
+  'an error inside a 200': (account) => replyEvents([{ error: echo(account) }]),
+  'an error after output': (account) => replyEvents([spoken, { error: echo(account) }]),
+  'a JSON answer with an error': (account) => replyJson({ error: echo(account) }, { headers: theirs }),
+  'a stream that breaks off': () => [replyEvents([spoken, spoken]), { kind: 'cut', at: { events: 1 }, how: 'reset' }],
+  'a chunk that is no JSON': () => replyBytes(`data: {"choices":"${canary('completion')}\n\n`),
+  'a page in place of a stream': (account) => replyBytes(said(account), { headers: { ...theirs, 'content-type': 'text/html' } }),
+  'no answer': () => 'reset before headers',
+};
+
+const isOfStatus = (failure: string): boolean => /^\d{3} /.test(failure) || failure === 'nothing wrong';
+
+/** The accounts of other APIs, by what differs from an agent account: their models take all that the turns have (AA82). */
+const OTHER_APIS = {
+  responses: FAILURES,
+  chat: { ...Object.fromEntries(Object.entries(FAILURES).filter(([failure]) => isOfStatus(failure))), ...OF_CHAT },
+} as const;
+
+const apiAccount = (api: keyof typeof OTHER_APIS): JsonObject => ({
+  api,
+  query: { 'api-version': canary('account-query') },
+  catalog: [{ id: 'model-a', context_window: 272_000, input_modalities: ['text', 'image', 'file'] }],
+  quirks: { files: 'data', reasoning_replay: 'always', keep: ['metadata', 'user', 'prompt_cache_key', 'include'] },
+});
+
+const TURNS = /^\/(?:v1|backend-api\/agent(?:\/v1)?)\/(?:responses|chat\/completions|messages)$/;
+
 function failuresOf({ dispatched, over }: Request): Readonly<Record<string, Scripted>> {
   if (!dispatched) return { 'nothing wrong': () => 'steady' };
   if (over === undefined) return FAILURES;
@@ -421,14 +466,25 @@ function failuresOf({ dispatched, over }: Request): Readonly<Record<string, Scri
 }
 
 /** Every request of every kind: each at an account, in a Pool and with a key of its own, since accounts are remembered by what they do. */
-const CASES = Object.entries(ROUTES).flatMap(([route, request]) =>
-  Object.entries(failuresOf(request)).map(([failure, script]) => ({
-    route,
-    request,
-    failure,
-    script,
-  })),
-);
+const CASES = Object.entries(ROUTES)
+  .flatMap(([route, request]) =>
+    Object.entries(failuresOf(request)).map(([failure, script]) => ({
+      route,
+      request,
+      failure,
+      script,
+      api: 'agent' as 'agent' | keyof typeof OTHER_APIS,
+    })),
+  )
+  .concat(
+    Object.entries(ROUTES)
+      .filter(([, { path, dispatched, over }]) => dispatched && over === undefined && TURNS.test(path))
+      .flatMap(([route, request]) =>
+        (['responses', 'chat'] as const).flatMap((api) =>
+          Object.entries(OTHER_APIS[api]).map(([failure, script]) => ({ route, request, failure, script, api })),
+        ),
+      ),
+  );
 const keyOf = (index: number): string => `pg-${canary('pool-key')}-${index}`;
 
 /** Texts of the account's owner and of our own side: in no answer at all, not even one that the provider made. */
@@ -439,11 +495,18 @@ let gate: TestGateway;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'poolgate-canary-'));
   gate = await startGateway({
-    upstream: { accounts: [...CASES, 'one more'].map((_, index) => accountOf(index)), strict: false },
+    upstream: {
+      accounts: [...CASES.map(({ api }) => api), 'agent' as const].map((api, index) => ({
+        id: accountOf(index),
+        ...(api === 'agent' ? {} : { api: { api } }),
+      })),
+      strict: false,
+    },
     store: `sqlite:${join(folder, 'poolgate.db')}`,
     config: (draft) => {
       draft.limits = { request_body_bytes: 100_000 };
       draft.log = { level: 'debug' };
+      for (const [index, { api }] of CASES.entries()) if (api !== 'agent') Object.assign(draft.accounts[index], apiAccount(api));
       draft.pools = draft.accounts.map(({ id }: { id: string }) => ({
         id,
         image_host_model: 'model-a',
@@ -505,8 +568,9 @@ async function ask(request: Request, index: number): Promise<Answered> {
   }
 }
 
-for (const [index, { route, request, failure, script }] of CASES.entries()) {
-  test(`${route}, ${failure}: no error repeats confidential text [S4]`, async () => {
+for (const [index, { route, request, failure, script, api }] of CASES.entries()) {
+  const what = api === 'agent' ? route : `${route} at a ${api} account`;
+  test(`${what}, ${failure}: no error repeats confidential text [S4]${api === 'agent' ? '' : ' [AA82]'}`, async () => {
     const account = accountOf(index);
     gate.upstream.always(account, script(account));
     const { status, text, headers } = await ask(request, index);
@@ -516,10 +580,12 @@ for (const [index, { route, request, failure, script }] of CASES.entries()) {
     }
     for (const secret of NEVER_ANSWERED) assert.ok(!(text + headers).includes(secret), `${secret} in ${text.slice(0, 500)}`);
     const native = request.path.startsWith('/backend-api/agent/') && !isChat(request.path);
-    // A native client gets a provider's own words; every other error is ours, or made fit to be seen.
+    // A native client gets an agent backend's own words; every other error is ours, or made fit to be seen.
     const error = status >= 400 || (!native && /"type":"error"|response\.failed|^data: \{"error"/m.test(text));
-    if (!error || (native && request.dispatched)) return;
-    for (const words of [PROMPT, canary('arguments'), canary('instructions'), canary('query')]) assert.ok(!text.includes(words), text);
+    if (!error || (native && request.dispatched && api === 'agent')) return;
+    // A translated stream repeats the instructions to its own client (AA49).
+    const repeated = api === 'chat' && status === 200 ? [] : [canary('instructions')];
+    for (const words of [PROMPT, canary('arguments'), canary('query'), ...repeated]) assert.ok(!text.includes(words), text);
   });
 }
 
@@ -593,7 +659,7 @@ const formsOf = (text: string): readonly string[] => [
   Buffer.from(text).toString('base64').slice(0, -4),
   Buffer.from(text).toString('hex'),
 ];
-const FORBIDDEN = [MARK, 'bearer-of', ...formsOf(canary('prompt')), ...formsOf(canary('image')), ...formsOf(canary('cookie'))];
+const FORBIDDEN = [MARK, 'bearer-of', 'pgc1.', ...formsOf(canary('prompt')), ...formsOf(canary('image')), ...formsOf(canary('cookie'))];
 
 test('afterwards no confidential text is in a log line, in an answer of the admin listener or of /mcp, or in any file of the store [S4]', async () => {
   const rows = await gate.rows();
