@@ -7,6 +7,7 @@ import { explainTurns } from '../explain/explanation.ts';
 import { liveModels } from '../explain/live-models.ts';
 import { routeNamed } from '../explain/route-name.ts';
 import { reloginAnswer, restoreAnswer } from './account-actions.ts';
+import { accountTestAnswer, accountTestPlanAnswer } from './account-test.ts';
 import { type AdminAnswer, type AdminRoutes, adminJson } from './admin-listener.ts';
 import type { AdminTarget } from './admin-target.ts';
 import { loginAnswer, loginStateAnswer } from './login-actions.ts';
@@ -32,6 +33,8 @@ export function adminRoutes(gateway: AdminTarget): AdminRoutes {
     'POST /reload': () => reloadAnswer(gateway),
     'POST /account/restore': (query) => restoreAnswer(gateway, query),
     'POST /account/relogin': (query) => reloginAnswer(gateway, query),
+    'GET /account/test': (query) => accountTestPlanAnswer(gateway, query),
+    'POST /account/test': (query) => accountTestAnswer(gateway, query),
     'GET /account/login': (query) => loginStateAnswer(gateway, query),
     'POST /account/login': (query, body) => loginAnswer(gateway, query, body),
   };

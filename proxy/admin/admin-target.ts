@@ -12,14 +12,17 @@ import type { Counters } from '../base/process/metrics.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import type { Reloaded } from '../config/loading/reloader.ts';
+import type { SealedCapsules } from '../encryption/sealed-capsules.ts';
 import type { OverflowSpending } from '../keys/overflow/overflow-spending.ts';
 import type { Settlements } from '../keys/settlements.ts';
 import type { Catalog } from '../models/catalog/catalog.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
 import type { NodesStatus } from '../nodes/nodes-status.ts';
 import type { Continuity } from '../sessions/continuity.ts';
+import type { WebsocketHistories } from '../sessions/websocket-histories.ts';
 import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import type { Credentials } from '../upstream/credentials/credentials.ts';
+import type { AccountTester } from './account-test-report.ts';
 import type { TurnMetrics } from './metrics/turn-metrics.ts';
 
 /** What several nodes share, as this one sees it. */
@@ -42,6 +45,7 @@ export interface AdminTarget {
     /** @throws ConfigError when the file has errors; nothing changes then */
     reload(actor: 'command'): Promise<Reloaded>;
   };
+  readonly accountTester: AccountTester;
   readonly services: {
     readonly clock: Pick<Clock, 'after' | 'now'>;
     readonly providerOf: ProviderOf;
@@ -51,6 +55,8 @@ export interface AdminTarget {
     readonly catalog: Pick<Catalog, 'readNow'> & { readonly accounts: Pick<Catalog['accounts'], 'status'> };
     readonly continuity: Pick<Continuity, 'accountOf'>;
     readonly counters: Counters;
+    readonly capsules: Pick<SealedCapsules, 'results'>;
+    readonly histories: Pick<WebsocketHistories, 'bytes'>;
     readonly guard: Pick<OverloadGuard, 'status'>;
     readonly turnMetrics: TurnMetrics;
     readonly spending: Pick<OverflowSpending, 'states'>;
@@ -63,7 +69,7 @@ export interface AdminTarget {
     readonly bodies: Pick<BodyMemory, 'held' | 'dense'>;
     readonly replies: Pick<MemoryGuard, 'held'>;
     readonly uploads: Pick<UploadMeter, 'held' | 'most'>;
-    readonly usage: Pick<AccountUsage, 'readNow'> & { readonly quota: Pick<AccountUsage['quota'], 'status'> };
+    readonly usage: Pick<AccountUsage, 'readNow'> & { readonly quota: Pick<AccountUsage['quota'], 'rates' | 'status'> };
   };
   readonly websockets: {
     readonly count: number;

@@ -9,6 +9,7 @@ import type { ExplainedAccount } from '../explain/candidates.ts';
 import type { ExplainedChoice } from '../explain/choice.ts';
 import type { ExplainedTurn } from '../explain/explanation.ts';
 import type { ExplainedMode } from '../turn/rules/rule.ts';
+import type { AccountTestFailure, AccountTestPlan, AccountTestReply, AccountTestStep, AccountTestUsage } from './account-test-report.ts';
 import { boolean, type Check, list, nullable, number, object, oneOf, optional, record, rowOf, string } from './reply-checks.ts';
 
 /** POST /reload, status 200. */
@@ -128,7 +129,7 @@ const isMode = object<ExplainedMode>({
 
 const isAccount = object<ExplainedAccount>({
   account: string,
-  takes: oneOf('first', 'overflow', 'pinned', 'no', 'unknown'),
+  takes: oneOf('first', 'overflow', 'pinned', 'higher_tier', 'no', 'unknown'),
   why: string,
 });
 
@@ -201,3 +202,43 @@ export const isAccountActionReply = object<AccountActionReply>({
   fields: list(object<ChangedField>({ path: string, from: isScalar, to: isScalar })),
 });
 export const isActionRefusal = object<ActionRefusal>({ error: string });
+
+export const isAccountTestPlan = object<AccountTestPlan>({
+  account: string,
+  api: string,
+  preset: nullable(string),
+  model: nullable(string),
+  over: list(oneOf('http', 'websocket')),
+  at_most_usd: nullable(number),
+});
+
+const isTestFailure = object<AccountTestFailure>({
+  class: string,
+  status: nullable(number),
+  code: nullable(string),
+  param: nullable(string),
+  message: nullable(string),
+});
+
+const isTestUsage = object<AccountTestUsage>({
+  input_tokens: nullable(number),
+  cached_input_tokens: nullable(number),
+  output_tokens: nullable(number),
+  reasoning_tokens: nullable(number),
+  estimated: boolean,
+});
+
+const isTestStep = object<AccountTestStep>({
+  step: oneOf('credential', 'models', 'turn', 'tool_result'),
+  over: nullable(oneOf('http', 'websocket')),
+  ok: boolean,
+  ms: number,
+  first_event_ms: nullable(number),
+  found: nullable(string),
+  failure: nullable(isTestFailure),
+  usage: nullable(isTestUsage),
+  adapted: list(string),
+  quirks: list(string),
+});
+
+export const isAccountTestReply = object<AccountTestReply>({ plan: isAccountTestPlan, steps: list(isTestStep), ok: boolean });

@@ -1,8 +1,11 @@
 // The client of a running gateway's admin listener; every reply is checked before a command uses it.
+import type { AccountTestOrder, AccountTestPlan, AccountTestReply } from '../admin/account-test-report.ts';
 import {
   type AccountActionReply,
   type ExplainReply,
   isAccountActionReply,
+  isAccountTestPlan,
+  isAccountTestReply,
   isActionRefusal,
   isExplainReply,
   isFilterRefusal,
@@ -31,6 +34,9 @@ const TIMEOUT_MS = 15_000;
 
 /** A login may wait for a refresh, and its models and its quota are read. */
 const LOGIN_TIMEOUT_MS = 40_000;
+
+/** Four turns, each within its own deadline. */
+const TEST_TIMEOUT_MS = 540_000;
 
 /** For replies that a command can do without. */
 const OPTIONAL_TIMEOUT_MS = 2_000;
@@ -100,6 +106,31 @@ export async function requestAccountAction(config: AdminAddress, action: 'restor
   if ((status === 404 || status === 409) && isActionRefusal(body)) throw new CommandFailure(body.error);
   throw unexpected(answer);
 }
+
+/** @throws {CommandFailure} also when the account cannot be tested so, with the reason */
+export async function fetchTestPlan(config: AdminAddress, id: string, order: AccountTestOrder): Promise<AccountTestPlan> {
+  const answer = await ask(config, 'GET /account/test', { query: testQuery(id, order) });
+  const { status, body } = answer;
+  if (status === 200 && isAccountTestPlan(body)) return body;
+  if ((status === 404 || status === 409) && isActionRefusal(body)) throw new CommandFailure(body.error);
+  throw unexpected(answer);
+}
+
+/** @throws {CommandFailure} as `fetchTestPlan` */
+export async function requestTest(config: AdminAddress, id: string, order: AccountTestOrder): Promise<AccountTestReply> {
+  const answer = await ask(config, 'POST /account/test', { query: testQuery(id, order), timeoutMs: TEST_TIMEOUT_MS });
+  const { status, body } = answer;
+  if (status === 200 && isAccountTestReply(body)) return body;
+  if ((status === 404 || status === 409) && isActionRefusal(body)) throw new CommandFailure(body.error);
+  throw unexpected(answer);
+}
+
+const testQuery = (id: string, { model, tools, turn }: AccountTestOrder): Record<string, string> => ({
+  id,
+  tools: String(tools),
+  turn: String(turn),
+  ...(model !== undefined && { model }),
+});
 
 /** What the running gateway knows of an account's login, for the login that replaces it. */
 export async function fetchLoginState(config: AdminAddress, id: string): Promise<LoginStateReply> {

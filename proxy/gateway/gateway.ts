@@ -18,6 +18,7 @@ import { PublicListener } from '../server/public-listener.ts';
 import type { Websockets } from '../server/websockets.ts';
 import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import type { Surface } from '../turn/surface.ts';
+import { AccountTests } from './account-test/account-tests.ts';
 import { ConfigFollower } from './config-follower.ts';
 import { endFormerRefusals, followOtherProcesses } from './convergence.ts';
 import { turnHost, turnRunner } from './handlers.ts';
@@ -49,6 +50,7 @@ const CATALOG_DEADLINE_MS = 1_000;
 export class Gateway {
   readonly services: Services;
   readonly follower: ConfigFollower;
+  readonly accountTester: AccountTests;
   readonly startedAt: number;
   readonly #listener: PublicListener;
   readonly #hop: NodeHop | undefined;
@@ -117,6 +119,7 @@ export class Gateway {
       nodes: this.#hop?.sessions,
     });
     this.follower = new ConfigFollower(this, loaded);
+    this.accountTester = new AccountTests(this.services, () => this.#current.generation);
     const routes = adminRoutes(this);
     this.#admin = new AdminServer(routes, this.services.log);
     this.#metrics = new AdminServer(metricsRoutes(routes), this.services.log);

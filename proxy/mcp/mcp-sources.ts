@@ -1,6 +1,7 @@
 // The parts of the running gateway that the tools of /mcp read.
 import type { Store } from '../../store/store.ts';
 import type { CapacityStatus } from '../accounts/capacity.ts';
+import type { AccountRates } from '../accounts/quota/account-rates.ts';
 import type { QuotaStatus } from '../accounts/quota/quota-status.ts';
 import type { Config } from '../config/config.ts';
 import type { LiveModelsOptions } from '../explain/live-models.ts';
@@ -27,7 +28,9 @@ export interface McpSources {
     readonly providerOf: ProviderOf;
     readonly loaded: () => { readonly config: Config };
     readonly store: Pick<Store, 'attempts' | 'audit' | 'flush' | 'requests' | 'usage'>;
-    readonly usage: { readonly quota: { status(): readonly QuotaStatus[] } };
+    readonly usage: {
+      readonly quota: { status(): readonly QuotaStatus[]; rates(account: string): Pick<AccountRates, 'smallest'> | undefined };
+    };
   };
   readonly process: ProcessState;
   readonly rules: readonly Rule[];

@@ -38,7 +38,9 @@ const LABELLED: Readonly<Record<string, readonly [type: string, ...labels: reado
   account_quota_used_ratio: ['gauge', 'account', 'window'],
   account_model_list_failed: ['gauge', 'account', 'cause'],
   account_state: ['gauge', 'account', 'state'],
+  rate_remaining_ratio: ['gauge', 'account', 'kind'],
   build_info: ['gauge', 'version', 'node'],
+  capsules_total: ['counter', 'result'],
   class_running: ['gauge', 'class'],
   class_running_limit: ['gauge', 'class'],
   class_wait_seconds: ['histogram', 'class'],
@@ -87,6 +89,7 @@ const PLAIN: Readonly<Record<string, 'counter' | 'gauge'>> = {
   upload_bytes_held: 'gauge',
   upload_bytes_held_max: 'gauge',
   websocket_bytes_held: 'gauge',
+  websocket_history_bytes: 'gauge',
   websockets_open: 'gauge',
 };
 

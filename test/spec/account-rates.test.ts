@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { type Platform, refuses, startPlatform, streams, textEvents } from '../providers/responses/platform.ts';
 import { type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
+import { call, withOperator } from '../support/mcp.ts';
 
 const PUBLIC = '/v1/responses';
 
@@ -25,6 +26,7 @@ before(async () => {
       }));
       draft.pools[0].strategy = 'headroom';
       draft.pools[0].prompt_cache_locality = false;
+      withOperator(draft);
     },
   });
 });
@@ -96,4 +98,15 @@ test('[AA61] a rate refusal without Retry-After waits for the stated reset', asy
   assert.equal(refused.status, 429, refused.text);
   const waits = ['east', 'west'].flatMap((id) => Object.values(gate.account(id).models).map(({ until }) => (until ?? 0) - Date.now()));
   assert.ok(waits.length > 0 && waits.every((ms) => ms > 30_000 && ms <= 40_000), String(waits));
+});
+
+test('[AA83] [AA84] /metrics and list_accounts have the smallest share that is left of what an account stated', async () => {
+  await states({ ...limits(90), ...limits(10, '5m0s', 'tokens') }, limits(60));
+  const text = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+  assert.match(text, /^poolgate_rate_remaining_ratio\{account="east",kind="requests"\} 0\.\d+$/m);
+  assert.match(text, /^poolgate_rate_remaining_ratio\{account="east",kind="tokens"\} 0\.1$/m);
+  const { accounts } = await call(gate, 'list_accounts');
+  const [first] = accounts.filter(({ id }: { id: string }) => id === 'east');
+  assert.deepEqual([first.api, first.preset, first.rates.tokens], ['responses', 'openai', 0.1]);
+  assert.ok(!JSON.stringify(first).includes(east?.url ?? 'http'), 'no addresses');
 });

@@ -96,6 +96,16 @@ export function accountMetrics(gateway: AdminTarget): readonly Metric[] {
       labels: ['account', 'window'],
       samples: perWindow(({ resets_at }) => resets_at),
     },
+    {
+      name: 'rate_remaining_ratio',
+      type: 'gauge',
+      help: 'The smallest share that is left of the rate limits that an account has stated lately for its models, 0 to 1',
+      labels: ['account', 'kind'],
+      samples: () =>
+        configured().flatMap(({ id }) =>
+          Object.entries(usage.quota.rates(id)?.smallest ?? {}).map(([kind, value]) => ({ labels: { account: id, kind }, value })),
+        ),
+    },
   ];
 }
 

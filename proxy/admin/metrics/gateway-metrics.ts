@@ -37,7 +37,7 @@ const certificateExpiry = (pem: string | undefined): readonly Sample[] =>
 
 function processMetrics(gateway: AdminTarget): readonly Metric[] {
   const { services, websockets, follower } = gateway;
-  const { bodies, guard, replies, store, uploads } = services;
+  const { bodies, capsules, guard, histories, replies, store, uploads } = services;
   return [
     { name: 'ready', type: 'gauge', help: 'Whether the gateway takes traffic', read: () => (gateway.ready ? 1 : 0) },
     {
@@ -79,6 +79,19 @@ function processMetrics(gateway: AdminTarget): readonly Metric[] {
       type: 'gauge',
       help: 'Bytes that websocket clients have not read yet, and those kept for clients that may come back',
       read: () => websockets.heldBytes,
+    },
+    {
+      name: 'websocket_history_bytes',
+      type: 'gauge',
+      help: 'Bytes of the inputs and outputs that are kept with websockets, for accounts that continue no response themselves',
+      read: () => histories.bytes,
+    },
+    {
+      name: 'capsules_total',
+      type: 'counter',
+      help: "Capsules in clients' items that were sealed, opened, or refused because they were made for another Pool or with another key",
+      labels: ['result'],
+      samples: () => Object.entries(capsules.results).map(([result, value]) => ({ labels: { result }, value })),
     },
     { name: 'sessions_owned', type: 'gauge', help: 'Sessions that are leased to this node', read: () => websockets.ownedSessions },
     {

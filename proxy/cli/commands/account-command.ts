@@ -7,14 +7,16 @@ import type { AccountConfig } from '../../turn/settings.ts';
 import { addAccountAdd } from '../accounts/add-command.ts';
 import { addAccountImport } from '../accounts/import-command.ts';
 import { addAccountLogin } from '../accounts/login-command.ts';
+import { addAccountTest } from '../accounts/test-command.ts';
 import { requestAccountAction, requestReload, Unreachable } from '../admin-client.ts';
 import { addCommand, type CommonOptions, type Io, indexOfId, inspectValid, json, table } from '../command.ts';
 
 export function addAccountCommands(program: Command, io: Io): void {
-  const account = program.command('account').description('add, log in, list, pause, resume and restore the upstream accounts');
+  const account = program.command('account').description('add, log in, test, list, pause, resume and restore the upstream accounts');
   addAccountAdd(account, io);
   addAccountImport(account, io);
   addAccountLogin(account, io);
+  addAccountTest(account, io);
 
   addCommand(account, {
     usage: 'list',

@@ -62,6 +62,13 @@ const ACCOUNT_ROW = object({
     },
     "The provider's limits of this account.",
   ),
+  rates: object(
+    {
+      requests: nullable(number('Of requests.')),
+      tokens: nullable(number('Of tokens.')),
+    },
+    'The smallest share that is left of the rate limits that it stated lately for its models, 0 to 1; null where it stated none.',
+  ),
   reserve_percent: number('Percent of its quota that is kept for its owner.'),
   visible: flag('false: it is switched off.'),
   pools: list(
@@ -141,6 +148,7 @@ function shownAccount(account: AccountConfig, view: OperatorView): ValueOf<typeo
     in_flight: capacity.selection.candidates.inFlight(account.id, view.poolIds),
     max_concurrent: account.max_concurrent,
     quota: shownQuota(quota),
+    rates: { requests: null, tokens: null, ...usage.quota.rates(account.id)?.smallest },
     reserve_percent: account.reserve_percent,
     visible: account.visible,
     pools: view.assignmentsOf(account.id).map(({ pool, active, eligible, weight, tier }) => ({ pool, active, eligible, weight, tier })),

@@ -1,0 +1,202 @@
+// Sends one turn of a test: through the rules and the encoding of its account, past admission, health, limits and the request log (AA87).
+import { Counters } from '../../base/process/metrics.ts';
+import { LATE, withDeadline } from '../../base/time/clock.ts';
+import { attempt } from '../../dispatch/attempt.ts';
+import { failureOf } from '../../dispatch/reply/reply-context.ts';
+import { AttemptObservers } from '../../dispatch/reply/reply-observers.ts';
+import { type Composition, composeFrame, composeJson } from '../../dispatch/request/compose.ts';
+import type { Generation } from '../../server/generation.ts';
+import { errorIn, type ProviderError } from '../../turn/errors/error-statement.ts';
+import { carrierFailure, type Failure } from '../../turn/errors/failure.ts';
+import { isObject } from '../../turn/json/json.ts';
+import { LiveTurn, type TurnHost } from '../../turn/live-turn.ts';
+import { promptOf } from '../../turn/prompt.ts';
+import type { AccountModel } from '../../turn/provider/account-model.ts';
+import { isApiAccount } from '../../turn/provider/api-account.ts';
+import type { LackReason } from '../../turn/provider/lack.ts';
+import type { ProviderApi } from '../../turn/provider/provider-api.ts';
+import type { RouteKind } from '../../turn/routes/kinds.ts';
+import type { AccountConfig, KeyConfig, PoolConfig } from '../../turn/settings.ts';
+import { inputTokens } from '../../turn/token-estimate.ts';
+import type { Body, ModelView, Route } from '../../turn/turn.ts';
+import type { AccountHeaders } from '../../upstream/account-credentials.ts';
+import { SocketSlot } from '../../upstream/carriers/socket-slot.ts';
+import type { Services } from '../services.ts';
+import { OUTPUT_TOKENS } from './test-bodies.ts';
+import { TestClient } from './test-client.ts';
+
+/** Native turns keep their developer messages, which are of interest at API accounts. Agent backends get what they know of public ones. */
+export const kindFor = (account: AccountConfig): RouteKind => (isApiAccount(account) ? 'responses' : 'public-responses');
+
+/** What all turns of a test have in common. */
+export interface TestSubject {
+  readonly services: Services;
+  readonly host: TurnHost;
+  readonly generation: Generation;
+  readonly route: Route;
+  readonly account: AccountConfig;
+  readonly pool: PoolConfig;
+  readonly model: ModelView;
+  /** The model at an API account. */
+  readonly known: AccountModel | undefined;
+  readonly headers: AccountHeaders;
+}
+
+export interface TestedTurn {
+  readonly ms: number;
+  readonly firstEventMs: number | undefined;
+  readonly client: TestClient;
+  readonly failure: Failure | undefined;
+  /** The error as the account stated it, before it was translated for clients. */
+  readonly stated: ProviderError | undefined;
+  /** Why no account of such settings is a candidate for the turn: it was not sent. */
+  readonly lack: LackReason | undefined;
+  readonly adapted: readonly string[];
+}
+
+/** At most, for the whole turn. */
+const TURN_MS = 120_000;
+
+export async function sendTestTurn(subject: TestSubject, asked: Body, over: 'http' | 'websocket'): Promise<TestedTurn> {
+  const { services, generation, account, route, headers } = subject;
+  const { clock, providerOf, upstreams, credentials } = services;
+  const { provider, stated } = watched(providerOf(account));
+  const client = new TestClient(() => clock.now());
+  const turn = turnOf(subject);
+  const work = { body: asked };
+  await turn.rules.request(work);
+  await turn.rules.edit(work);
+  const began = clock.now();
+  const ended = (end: Partial<TestedTurn>): TestedTurn => ({
+    ms: clock.now() - began,
+    firstEventMs: client.firstEventAt === undefined ? undefined : client.firstEventAt - began,
+    client,
+    failure: undefined,
+    stated: stated(),
+    lack: undefined,
+    adapted: [],
+    ...end,
+  });
+  const lack = provider.lacks?.({ kind: route.kind ?? kindFor(account), body: work.body }, account, subject.known);
+  if (lack) return ended({ lack: lack.reason });
+  const upstream = upstreams.of(account.id);
+  if (!upstream) return ended({ failure: carrierFailure('connect') });
+  const estimateUsage = () => ({ input_tokens: inputTokens(asked), cached_input_tokens: null, output_tokens: null });
+  const composition: Composition = {
+    turn,
+    provider,
+    work,
+    account,
+    own: headers,
+    session: undefined,
+    model: subject.known,
+    estimateUsage,
+    trim: () => undefined,
+  };
+  const slot = over === 'websocket' ? new SocketSlot() : undefined;
+  const composed = (slot && composeFrame(work.body, composition)) ?? composeJson(work.body, composition);
+  const { request, out, outputCap, adapted } = composed;
+  const source = { turn, account, provider, continuation: NO_CONTINUATION, keepResponse: undefined, isUnstored: true };
+  upstream.lease();
+  try {
+    const attempting = attempt({
+      turn,
+      provider,
+      decoding: provider.replies.decoding?.(out, composition),
+      client,
+      counters: new Counters(),
+      upstream,
+      request: { ...request, body: await request.body },
+      adapted,
+      tier: 0,
+      upload: undefined,
+      slot,
+      known: { secrets: () => [credentials.secretOf(account.id, generation.loaded) ?? []].flat(), prompt: () => promptOf(work.body) },
+      countOutput: () => undefined,
+      estimateUsage,
+      account,
+      outputCap,
+      keepsBack: () => true,
+      adjusted: () => false,
+      committed: () => undefined,
+      observers: new AttemptObservers([], new Set(), source),
+      ownHeaders: {},
+      followUp: undefined,
+      begins: () => undefined,
+      ended: () => undefined,
+    });
+    const attempted = await withDeadline(attempting, clock, TURN_MS);
+    if (attempted === LATE) {
+      client.leave();
+      return ended({ failure: carrierFailure('first_byte'), adapted: adapted ?? [] });
+    }
+    const { verdict } = attempted;
+    const failure = failureOf(verdict) ?? (verdict.kind === 'done' ? undefined : carrierFailure('malformed'));
+    return ended({ failure, adapted: adapted ?? [] });
+  } finally {
+    upstream.release();
+    slot?.end();
+    turn.held.releaseAll();
+  }
+}
+
+/** The same API, and the last error that it was given to classify. */
+function watched(provider: ProviderApi): { readonly provider: ProviderApi; readonly stated: () => ProviderError | undefined } {
+  let stated: ProviderError | undefined;
+  const { failures } = provider;
+  return {
+    provider: {
+      ...provider,
+      failures: {
+        ofStatus: (answer, context) => {
+          stated = statedIn(answer.body);
+          return failures.ofStatus(answer, context);
+        },
+        inBand: (data, now) => {
+          stated ??= errorIn(data);
+          return failures.inBand(data, now);
+        },
+      },
+    },
+    stated: () => stated,
+  };
+}
+
+function statedIn(body: Buffer): ProviderError | undefined {
+  try {
+    const json: unknown = JSON.parse(body.toString('utf8'));
+    return isObject(json) ? errorIn(json) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const NO_CONTINUATION = { hard: undefined, soft: undefined, session: undefined, affinity: undefined, states: new Map() };
+
+/** Its key has no limits, and a cap that the gateway keeps where the account does not get it (CR1). */
+function turnOf({ host, generation, route, pool, model }: TestSubject): LiveTurn {
+  const key: KeyConfig = {
+    id: 'account-test',
+    pool: pool.id,
+    weight: 1,
+    secret_sha256: [],
+    status: 'active',
+    output_tokens: { max: OUTPUT_TOKENS },
+    limits: {},
+    overflow: true,
+  };
+  const arrival = {
+    route,
+    params: {},
+    client: 'http' as const,
+    method: route.method,
+    path: route.template,
+    headers: { 'content-type': 'application/json' },
+    query: '',
+    keyOf: () => key,
+  };
+  const turn = new LiveTurn(arrival, generation, host);
+  turn.identify(key.id);
+  turn.model = model;
+  return turn;
+}
