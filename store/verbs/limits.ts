@@ -74,9 +74,10 @@ const USE = `
   FROM usage WHERE key_id = $7 AND day >= $8 GROUP BY day
   ORDER BY 2`;
 
-async function readUse(session: Pick<Session, 'query'>, key: string, at: number): Promise<StoredUse> {
+/** @param days those since this one count */
+async function readUse(session: Pick<Session, 'query'>, key: string, at: number, days = daysFrom(at)): Promise<StoredUse> {
   const after = slotsAfter(at);
-  return useOf(await session.query(USE, [key, at, key, after, key, after, key, daysFrom(at)]));
+  return useOf(await session.query(USE, [key, at, key, after, key, after, key, days]));
 }
 
 /** @param records `part`, `at` and the sums: of the running turns, of a slot, or of a day */
@@ -100,7 +101,8 @@ export async function takeIn(session: Session, at: number, turn: LimitedTurn, bo
   const { grant, key, node, tokens, cost_nanos } = turn;
   const alive = await session.query('SELECT token FROM nodes WHERE token = $1 AND expires_at > $2', [node, at]);
   if (alive.length === 0) return { outcome: 'lost' };
-  const use = await readUse(session, key, at);
+  // Only a bound of a month needs more than seven days.
+  const use = await readUse(session, key, at, bounds.nanos_per_month === undefined ? weekStart(at) : daysFrom(at));
   if (!hasRoom(use, at, turn, bounds)) return { outcome: 'refused', use };
   await session.run(
     'INSERT INTO key_grants (grant_id, key_id, node, at, slot, tokens, cost_nanos) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING',
