@@ -16,7 +16,7 @@ import { kill } from './attacks/kill.ts';
 import { memory } from './attacks/memory.ts';
 import { nodes } from './attacks/nodes.ts';
 import { ownCalls } from './attacks/own-calls.ts';
-import { providerBytes } from './attacks/provider-bytes.ts';
+import { chatBytes, providerBytes, responsesBytes } from './attacks/provider-bytes.ts';
 import { providerEvents } from './attacks/provider-events.ts';
 import { providerSockets } from './attacks/provider-sockets.ts';
 import { store } from './attacks/store.ts';
@@ -40,6 +40,8 @@ export const ATTACKS: readonly (Attack | StagedAttack)[] = [
   hostileFrames,
   clock,
   descriptors,
+  responsesBytes,
+  chatBytes,
   ownCalls,
   kill,
   store,

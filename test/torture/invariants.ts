@@ -2,7 +2,6 @@
 // unforeseen.
 import { until } from '../support/until.ts';
 import type { Allowances } from './attack.ts';
-import { HTTP_CALLS } from './calls/http-calls.ts';
 import { runClean } from './calls/run-call.ts';
 import type { Stage } from './stage/stage.ts';
 import { framesAsTold, intactDatabase, rowsAsTold, usageAsRows } from './stored-invariants.ts';
@@ -83,11 +82,11 @@ async function becomesQuiet(stage: Stage): Promise<readonly string[]> {
 const gauge = (metrics: string, name: string): number =>
   Number(new RegExp(`^poolgate_${name} (\\S+)$`, 'm').exec(metrics)?.[1] ?? Number.NaN);
 
-async function servesAllCalls({ lanes }: Stage): Promise<readonly string[]> {
+async function servesAllCalls({ lanes, calls }: Stage): Promise<readonly string[]> {
   const [lane] = lanes;
   if (!lane) return [];
   for (const one of lanes) await one.heal();
-  for (const call of HTTP_CALLS) await runClean(lane, call);
+  for (const call of calls) await runClean(lane, call);
   return [];
 }
 

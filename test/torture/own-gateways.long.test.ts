@@ -1,4 +1,4 @@
-// The attacks that need a gateway of their own, in short: log-ins that expire, and a disk that is full. A file of its own, so that it
+// The attacks that need a gateway of their own, in short: accounts of other APIs, log-ins that expire, and a disk that is full. A file of its own, so that it
 // runs in parallel with the others.
 import { test } from 'node:test';
 import { ATTACKS } from './attacks.ts';

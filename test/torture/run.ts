@@ -1,7 +1,6 @@
 // Runs rounds of an attack: its cases on all lanes at the same time, until they are done or the time is over, then the invariants.
 import { SeededRandom } from '../simulation/seeded-random.ts';
 import type { Attack, Case } from './attack.ts';
-import { HTTP_CALLS } from './calls/http-calls.ts';
 import { runClean } from './calls/run-call.ts';
 import { brokenInvariants } from './invariants.ts';
 import type { Lane } from './stage/lane.ts';
@@ -77,7 +76,7 @@ export async function runRound(attack: Attack, stage: Stage, { seed, deadline, l
 async function measureBaseline(stage: Stage): Promise<void> {
   if (stage.baseline) return;
   const all = async (lane: Lane): Promise<void> => {
-    for (const call of HTTP_CALLS) await runClean(lane, call);
+    for (const call of stage.calls) await runClean(lane, call);
   };
   const [first, ...others] = stage.lanes;
   // Modules that are loaded at their first use are loaded by one of them.

@@ -3,7 +3,7 @@
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { type Attack, type Case, eachAt, interleaved } from '../attack.ts';
 import type { HttpCall } from '../calls/call.ts';
-import { DISPATCHED_CALLS } from '../calls/http-calls.ts';
+import { DISPATCHED_CALLS, TURN_CALLS } from '../calls/http-calls.ts';
 import { runCall, runClean } from '../calls/run-call.ts';
 import type { Outcome } from '../calls/verdict.ts';
 import { expect, shown } from '../finding.ts';
@@ -17,15 +17,15 @@ const ONE_IN: Readonly<Partial<Record<WireFault['kind'], number>>> = { stall: 61
 /** How an account leaves. */
 const ENDS = ['cut', 'reset'] as const;
 
-export const providerBytes: Attack = {
-  name: 'provider-bytes',
-  title: 'replies over HTTP broken at each byte',
-  stage: 'ordinary',
-  sample: 120,
+const bytesOf = (api: 'agent' | 'responses' | 'chat', calls: readonly HttpCall[], sample: number): Attack => ({
+  name: api === 'agent' ? 'provider-bytes' : `${api}-bytes`,
+  title: `replies ${api === 'agent' ? '' : `of ${api} accounts `}over HTTP broken at each byte`,
+  stage: api === 'agent' ? 'ordinary' : api,
+  sample,
   async cases(stage, random) {
     const [lane] = stage.lanes;
     const sources: Iterable<Case>[] = [];
-    for (const call of DISPATCHED_CALLS) {
+    for (const call of calls) {
       await runClean(lane, call);
       // The wire has the whole reply when the client has its answer; a reply of events may end a moment later.
       const { list } = lane.exchanges;
@@ -35,7 +35,13 @@ export const providerBytes: Attack = {
     }
     return interleaved(sources);
   },
-};
+});
+
+export const providerBytes = bytesOf('agent', DISPATCHED_CALLS, 120);
+
+/** Their replies are translated, or repaired, on the way. */
+export const responsesBytes = bytesOf('responses', TURN_CALLS, 60);
+export const chatBytes = bytesOf('chat', TURN_CALLS, 60);
 
 interface Target {
   readonly exchange: number;

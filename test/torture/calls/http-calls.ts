@@ -110,6 +110,15 @@ export const HTTP_CALLS: readonly HttpCall[] = [
 /** Those that reach an account. */
 export const DISPATCHED_CALLS = HTTP_CALLS.filter(({ exchanges }) => exchanges > 0);
 
+/** Those that the gateway answers. */
+export const ANSWERED_CALLS = HTTP_CALLS.filter(({ exchanges }) => exchanges === 0);
+
+/** Those that accounts of another API answer: the streamed turns and the whole answers of every surface but the native one. */
+export const TURN_CALLS = DISPATCHED_CALLS.filter(
+  ({ path, body }) =>
+    /\/(?:responses|completions|messages)$/.test(path) && !body.includes('compaction_trigger') && !body.includes('"stream":false'),
+);
+
 export function callNamed(name: string): HttpCall {
   const call = HTTP_CALLS.find((one) => one.name === name);
   if (!call) throw new Error(`no call ${name}`);

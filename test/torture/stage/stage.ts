@@ -3,9 +3,12 @@ import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
+import { API_PREFIX } from '../../../proxy/rehearsal/apis/api-endpoints.ts';
 import type { Draft } from '../../support/gateway.ts';
 import { startUpstream, type Upstream } from '../../support/rehearsal.ts';
 import { until } from '../../support/until.ts';
+import type { HttpCall } from '../calls/call.ts';
+import { ANSWERED_CALLS, HTTP_CALLS, TURN_CALLS } from '../calls/http-calls.ts';
 import { Database } from './database.ts';
 import { GatewayProcess, type Vitals } from './gateway-process.ts';
 import { COMMAND, Lane } from './lane.ts';
@@ -14,12 +17,12 @@ import { accountsOf, BEARER, settingsFor } from './settings.ts';
 import { SmallDisk } from './small-disk.ts';
 
 /**
- * `ordinary`: accounts with a bearer, the store on the machine's disk. `logins`: accounts that log in with OAuth, and refresh their tokens at the
+ * `responses`, `chat`: accounts of these APIs, a stage each. `ordinary`: accounts with a bearer, the store on the machine's disk. `logins`: accounts that log in with OAuth, and refresh their tokens at the
  * provider. `small disk`: a store on a disk that attacks can fill.
  */
-export type StageName = 'ordinary' | 'logins' | 'small disk';
+export type StageName = 'ordinary' | 'responses' | 'chat' | 'logins' | 'small disk';
 
-const LANES: Readonly<Record<StageName, number>> = { ordinary: 16, logins: 4, 'small disk': 4 };
+const LANES: Readonly<Record<StageName, number>> = { ordinary: 16, responses: 4, chat: 4, logins: 4, 'small disk': 4 };
 const DISK_MEGABYTES = 12;
 const READY_MS = 20_000;
 
@@ -40,15 +43,18 @@ export class Stage {
   readonly #written: string[] = [];
   /** Undefined where the store is on the machine's own. */
   readonly disk: SmallDisk | undefined;
+  /** Those that its accounts answer. */
+  readonly calls: readonly HttpCall[];
   #program: GatewayProcess | undefined;
   /** The memory of the gateway when nothing runs; undefined until it was measured. */
   baseline: Vitals | undefined;
 
-  private constructor(parts: Pick<Stage, 'folder' | 'upstream' | 'lanes' | 'disk'>) {
+  private constructor(parts: Pick<Stage, 'folder' | 'upstream' | 'lanes' | 'disk' | 'calls'>) {
     this.folder = parts.folder;
     this.upstream = parts.upstream;
     this.lanes = parts.lanes;
     this.disk = parts.disk;
+    this.calls = parts.calls;
   }
 
   /** @throws NoSmallDisk */
@@ -56,9 +62,12 @@ export class Stage {
     const numbers = Array.from({ length: LANES[name] }, (_, i) => i);
     const folder = mkdtempSync(join(tmpdir(), 'poolgate-torture-'));
     const logsIn = name === 'logins';
+    const api = name === 'responses' || name === 'chat' ? name : undefined;
     const upstream = await startUpstream({
       strict: false,
-      accounts: numbers.flatMap(accountsOf).map((id) => (logsIn ? loginAccount(id) : { id, credential: BEARER })),
+      accounts: numbers
+        .flatMap(accountsOf)
+        .map((id) => (logsIn ? loginAccount(id) : { id, credential: BEARER, ...(api ? { api: { api } } : {}) })),
     });
     const disk = name === 'small disk' ? await SmallDisk.open(join(folder, 'data'), DISK_MEGABYTES) : undefined;
     const laneOf = (n: number): Promise<Lane> =>
@@ -68,9 +77,10 @@ export class Stage {
         () => stage.program,
       );
     const lanes: Lanes = await Promise.all([laneOf(0), ...numbers.slice(1).map(laneOf)]);
-    const stage: Stage = new Stage({ folder, upstream, lanes, disk });
+    const stage: Stage = new Stage({ folder, upstream, lanes, disk, calls: api ? [...ANSWERED_CALLS, ...TURN_CALLS] : HTTP_CALLS });
     const urls = new Map(lanes.flatMap(({ accounts, wires }) => accounts.map((id, i) => [id, wires[i]?.url ?? ''])));
     const draft = settingsFor(lanes.length, folder, (account) => urls.get(account) ?? '');
+    if (api) for (const account of draft.accounts) Object.assign(account, { api, base_url: account.base_url + API_PREFIX });
     if (logsIn) for (const account of draft.accounts) account.credential = loginCredential(folder, account);
     writeFileSync(stage.configPath, stringify(draft, { aliasDuplicateObjects: false }));
     await stage.start();
