@@ -48,7 +48,8 @@ export function inputTokens(body: Body): number {
 /** The input of an embedding may be tokens, or lists of tokens (AA80). */
 function tokensIn(input: Json | undefined): number {
   const [first] = Array.isArray(input) ? (input as readonly Json[]) : [];
-  if (typeof first === 'number') return (input as readonly Json[]).length;
+  if (typeof first === 'number')
+    return (input as readonly Json[]).every((token) => typeof token === 'number') ? (input as readonly Json[]).length : 0;
   if (!Array.isArray(first) || typeof first[0] !== 'number') return 0;
   return (input as readonly Json[]).reduce((tokens: number, list) => tokens + (Array.isArray(list) ? list.length : 0), 0);
 }
