@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { asList, isObject, type JsonObject } from '../../proxy/turn/json/json.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { sampleOf } from '../support/sample.ts';
+import { until } from '../support/until.ts';
 import type { Came } from './clients/client.ts';
 import { CLIENTS, keyOf, type Server, startStage } from './stage.ts';
 
@@ -145,4 +146,21 @@ test('[AA48] what an API account compacted continues at any account', async () =
       'the summary reached the other account',
     );
   }
+});
+
+test('[AA93] a translated stream holds its open items, and not the events that it has sent', async () => {
+  await using gate = await startPair('box', 'native');
+  gate.upstream.next('box', 'stall after 3000 events');
+  const headers = { authorization: `Bearer ${KEY}` };
+  const reply = await gate.fetch('/v1/responses', { headers, body: { model: 'model-a', input: 'write 4000 words', stream: true } });
+  let read = 0;
+  const reading = (async () => {
+    for await (const piece of reply.body ?? assert.fail()) read += piece.length;
+  })();
+  await gate.upstream.stalled('box');
+  const held = await until('most of the events to come', () => (read > 500_000 ? gate.replyBytes : undefined));
+  assert.ok(held < 100_000, `${held} bytes are held of ${read}`);
+  gate.upstream.release();
+  await reading;
+  assert.equal(gate.replyBytes, 0);
 });
