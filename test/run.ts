@@ -31,6 +31,7 @@ const SLOW: Readonly<Record<string, string>> = {
   'test/crossing/alone.test.ts': 'hundreds of turns: each client at each kind of server',
   'test/crossing/mixed.test.ts': 'a gateway for each case, because quota outlives a turn',
   'test/crossing/real-servers.test.ts': 'two servers of other projects start as processes',
+  'test/crossing/sdks.test.ts': 'a gateway for each SDK, and seven SDKs to load',
   'test/cli/store-trouble.test.ts': 'starts the program for each trouble of its store',
   'test/gateway/process.test.ts': 'starts and stops the program for each signal and each message of its start',
   'test/nodes/capacity.test.ts': 'leases of real length between three nodes',

@@ -45,10 +45,10 @@ const CASES: Readonly<Record<string, (crossing: Crossing) => Promise<void>>> = {
     assert.equal(came.text, `This is the rehearsal provider answering as ${server.id}. You said: hello`);
     assert.ok((came.output ?? 0) > 0, came.raw);
   },
-  async 'a long text, in pieces of one byte'({ ask, server }) {
-    gate.upstream.always(server.id, 'drip 1 byte');
-    const came = whole(await ask({ text: 'write 40 words' }));
-    assert.equal(came.text.split(' ').length, 40);
+  async 'a long text, in pieces of seven bytes'({ ask, server }) {
+    gate.upstream.always(server.id, 'drip 7 bytes');
+    const came = whole(await ask({ text: 'write 20 words' }));
+    assert.equal(came.text.split(' ').length, 20);
   },
   async 'a tool loop'({ ask, go }) {
     const asked = { text: 'call the tool look with {"at":"the sky"}', tools: [look, see] };
