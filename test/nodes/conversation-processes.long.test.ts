@@ -60,10 +60,16 @@ describe('[Q34] a conversation over node processes stays with its account', () =
   const eachPair = (name: string, run: (one: NodeProcess, other: NodeProcess) => Promise<void>): void => {
     test(`[Q34] ${name}, from every node to every other`, async () => {
       for (const [one, other] of pairs) {
-        cluster.upstream.clear();
-        await run(one, other);
-        const [at, then, ...more] = went();
-        assert.deepEqual([then, more], [at, []], `${one.id} then ${other.id}`);
+        // On a busy machine a pin may be stored after its reply has left: the node counts it, and the pair begins again (Q34).
+        for (let late = await one.count('pins_late'); ; late = await one.count('pins_late')) {
+          cluster.upstream.clear();
+          const failed = await run(one, other).catch((thrown: unknown) => thrown);
+          const [at, then, ...more] = went();
+          if ((failed !== undefined || then !== at) && (await one.count('pins_late')) > late) continue;
+          if (failed !== undefined) throw failed;
+          assert.deepEqual([then, more], [at, []], `${one.id} then ${other.id}`);
+          break;
+        }
       }
     });
   };
