@@ -19,7 +19,7 @@ const HOUR_MS = 3_600_000;
 const RENEW_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** Leases tell over all nodes, and over restarts, what was told already. They are not released: they end with the hour or the window. */
+/** Leases record which notices were given, for all nodes and through restarts. They are not released: they end with the hour or the window. */
 export class OverflowNotices {
   readonly #options: OverflowNoticesOptions;
   /** When each lease was last asked for, by name. */

@@ -11,7 +11,7 @@ export interface Ran {
 /** The functions of a terminal. */
 export type Watched = Pick<Io, 'terminal' | 'every'> & { readonly input: Io['input']; readonly onErr: (text: string) => void };
 
-/** A person who gives these answers, one to each question; without any, nobody is at the terminal. */
+/** A person who gives these answers, one to each question; without answers there is no terminal. */
 export function answering(...answers: readonly string[]): Io['input'] & { readonly asked: readonly string[] } {
   const asked: string[] = [];
   const left = [...answers];

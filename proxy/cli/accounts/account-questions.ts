@@ -16,7 +16,7 @@ const KINDS = [
   ...Object.keys(PRESETS).map((name) => [name, `the ${name} API`] as const),
 ] as const;
 
-/** @throws {CommandFailure} where nobody can answer */
+/** @throws {CommandFailure} where no terminal can answer */
 export async function askedKind(io: Io): Promise<string> {
   if (!io.input.isTerminal) {
     throw new CommandFailure('there is no terminal for questions: say what account it is with --preset, --base-url or --simulated', {

@@ -39,7 +39,7 @@ const PART_MEMBERS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
 /** The items that an id and a status can be required of (`item_ids`). */
 const isAssistant = ({ type, role }: JsonObject): boolean => (type === undefined || type === 'message') && role === 'assistant';
 
-/** Calls that the provider ran itself: they are told apart by their id alone. */
+/** Calls that the provider ran itself: their id alone identifies them. */
 const IDENTIFIED: ReadonlySet<Json | undefined> = new Set(['web_search_call', 'image_generation_call']);
 
 export interface InputItemOptions {

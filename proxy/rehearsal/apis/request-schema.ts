@@ -69,7 +69,7 @@ export const object = (properties: Schema, required: readonly string[] = []): Sc
   additionalProperties: false,
 });
 
-/** One of several objects, told apart by the member `tag`, each of whose values names one of them. */
+/** One of several objects; the value of the member `tag` names which one. */
 export const oneOf = (tag: string, objects: readonly Schema[]): Schema => ({
   type: 'object',
   discriminator: { propertyName: tag },

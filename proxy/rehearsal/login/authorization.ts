@@ -81,7 +81,7 @@ export class Authorization {
     });
   }
 
-  /** The user codes that nobody has decided yet, the oldest first. */
+  /** The user codes without a decision, the oldest first. */
   get undecided(): readonly string[] {
     return [...this.#devices.values()].filter(({ decided }) => !decided).map(({ userCode }) => userCode);
   }

@@ -1,4 +1,4 @@
-// The calls of a reply that are open side by side, told apart as servers do: by index, by id, or not at all (AA53).
+// The calls of a reply that are open side by side, identified as servers do: by index, by id, or not at all (AA53).
 import { asList, isObject, isText, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { DeclaredTool } from '../../api-accounts/tools/tool-table.ts';
 import { CallItem } from './call-item.ts';

@@ -126,7 +126,7 @@ function piecesOf(call: ChatCall, index: number, { form, account }: OutputContex
   };
   const later = whole === undefined ? deltasOf(call.input) : [];
   const named = form.has('repeated names') ? { name: call.name } : form.has('empty names') ? { name: '' } : {};
-  // Pieces without a place are told apart by their id.
+  // Pieces without a place are identified by their id.
   const known = form.has('no index') || form.has('one index') ? id : {};
   const rest = later.map((piece) => ({ ...place, ...known, function: { ...named, arguments: piece } }));
   return [head, ...rest].map((one): JsonObject => ({ tool_calls: [one] }));

@@ -29,7 +29,7 @@ export type LoginSettings = Omit<OauthCredential, 'file'>;
 /** Sends a request of the login, and rejects where no answer came. */
 type LoginCall = (url: string, headers: Readonly<Record<string, string>>, body: string) => Promise<CallAnswer>;
 
-/** `pending`: nobody has confirmed the code yet. `slow_down`: the same, and it is asked too often. `expired`: nobody will. */
+/** `pending`: the code is not confirmed. `slow_down`: it is not confirmed, and it is asked too often. `expired`: it can no longer be confirmed. */
 export type DeviceAnswer = { readonly tokens: Tokens } | 'pending' | 'slow_down' | 'expired';
 
 const BYTES = 262_144;
