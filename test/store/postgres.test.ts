@@ -162,14 +162,17 @@ suite('a batch whose commit was not answered', () => {
     const direct = await freshDatabase();
     const link = await Link.open(direct);
     context.after(() => link.close());
-    const store = await opened(context, link.url(direct));
     const server = await postgresServer;
+    const [began] = await server.query(direct, 'SELECT now()::text AS at');
+    const store = await opened(context, link.url(direct));
+    // The server has the connections of other files too.
+    const own = `application_name = 'poolgate' AND datname = current_database() AND backend_start >= '${began?.at}'`;
     for (let n = 1; n <= 5; n++) {
       store.usage.add(usageRow());
       store.requests.append(requestRow({ id: `r${n}` }), [attemptRow({ request_id: `r${n}` })]);
       const flushed = store.flush(10_000);
       link.cut();
-      await server.query(direct, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'poolgate'");
+      await server.query(direct, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${own}`);
       assert.equal(await flushed, true);
       const [sum] = await store.usage.load(0);
       assert.equal(sum?.requests, n);
