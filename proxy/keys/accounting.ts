@@ -27,6 +27,8 @@ export interface EndedTurn extends LoggedRequest {
   readonly wasSent: boolean;
   /** The account that served it, or was tried last: the turn is settled at its prices (AA71). */
   readonly served?: AccountConfig | undefined;
+  /** Its cost in USD as the account states it; the price of its tokens is not asked then. */
+  readonly costUsd?: number | undefined;
   /** What it has reserved of the caps of its tier. */
   readonly spending?: Spending | undefined;
 }
@@ -82,7 +84,7 @@ export class Accounting {
   settle(
     turn: Pick<AccountedTurn, 'key' | 'pool'>,
     reservation: Reservation | undefined,
-    { row, attempts, wasSent, served, spending }: EndedTurn,
+    { row, attempts, wasSent, served, spending, costUsd }: EndedTurn,
   ): number {
     if (!reservation || !wasSent) {
       reservation?.settle(undefined);
@@ -92,13 +94,14 @@ export class Accounting {
     }
     const { key, pool } = turn;
     const prices = served ? priceAt(served, row.model ?? undefined, pool) : priceIn(pool, row.model ?? undefined);
-    const totals = totalsOf(row, prices, reservation.amounts);
+    const costNanos = costUsd === undefined ? costOf(row, prices) : Math.round(costUsd * NANOS_PER_USD);
+    const totals = totalsOf(row, costNanos, reservation.amounts);
     // A prewarm has no output, so it is not used for the forecast.
     if (row.model !== null && totals.output_tokens > 0 && (limitsOf(key.limits).needsEstimate || hasTiers(pool))) {
       this.#forecast.add(key.id, row.model, totals.output_tokens);
     }
     reservation.settle({ pool: pool.id, totals, of: { row, attempts } });
-    spending?.settle(totalsOf(row, prices, { requests: 1, tokens: 0, costNanos: spending.nanos }));
+    spending?.settle(totalsOf(row, costNanos, { requests: 1, tokens: 0, costNanos: spending.nanos }));
     return totals.cost_nanos;
   }
 
@@ -169,6 +172,8 @@ class OutputOf implements Forecast {
   }
 }
 
+const NANOS_PER_USD = 1_000_000_000;
+
 const ONE_REQUEST: Amounts = { requests: 1, tokens: 0, costNanos: 0 };
 
 const NO_USAGE: Estimate = { least: { tokens: 0, costNanos: 0 }, expected: { tokens: 0, costNanos: 0 } };
@@ -177,7 +182,7 @@ const NO_USAGE: Estimate = { least: { tokens: 0, costNanos: 0 }, expected: { tok
  * Usage that the provider did not state is unknown, not zero (Q18): a whole reply of unknown usage holds the amounts that its turn
  * reserved. A failed one holds nothing, whether it failed with a status or inside a stream.
  */
-function totalsOf(usage: RequestRow, prices: Prices | undefined, reserved: Amounts): Totals {
+function totalsOf(usage: RequestRow, costNanos: number, reserved: Amounts): Totals {
   const { input_tokens, cached_input_tokens, output_tokens } = usage;
   const unknown = input_tokens === null || output_tokens === null;
   const whole = usage.outcome === 'completed' || usage.outcome === 'incomplete';
@@ -188,7 +193,7 @@ function totalsOf(usage: RequestRow, prices: Prices | undefined, reserved: Amoun
     input_tokens: input_tokens ?? 0,
     cached_input_tokens: cached_input_tokens ?? 0,
     output_tokens: output_tokens ?? 0,
-    cost_nanos: costOf(usage, prices),
+    cost_nanos: costNanos,
     held_tokens: held?.tokens ?? 0,
     held_nanos: held?.costNanos ?? 0,
   };

@@ -135,6 +135,8 @@ export interface SafeFields {
   cached_input_tokens: number;
   output_tokens: number;
   tokens_estimated: boolean;
+  /** USD, as the account states it. */
+  cost_usd: number;
   /** Milliseconds that the turn ran without its client. */
   detached_ms: number;
   error_class: 'full_upstream_rejection' | UpstreamErrorClass;

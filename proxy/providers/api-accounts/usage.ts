@@ -1,8 +1,10 @@
 // The usage of a reply as Responses events state it: the account's where it can be right, else estimated and marked (AA55, AA56).
 
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
+import type { Quirks } from '../../turn/provider/quirks.ts';
 import type { TokenCounts } from '../../turn/reply/turn-result.ts';
 import { tokensOfBytes } from '../../turn/token-estimate.ts';
+import type { Turn } from '../../turn/turn.ts';
 import { asCount } from './counts.ts';
 
 /** Token counts of a reply. */
@@ -37,6 +39,20 @@ const usageObject = ({ input, output, total, cached, reasoning }: ReplyUsage): J
   output_tokens_details: { reasoning_tokens: reasoning },
   total_tokens: total,
 });
+
+/**
+ * Notes what the row and the settlement need beside the counts.
+ * @param usage what clients get. @param stated as the account sent it
+ */
+export function noteUsage(
+  { turn, quirks }: { readonly turn: Pick<Turn, 'note'>; readonly quirks: Pick<Quirks, 'cost_in_usage'> },
+  usage: JsonObject,
+  stated: JsonObject | undefined,
+): void {
+  if (usage.estimated === true) turn.note('tokens_estimated', true);
+  const cost = quirks.cost_in_usage ? stated?.cost : undefined;
+  if (typeof cost === 'number' && Number.isFinite(cost) && cost >= 0) turn.note('cost_usd', cost);
+}
 
 /** Of a Responses account's own event; undefined where a count is missing, no whole number, or negative. */
 export function statedUsage(usage: JsonObject): ReplyUsage | undefined {

@@ -1,17 +1,30 @@
 // The usage of a response as its terminal event states it; estimated where it is missing or cannot be right (AA56).
 import { asList, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
+import { isApiAccount } from '../../turn/provider/api-account.ts';
 import type { AttemptContext } from '../../turn/provider/requests.ts';
-import { responseUsage, statedUsage } from '../api-accounts/usage.ts';
+import { noteUsage, responseUsage, statedUsage } from '../api-accounts/usage.ts';
 
 /** The same response where its account states a usage that can be right. */
-export function withUsage(response: JsonObject, { estimateUsage }: Pick<AttemptContext, 'estimateUsage'>): JsonObject {
-  const stated = isObject(response.usage) ? statedUsage(response.usage) : undefined;
-  if (stated && stated.output > 0) return response;
+export function withUsage(response: JsonObject, context: Pick<AttemptContext, 'account' | 'estimateUsage' | 'turn'>): JsonObject {
+  const stated = isObject(response.usage) ? response.usage : undefined;
+  const usage = usageOf(response, stated, context);
+  const { account, turn } = context;
+  if (isApiAccount(account)) noteUsage({ turn, quirks: account.quirks }, usage ?? {}, stated);
+  return usage ? { ...response, usage } : response;
+}
+
+/** Undefined where the account's own can be right. */
+function usageOf(
+  { output }: JsonObject,
+  own: JsonObject | undefined,
+  { estimateUsage }: Pick<AttemptContext, 'estimateUsage'>,
+): JsonObject | undefined {
+  const stated = own && statedUsage(own);
+  if (stated && stated.output > 0) return undefined;
   // The terminal event may leave out what the stream has shown.
   const shown = 4 * (estimateUsage()?.output_tokens ?? 0);
-  const outputBytes = Math.max(shown, bytesOf(asList(response.output)));
-  if (stated && outputBytes === 0) return response;
-  return { ...response, usage: responseUsage(stated, { outputBytes, estimateUsage }) };
+  const outputBytes = Math.max(shown, bytesOf(asList(output)));
+  return stated && outputBytes === 0 ? undefined : responseUsage(stated, { outputBytes, estimateUsage });
 }
 
 const TEXTS: ReadonlySet<string> = new Set(['text', 'refusal', 'arguments', 'input']);

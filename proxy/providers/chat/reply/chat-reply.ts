@@ -9,7 +9,7 @@ import { EventWriter } from '../../api-accounts/reply/event-writer.ts';
 import { failedCode } from '../../api-accounts/reply/failed-code.ts';
 import type { ResponseObject } from '../../api-accounts/reply/response-object.ts';
 import type { DeclaredTool } from '../../api-accounts/tools/tool-table.ts';
-import { responseUsage } from '../../api-accounts/usage.ts';
+import { noteUsage, responseUsage } from '../../api-accounts/usage.ts';
 import { chatUsage, usageIn } from './chat-usage.ts';
 import { choiceIn, deltaIn, errorIn, finishIn, reasoningIn, saidIn } from './chunk.ts';
 import { eventText } from './event-text.ts';
@@ -219,7 +219,7 @@ export class ChatReply implements EventHandler {
     const { turn, quirks, estimateUsage } = this.#options;
     const stated = this.#usage && chatUsage(this.#usage, quirks);
     const usage = responseUsage(stated, { outputBytes: this.#output.bytes, estimateUsage });
-    if (usage.estimated === true) turn.note('tokens_estimated', true);
+    noteUsage({ turn, quirks }, usage, this.#usage);
     const output = this.#output.items;
     if (finish.kind === 'incomplete') {
       const response = this.#response.json({ status: 'incomplete', output, incompleteReason: finish.reason, usage });
