@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { suite, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { StoreError } from '../../store/errors.ts';
 import { openStore, type Store } from '../../store/store.ts';
 import { adapters } from './adapters.ts';
 import { accountRow, credentialRow, joinedAs, limitedTurn, pinRow, usageRow } from './samples.ts';
@@ -204,7 +205,12 @@ for (const adapter of adapters) {
     test('go to one of many callers at the same time', async (context) => {
       const { one, other } = await openTwo(context);
       const tries = Array.from({ length: 20 }, (_, n) => [one, other][n % 2]?.leases.acquire('session', `owner-${n}`, 1_000));
-      assert.equal((await Promise.all(tries)).filter((lease) => lease !== undefined).length, 1);
+      const outcomes = await Promise.allSettled(tries);
+      const leases = outcomes.filter((outcome) => outcome.status === 'fulfilled' && outcome.value !== undefined);
+      const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+      assert.equal(leases.length, 1);
+      // A caller waits for a connection for a second, and a busy machine may have none for the last of them.
+      for (const failure of failures) assert.ok(failure instanceof StoreError && failure.code === 'busy', failure);
     });
   });
 

@@ -6,16 +6,16 @@ import type { PoolConfig } from '../../turn/settings.ts';
 import { tiersOf } from '../../turn/tiers.ts';
 import type { Health } from '../health/health.ts';
 import { AccountLoads, type Availability, availabilityOf, type QuotaView } from './account-load.ts';
-import type { CandidateIndex } from './candidate-index.ts';
-import { CandidateIndexes } from './candidate-indexes.ts';
 import type { Demand, Tried } from './demand.ts';
-import { unavailableIn } from './index-choice.ts';
+import type { CandidateIndex } from './index/candidate-index.ts';
+import { CandidateIndexes } from './index/candidate-indexes.ts';
+import { unavailableIn } from './index/index-choice.ts';
 import { lackRefusal } from './lacking-accounts.ts';
-import { type OpenTier, openTiers } from './open-tiers.ts';
 import { type Left, noCandidate, type UnavailableAccount, unavailableUntil } from './selection-result.ts';
 import type { Sources } from './sources.ts';
-import { learns } from './strategies.ts';
-import type { Learning } from './strategy.ts';
+import { learns } from './strategies/strategies.ts';
+import type { Learning } from './strategies/strategy.ts';
+import { type OpenTier, openTiers } from './tiers/open-tiers.ts';
 
 export interface CandidateAccountsOptions {
   readonly clock: Clock;

@@ -6,7 +6,7 @@ import type { Lack } from '../../turn/provider/lack.ts';
 import type { AccountConfig, PoolConfig, WireWords } from '../../turn/settings.ts';
 import type { ModelView, Route } from '../../turn/turn.ts';
 import { scopeOf } from '../scope.ts';
-import type { TierDemand } from './tier-demand.ts';
+import type { TierDemand } from './tiers/tier-demand.ts';
 
 /** The part of a turn that selection reads. */
 export interface SelectedTurn {

@@ -7,7 +7,7 @@ import type { Upstream } from '../../upstream/upstreams.ts';
 import type { AttemptResult, AttemptTicket } from '../health/account-health.ts';
 import type { Health } from '../health/health.ts';
 import type { AccountLoad } from './account-load.ts';
-import type { Learning } from './strategy.ts';
+import type { Learning } from './strategies/strategy.ts';
 
 export interface LeaseOptions {
   readonly account: AccountConfig;

@@ -5,8 +5,8 @@ import type { LackReason } from '../../turn/provider/lack.ts';
 import type { OverflowReason } from '../../turn/tiers.ts';
 import type { Health } from '../health/health.ts';
 import { type AccountLoad, AVAILABILITIES, type Availability, type QuotaView } from './account-load.ts';
-import type { CandidateIndex } from './candidate-index.ts';
 import type { Demand } from './demand.ts';
+import type { CandidateIndex } from './index/candidate-index.ts';
 
 /** The reason why a turn did not go to an account that it should go to. `lower_tier`: its conversation returned from a higher tier (AA68). */
 export type Left = Availability | LackReason | 'tried' | 'not_a_source' | 'over_bound' | 'lower_tier';

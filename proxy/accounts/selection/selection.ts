@@ -9,15 +9,15 @@ import { tiersOf } from '../../turn/tiers.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
 import { type AccountLoad, type AccountLoads, isAvailability } from './account-load.ts';
 import { CandidateAccounts, type CandidateAccountsOptions } from './candidate-accounts.ts';
-import type { CandidateIndex } from './candidate-index.ts';
 import type { Demand, Tried } from './demand.ts';
-import { preferredChoice } from './index-choice.ts';
+import type { CandidateIndex } from './index/candidate-index.ts';
+import { preferredChoice } from './index/index-choice.ts';
 import { lackRefusal } from './lacking-accounts.ts';
 import { Lease } from './lease.ts';
-import { closedTo } from './open-tiers.ts';
 import { type Choice, type Left, whyOf } from './selection-result.ts';
 import type { SharedCapacity } from './shared-capacity.ts';
-import type { TierDemand } from './tier-demand.ts';
+import { closedTo } from './tiers/open-tiers.ts';
+import type { TierDemand } from './tiers/tier-demand.ts';
 
 export interface SelectionOptions extends CandidateAccountsOptions {
   readonly counters: Counters;

@@ -1,7 +1,7 @@
 // One turn in a Pool with tiers: what keeps accounts of higher tiers from it, where its conversation stays, and what its attempts may cost
 // (AA10, AA65 to AA70).
 import type { Lease } from '../../accounts/selection/lease.ts';
-import { TierDemand } from '../../accounts/selection/tier-demand.ts';
+import { TierDemand } from '../../accounts/selection/tiers/tier-demand.ts';
 import type { Continuation } from '../../turn/continuation.ts';
 import { priceAt } from '../../turn/prices.ts';
 import type { Lack } from '../../turn/provider/lack.ts';

@@ -1,9 +1,9 @@
 // The API of accounts that speak Chat Completions: of platforms, of routers, and of local servers.
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
-import { apiFailures } from '../api-accounts/failures.ts';
-import { apiLacks, apiLoses } from '../api-accounts/lacks.ts';
+import { apiLacks, apiLoses } from '../api-accounts/eligibility/lacks.ts';
+import { apiFailures } from '../api-accounts/failures/failures.ts';
+import { chatPlace } from '../api-accounts/failures/places.ts';
 import { apiCatalog } from '../api-accounts/models/model-list.ts';
-import { chatPlace } from '../api-accounts/places.ts';
 import { apiQuota } from '../api-accounts/quota.ts';
 import type { ProviderServices } from '../provider-services.ts';
 import { chatDecoding } from './replies.ts';

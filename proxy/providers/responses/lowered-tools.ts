@@ -4,9 +4,9 @@ import type { AccountModel } from '../../turn/provider/account-model.ts';
 import type { ApiAccountConfig } from '../../turn/provider/api-account.ts';
 import type { Body } from '../../turn/turn.ts';
 import type { Adaptations } from '../api-accounts/adapted.ts';
-import { hostedTool } from '../api-accounts/declared-tools.ts';
+import { hostedTool } from '../api-accounts/eligibility/declared-tools.ts';
+import { runs } from '../api-accounts/eligibility/lacks.ts';
 import { withoutHostedCalls } from '../api-accounts/hosted-calls.ts';
-import { runs } from '../api-accounts/lacks.ts';
 import { functionCall, functionOutput } from '../api-accounts/tools/lowered-calls.ts';
 import { type DeclaredTool, type FunctionTool, type ToolTable, toolTable } from '../api-accounts/tools/tool-table.ts';
 

@@ -1,16 +1,16 @@
 // The API of accounts that speak the Responses API of a platform or of a compatible server.
 
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
-import { apiFailures } from '../api-accounts/failures.ts';
-import { apiLacks, apiLoses } from '../api-accounts/lacks.ts';
+import { apiLacks, apiLoses } from '../api-accounts/eligibility/lacks.ts';
+import { apiFailures } from '../api-accounts/failures/failures.ts';
+import { responsesPlace } from '../api-accounts/failures/places.ts';
 import { apiCatalog } from '../api-accounts/models/model-list.ts';
-import { responsesPlace } from '../api-accounts/places.ts';
 import { apiQuota } from '../api-accounts/quota.ts';
 import type { ProviderServices } from '../provider-services.ts';
 import { CompactRoutes } from './compaction.ts';
 import { responsesFiles } from './files.ts';
 import { RefusedMemory } from './refused-members.ts';
-import { replyDecoding } from './replies.ts';
+import { replyDecoding } from './reply/replies.ts';
 import { ResponsesRequests } from './requests.ts';
 
 /** The headers of an answer that belong to the turn: none that names the account, its organisation or its limits (AA31). */

@@ -1,7 +1,7 @@
 // What API accounts lack for a turn, and in which order the reasons count.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiLacks, apiLoses } from '../../../proxy/providers/api-accounts/lacks.ts';
+import { apiLacks, apiLoses } from '../../../proxy/providers/api-accounts/eligibility/lacks.ts';
 import type { AccountModel } from '../../../proxy/turn/provider/account-model.ts';
 import type { ApiAccountConfig } from '../../../proxy/turn/provider/api-account.ts';
 import type { Lack } from '../../../proxy/turn/provider/lack.ts';

@@ -1,7 +1,7 @@
 // Repaired streams of compatible servers: whatever is left out of a whole stream, its clients see the whole one (AA32).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ReplyRepair } from '../../../proxy/providers/responses/reply-repair.ts';
+import { ReplyRepair } from '../../../proxy/providers/responses/reply/reply-repair.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { UnreadableReply } from '../../../proxy/turn/provider/replies.ts';
 import { ReplyEvent } from '../../../proxy/turn/reply/reply-event.ts';

@@ -1,8 +1,8 @@
 // The usage that a Chat chunk states, wherever it is (AA55).
 import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
-import { asCount } from '../../api-accounts/counts.ts';
-import type { ReplyUsage } from '../../api-accounts/usage.ts';
+import { asCount } from '../../api-accounts/reply/counts.ts';
+import type { ReplyUsage } from '../../api-accounts/reply/usage.ts';
 
 /** Beside the choices, in `x_groq`, or in the choice; undefined where the chunk has none. */
 export function usageIn({ usage, x_groq, choices }: JsonObject): JsonObject | undefined {

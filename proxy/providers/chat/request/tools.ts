@@ -1,6 +1,6 @@
 // The functions of a request, and the choice among them, as Chat has them (AA40).
 import { isAbsent, type Json, type JsonObject } from '../../../turn/json/json.ts';
-import { hostedTool } from '../../api-accounts/declared-tools.ts';
+import { hostedTool } from '../../api-accounts/eligibility/declared-tools.ts';
 import { chosenTools } from '../../api-accounts/tools/chosen-tools.ts';
 import type { FunctionTool } from '../../api-accounts/tools/tool-table.ts';
 import type { ChatEncoding } from './encoding.ts';

@@ -1,7 +1,7 @@
 // A strategy: how a Pool orders the accounts that could take a turn, and what it learns from the attempts (Q7).
-import type { AttemptResult } from '../health/account-health.ts';
-import type { AccountLoad } from './account-load.ts';
-import type { SelectedTurn } from './demand.ts';
+import type { AttemptResult } from '../../health/account-health.ts';
+import type { AccountLoad } from '../account-load.ts';
+import type { SelectedTurn } from '../demand.ts';
 
 /** An account of one Pool for one model. */
 export interface Candidate {

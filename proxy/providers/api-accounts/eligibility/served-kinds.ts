@@ -1,6 +1,6 @@
 // Which kinds of requests an API account answers, by its `serves` and `compact` (AA13, AA18).
-import type { ApiAccountConfig } from '../../turn/provider/api-account.ts';
-import type { RouteKind } from '../../turn/routes/kinds.ts';
+import type { ApiAccountConfig } from '../../../turn/provider/api-account.ts';
+import type { RouteKind } from '../../../turn/routes/kinds.ts';
 
 type Serves = (account: ApiAccountConfig) => boolean;
 

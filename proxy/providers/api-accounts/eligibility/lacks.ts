@@ -1,8 +1,8 @@
 // Why an API account cannot take a turn, and what it takes only with a loss (AA18, AA19).
-import type { AccountModel } from '../../turn/provider/account-model.ts';
-import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';
-import type { AskedTurn, Lack } from '../../turn/provider/lack.ts';
-import type { AccountConfig } from '../../turn/settings.ts';
+import type { AccountModel } from '../../../turn/provider/account-model.ts';
+import { type ApiAccountConfig, isApiAccount } from '../../../turn/provider/api-account.ts';
+import type { AskedTurn, Lack } from '../../../turn/provider/lack.ts';
+import type { AccountConfig } from '../../../turn/settings.ts';
 import { compacts, drawsKind, servesKind } from './served-kinds.ts';
 import { type NeededInput, needsOf, type TurnNeeds } from './turn-needs.ts';
 

@@ -1,6 +1,6 @@
 // The shapes in which compatible servers state an error, beside those of agent backends (AA61).
-import { errorIn, type ProviderError } from '../../turn/errors/error-statement.ts';
-import { asString, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
+import { errorIn, type ProviderError } from '../../../turn/errors/error-statement.ts';
+import { asString, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 
 /** The longest message that a client gets of a foreign error; characters (AA63). */
 const LONGEST_MESSAGE = 500;

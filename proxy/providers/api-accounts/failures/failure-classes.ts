@@ -1,7 +1,7 @@
 // The class of a refusal of an API account: by its code first, by its status where the code says nothing (AA61).
-import { MODEL_CODES, QUOTA_CODES, RATE_CODES } from '../../turn/errors/error-codes.ts';
-import type { ProviderError } from '../../turn/errors/error-statement.ts';
-import type { FailureCause } from '../../turn/errors/failure.ts';
+import { MODEL_CODES, QUOTA_CODES, RATE_CODES } from '../../../turn/errors/error-codes.ts';
+import type { ProviderError } from '../../../turn/errors/error-statement.ts';
+import type { FailureCause } from '../../../turn/errors/failure.ts';
 
 export interface RefusalClass {
   readonly cause: FailureCause;

@@ -1,9 +1,9 @@
 // What a turn needs of an account, read once from its Responses body, for all API accounts of its Pool (AA18). Nothing of it is a client's text.
-import type { Json, JsonObject } from '../../turn/json/json.ts';
-import { asString, isList, isObject } from '../../turn/json/json.ts';
-import type { AskedTurn } from '../../turn/provider/lack.ts';
-import type { HostedTool, Modality } from '../../turn/provider/served.ts';
-import type { Body } from '../../turn/turn.ts';
+import type { Json, JsonObject } from '../../../turn/json/json.ts';
+import { asString, isList, isObject } from '../../../turn/json/json.ts';
+import type { AskedTurn } from '../../../turn/provider/lack.ts';
+import type { HostedTool, Modality } from '../../../turn/provider/served.ts';
+import type { Body } from '../../../turn/turn.ts';
 import { type DeclaredTools, declaredTools } from './declared-tools.ts';
 
 /** An image, a file or audio of the input. */

@@ -1,10 +1,10 @@
 // The usage of a reply as Responses events state it: the account's where it can be right, else estimated and marked (AA55, AA56).
 
-import { isObject, type JsonObject } from '../../turn/json/json.ts';
-import type { Quirks } from '../../turn/provider/quirks.ts';
-import type { TokenCounts } from '../../turn/reply/turn-result.ts';
-import { tokensOfBytes } from '../../turn/token-estimate.ts';
-import type { Turn } from '../../turn/turn.ts';
+import { isObject, type JsonObject } from '../../../turn/json/json.ts';
+import type { Quirks } from '../../../turn/provider/quirks.ts';
+import type { TokenCounts } from '../../../turn/reply/turn-result.ts';
+import { tokensOfBytes } from '../../../turn/token-estimate.ts';
+import type { Turn } from '../../../turn/turn.ts';
 import { asCount } from './counts.ts';
 
 /** Token counts of a reply. */

@@ -1,5 +1,5 @@
 // Token counts as accounts state them.
-import type { Json } from '../../turn/json/json.ts';
+import type { Json } from '../../../turn/json/json.ts';
 
 /** Undefined where it is no whole number, or negative. */
 export const asCount = (value: Json | undefined): number | undefined =>

@@ -1,7 +1,7 @@
 // An output item that a stream is showing: what of it was opened, and its texts so far, from which it can be ended where its account does not.
-import { GatheredBytes } from '../../base/bytes/gathered-bytes.ts';
-import { isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
-import { ReplyEvent } from '../../turn/reply/reply-event.ts';
+import { GatheredBytes } from '../../../base/bytes/gathered-bytes.ts';
+import { isObject, isText, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import { partTypes, type StreamedText } from './item-events.ts';
 
 /** The parts that have events of their own: a text of reasoning has none. */

@@ -1,9 +1,9 @@
 // The demand of a turn in a Pool with several tiers: when it may leave a tier, and which accounts of higher tiers cannot take it (AA65 to AA71).
-import type { FailureCause } from '../../turn/errors/failure.ts';
-import type { Lack } from '../../turn/provider/lack.ts';
-import type { OverflowConfig } from '../../turn/settings.ts';
-import type { OverflowReason } from '../../turn/tiers.ts';
-import type { Availability } from './account-load.ts';
+import type { FailureCause } from '../../../turn/errors/failure.ts';
+import type { Lack } from '../../../turn/provider/lack.ts';
+import type { OverflowConfig } from '../../../turn/settings.ts';
+import type { OverflowReason } from '../../../turn/tiers.ts';
+import type { Availability } from '../account-load.ts';
 
 export interface TierDemandOptions {
   readonly overflow: Pick<OverflowConfig, 'on' | 'wait_ms'>;

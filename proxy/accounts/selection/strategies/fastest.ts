@@ -1,7 +1,7 @@
 // The strategy `fastest`: the account whose replies begin first, by a smoothed time of its attempts at one model.
-import { dispatchedKind } from '../../turn/routes/kinds.ts';
-import type { SelectedTurn } from './demand.ts';
-import { hashOf } from './rendezvous.ts';
+import { dispatchedKind } from '../../../turn/routes/kinds.ts';
+import type { SelectedTurn } from '../demand.ts';
+import { hashOf } from '../rendezvous.ts';
 import type { Strategy } from './strategy.ts';
 
 /** The part of the newest time in the smoothed one: some ten attempts decide. */

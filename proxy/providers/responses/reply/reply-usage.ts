@@ -1,8 +1,8 @@
 // The usage of a response as its terminal event states it; estimated where it is missing or cannot be right (AA56).
-import { asList, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
-import { isApiAccount } from '../../turn/provider/api-account.ts';
-import type { AttemptContext } from '../../turn/provider/requests.ts';
-import { noteUsage, responseUsage, statedUsage } from '../api-accounts/usage.ts';
+import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import { isApiAccount } from '../../../turn/provider/api-account.ts';
+import type { AttemptContext } from '../../../turn/provider/requests.ts';
+import { noteUsage, responseUsage, statedUsage } from '../../api-accounts/reply/usage.ts';
 
 /** The same response where its account states a usage that can be right. */
 export function withUsage(response: JsonObject, context: Pick<AttemptContext, 'account' | 'estimateUsage' | 'turn'>): JsonObject {

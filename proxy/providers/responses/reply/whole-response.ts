@@ -1,6 +1,6 @@
 // A whole JSON answer in the place of a stream: how its stream would have begun and ended (AA32).
 import { randomUUID } from 'node:crypto';
-import { isText, type JsonObject } from '../../turn/json/json.ts';
+import { isText, type JsonObject } from '../../../turn/json/json.ts';
 
 /** The type of the event that would have ended its stream; undefined for JSON that is no complete response. */
 export function endOfWhole({ object, output, status }: JsonObject): string | undefined {

@@ -1,10 +1,10 @@
 // The failures of API accounts, as their clients and the account's health see them (AA59, AA61 to AA64).
-import { CREDENTIAL_CODES, loggedCode, QUOTA_CODES, RATE_CODES } from '../../turn/errors/error-codes.ts';
-import { NO_ERROR, type ProviderError, resetsAt } from '../../turn/errors/error-statement.ts';
-import type { Failure } from '../../turn/errors/failure.ts';
-import { isObject, type JsonObject } from '../../turn/json/json.ts';
-import type { ProviderFailures, SentMembers } from '../../turn/provider/failures.ts';
-import type { Headers } from '../../turn/turn.ts';
+import { CREDENTIAL_CODES, loggedCode, QUOTA_CODES, RATE_CODES } from '../../../turn/errors/error-codes.ts';
+import { NO_ERROR, type ProviderError, resetsAt } from '../../../turn/errors/error-statement.ts';
+import type { Failure } from '../../../turn/errors/failure.ts';
+import { isObject, type JsonObject } from '../../../turn/json/json.ts';
+import type { ProviderFailures, SentMembers } from '../../../turn/provider/failures.ts';
+import type { Headers } from '../../../turn/turn.ts';
 import { apiErrorIn, isModerated, statedStatus } from './error-shapes.ts';
 import { type RefusalClass, refusalClass } from './failure-classes.ts';
 import { type PlaceOf, statedBackoff } from './stated-waits.ts';

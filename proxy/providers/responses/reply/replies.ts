@@ -1,19 +1,19 @@
 // The decoding of replies of Responses accounts, by what was asked of them.
-import { asList, isObject } from '../../turn/json/json.ts';
-import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';
-import type { EventHandler } from '../../turn/provider/replies.ts';
-import type { AttemptContext } from '../../turn/provider/requests.ts';
-import type { Body, Outgoing } from '../../turn/turn.ts';
-import { Adaptations } from '../api-accounts/adapted.ts';
-import { SummaryReply } from '../api-accounts/compaction/summary-reply.ts';
-import { hostedTool } from '../api-accounts/declared-tools.ts';
-import { toolTable } from '../api-accounts/tools/tool-table.ts';
-import { CompactionAlone, type CompactRoutes, compacts } from './compaction.ts';
-import { ImageEvents } from './images.ts';
+import { asList, isObject } from '../../../turn/json/json.ts';
+import { type ApiAccountConfig, isApiAccount } from '../../../turn/provider/api-account.ts';
+import type { EventHandler } from '../../../turn/provider/replies.ts';
+import type { AttemptContext } from '../../../turn/provider/requests.ts';
+import type { Body, Outgoing } from '../../../turn/turn.ts';
+import { Adaptations } from '../../api-accounts/adapted.ts';
+import { SummaryReply } from '../../api-accounts/compaction/summary-reply.ts';
+import { hostedTool } from '../../api-accounts/eligibility/declared-tools.ts';
+import { toolTable } from '../../api-accounts/tools/tool-table.ts';
+import { CompactionAlone, type CompactRoutes, compacts } from '../compaction.ts';
+import { ImageEvents } from '../images.ts';
+import { COMPACT } from '../requests.ts';
 import { type LoweredToolOf, RaisedCalls } from './raised-calls.ts';
 import { ReplyRepair } from './reply-repair.ts';
 import { withUsage } from './reply-usage.ts';
-import { COMPACT } from './requests.ts';
 
 /** Undefined for the kinds whose answers are no Responses events: they pass as they came. */
 export function replyDecoding(out: Outgoing, context: AttemptContext, routes: CompactRoutes): readonly EventHandler[] | undefined {

@@ -1,12 +1,12 @@
 // Raises calls of lowered tools: the client sees calls of the tools that it declared (AA27). Other events pass unparsed.
-import { asList, isObject, type Json, type JsonObject, mapList } from '../../turn/json/json.ts';
-import type { Emit, EventHandler } from '../../turn/provider/replies.ts';
-import { DeltaText } from '../../turn/reply/delta-text.ts';
-import type { HeldBytes } from '../../turn/reply/held-bytes.ts';
-import { ReplyEvent } from '../../turn/reply/reply-event.ts';
-import { endOf } from '../../turn/reply/terminal-event.ts';
-import { calledItem, customInput } from '../api-accounts/tools/called-item.ts';
-import type { DeclaredTool } from '../api-accounts/tools/tool-table.ts';
+import { asList, isObject, type Json, type JsonObject, mapList } from '../../../turn/json/json.ts';
+import type { Emit, EventHandler } from '../../../turn/provider/replies.ts';
+import { DeltaText } from '../../../turn/reply/delta-text.ts';
+import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
+import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
+import { endOf } from '../../../turn/reply/terminal-event.ts';
+import { calledItem, customInput } from '../../api-accounts/tools/called-item.ts';
+import type { DeclaredTool } from '../../api-accounts/tools/tool-table.ts';
 
 const ADDED = 'response.output_item.added';
 const DONE = 'response.output_item.done';

@@ -1,11 +1,11 @@
 // Repairs the event streams of compatible servers: what they leave out is made before the event that needs it (AA32). A whole stream passes
 // unparsed.
-import { asList, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
-import { type Emit, type EventHandler, UnreadableReply } from '../../turn/provider/replies.ts';
-import { DeltaText } from '../../turn/reply/delta-text.ts';
-import type { HeldBytes } from '../../turn/reply/held-bytes.ts';
-import { ReplyEvent } from '../../turn/reply/reply-event.ts';
-import { endOf } from '../../turn/reply/terminal-event.ts';
+import { asList, isObject, isText, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import { type Emit, type EventHandler, UnreadableReply } from '../../../turn/provider/replies.ts';
+import { DeltaText } from '../../../turn/reply/delta-text.ts';
+import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
+import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
+import { endOf } from '../../../turn/reply/terminal-event.ts';
 import { eventsOfItem, eventsOfTexts, identified, madeId, opened, partTypes, STREAMED, type StreamedText } from './item-events.ts';
 import { OpenItem, type OpenText, partOf } from './open-item.ts';
 import { endOfWhole, openedResponse } from './whole-response.ts';

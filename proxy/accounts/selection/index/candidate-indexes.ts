@@ -1,15 +1,15 @@
 // One candidate index for each Pool, model and tier, made at the first turn and again when the catalog changes.
 
-import type { Clock } from '../../base/time/clock.ts';
-import { tiersFrom } from '../../models/pool-model.ts';
-import type { PoolConfig } from '../../turn/settings.ts';
-import type { Health } from '../health/health.ts';
-import { modelOf } from '../scope.ts';
-import { type AccountLoads, availabilityOf, type QuotaView } from './account-load.ts';
+import type { Clock } from '../../../base/time/clock.ts';
+import { tiersFrom } from '../../../models/pool-model.ts';
+import type { PoolConfig } from '../../../turn/settings.ts';
+import type { Health } from '../../health/health.ts';
+import { modelOf } from '../../scope.ts';
+import { type AccountLoads, availabilityOf, type QuotaView } from '../account-load.ts';
+import type { Sources } from '../sources.ts';
+import { STRATEGIES } from '../strategies/strategies.ts';
+import type { Strategy } from '../strategies/strategy.ts';
 import { CandidateIndex } from './candidate-index.ts';
-import type { Sources } from './sources.ts';
-import { STRATEGIES } from './strategies.ts';
-import type { Strategy } from './strategy.ts';
 
 export interface CandidateIndexesOptions {
   readonly clock: Clock;

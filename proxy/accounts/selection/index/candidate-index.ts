@@ -1,9 +1,9 @@
 // The candidates of one Pool for one model, with availability and score in arrays: a choice is one pass over numbers.
-import type { Candidates } from '../../models/pool-model.ts';
-import { type AccountLoad, type AccountLoads, AVAILABILITIES, type Availability } from './account-load.ts';
-import type { SelectedTurn } from './demand.ts';
-import { hashOf, rankOf, weightedRank } from './rendezvous.ts';
-import type { Candidate, Learning, Strategy } from './strategy.ts';
+import type { Candidates } from '../../../models/pool-model.ts';
+import { type AccountLoad, type AccountLoads, AVAILABILITIES, type Availability } from '../account-load.ts';
+import type { SelectedTurn } from '../demand.ts';
+import { hashOf, rankOf, weightedRank } from '../rendezvous.ts';
+import type { Candidate, Learning, Strategy } from '../strategies/strategy.ts';
 
 export interface CandidateIndexOptions {
   /** An index with another object than the current one is outdated. */

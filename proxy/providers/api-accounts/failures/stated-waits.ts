@@ -1,9 +1,9 @@
 // How long an API account asks to be left alone, in each of the forms that its servers state it (AA61, AA62).
 
-import { retryAfterMs } from '../../turn/errors/error-statement.ts';
-import type { FailureCause } from '../../turn/errors/failure.ts';
-import type { Headers } from '../../turn/turn.ts';
-import { rateLimits, rateReset } from './rate-headers.ts';
+import { retryAfterMs } from '../../../turn/errors/error-statement.ts';
+import type { FailureCause } from '../../../turn/errors/failure.ts';
+import type { Headers } from '../../../turn/turn.ts';
+import { rateLimits, rateReset } from '../rate-headers.ts';
 
 /** The place in the Responses request of a member that the account names; null for one that no client wrote. */
 export type PlaceOf = (param: string, adapted: readonly string[]) => string | null;

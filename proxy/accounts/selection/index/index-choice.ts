@@ -1,7 +1,8 @@
 // The choice among the candidates of an index: by affinity, else by the Pool's strategy (Q7, Q11).
+
+import type { Demand } from '../demand.ts';
+import type { Choice, Left, UnavailableAccount } from '../selection-result.ts';
 import type { CandidateIndex } from './candidate-index.ts';
-import type { Demand } from './demand.ts';
-import type { Choice, Left, UnavailableAccount } from './selection-result.ts';
 
 /** Accounts that take the turn only without a part of it come after all others (AA19, AA21). */
 export function preferredChoice(index: CandidateIndex, demand: Demand, tried: ReadonlySet<string>): Choice | undefined {

@@ -1,7 +1,7 @@
 // The tools that a turn declares, by what an API account can do with them: call them, run them itself, or nothing (AA18, AA19).
-import { asList, asString, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
-import type { HostedTool } from '../../turn/provider/served.ts';
-import type { Body } from '../../turn/turn.ts';
+import { asList, asString, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import type { HostedTool } from '../../../turn/provider/served.ts';
+import type { Body } from '../../../turn/turn.ts';
 
 export interface DeclaredTools {
   /** Whether a client runs any of the tools: such tools reach an API account as functions, or as they are. */

@@ -1,6 +1,6 @@
 // The events of a whole output item, as a stream would have had them: its text or arguments in one delta (AA32).
 import { randomUUID } from 'node:crypto';
-import { asList, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
+import { asList, isObject, isText, type Json, type JsonObject } from '../../../turn/json/json.ts';
 
 /** A text that streams of items show in deltas. */
 export interface StreamedText {
