@@ -1,5 +1,6 @@
 // The rows of the table: each with its measurement, its reference and its bounds.
-import { GATEWAY, GATEWAY_CHAT, GATEWAY_MESSAGES, GATEWAY_V1, REFERENCE } from './relays/crew.ts';
+import { AGENT_ACCOUNT, CHAT_ACCOUNT, GATEWAY, GATEWAY_CHAT, GATEWAY_MESSAGES, GATEWAY_V1, REFERENCE } from './relays/crew.ts';
+import { chatAccountStreams, chatAccountTurns } from './scenarios/chat-accounts.ts';
 import { compressionCost } from './scenarios/compression.ts';
 import { convergence } from './scenarios/convergence.ts';
 import { forwardedFrames } from './scenarios/forwarding.ts';
@@ -82,6 +83,24 @@ export const ROWS: readonly Row[] = [
   row('messages', 'a Messages stream against the Chat stream', 's', messageStreams, 'cpu per event of a surface', times(1.2), {
     subject: GATEWAY_MESSAGES,
     reference: GATEWAY_CHAT,
+  }),
+  row(
+    'account-stream',
+    'CPU per million events of a Chat account, flat out',
+    's',
+    chatAccountStreams,
+    'cpu per event of an account',
+    times(1.5),
+    {
+      subject: CHAT_ACCOUNT,
+      reference: AGENT_ACCOUNT,
+      aim: times(1.2),
+    },
+  ),
+  row('account-json', 'CPU per JSON turn of a Chat account, on /v1', 'µs', chatAccountTurns, 'cpu per turn of an account', times(1.3), {
+    subject: CHAT_ACCOUNT,
+    reference: AGENT_ACCOUNT,
+    aim: times(1.2),
   }),
   row('sse-p99', 'event latency, paced, p99', 'ms', pacedStreams, 'paced event p99', times(2), bare(1)),
   row('sse-memory', 'memory per idle SSE stream', 'KB', idleStreams, 'memory per idle stream', times(1.2), bare(1)),

@@ -1,16 +1,22 @@
-// The stage of every measurement: the upstream, the generators compiled for this machine, a directory that is removed at the end.
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+// The stage of every measurement: the upstreams, the generators compiled for this machine, a directory that is removed at the end.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Child, installed, outputOf } from './children.ts';
 import { type Cores, planCores } from './cores.ts';
-import { writeAnswers } from './wire.ts';
+import { type Answers, RESPONSES_ANSWERS } from './wire.ts';
+
+export interface Upstream {
+  readonly port: number;
+}
 
 export interface Stage {
   readonly cores: Cores;
   readonly directory: string;
-  readonly upstream: { readonly port: number };
+  readonly upstream: Upstream;
+  /** The compiled upstream, which plays prepared answers. */
+  readonly player: string;
   /** The compiled load generator. */
   readonly client: string;
   /** Directory for CPU profiles of the measured stretches; undefined: none. */
@@ -27,11 +33,21 @@ export async function openStage(profiles: string | undefined): Promise<Stage> {
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
   if (profiles) mkdirSync(profiles, { recursive: true });
   const cores = planCores();
-  const [upstream, client] = await Promise.all([compiled(directory, 'upstream'), compiled(directory, 'client')]);
-  writeAnswers(directory);
-  const child = new Child(cores.pinned('upstream', [upstream, directory]));
+  const [player, client] = await Promise.all([compiled(directory, 'upstream'), compiled(directory, 'client')]);
+  const upstream = await startUpstream({ cores, directory, player }, RESPONSES_ANSWERS);
+  return { cores, directory, upstream, player, client, profiles };
+}
+
+/** An upstream that plays these answers until the measurements end. */
+export async function startUpstream(
+  { cores, directory, player }: Pick<Stage, 'cores' | 'directory' | 'player'>,
+  answers: Answers,
+): Promise<Upstream> {
+  const folder = mkdtempSync(join(directory, 'answers-'));
+  for (const [name, bytes] of Object.entries(answers)) writeFileSync(join(folder, `${name}.http`), bytes);
+  const child = new Child(cores.pinned('upstream', [player, folder]));
   const [, port] = await child.line(/^ready (\d+)$/);
-  return { cores, directory, upstream: { port: Number(port) }, client, profiles };
+  return { port: Number(port) };
 }
 
 async function compiled(directory: string, program: string): Promise<string> {

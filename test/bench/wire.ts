@@ -1,6 +1,4 @@
-// The bytes of the rehearsal: the requests of the load generator and the answers of the upstream, shaped like recorded traffic.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+// The bytes of the measurements: the requests of the load generator and the answers of the upstream, shaped like recorded traffic.
 import { sampleModels } from '../../proxy/rehearsal/model/sample-models.ts';
 
 export const MODEL = 'model-a';
@@ -40,7 +38,7 @@ const NATIVE = {
 };
 const SDK = { 'user-agent': 'OpenAI/JS 7.55.0', 'x-stainless-lang': 'js', 'x-stainless-retry-count': '0', 'x-stainless-runtime': 'node' };
 
-const WORDS = 'The gateway carries every turn to an account that can serve it, and the reply comes back as it was sent. ';
+export const WORDS = 'The gateway carries every turn to an account that can serve it, and the reply comes back as it was sent. ';
 
 /** A request of about 0.8 KB. The upstream finds its plan by `bench:`. */
 export function requestOf({ path, key, model = MODEL, stream, session = SESSION }: Post): Wire {
@@ -65,8 +63,10 @@ export function requestOf({ path, key, model = MODEL, stream, session = SESSION 
     model,
     ...content,
     ...(stream ? { stream: true } : {}),
-    // A Messages client names no cache: there the plan is in the instructions. The cap is that of the key, as on Chat.
+    // A Messages client names no cache, and a Chat account gets a digest of it: for them the plan is in the instructions. The cap is that
+    // of the key, as on Chat.
     ...(messages ? { max_tokens: 32_000, system: plan } : { prompt_cache_key: plan }),
+    ...(chat ? {} : { instructions: plan }),
   });
   const own = path.startsWith('/v1/') ? SDK : { ...NATIVE, 'x-agent-window-id': `${session}:0` };
   const accept = stream ? 'text/event-stream' : 'application/json';
@@ -112,18 +112,28 @@ const PLACE = { item_id: ITEM, output_index: 0, content_index: 0 };
 const event = (type: string, data: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
 
 /** Providers write each event as an HTTP chunk of its own. */
-const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+export const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 
-const head = (...lines: readonly string[]): string => `HTTP/1.1 200 OK\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`;
+export const head = (...lines: readonly string[]): string => `HTTP/1.1 200 OK\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`;
 
-const whole = (body: object): string => {
+export const whole = (body: object): string => {
   const text = JSON.stringify(body);
   return head('content-type: application/json', `content-length: ${Buffer.byteLength(text)}`) + text;
 };
 
 const quota = ['x-agent-primary-used-percent: 12.5', 'x-agent-primary-window-minutes: 300', 'x-agent-primary-reset-at: 1795165637'];
 
-const ANSWERS = {
+/** HTTP answers by the names that the upstream knows: to GET, to POST, and the parts of a stream. */
+export interface Answers {
+  readonly models: string;
+  readonly answer: string;
+  readonly head: string;
+  /** `#` and `?` are digits that the upstream fills in: the event's number, and its time of sending. */
+  readonly delta: string;
+  readonly tail: string;
+}
+
+export const RESPONSES_ANSWERS: Answers = {
   models: whole({ models: sampleModels }),
   answer: whole(COMPLETED),
   head:
@@ -140,7 +150,6 @@ const ANSWERS = {
     ]
       .map(chunk)
       .join(''),
-  // `#` and `?` stand for digits that the upstream fills in: the event's number, and its time of sending.
   delta: chunk(
     event('response.output_text.delta', { ...PLACE, delta: ' @????????????????', logprobs: [] }).replace(
       '"item_id"',
@@ -155,11 +164,6 @@ const ANSWERS = {
   ]
     .map(chunk)
     .join('')}0\r\n\r\n`,
-} as const;
+};
 
-export const DELTA_BYTES = Buffer.byteLength(ANSWERS.delta);
-
-/** Where the upstream finds its answers. */
-export function writeAnswers(directory: string): void {
-  for (const [name, bytes] of Object.entries(ANSWERS)) writeFileSync(join(directory, `${name}.http`), bytes);
-}
+export const DELTA_BYTES = Buffer.byteLength(RESPONSES_ANSWERS.delta);

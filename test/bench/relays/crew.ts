@@ -10,6 +10,8 @@ export const GATEWAY = 'poolgate';
 export const GATEWAY_V1 = 'poolgate /v1';
 export const GATEWAY_CHAT = 'poolgate chat';
 export const GATEWAY_MESSAGES = 'poolgate messages';
+export const AGENT_ACCOUNT = 'agent account';
+export const CHAT_ACCOUNT = 'chat account';
 export const REFERENCE = 'http-proxy-3';
 
 /** The relay of one column, and the surface that gets its load. */

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { nodeFlags } from '../../../scripts/node-flags.mjs';
-import type { Stage } from '../stage.ts';
+import type { Stage, Upstream } from '../stage.ts';
 import { type Post, requestOf } from '../wire.ts';
 import { type Relay, startNode } from './relay.ts';
 
@@ -29,22 +29,31 @@ export interface Size {
   readonly store?: object;
   readonly store_key?: object;
   readonly node?: object;
+  /** Of accounts that speak Chat Completions, at an upstream that plays such answers. */
+  readonly chat?: Upstream;
 }
 
 export const USUAL: Size = { accounts: 2, keys: 2 };
 
+const MODELS = ['model-a', 'model-mini'];
 const MANY = 100_000_000;
 const ROOT = new URL('../../..', import.meta.url);
 const MAIN = fileURLToPath(new URL('proxy/main.ts', ROOT));
 
+const chatAccount = ({ port }: Upstream): object => ({
+  api: 'chat',
+  base_url: `http://127.0.0.1:${port}/v1`,
+  catalog: MODELS.map((id) => ({ id, context_window: 272_000, reasoning_levels: ['low', 'medium', 'high'] })),
+});
+
 /** A configuration file in a directory of its own; its path. */
-export function writeConfig(stage: Stage, { accounts, keys, ...settings }: Size, port = 0): string {
+export function writeConfig(stage: Stage, { accounts, keys, chat, ...settings }: Size, port = 0): string {
   const directory = mkdtempSync(join(stage.directory, 'gateway-'));
   const ids = Array.from({ length: accounts }, (_, i) => `account-${i}`);
   const assignments = ids.map((account) => ({ account }));
   const key = (id: string, secret: string, pool: string): object => ({ id, pool, secret_sha256: [hash('sha256', secret, 'hex')] });
   const limits = { requests_per_minute: MANY, tokens_per_day: MANY * 100, concurrent: 100_000 };
-  const policy = { models: ['model-a', 'model-mini'], reasoning_effort: { allow_up_to: 'high' }, output_tokens: { max: 32_000 } };
+  const policy = { models: MODELS, reasoning_effort: { allow_up_to: 'high' }, output_tokens: { max: 32_000 } };
   const config = {
     listen: { port },
     admin: { port: 0 },
@@ -55,7 +64,7 @@ export function writeConfig(stage: Stage, { accounts, keys, ...settings }: Size,
     accounts: ids.map((id) => ({
       id,
       label: id,
-      base_url: `http://127.0.0.1:${stage.upstream.port}`,
+      ...(chat ? chatAccount(chat) : { base_url: `http://127.0.0.1:${stage.upstream.port}` }),
       credential: { bearer: { env: 'BENCH_BEARER' } },
       max_concurrent: 100_000,
     })),

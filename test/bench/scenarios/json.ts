@@ -5,6 +5,7 @@ import { loadJson } from '../json-load.ts';
 import { type Contender, crewOf, GATEWAY, GATEWAY_V1, NATIVE_PATH, REFERENCE, startReference, V1_PATH } from '../relays/crew.ts';
 import { KEY, startGateway } from '../relays/gateway.ts';
 import { alternate, type Measurement } from '../sheet.ts';
+import type { Stage } from '../stage.ts';
 import { startLoad } from '../streams.ts';
 import { warmUp } from '../warm.ts';
 import { requestOf, SHORT } from '../wire.ts';
@@ -14,19 +15,21 @@ const CONNECTIONS = 64;
 /** The reference, carrying the stream that a turn on /v1 is collected from. */
 export const REFERENCE_STREAM = `${REFERENCE}, the stream`;
 
+/** @returns the number of answered requests */
+export async function jsonLoad(stage: Stage, { relay, path, name }: Contender, seconds: number): Promise<number> {
+  const request = requestOf({ path, key: KEY, ...(name === REFERENCE_STREAM ? { stream: SHORT } : {}) });
+  const { requests, refused } = await awake(stage, () => loadJson(stage, { port: relay.port, request, connections: CONNECTIONS, seconds }));
+  if (refused > 0 || requests === 0) throw new Error(`${name}: ${refused} of ${requests} requests were refused`);
+  return requests;
+}
+
+export const warmJson = (stage: Stage, contender: Contender): Promise<void> => warmUp((seconds) => jsonLoad(stage, contender, seconds));
+
 export async function jsonTurns({ stage, effort, sheet }: Measurement): Promise<void> {
-  const load = async ({ relay, path, name }: Contender, seconds: number): Promise<number> => {
-    const request = requestOf({ path, key: KEY, ...(name === REFERENCE_STREAM ? { stream: SHORT } : {}) });
-    const { requests, refused } = await awake(stage, () =>
-      loadJson(stage, { port: relay.port, request, connections: CONNECTIONS, seconds }),
-    );
-    if (refused > 0 || requests === 0) throw new Error(`${name}: ${refused} of ${requests} requests were refused`);
-    return requests;
-  };
   const inTurn = async (workers: readonly Contender[], rounds: number): Promise<void> => {
-    for (const contender of workers) await warmUp((seconds) => load(contender, seconds));
-    const tell = ({ name }: Contender, microseconds: number): void => sheet.add('cpu per turn', name, microseconds);
-    await costPerRequest(stage, { label: 'json', rounds, workers }, (contender) => load(contender, 1), tell);
+    for (const contender of workers) await warmJson(stage, contender);
+    const add = ({ name }: Contender, microseconds: number): void => sheet.add('cpu per turn', name, microseconds);
+    await costPerRequest(stage, { label: 'json', rounds, workers }, (contender) => jsonLoad(stage, contender, 1), add);
   };
   // The compared relays work in turn, two at a time: a process that waits for long has cold caches and a small heap again. Each
   // has a relay of its own, so that deferred work of one is not billed to the other.

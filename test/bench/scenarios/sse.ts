@@ -7,7 +7,7 @@ import { type Report, startLoad } from '../streams.ts';
 import { type Plan, requestOf } from '../wire.ts';
 
 const PACED = { connections: 200, plan: { deltas: 1_000_000, perSecond: 50 } };
-const FLAT = { connections: 8, plan: { deltas: 10_000, perSecond: 0 } };
+export const FLAT = { connections: 8, plan: { deltas: 10_000, perSecond: 0 } };
 const CHAT_PATH = '/v1/chat/completions';
 const MESSAGES_PATH = '/v1/messages';
 
@@ -63,7 +63,8 @@ export async function messageStreams(measurement: Measurement): Promise<void> {
   });
 }
 
-async function streamed(
+/** One measured stretch of streams, without the time in which they began. */
+export async function streamed(
   { stage, effort }: Measurement,
   { name, relay, path }: Contender,
   { connections, plan }: Streams,
