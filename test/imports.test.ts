@@ -67,6 +67,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'config',
     'dispatch',
     'encryption',
+    'explain',
     'files',
     'keys',
     'mcp',

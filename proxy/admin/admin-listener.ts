@@ -25,15 +25,20 @@ export const adminJson = (status: number, body: unknown): AdminAnswer => ({
   body: `${JSON.stringify(body)}\n`,
 });
 
+/** By `METHOD /path`, the most bytes of a body; undefined for the usual bound. */
+export type AdminBodyBounds = (route: string) => number | undefined;
+
 export class AdminServer {
   readonly #routes: AdminRoutes;
+  readonly #boundOf: AdminBodyBounds;
   readonly #log: Pick<Log, 'error'>;
   readonly #server: Server;
   #onLoopback = false;
 
   /** @param log gets the reason why an answer failed; the client gets only the status */
-  constructor(routes: AdminRoutes, log: Pick<Log, 'error'>) {
+  constructor(routes: AdminRoutes, log: Pick<Log, 'error'>, boundOf: AdminBodyBounds = () => undefined) {
     this.#routes = routes;
+    this.#boundOf = boundOf;
     this.#log = log;
     this.#server = createServer((request, response) => void this.#serve(request, response));
   }
@@ -67,8 +72,9 @@ export class AdminServer {
     const route = this.#routes[name];
     if (!route) return adminJson(404, { error: 'unknown path' });
     try {
-      const body = request.method === 'POST' ? await bodyOf(request) : undefined;
-      if (body === TOO_LARGE) return adminJson(413, { error: `the body has more than ${BODY_BYTES} bytes, or did not come in time` });
+      const most = this.#boundOf(name) ?? BODY_BYTES;
+      const body = request.method === 'POST' ? await bodyOf(request, most) : undefined;
+      if (body === TOO_LARGE) return adminJson(413, { error: `the body has more than ${most} bytes, or did not come in time` });
       return await route(new URLSearchParams((request.url ?? '').split('?')[1]), body);
     } catch (thrown) {
       this.#log.error('admin_answer_failed', { route: name, ...placeOf(thrown) });
@@ -80,14 +86,14 @@ export class AdminServer {
 const TOO_LARGE = Symbol('too large');
 
 /** The decoded JSON; undefined where there is none. */
-async function bodyOf(request: IncomingMessage): Promise<unknown> {
+async function bodyOf(request: IncomingMessage, most: number): Promise<unknown> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   const late = setTimeout(() => request.destroy(), BODY_MS).unref();
   try {
     for await (const chunk of request as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > BODY_BYTES) return TOO_LARGE;
+      if (bytes > most) return TOO_LARGE;
       chunks.push(chunk);
     }
     return chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString('utf8'));

@@ -6,14 +6,17 @@ import { ConfigError } from '../config/schema/finding.ts';
 import { explainTurns } from '../explain/explanation.ts';
 import { liveModels } from '../explain/live-models.ts';
 import { routeNamed } from '../explain/route-name.ts';
+import { isObject } from '../turn/json/json.ts';
+import { dispatchedKind } from '../turn/routes/kinds.ts';
+import type { Route } from '../turn/turn.ts';
 import { reloginAnswer, restoreAnswer } from './account-actions.ts';
 import { accountTestAnswer, accountTestPlanAnswer } from './account-test.ts';
-import { type AdminAnswer, type AdminRoutes, adminJson } from './admin-listener.ts';
+import { type AdminAnswer, type AdminBodyBounds, type AdminRoutes, adminJson } from './admin-listener.ts';
 import type { AdminTarget } from './admin-target.ts';
 import { loginAnswer, loginStateAnswer } from './login-actions.ts';
 import { gatewayMetrics } from './metrics/gateway-metrics.ts';
 import { MetricsPage } from './metrics/metrics-page.ts';
-import type { ExplainReply, ReloadReply, TurnReply } from './replies.ts';
+import type { ActionRefusal, ExplainReply, ReloadReply, TurnReply } from './replies.ts';
 import { requestsAnswer } from './request-log.ts';
 import { statusOf } from './status.ts';
 
@@ -28,6 +31,7 @@ export function adminRoutes(gateway: AdminTarget): AdminRoutes {
       return adminJson(200, statusOf(gateway));
     },
     'GET /explain': (query) => explainAnswer(gateway, query),
+    'POST /explain': (query, body) => explainAnswer(gateway, query, { body }),
     'GET /turn': (query) => turnAnswer(gateway, query),
     'GET /requests': (query) => requestsAnswer(gateway, query),
     'POST /reload': () => reloadAnswer(gateway),
@@ -39,6 +43,12 @@ export function adminRoutes(gateway: AdminTarget): AdminRoutes {
     'POST /account/login': (query, body) => loginAnswer(gateway, query, body),
   };
 }
+
+/** An explanation takes every body that a turn may have. */
+export const adminBodyBounds =
+  (gateway: Pick<AdminTarget, 'loaded'>): AdminBodyBounds =>
+  (route) =>
+    route === 'POST /explain' ? gateway.loaded.config.limits.request_body_bytes : undefined;
 
 /** The routes for other machines: they show measurements and change nothing. */
 export function metricsRoutes(routes: AdminRoutes): AdminRoutes {
@@ -67,21 +77,34 @@ async function reloadAnswer({ follower }: AdminTarget): Promise<AdminAnswer> {
 }
 
 /** The path is a template of the route table, or a path that matches one, in the words of `wire`. */
-async function explainAnswer(gateway: AdminTarget, query: URLSearchParams): Promise<AdminAnswer> {
+async function explainAnswer(gateway: AdminTarget, query: URLSearchParams, sent?: { readonly body: unknown }): Promise<AdminAnswer> {
   const { config } = gateway.loaded;
   const route = routeNamed(config, query.get('method') ?? '', query.get('path') ?? '');
   if (!route) return adminJson(404, { error: 'no such route' });
+  const body = sent?.body;
+  if (sent && !isObject(body)) return adminJson(400, { error: 'the body is no JSON object' } satisfies ActionRefusal);
+  if (sent && !takesJson(route)) {
+    return adminJson(400, {
+      error: `a request of ${route.method} ${route.template} has no JSON body for an account`,
+    } satisfies ActionRefusal);
+  }
   const named = config.keys.find(({ id }) => id === query.get('key'));
   const session = query.get('session') ?? undefined;
   const question = {
     key: query.get('key') ?? undefined,
     model: query.get('model') ?? undefined,
+    ...(isObject(body) && { body }),
     // A session belongs to a key.
     ...(named && session !== undefined && { session: { account: await gateway.services.continuity.accountOf(named, session) } }),
   };
-  const { providerOf } = gateway.services;
-  const sources = { rules: RULES, providerOf, live: liveModels(gateway.services), now: gateway.wallTime() };
-  const turns = explainTurns(config, route, question, sources);
+  const { previews, services } = gateway;
+  const sources = { rules: RULES, providerOf: services.providerOf, live: liveModels(services), previews, now: gateway.wallTime() };
+  const turns = await explainTurns(config, route, question, sources);
   if (!turns) return adminJson(404, { error: 'no such key' });
   return adminJson(200, { version: versionOf(config), turns } satisfies ExplainReply);
+}
+
+function takesJson({ kind }: Route): boolean {
+  const payload = dispatchedKind(kind)?.payload;
+  return payload === 'json' || payload === 'json or form';
 }

@@ -13,6 +13,7 @@ import type { Clock } from '../base/time/clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import type { Reloaded } from '../config/loading/reloader.ts';
 import type { SealedCapsules } from '../encryption/sealed-capsules.ts';
+import type { TurnPreviews } from '../explain/facts.ts';
 import type { OverflowSpending } from '../keys/overflow/overflow-spending.ts';
 import type { Settlements } from '../keys/settlements.ts';
 import type { Catalog } from '../models/catalog/catalog.ts';
@@ -46,6 +47,7 @@ export interface AdminTarget {
     reload(actor: 'command'): Promise<Reloaded>;
   };
   readonly accountTester: AccountTester;
+  readonly previews: TurnPreviews;
   readonly services: {
     readonly clock: Pick<Clock, 'after' | 'now'>;
     readonly providerOf: ProviderOf;

@@ -6,9 +6,13 @@ import type { ConfigChange } from '../config/diff.ts';
 import type { Reloaded } from '../config/loading/reloader.ts';
 import type { Finding } from '../config/schema/finding.ts';
 import type { ExplainedAccount } from '../explain/candidates.ts';
+import type { ExplainedChain, ExplainedLink } from '../explain/chain.ts';
 import type { ExplainedChoice } from '../explain/choice.ts';
 import type { ExplainedTurn } from '../explain/explanation.ts';
+import type { ExplainedCap } from '../explain/facts.ts';
+import { LACKS } from '../turn/provider/lack.ts';
 import type { ExplainedMode } from '../turn/rules/rule.ts';
+import type { Prices } from '../turn/settings.ts';
 import type { AccountTestFailure, AccountTestPlan, AccountTestReply, AccountTestStep, AccountTestUsage } from './account-test-report.ts';
 import { boolean, type Check, list, nullable, number, object, oneOf, optional, record, rowOf, string } from './reply-checks.ts';
 
@@ -127,13 +131,36 @@ const isMode = object<ExplainedMode>({
   why: string,
 });
 
+const isPrices = object<Prices>({ input: number, cached_input: number, output: number });
+
+const isCap = object<ExplainedCap>({
+  tier: nullable(number),
+  window: oneOf('day', 'month'),
+  max: number,
+  spent: nullable(number),
+  left: nullable(number),
+});
+
 const isAccount = object<ExplainedAccount>({
   account: string,
+  api: string,
+  preset: nullable(string),
+  tier: number,
   takes: oneOf('first', 'overflow', 'pinned', 'higher_tier', 'no', 'unknown'),
+  lack: nullable(oneOf(...LACKS)),
+  prices: nullable(isPrices),
+  caps: list(isCap),
+  efforts: record(nullable(string)),
+  adapted: nullable(list(string)),
   why: string,
 });
 
 const isChoice = object<ExplainedChoice>({ account: nullable(string), tied: list(string), reason: nullable(string), why: string });
+
+const isChain = object<ExplainedChain>({
+  models: list(object<ExplainedLink>({ model: string, account: nullable(string), why: string })),
+  ends: nullable(string),
+});
 
 const isExplainedTurn = object<ExplainedTurn>({
   pool: string,
@@ -145,6 +172,7 @@ const isExplainedTurn = object<ExplainedTurn>({
   rules: record(string),
   accounts: list(isAccount),
   choice: nullable(isChoice),
+  chain: nullable(isChain),
 });
 
 const isRequestRow = rowOf(REQUEST);

@@ -26,7 +26,7 @@ import { isRunningReply, isStatusReply, type RunningReply, type StatusReply } fr
 import type { Config } from '../config/config.ts';
 import { listenersIn } from '../config/file/listeners.ts';
 import { readConfig } from '../config/loading/load.ts';
-import { isObject } from '../turn/json/json.ts';
+import { isObject, type JsonObject } from '../turn/json/json.ts';
 import type { Route } from '../turn/turn.ts';
 import { CommandFailure, originOf } from './command.ts';
 
@@ -168,13 +168,20 @@ export async function fetchTurn(config: AdminAddress, id: string): Promise<TurnR
 }
 
 /** The reply, or why there is none: a turn can also be explained from the file. */
-export type Explained = ExplainReply | { readonly unavailable: string };
+export type Explained = ExplainReply | { readonly unavailable: string } | { readonly refused: string };
 
-/** @param route with its template in the words of `wire` */
+interface ExplainedRequest extends Readonly<Partial<Record<'key' | 'model' | 'session', string | undefined>>> {
+  readonly body?: JsonObject | undefined;
+}
+
+/**
+ * The reply, or why there is none; `refused` where the gateway does not take the body.
+ * @param route with its template in the words of `wire`
+ */
 export async function fetchExplained(
   config: AdminAddress,
   { method, template }: Pick<Route, 'method' | 'template'>,
-  { key, model, session }: Readonly<Partial<Record<'key' | 'model' | 'session', string | undefined>>>,
+  { key, model, session, body }: ExplainedRequest,
 ): Promise<Explained> {
   const query = {
     method,
@@ -184,11 +191,14 @@ export async function fetchExplained(
     ...(session !== undefined && { session }),
   };
   try {
-    const answer = await ask(config, 'GET /explain', { query, timeoutMs: OPTIONAL_TIMEOUT_MS });
-    const { status, body } = answer;
-    if (status === 200 && isExplainReply(body)) return body;
-    if (status === 404 && isObject(body)) {
-      return { unavailable: `the running gateway answers '${String(body.error)}'; its configuration differs from this file` };
+    const answer = await (body === undefined
+      ? ask(config, 'GET /explain', { query, timeoutMs: OPTIONAL_TIMEOUT_MS })
+      : ask(config, 'POST /explain', { query, body }));
+    const { status, body: reply } = answer;
+    if (status === 200 && isExplainReply(reply)) return reply;
+    if ((status === 400 || status === 413) && isActionRefusal(reply)) return { refused: reply.error };
+    if (status === 404 && isObject(reply)) {
+      return { unavailable: `the running gateway answers '${String(reply.error)}'; its configuration differs from this file` };
     }
     throw unexpected(answer);
   } catch (thrown) {

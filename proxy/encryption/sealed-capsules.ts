@@ -18,6 +18,11 @@ export class SealedCapsules implements Capsules {
     this.#key = key;
   }
 
+  /** Opens the same capsules, and counts apart: for explanations, which are no turns. */
+  apart(): SealedCapsules {
+    return new SealedCapsules(this.#key);
+  }
+
   seal(text: string, pool: string, item: CapsuleItem): string {
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv(ALGORITHM, this.#key, iv, { authTagLength: TAG_BYTES }).setAAD(placeOf(pool, item));

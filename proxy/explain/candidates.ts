@@ -1,34 +1,103 @@
 // Explains which accounts of a Pool are candidates for a turn; for each account the first reason that applies (UA1, Q12).
 import type { Standing } from '../accounts/selection/candidate-accounts.ts';
 import { priceAt } from '../turn/prices.ts';
-import { isApiAccount } from '../turn/provider/api-account.ts';
-import type { AccountConfig, AssignmentConfig } from '../turn/settings.ts';
-import { tiersOf } from '../turn/tiers.ts';
-import type { Facts, LiveSource } from './facts.ts';
+import { presetName } from '../turn/provider/api-account.ts';
+import type { Lack, LackReason } from '../turn/provider/lack.ts';
+import type { AccountConfig, AssignmentConfig, KeyConfig, Prices } from '../turn/settings.ts';
+import { EFFORT_ALIASES, EFFORTS } from '../turn/wire/efforts.ts';
+import type { ExplainedCap, Facts, LiveSource } from './facts.ts';
+import { capsAt } from './lacking.ts';
 
 export interface ExplainedAccount {
   readonly account: string;
+  readonly api: string;
+  readonly preset: string | null;
+  readonly tier: number;
   /** `first` is preferred to `overflow`; `pinned` takes only turns that are pinned to it; `higher_tier` those that lower tiers cannot take; `unknown` without the running gateway. */
   readonly takes: 'first' | 'overflow' | 'pinned' | 'higher_tier' | 'no' | 'unknown';
+  /** What it lacks for the turn (AA18). */
+  readonly lack: LackReason | null;
+  /** USD for a million tokens of the model there; null without a model, and where it has none (AA70). */
+  readonly prices: Prices | null;
+  /** Those that hold in its tier. */
+  readonly caps: readonly ExplainedCap[];
+  /**
+   * An effort to what goes out for it, null where none is sent (AA45): of a given body its own; else each that turns of the key may ask for.
+   * Empty for agent accounts without a body: they get each as it is.
+   */
+  readonly efforts: Readonly<Record<string, string | null>>;
+  /** What its encoding would change or remove of the body (AA16); null without one, and where it cannot take the turn. */
+  readonly adapted: readonly string[] | null;
   readonly why: string;
 }
 
 export function explainAccounts(facts: Facts): readonly ExplainedAccount[] {
-  const { pool, config } = facts;
-  return pool.assignments.map((assignment) => {
+  const { pool, config, model, preview, caps } = facts;
+  return pool.assignments.flatMap((assignment) => {
     const account = config.accounts.find(({ id }) => id === assignment.account);
-    const lack = facts.lacking.get(assignment.account);
-    const excluded = excludedBy(assignment, account) ?? (lack && `accounts of the API ${lack.api} take no such turn (${lack.reason})`);
-    const result: Candidacy = excluded === undefined ? candidacy(assignment.account, facts) : { takes: 'no', why: excluded };
-    const kind = account && kindOf(account);
-    return { account: assignment.account, takes: result.takes, why: kind === undefined ? result.why : `${result.why}; ${kind}` };
+    if (!account) return [];
+    const lack = facts.lacking.get(account.id);
+    const excluded = excludedBy(assignment, account) ?? (lack && lackText(lack, facts.providerOf(account).name));
+    const { takes, why }: Candidacy = excluded === undefined ? candidacy(account.id, facts) : { takes: 'no', why: excluded };
+    return {
+      account: account.id,
+      api: facts.providerOf(account).name,
+      preset: presetName(account) ?? null,
+      tier: assignment.tier,
+      takes,
+      lack: lack?.reason ?? null,
+      prices: (model === undefined ? undefined : priceAt(account, model, pool)) ?? null,
+      caps: capsAt(assignment.tier, caps),
+      efforts: effortsAt(account, facts),
+      adapted: excluded === undefined ? (preview?.accounts.get(account.id)?.adapted ?? null) : null,
+      why,
+    };
   });
 }
 
-/** Undefined for accounts of agent backends. */
-function kindOf(account: AccountConfig): string | undefined {
-  if (!isApiAccount(account)) return undefined;
-  return `a ${account.api} account${account.preset === undefined ? '' : ` of preset ${account.preset}`}`;
+const MEANING: Readonly<Record<Exclude<LackReason, 'kind'>, string>> = {
+  anchor: 'continues no response',
+  files: 'keeps no files',
+  compaction_item: 'cannot read the compaction of another account',
+  ciphertext: 'cannot read the reasoning of another account',
+  item: 'does not know an item of the input',
+  tools: 'has this model without tools',
+  hosted_tool: 'does not run a tool that the turn requires',
+  tool_type: 'does not know a type of tool',
+  tool_choice: 'takes no turn that must call a tool',
+  schema: 'takes no schema of the answer',
+  modality: 'does not take a kind of input',
+  effort: "does not have the effort that the key's turns must have",
+  window: 'has a window that the turn does not fit',
+  no_price: 'has no price, and its tier has a cap',
+  overflow_spent: 'is in a tier whose cap has no room',
+  no_overflow: 'is above the base tier, where turns of the key stay',
+};
+
+function lackText({ reason, param }: Lack, api: string): string {
+  if (reason === 'kind') return `accounts of the API ${api} take no such turn (kind)`;
+  return `it ${MEANING[reason]}${param === undefined ? '' : `: ${param}`} (${reason})`;
+}
+
+/** The efforts that turns of the key may ask for, as they are when policies have seen them. */
+function efforts(key: KeyConfig | undefined): readonly string[] {
+  const policy = key?.reasoning_effort;
+  if (policy && 'always' in policy) return [EFFORT_ALIASES.get(policy.always) ?? policy.always];
+  const most = policy ? EFFORTS.indexOf(policy.allow_up_to) + 1 : EFFORTS.length;
+  return EFFORTS.slice(0, most).filter((effort) => !EFFORT_ALIASES.has(effort));
+}
+
+function effortsAt(account: AccountConfig, { key, live, model, preview, providerOf }: Facts): ExplainedAccount['efforts'] {
+  const { effort } = providerOf(account);
+  const source = live?.sources.find((one) => one.account === account.id);
+  const sent = (asked: string): string | null => (effort ? (effort(asked, account, source?.own) ?? null) : asked);
+  if (preview) {
+    const asked = preview.accounts.get(account.id)?.effort;
+    return asked === undefined ? {} : { [asked]: sent(asked) };
+  }
+  // What the model declares is known to the running gateway.
+  if (!effort || model === undefined || !source) return {};
+  return Object.fromEntries(efforts(key).map((asked) => [asked, sent(asked)]));
 }
 
 /** Why the configuration alone excludes the account (UA1). */
@@ -42,7 +111,7 @@ function excludedBy({ active, eligible }: AssignmentConfig, account: AccountConf
 type Candidacy = Pick<ExplainedAccount, 'takes' | 'why'>;
 
 function candidacy(id: string, facts: Facts): Candidacy {
-  const { live, model, pool, now } = facts;
+  const { live, model, pool, preview, now } = facts;
   if (model === undefined) return { takes: 'first', why: `every turn of the Pool, by its strategy ${pool.strategy}` };
   if (!live) return { takes: 'unknown', why: 'its catalog and its health are known to the running gateway' };
   const source = live.sources.find(({ account }) => account === id);
@@ -50,6 +119,7 @@ function candidacy(id: string, facts: Facts): Candidacy {
   if (live.presence === 'suppressed') return { takes: 'no', why: `${model} is suppressed in this Pool` };
   const { standing } = source;
   if (!standing) return { takes: 'no', why: 'a change of the configuration excludes it' };
+  if (preview?.hard !== undefined && preview.hard !== id) return { takes: 'no', why: `the turn must go to ${preview.hard}` };
   if (standing.availability !== 'available') return { takes: 'no', why: unavailable(standing, now) };
   const place = source.place === 'higher' ? higherTier(source, facts) : PLACES[source.place](source);
   return { ...place, why: `${place.why}; ${loadOf(standing)}` };
@@ -58,17 +128,12 @@ function candidacy(id: string, facts: Facts): Candidacy {
 const windowOf = ({ window }: LiveSource): string => (window === undefined ? 'no stated window' : `a window of ${window}`);
 
 /** With its price and its caps (AA72). */
-function higherTier({ account: id, tier }: LiveSource, { config, pool, model, key }: Facts): Candidacy {
+function higherTier({ account: id, tier }: LiveSource, { config, pool, model, caps }: Facts): Candidacy {
   const account = config.accounts.find((one) => one.id === id);
   const prices = account && priceAt(account, model, pool);
   const price = prices ? `${prices.input} USD for a million tokens of input and ${prices.output} of output` : 'no price';
-  const caps = tiersOf(pool).capsOf(tier);
-  const limits = caps.flatMap((cap) =>
-    Object.entries(cap.limits).map(([name, usd]) => `${name} ${usd}${cap.tier === undefined ? ' of all tiers' : ''}`),
-  );
+  const limits = capsAt(tier, caps).map(({ window, max, tier: of }) => `usd_per_${window} ${max}${of === null ? ' of all tiers' : ''}`);
   const cap = limits.length > 0 ? `cap ${limits.join(', ')}` : 'no cap';
-  if (key?.overflow === false) return { takes: 'no', why: `tier ${tier}; key ${key.id} stays in base tiers` };
-  if (caps.length > 0 && !prices) return { takes: 'no', why: `tier ${tier}, ${cap}: no turn goes there without a price` };
   return { takes: 'higher_tier', why: `tier ${tier}, asked where the lower tiers are ${pool.overflow.on.join(' or ')}; ${price}; ${cap}` };
 }
 

@@ -1,4 +1,5 @@
 // Explains which account a next turn would go to: by its session, else by the Pool's strategy (Q7, Q10).
+import { lackRefusal } from '../accounts/selection/lacking-accounts.ts';
 import type { OverflowReason } from '../turn/tiers.ts';
 import type { Facts, LiveSource } from './facts.ts';
 
@@ -7,16 +8,26 @@ export interface ExplainedChoice {
   readonly account: string | null;
   /** Accounts that the strategy scores the same: the id of each turn decides between them and `account`. */
   readonly tied: readonly string[];
-  /** `soft_pin` or the Pool's strategy, as in the rows of the request log; null without an account. */
+  /** `hard_pin`, `soft_pin` or the Pool's strategy, as in the rows of the request log; null without an account. */
   readonly reason: string | null;
   readonly why: string;
+  /** Set where the turn waits for an account that is at its maximum. */
+  readonly waits?: boolean;
 }
+
+const NOBODY = { account: null, tied: [], reason: null } as const satisfies Partial<ExplainedChoice>;
 
 /** Undefined where it is not known: without the running gateway, without a model, or for a model that is not in the Pool. */
 export function explainChoice(facts: Facts): ExplainedChoice | undefined {
-  const { live, pool, session, lacking } = facts;
+  const { live, pool, session, lacking, preview } = facts;
   if (!live || live.presence === 'suppressed' || live.sources.length === 0) return undefined;
   const sources = live.sources.filter(({ account }) => !lacking.has(account));
+  const bound = sources.find(({ account }) => account === preview?.hard);
+  if (preview?.hard !== undefined && bound?.standing?.availability !== 'available') {
+    const why = `it must go to ${preview.hard}, whose response it continues or that has its files: ${bound?.standing?.availability ?? 'it cannot take it'}`;
+    return { ...NOBODY, why };
+  }
+  if (bound) return { account: bound.account, tied: [], reason: 'hard_pin', why: 'it continues a response of it, or has files there' };
   const pinned = sources.find(({ account }) => account === session?.account);
   if (pinned && isAvailable(pinned)) {
     return { account: pinned.account, tied: [], reason: 'soft_pin', why: 'its session went there last' };
@@ -27,8 +38,8 @@ export function explainChoice(facts: Facts): ExplainedChoice | undefined {
     const busy = sources.some(({ standing }) => standing?.availability === 'at_max_concurrent');
     const why = busy
       ? 'every account that could take it is at its max_concurrent: the turn waits for one'
-      : `no account can take it: ${live.refusal}`;
-    return { account: null, tied: [], reason: null, why: `${left}${why}` };
+      : `no account can take it: ${refusalText(facts, sources)}`;
+    return { ...NOBODY, ...(busy && { waits: true }), why: `${left}${why}` };
   }
   const among = tied.length > 0 ? `${pool.strategy} scores ${tied.length + 1} accounts the same` : `${pool.strategy} scores it highest`;
   // Only the body of a turn shows which conversation it continues.
@@ -42,9 +53,17 @@ function leftText({ session }: Facts, pinned: LiveSource | undefined): string {
   return `its session's account ${session.account} cannot take it (${pinned?.standing?.availability ?? 'not_a_source'}); `;
 }
 
-/** The best of the lowest tier that the turn may overflow to now (AA66). */
-function bestHigher({ pool, key }: Facts, sources: readonly LiveSource[]): readonly LiveSource[] | undefined {
-  if (key?.overflow === false) return undefined;
+/** What the turn gets: by the accounts that do not serve it now, else by what they lack (AA25). */
+function refusalText({ live, lacking, pool }: Facts, admitted: readonly LiveSource[]): string {
+  if (live?.refusal !== undefined && admitted.some(({ standing }) => standing)) return live.refusal;
+  const lacks = (live?.sources ?? []).flatMap(({ account, routable }) => (routable ? (lacking.get(account) ?? []) : []));
+  if (lacks.length === 0) return live?.refusal ?? `503 no_eligible_account: a higher tier of Pool ${pool.id} is not asked now`;
+  const { status, code, error } = lackRefusal(lacks, '');
+  return `${status} ${code}${error.param === null ? '' : ` at ${error.param}`}`;
+}
+
+/** The best of the lowest tier that the turn may overflow to now (AA66). What keeps a key's turns below it is a lack. */
+function bestHigher({ pool }: Facts, sources: readonly LiveSource[]): readonly LiveSource[] | undefined {
   const tiers = [...new Set(sources.flatMap(({ place, tier }) => (place === 'higher' ? tier : [])))].sort((a, b) => a - b);
   for (const tier of tiers) {
     const lower = sources.filter((one) => one.tier < tier);

@@ -1,20 +1,27 @@
 // Explains what a turn of this key and model would get: its refusal, mode, rules and accounts, each with its reason.
 
 import { configuredMode } from '../models/mode-resolution.ts';
+import type { JsonObject } from '../turn/json/json.ts';
 import { type ResolvedName, resolveName, withoutMarks } from '../turn/model-alias.ts';
 import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import { dispatchedKind, surfaceOf } from '../turn/routes/kinds.ts';
 import type { ExplainedMode, Rule, TurnFacts } from '../turn/rules/rule.ts';
 import type { AccountConfig, KeyConfig, PoolConfig } from '../turn/settings.ts';
+import { tiersOf } from '../turn/tiers.ts';
 import type { Route } from '../turn/turn.ts';
 import { type ExplainedAccount, explainAccounts } from './candidates.ts';
+import { chainOf, type ExplainedChain, fallbacksOf, type LinkedTurn } from './chain.ts';
 import { type ExplainedChoice, explainChoice } from './choice.ts';
-import type { ExplainedConfig, ExplainedSession, Facts, LiveModel, LiveModels } from './facts.ts';
+import type { ExplainedCap, ExplainedConfig, ExplainedSession, Facts, LiveModel, LiveModels, TurnPreviews } from './facts.ts';
+import { lackingOf } from './lacking.ts';
 
 export interface Question {
   readonly key?: string | undefined;
+  /** In the place of the body's. */
   readonly model?: string | undefined;
   readonly session?: ExplainedSession | undefined;
+  /** Of a turn of this route. */
+  readonly body?: JsonObject | undefined;
 }
 
 export interface ExplainedTurn {
@@ -32,6 +39,8 @@ export interface ExplainedTurn {
   readonly accounts: readonly ExplainedAccount[];
   /** Null for a turn that is refused, and where it is not known. */
   readonly choice: ExplainedChoice | null;
+  /** Null for a model without fallbacks. */
+  readonly chain: ExplainedChain | null;
 }
 
 /** The inputs of an explanation, in addition to the configuration. */
@@ -40,6 +49,8 @@ export interface ExplainSources {
   readonly providerOf: ProviderOf;
   /** Undefined without the running gateway. */
   readonly live?: LiveModels;
+  /** For questions with a body; only the running gateway has them. */
+  readonly previews?: TurnPreviews;
   /** Unix milliseconds. */
   readonly now: number;
 }
@@ -48,38 +59,73 @@ export interface ExplainSources {
  * Explains the turn for the key's Pool, or for every Pool when no key is named.
  * @returns undefined for a key that is not in the configuration
  */
-export function explainTurns(
+export async function explainTurns(
   config: ExplainedConfig,
   route: Route,
   question: Question,
-  { rules, providerOf, live, now }: ExplainSources,
-): readonly ExplainedTurn[] | undefined {
+  sources: ExplainSources,
+): Promise<readonly ExplainedTurn[] | undefined> {
   const key = config.keys.find(({ id }) => id === question.key);
   if (question.key !== undefined && !key) return undefined;
   const pools = key ? config.pools.filter(({ id }) => id === key.pool) : config.pools;
-  return pools.map((pool) => {
-    const asked = namesModel(route) ? question.model : undefined;
+  const named = question.model ?? question.body?.model;
+  const asked = namesModel(route) && typeof named === 'string' ? named : undefined;
+  const turns = pools.map(async (pool): Promise<ExplainedTurn> => {
+    const { live, rules } = sources;
     const { id: model, alias } = asked === undefined ? UNNAMED : modelNamed(asked, { pool, route, live, key });
-    const liveModel = model === undefined ? undefined : live?.model(pool, model);
-    const mode = model === undefined ? null : modeOf(pool, model, liveModel);
-    const { session } = question;
-    const accounts = accountsOf(pool, config);
-    const lacking = lackingIn(accounts, route, { providerOf, live: liveModel });
-    const facts: Facts = { config, pool, key, model, asked, live: liveModel, session, mode, now, accounts, lacking };
-    const refused = refusalOf(facts, route);
+    const of = (name: string | undefined, id: string | undefined): Promise<LinkedTurn> =>
+      linkedTurn({ ...sources, config, route, question, pool, key }, name, id);
+    const turn = await of(asked, model);
+    const fallbacks = await Promise.all(fallbacksOf(turn.facts, route).map((id) => of(id, id)));
     return {
       pool: pool.id,
       key: key?.id ?? null,
       model: model ?? null,
       alias: alias ?? null,
-      refused,
-      mode,
-      rules: effectsOf(rules, facts),
-      accounts: explainAccounts(facts),
-      choice: refused === null ? (explainChoice(facts) ?? null) : null,
+      refused: turn.refused,
+      mode: turn.facts.mode,
+      rules: effectsOf(rules, turn.facts),
+      accounts: explainAccounts(turn.facts),
+      choice: turn.choice ?? null,
+      chain: fallbacks.length === 0 ? null : chainOf([turn, ...fallbacks], question.body),
     };
   });
+  return Promise.all(turns);
 }
+
+interface Explained extends ExplainSources {
+  readonly config: ExplainedConfig;
+  readonly route: Route;
+  readonly question: Question;
+  readonly pool: PoolConfig;
+  readonly key: KeyConfig | undefined;
+}
+
+/** @param asked the name that its client sends @param model the exposed id that it stands for */
+async function linkedTurn(explained: Explained, asked: string | undefined, model: string | undefined): Promise<LinkedTurn> {
+  const { config, route, question, pool, key, live, previews, providerOf, now } = explained;
+  const { session, body } = question;
+  const liveModel = model === undefined ? undefined : live?.model(pool, model);
+  const preview = body && (await previews?.of({ route, pool, key, body: asked === undefined ? body : { ...body, model: asked } }));
+  const known = {
+    ...{ config, pool, key, model, asked, live: liveModel, preview, session, providerOf, now },
+    mode: model === undefined ? null : modeOf(pool, model, liveModel),
+    accounts: accountsOf(pool, config),
+    caps: live?.caps(pool) ?? capsWithout(pool),
+  };
+  const facts: Facts = { ...known, lacking: lackingOf(known, route) };
+  const refused = refusalOf(facts, route);
+  return { facts, refused, choice: refused === null ? explainChoice(facts) : undefined };
+}
+
+/** Without the running gateway nothing is known of what was spent. */
+const capsWithout = (pool: PoolConfig): readonly ExplainedCap[] =>
+  tiersOf(pool).caps.flatMap(({ tier = null, limits }) =>
+    (['day', 'month'] as const).flatMap((window) => {
+      const max = limits[`usd_per_${window}`];
+      return max === undefined ? [] : [{ tier, window, max, spent: null, left: null }];
+    }),
+  );
 
 const namesModel = ({ kind }: Route): boolean => dispatchedKind(kind)?.model === true;
 
@@ -108,22 +154,6 @@ function modelNamed(
 const accountsOf = (pool: PoolConfig, config: ExplainedConfig): readonly AccountConfig[] =>
   pool.assignments.flatMap((assignment) => config.accounts.find(({ id }) => id === assignment.account) ?? []);
 
-/** By what the API of each account has no request for. Only the body of a turn shows what else it lacks. */
-function lackingIn(
-  accounts: readonly AccountConfig[],
-  { kind }: Route,
-  { providerOf, live }: { readonly providerOf: ProviderOf; readonly live: LiveModel | undefined },
-): Facts['lacking'] {
-  if (!dispatchedKind(kind) || kind === undefined) return new Map();
-  return new Map(
-    accounts.flatMap((account) => {
-      const provider = providerOf(account);
-      const lack = provider.lacks?.({ kind, body: undefined }, account, live?.sources.find((source) => source.account === account.id)?.own);
-      return lack ? [[account.id, { ...lack, api: provider.name }]] : [];
-    }),
-  );
-}
-
 function effectsOf(rules: readonly Rule[], facts: TurnFacts): ExplainedTurn['rules'] {
   const effects = rules.map((rule) => [rule.name, rule.explain?.(facts)] as const);
   return Object.fromEntries(effects.filter((one): one is readonly [string, string] => one[1] !== undefined));
@@ -151,16 +181,16 @@ function modeOf(pool: PoolConfig, model: string, live: LiveModel | undefined): E
 }
 
 /** The first refusal, in the order of the checks (Q4). */
-function refusalOf({ key, model, live, pool, now }: Facts, route: Route): string | null {
+function refusalOf({ key, model, live, pool, preview, now }: Facts, route: Route): string | null {
   if (key && key.status !== 'active') return `401 api_key_disabled: key ${key.id} is ${key.status}`;
   if (key?.expires_at !== undefined && now >= key.expires_at) return `401 api_key_expired: key ${key.id} has expired`;
   if (route.status === 'unsupported') return '404 unsupported_endpoint: the row is marked unsupported';
-  if (model === undefined) return null;
+  if (model === undefined) return preview?.refused ?? null;
   if (key?.models && !key.models.includes(model)) return `403 model_not_allowed: ${model} is not in the models of key ${key.id}`;
   const suppressed = Object.hasOwn(pool.models, model) && pool.models[model]?.suppressed === true;
   if (suppressed) return `400 invalid_model: ${model} is suppressed in Pool ${pool.id}`;
   if (live?.presence === 'absent') return `400 invalid_model: no account of Pool ${pool.id} lists ${model}`;
   if (live?.presence === 'unknown') return `503 no_eligible_account: no catalog of Pool ${pool.id} has been read yet`;
   if (live && !live.mode) return '503 no_eligible_account: no source is routable';
-  return null;
+  return preview?.refused ?? null;
 }

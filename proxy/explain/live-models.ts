@@ -6,7 +6,7 @@ import type { ModelDirectory } from '../models/model-directory.ts';
 import { type Candidates, tiersFrom } from '../models/pool-model.ts';
 import type { ListedModel } from '../models/pool-models.ts';
 import type { PoolConfig } from '../turn/settings.ts';
-import type { LiveModel, LiveModels, LiveSource } from './facts.ts';
+import type { ExplainedCap, LiveModel, LiveModels, LiveSource } from './facts.ts';
 
 export interface LiveModelsOptions {
   readonly models: Pick<ModelDirectory, 'models'>;
@@ -14,10 +14,12 @@ export interface LiveModelsOptions {
     readonly health: Pick<Health, 'routable'>;
     readonly selection: { readonly candidates: Pick<CandidateAccounts, 'refusal' | 'standing'> };
   };
+  readonly spending: { states(pool: PoolConfig): readonly ExplainedCap[] };
 }
 
 export function liveModels(options: LiveModelsOptions): LiveModels {
   return {
+    caps: (pool) => options.spending.states(pool),
     model(pool, id) {
       const models = options.models.models(pool);
       const known = models.get(id);

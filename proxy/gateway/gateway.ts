@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import { openStore } from '../../store/store.ts';
 import { AdminServer } from '../admin/admin-listener.ts';
-import { adminRoutes, metricsRoutes } from '../admin/admin-routes.ts';
+import { adminBodyBounds, adminRoutes, metricsRoutes } from '../admin/admin-routes.ts';
 import { auditWait } from '../admin/audit-wait.ts';
 import { NodeLoad, type ProcessLoad } from '../admission/process-load.ts';
 import { Log } from '../base/process/log.ts';
@@ -24,6 +24,7 @@ import { endFormerRefusals, followOtherProcesses } from './convergence.ts';
 import { turnHost, turnRunner } from './handlers.ts';
 import { keepRetention } from './retention.ts';
 import { Services, type ServicesOptions } from './services.ts';
+import { GatewayPreviews } from './turn-previews.ts';
 
 export interface GatewayOptions {
   readonly loaded: LoadedConfig;
@@ -51,6 +52,7 @@ export class Gateway {
   readonly services: Services;
   readonly follower: ConfigFollower;
   readonly accountTester: AccountTests;
+  readonly previews: GatewayPreviews;
   readonly startedAt: number;
   readonly #listener: PublicListener;
   readonly #hop: NodeHop | undefined;
@@ -120,8 +122,9 @@ export class Gateway {
     });
     this.follower = new ConfigFollower(this, loaded);
     this.accountTester = new AccountTests(this.services, () => this.#current.generation);
+    this.previews = new GatewayPreviews(this.services, () => this.#current.generation);
     const routes = adminRoutes(this);
-    this.#admin = new AdminServer(routes, this.services.log);
+    this.#admin = new AdminServer(routes, this.services.log, adminBodyBounds(this));
     this.#metrics = new AdminServer(metricsRoutes(routes), this.services.log);
   }
 

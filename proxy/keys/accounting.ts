@@ -3,7 +3,7 @@ import type { LoggedRequest, RequestRow, Store } from '../../store/store.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 import { priceAt, priceIn } from '../turn/prices.ts';
 import type { AccountConfig, KeyConfig, PoolConfig, Prices } from '../turn/settings.ts';
-import type { Spending } from '../turn/spending.ts';
+import type { ExpectedUsage, Spending } from '../turn/spending.ts';
 import { hasTiers } from '../turn/tiers.ts';
 import { inputTokens, outputCap } from '../turn/token-estimate.ts';
 import type { Body, ModelView } from '../turn/turn.ts';
@@ -70,6 +70,11 @@ export class Accounting {
   /** The reservation of a turn that no limit may refuse any more: its usage counts all the same. */
   unlimited(turn: AccountedTurn, request: Body | undefined): Reservation {
     return this.#reservation(turn, request, this.#unlimited(turn.key));
+  }
+
+  /** What is expected of a turn that is not sent; nothing is reserved. */
+  expected(turn: AccountedTurn, request: Body | undefined): ExpectedUsage {
+    return this.#reservation(turn, request, { amounts: ONE_REQUEST, settle: () => undefined });
   }
 
   #reservation(turn: AccountedTurn, request: Body | undefined, reserved: Reserved): Reservation {

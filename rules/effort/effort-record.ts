@@ -1,7 +1,7 @@
 // The row of a turn has the effort that it was sent with: that of the last update among its items, otherwise of its field (RB15).
 
 import { rule } from '../../proxy/turn/rules/rule.ts';
-import { KNOWN_EFFORTS } from '../helpers/key-policy.ts';
+import { EFFORTS } from '../../proxy/turn/wire/efforts.ts';
 import { TURNS } from '../route-groups.ts';
 import { effortOf } from './effort-field.ts';
 
@@ -11,6 +11,6 @@ export const effortRecord = rule({
   routes: TURNS,
   request({ body }, turn) {
     const effort = effortOf(body);
-    if (typeof effort === 'string' && KNOWN_EFFORTS.includes(effort)) turn.note('effort', effort);
+    if (typeof effort === 'string' && EFFORTS.includes(effort)) turn.note('effort', effort);
   },
 });

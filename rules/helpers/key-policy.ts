@@ -3,12 +3,10 @@
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isList, isObject } from '../../proxy/turn/json/json.ts';
 import type { EffortPolicy, KeyConfig } from '../../proxy/turn/settings.ts';
+import { EFFORTS } from '../../proxy/turn/wire/efforts.ts';
 
 /** Whether the key's list allows this id; a key without a list may use every model of its Pool. */
 export const allowsModel = (key: KeyConfig, id: string): boolean => key.models?.includes(id) ?? true;
-
-/** Ascending (RE4). All others are custom efforts. */
-export const KNOWN_EFFORTS: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'];
 
 const LEVELS = 'supported_reasoning_levels';
 const DEFAULT = 'default_reasoning_level';
@@ -32,7 +30,7 @@ function listedEfforts(entry: JsonObject): readonly string[] {
 export function permittedEfforts(policy: EffortPolicy | undefined, entry: JsonObject): readonly string[] | undefined {
   if (!policy) return undefined;
   if ('always' in policy) return [policy.always];
-  const known = KNOWN_EFFORTS.slice(0, KNOWN_EFFORTS.indexOf(policy.allow_up_to) + 1);
+  const known = EFFORTS.slice(0, EFFORTS.indexOf(policy.allow_up_to) + 1);
   const listed = listedEfforts(entry);
   return listed.length === 0 ? known : known.filter((effort) => listed.includes(effort));
 }

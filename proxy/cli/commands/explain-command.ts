@@ -1,10 +1,12 @@
-// `explain METHOD PATH [--key ID] [--model ID]`: what happens to a request, rule by rule; `explain --turn ID`: what happened to a turn.
+// `explain METHOD PATH [--key ID] [--model ID] [--body FILE]`: what happens to a request, rule by rule; `explain --turn ID`: what happened to a turn.
+import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { versionOf } from '../../config/diff.ts';
 import { nearest } from '../../config/schema/suggestion.ts';
 import { type ExplainedTurn, explainTurns, type Question } from '../../explain/explanation.ts';
 import { explainedProviders as providerOf } from '../../providers/providers.ts';
+import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import { dispatchedKind } from '../../turn/routes/kinds.ts';
 import { RouteTable, worded } from '../../turn/routes/route-table.ts';
 import { noteOf } from '../../turn/routes/served.ts';
@@ -14,7 +16,8 @@ import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, ins
 import { loggedLines, ruleLines, turnLines } from '../text/explanation-text.ts';
 import { loadChains, loadRules } from './routes-command.ts';
 
-interface Options extends CommonOptions, Omit<Question, 'session'> {
+interface Options extends CommonOptions, Pick<Question, 'key' | 'model'> {
+  readonly body?: string | undefined;
   readonly session?: string | undefined;
   readonly turn?: string;
 }
@@ -27,6 +30,7 @@ export function addExplain(program: Command, io: Io): void {
     examples: [
       'poolgate explain POST /v1/responses',
       'poolgate explain POST /v1/responses --key ci --model model-a',
+      'poolgate explain POST /v1/responses --key ci --body turn.json',
       'poolgate explain WS /v1/responses',
       'poolgate explain GET /v1/files/file-123',
       'poolgate explain --turn req_01a1f87151d8a5fdde4629dfddfcd1ff',
@@ -34,6 +38,7 @@ export function addExplain(program: Command, io: Io): void {
   })
     .option('--key <id>', 'for this Pool API key: its Pool and policies')
     .option('--model <id>', 'for this exposed model id: its serving mode and accounts')
+    .option('--body <file>', 'for this request: what each account lacks for it, and what would be adapted; nothing is sent')
     .option('--session <id>', 'for this value of a continuity header: the account of the session; with --key')
     .option(
       '--turn <id>',
@@ -43,7 +48,7 @@ export function addExplain(program: Command, io: Io): void {
       async (
         method: string | undefined,
         path: string | undefined,
-        { config: file, json: asJson, key, model, session, turn: id }: Options,
+        { config: file, json: asJson, key, model, session, body: bodyFile, turn: id }: Options,
       ) => {
         if (id !== undefined) {
           const logged = await fetchTurn(await adminIn(file), id);
@@ -54,7 +59,9 @@ export function addExplain(program: Command, io: Io): void {
           throw new CommandFailure('explain takes METHOD and PATH, or --turn ID', { exitCode: 2 });
         const route = routeOf(config, method.toUpperCase(), path);
         const rules = (await loadChains())(route.kind);
-        const explained = key === undefined && model === undefined ? undefined : await explain(config, route, { key, model, session });
+        const body = bodyFile === undefined ? undefined : await bodyIn(bodyFile);
+        const isNamed = key !== undefined || model !== undefined || body !== undefined;
+        const explained = isNamed ? await explain(config, route, { key, model, session, body }) : undefined;
         const admission = config.admission[route.class];
         const note = noteOf(route);
         if (asJson) return io.out(json({ ...route, served: note === null, note, admission, rules, ...explained }));
@@ -92,12 +99,33 @@ async function explain(
   { session, ...question }: Omit<Question, 'session'> & Pick<Options, 'session'>,
 ): Promise<Explanation> {
   if (question.key !== undefined) indexOfId(config.keys, question.key, 'key');
-  const turns = explainTurns(config, route, question, { rules: await loadRules(), providerOf, now: Date.now() }) ?? [];
+  const turns = (await explainTurns(config, route, question, { rules: await loadRules(), providerOf, now: Date.now() })) ?? [];
   const reply = await fetchExplained(config, route, { ...question, session });
+  if ('refused' in reply) throw new CommandFailure(reply.refused, { exitCode: 2 });
   if ('unavailable' in reply) return { known: `from the file alone: ${reply.unavailable}`, turns };
   const same = reply.version === versionOf(config);
   const which = same ? 'which runs on this file' : 'whose configuration is not this file: see poolgate diff';
   return { known: `by the running gateway, ${which}`, turns: reply.turns };
+}
+
+async function bodyIn(file: string): Promise<JsonObject> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch {
+    throw new CommandFailure(`${file} cannot be read`, { exitCode: 2 });
+  }
+  const body = parsed(text);
+  if (!isObject(body)) throw new CommandFailure(`${file} is no JSON object: --body takes the body of a request`, { exitCode: 2 });
+  return body;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function routeOf(config: Config, method: string, written: string): Route {

@@ -1,15 +1,18 @@
 // Explained turns and logged turns as lines of text.
 import type { AttemptRow, RequestRow, Why } from '../../../store/schema/logged-rows.ts';
 import type { TurnReply } from '../../admin/replies.ts';
+import type { ExplainedAccount } from '../../explain/candidates.ts';
+import type { ExplainedChain } from '../../explain/chain.ts';
 import type { ExplainedChoice } from '../../explain/choice.ts';
 import type { ExplainedTurn } from '../../explain/explanation.ts';
+import type { ExplainedCap } from '../../explain/facts.ts';
 import type { ExplainedMode } from '../../turn/rules/rule.ts';
 import type { ChainedRule } from '../commands/routes-command.ts';
 
 /** No lines for an undefined turn: the question was only for the route. */
 export function turnLines(turn: ExplainedTurn | undefined): readonly string[] {
   if (!turn) return [];
-  const { pool, key, model, alias, refused, mode, accounts, choice } = turn;
+  const { pool, key, model, alias, refused, mode, accounts, choice, chain } = turn;
   const width = Math.max(0, ...accounts.map(({ account }) => account.length));
   return [
     `  Pool ${pool}, ${key === null ? 'any key' : `key ${key}`}, ${model === null ? 'any model' : `model ${model}`}${alias === null ? '' : ` by the alias ${alias}`}:`,
@@ -17,7 +20,45 @@ export function turnLines(turn: ExplainedTurn | undefined): readonly string[] {
     ...(mode ? [`    mode      ${modeText(mode)}`] : []),
     ...(choice ? [`    choice    ${choiceText(choice)}`] : []),
     '    accounts, with reasons:',
-    ...accounts.map(({ account, takes, why }) => `      ${account.padEnd(width)}  ${TAKES[takes]}: ${why}`),
+    ...accounts.flatMap((account) => accountLines(account, width)),
+    ...(chain ? chainLines(chain) : []),
+  ];
+}
+
+/** The second line has what the account is. */
+function accountLines({ account, takes, why, ...more }: ExplainedAccount, width: number): readonly string[] {
+  const { api, preset, tier, prices, caps, efforts, adapted } = more;
+  const facts = [
+    `${api}${preset === null ? '' : `, preset ${preset}`}`,
+    `tier ${tier}`,
+    prices && `${prices.input} USD in, ${prices.cached_input} cached, ${prices.output} out per million tokens`,
+    ...caps.map(capText),
+    effortsText(efforts),
+    adapted && `adapted: ${adapted.length === 0 ? 'nothing' : adapted.join(', ')}`,
+  ].filter((fact) => fact !== null);
+  const first = `      ${account.padEnd(width)}  ${TAKES[takes]}: ${why}`;
+  return [first, `      ${' '.repeat(width)}  ${facts.join('; ')}`];
+}
+
+function capText({ tier, window, max, left }: ExplainedCap): string {
+  const of = tier === null ? 'all higher tiers' : `tier ${tier}`;
+  return `${left === null ? `at most ${max}` : `${left} of ${max}`} USD of this ${window}${left === null ? '' : ' left'} for ${of}`;
+}
+
+/** Those that go out as they are asked are not named where others are. */
+function effortsText(efforts: ExplainedAccount['efforts']): string | null {
+  const asked = Object.entries(efforts);
+  if (asked.length === 0) return null;
+  const changed = asked.filter(([effort, sent]) => effort !== sent);
+  if (changed.length === 0) return asked.length === 1 ? `effort ${asked[0]?.[0]}` : 'efforts as they are asked';
+  return `effort ${changed.map(([effort, sent]) => `${effort} ${sent === null ? 'is not sent' : `as ${sent}`}`).join(', ')}`;
+}
+
+function chainLines({ models, ends }: ExplainedChain): readonly string[] {
+  const width = Math.max(...models.map(({ model }) => model.length));
+  return [
+    `    chain     ${models.map(({ model }) => model).join(', then ')}: ${ends === null ? 'no model is known to serve the turn now' : `ends at ${ends} now`}`,
+    ...models.map(({ model, account, why }) => `      ${model.padEnd(width)}  ${account ?? 'none'}: ${why}`),
   ];
 }
 

@@ -7,9 +7,11 @@ import type { ExplainedChoice } from '../../explain/choice.ts';
 import { type ExplainedTurn, explainTurns } from '../../explain/explanation.ts';
 import { liveModels } from '../../explain/live-models.ts';
 import { routeNamed } from '../../explain/route-name.ts';
+import { LACKS } from '../../turn/provider/lack.ts';
 import type { KeyConfig } from '../../turn/settings.ts';
 import type { Route } from '../../turn/turn.ts';
-import { args, flag, list, name, nullable, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
+import { args, flag, integer, list, name, nullable, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
+import { CAP, PRICES, shownCap } from '../money-fields.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { REQUEST_ATTEMPT, REQUEST_ROW, shownAttempt, shownRequest } from '../request-rows.ts';
 import { ToolError, tool } from '../tool.ts';
@@ -29,6 +31,21 @@ const LOGGED = object({
   ),
 });
 
+const CHAIN = object(
+  {
+    models: list(
+      'The asked model, then its fallbacks.',
+      object({
+        model: text('Exposed model id.'),
+        account: nullable(text('Id of the account that a turn of it would go to now; null if there is none.')),
+        why: text('The reason.'),
+      }),
+    ),
+    ends: nullable(text('The model that would serve the turn now; null if none would.')),
+  },
+  'The models that a turn goes on to where no account can serve the asked one; null for a model without fallbacks.',
+);
+
 const ACCOUNT = object({
   account: text('Id of the account.'),
   label: text('Its label.'),
@@ -39,12 +56,25 @@ const ACCOUNT = object({
       'unknown: no model was named.',
   ),
   why: text('The reason why it would be chosen, or why it is not chosen.'),
+  api: text('The API that it speaks: agent, responses or chat.'),
+  tier: integer('The tier of its assignment: a higher one is asked where the lower ones cannot take a turn.'),
+  lack: nullable(oneOf(LACKS, 'What it lacks for such a turn, so that it is no candidate; null where nothing is known to be.')),
+  prices: nullable(PRICES),
+  caps: list('The caps in US dollars that hold in its tier.', CAP),
+  efforts: list(
+    'What goes out for each effort that a turn may ask for; empty for accounts that get each as it is.',
+    object({
+      effort: text('The asked effort.'),
+      sent: nullable(text("The account's word for it; null: none is sent.")),
+    }),
+  ),
 });
 
 const TURN = object({
   pool: text('Id of the Pool.'),
   key: nullable(text('Id of the key; null: any key of the Pool.')),
   model: nullable(text('Exposed model id; null: any model.')),
+  alias: nullable(text('The alias that stands for it, where a Messages client named the model otherwise.')),
   refused: nullable(text('The refusal that a turn gets before an account is chosen; null if none is known.')),
   chosen: nullable(text('Id of the account that a turn would go to now; null if there is none, or no model was named.')),
   tied: list('Accounts that are as good as the chosen one: the id of each turn decides between them.', text('Id of an account.')),
@@ -57,6 +87,7 @@ const TURN = object({
       why: text('What decides it.'),
     }),
   ),
+  chain: nullable(CHAIN),
   accounts: list('Every account of the Pool, in the order of its assignments.', ACCOUNT),
 });
 
@@ -102,7 +133,7 @@ export const explainSelection = tool({
     const route = routeOf(question.endpoint ?? ENDPOINT, view);
     if (!row && !route) throw new ToolError(`endpoint: the route table has no ${asked.endpoint}`);
     const now =
-      route && (!row || key) ? explain(route, { key, pool: question.pool, model: question.model ?? undefined, session }, view) : [];
+      route && (!row || key) ? await explain(route, { key, pool: question.pool, model: question.model ?? undefined, session }, view) : [];
     return { logged: row ? await shownLogged(row, view) : null, now };
   },
 });
@@ -177,29 +208,40 @@ interface Question {
   readonly session: { readonly account: string | undefined } | undefined;
 }
 
-function explain(route: Route, { key, pool, model, session }: Question, view: OperatorView): readonly ValueOf<typeof TURN>[] {
+async function explain(
+  route: Route,
+  { key, pool, model, session }: Question,
+  view: OperatorView,
+): Promise<readonly ValueOf<typeof TURN>[]> {
   const { rules, services } = view;
   const pools = key ? view.pools : view.pools.filter((one) => pool === undefined || one.id === pool);
   const visible = { accounts: view.accounts, keys: view.keys, pools };
   const sources = { rules, providerOf: services.providerOf, live: liveModels(services), now: view.now() };
-  const turns = explainTurns(visible, route, { key: key?.id, model, session }, sources) ?? [];
+  const turns = (await explainTurns(visible, route, { key: key?.id, model, session }, sources)) ?? [];
   return turns.map((turn) => shownTurn(turn, view));
 }
 
-function shownTurn({ pool, key, model, refused, mode, accounts, choice }: ExplainedTurn, view: OperatorView): ValueOf<typeof TURN> {
+function shownTurn(
+  { pool, key, model, alias, refused, mode, accounts, choice, chain }: ExplainedTurn,
+  view: OperatorView,
+): ValueOf<typeof TURN> {
   return {
-    ...{ pool, key, model, refused },
+    ...{ pool, key, model, alias, refused },
     chosen: choice?.account ?? null,
     tied: choice?.tied ?? [],
     reason: choice?.reason ?? null,
     why: choice?.why ?? (refused === null ? 'name a model to see the choice' : 'a turn is refused before an account is chosen'),
     mode: mode && { configured: mode.configured, effective: mode.effective, why: mode.why },
+    chain,
     accounts: accounts.map((account) => ({
       account: account.account,
       label: view.labelOf(account.account),
       chosen: account.account === choice?.account,
       takes: account.takes,
       why: whyOf(account, choice),
+      ...{ api: account.api, tier: account.tier, lack: account.lack, prices: account.prices },
+      caps: account.caps.map(shownCap),
+      efforts: Object.entries(account.efforts).map(([effort, sent]) => ({ effort, sent })),
     })),
   };
 }

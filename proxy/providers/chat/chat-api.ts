@@ -1,5 +1,6 @@
 // The API of accounts that speak Chat Completions: of platforms, of routers, and of local servers.
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
+import { sentEffort } from '../api-accounts/effort.ts';
 import { apiLacks, apiLoses } from '../api-accounts/eligibility/lacks.ts';
 import { apiFailures } from '../api-accounts/failures/failures.ts';
 import { chatPlace } from '../api-accounts/failures/places.ts';
@@ -16,6 +17,7 @@ export function chatApi(services: ProviderServices): ProviderApi {
     replies: { headers: () => ({ 'content-type': 'text/event-stream' }), decoding: chatDecoding },
     lacks: apiLacks,
     loses: apiLoses,
+    effort: sentEffort,
     isUnstored: true,
     failures: apiFailures(chatPlace),
     compaction: { knownWay: () => undefined, isPathMissing: () => false },

@@ -1,6 +1,7 @@
 // The API of accounts that speak the Responses API of a platform or of a compatible server.
 
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
+import { sentEffort } from '../api-accounts/effort.ts';
 import { apiLacks, apiLoses } from '../api-accounts/eligibility/lacks.ts';
 import { apiFailures } from '../api-accounts/failures/failures.ts';
 import { responsesPlace } from '../api-accounts/failures/places.ts';
@@ -19,7 +20,8 @@ const ANSWER: ReadonlySet<string> = new Set(['content-type', 'retry-after', 'ope
 export function responsesApi(services: ProviderServices): ProviderApi {
   const now = (): number => services.clock.now();
   const compactRoutes = new CompactRoutes(now);
-  const requests = new ResponsesRequests({ ...services, refused: new RefusedMemory(now), compactRoutes });
+  const refused = new RefusedMemory(now);
+  const requests = new ResponsesRequests({ ...services, refused, compactRoutes });
   return {
     name: 'responses',
     isUnstored: true,
@@ -30,6 +32,8 @@ export function responsesApi(services: ProviderServices): ProviderApi {
     },
     lacks: apiLacks,
     loses: apiLoses,
+    effort: (asked, account, model) =>
+      model && refused.of(account.id, model.id).has('reasoning') ? undefined : sentEffort(asked, account, model),
     failures: apiFailures(responsesPlace),
     compaction: { knownWay: () => undefined, isPathMissing: () => false },
     quota: apiQuota,

@@ -18,6 +18,8 @@ export interface ProviderApi {
   readonly lacks?: (turn: AskedTurn, account: AccountConfig, model: AccountModel | undefined) => Lack | undefined;
   /** Whether this account gets the turn only without a part of it: others are preferred (AA19). */
   readonly loses?: (turn: AskedTurn, account: AccountConfig) => boolean;
+  /** What this account gets for an effort, in its own word; undefined: none is sent. Absent for an API whose accounts get each as it is (AA45). */
+  readonly effort?: (asked: string, account: AccountConfig, model: AccountModel | undefined) => string | undefined;
   /** True for an API whose accounts store no response: one can be continued only on the websocket that it came over (AA23). */
   readonly isUnstored?: boolean;
   readonly requests: ProviderRequests;

@@ -1,9 +1,10 @@
 // The effort rules alone, and the pure functions that the catalog's reflection shares with them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { EFFORTS } from '../../../proxy/turn/wire/efforts.ts';
 import { effortAlias } from '../../../rules/effort/effort-alias.ts';
 import { effortPolicy } from '../../../rules/effort/effort-policy.ts';
-import { KNOWN_EFFORTS, permittedEfforts, reflectedEntry } from '../../../rules/helpers/key-policy.ts';
+import { permittedEfforts, reflectedEntry } from '../../../rules/helpers/key-policy.ts';
 import { refusalBy, run } from '../../support/turn.ts';
 import { plain, testCases } from '../dialect/case.ts';
 import { ALIASES, ALLOW_UP_TO, ALWAYS, POLICY_THEN_ALIAS, UNRESTRICTED } from './effort.cases.ts';
@@ -30,8 +31,8 @@ test('[F4.2] the message says that the effort is not available for this API key,
 
 test('[RE4] known efforts ascend, and a ceiling permits what is at or below it', () => {
   assert.deepEqual(permittedEfforts({ allow_up_to: 'ultra' }, {}), ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra']);
-  for (const [i, ceiling] of KNOWN_EFFORTS.entries()) {
-    assert.deepEqual(permittedEfforts({ allow_up_to: ceiling }, {}), KNOWN_EFFORTS.slice(0, i + 1));
+  for (const [i, ceiling] of EFFORTS.entries()) {
+    assert.deepEqual(permittedEfforts({ allow_up_to: ceiling }, {}), EFFORTS.slice(0, i + 1));
   }
   assert.deepEqual(permittedEfforts({ allow_up_to: 'turbo' }, {}), [], 'a ceiling that is no known effort permits nothing');
 });

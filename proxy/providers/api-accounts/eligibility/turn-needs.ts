@@ -4,6 +4,7 @@ import { asString, isList, isObject } from '../../../turn/json/json.ts';
 import type { AskedTurn } from '../../../turn/provider/lack.ts';
 import type { HostedTool, Modality } from '../../../turn/provider/served.ts';
 import type { Body } from '../../../turn/turn.ts';
+import { askedEffort } from '../../../turn/wire/efforts.ts';
 import { type DeclaredTools, declaredTools } from './declared-tools.ts';
 
 /** An image, a file or audio of the input. */
@@ -90,7 +91,7 @@ function read(body: Body): TurnNeeds {
     choice,
     requiredHosted: requiredHosted(body.tool_choice, choice, declared),
     hasSchema: isObject(body.text) && isObject(body.text.format) && body.text.format.type === 'json_schema',
-    effort: effortOf(body, items),
+    effort: askedEffort(body),
   };
 }
 
@@ -143,11 +144,3 @@ function requiredHosted(
   if (kind === 'named' && isObject(choice)) return hosted.find((tool) => choice.type === tool || `${choice.type}`.startsWith(`${tool}_`));
   return kind === 'required' && !hasCallable ? hosted[0] : undefined;
 }
-
-/** An update inside the input is the effort of the turn (RB15). */
-function effortOf({ reasoning }: Body, items: readonly Json[]): string | undefined {
-  const updated = items.flatMap((item) => (isObject(item) && item.type === 'configuration_update' ? (effortIn(item.reasoning) ?? []) : []));
-  return updated.at(-1) ?? effortIn(reasoning);
-}
-
-const effortIn = (reasoning: Json | undefined): string | undefined => (isObject(reasoning) ? asString(reasoning.effort) : undefined);

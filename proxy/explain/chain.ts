@@ -1,0 +1,55 @@
+// Explains the chain of models of a turn: which it goes on to, and where it would end now (AA74 to AA77).
+
+import { isObject } from '../turn/json/json.ts';
+import { dispatchedKind } from '../turn/routes/kinds.ts';
+import type { Route } from '../turn/turn.ts';
+import type { ExplainedChoice } from './choice.ts';
+import type { Facts } from './facts.ts';
+
+export interface ExplainedChain {
+  /** The asked model first. */
+  readonly models: readonly ExplainedLink[];
+  /** The model that would serve the turn now; null where none would, or where that is not known. */
+  readonly ends: string | null;
+}
+
+export interface ExplainedLink {
+  readonly model: string;
+  /** The account that it would go to; null where there is none, or it is not known. */
+  readonly account: string | null;
+  readonly why: string;
+}
+
+/** A model of the chain, explained as if the client had named it. */
+export interface LinkedTurn {
+  readonly facts: Facts;
+  readonly refused: string | null;
+  readonly choice: ExplainedChoice | undefined;
+}
+
+/** The fallbacks of the asked model; empty where it has none, and for requests other than ordinary turns (AA75). */
+export function fallbacksOf({ pool, model }: Facts, { kind }: Route): readonly string[] {
+  const dispatched = dispatchedKind(kind);
+  if (model === undefined || !dispatched?.model || dispatched.path !== 'responses') return [];
+  return (Object.hasOwn(pool.models, model) ? pool.models[model]?.fallback : undefined) ?? [];
+}
+
+/** Only this refusal says that no account can serve the model: each other one is the answer. */
+const NO_ACCOUNT = '503 no_eligible_account';
+
+/** @param turns the asked model, then its fallbacks */
+export function chainOf(turns: readonly LinkedTurn[], body: unknown): ExplainedChain {
+  const models = turns.map(({ facts, refused, choice }) => ({
+    model: facts.model ?? '',
+    account: choice?.account ?? null,
+    why: refused ?? choice?.why ?? 'what its accounts can take now is known to the running gateway',
+  }));
+  const [asked, ...others] = turns;
+  const serves = ({ refused, choice }: LinkedTurn): boolean => refused === null && (choice?.account !== null || choice?.waits === true);
+  // What continues a response stays with its model, and a refusal for anything else is the answer.
+  const isBound = isObject(body) && typeof body.previous_response_id === 'string';
+  const goesOn = asked?.refused === null || asked?.refused?.startsWith(NO_ACCOUNT);
+  if (!asked || turns.some(({ refused, choice }) => refused === null && choice === undefined)) return { models, ends: null };
+  const end = serves(asked) ? asked : goesOn && !isBound ? others.find(serves) : undefined;
+  return { models, ends: end?.facts.model ?? null };
+}
