@@ -228,6 +228,7 @@ class Attempt implements ReplyContext {
   }
 
   #failed(failure: CarrierFailure): void {
+    if (failure === 'connect_timeout') this.counters.add('upstream_connect_timeouts');
     if (failure === 'first_byte') this.counters.add('upstream_first_byte_timeouts');
     if (failure === 'interim') this.counters.add('upstream_interim_refused');
     this.settle({ kind: 'failed', failure: carrierFailure(failure) });

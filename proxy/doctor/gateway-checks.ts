@@ -3,6 +3,8 @@ import { createServer } from 'node:net';
 import { type CatalogReply, challengedAccounts, type StatusReply } from '../admin/status-reply.ts';
 import type { Config } from '../config/config.ts';
 import { versionOf } from '../config/diff.ts';
+import type { AccountConfig } from '../turn/settings.ts';
+import { credentialAdvice } from './credential-advice.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
 /** The answer of the admin listener, or the reason why there is none. */
@@ -40,8 +42,8 @@ function runningDiagnoses(config: Config, { ready, version, accounts, store, cat
   }
   for (const { account, status } of accounts) {
     if (status !== 'reauth_required') continue;
-    const advice = `Log in again, or replace its credential; then run \`poolgate account relogin ${account}\`.`;
-    found.push({ check, level: 'problem', message: `The provider refuses the credential of account ${account}.`, advice });
+    const configured = config.accounts.find(({ id }) => id === account) ?? { id: account };
+    found.push({ check, level: 'problem', message: refusedText(configured), advice: credentialAdvice(configured) });
   }
   for (const { account } of challengedAccounts(accounts)) {
     const message = `A guard of the network answers the turns of account ${account} with a challenge page.`;
@@ -49,6 +51,11 @@ function runningDiagnoses(config: Config, { ready, version, accounts, store, cat
   }
   return [...found, ...catalogs.flatMap(catalogDiagnoses)];
 }
+
+const refusedText = ({ id, credential }: Pick<AccountConfig, 'id' | 'credential'>): string =>
+  credential && 'oauth' in credential
+    ? `Account ${id} has no login, or its provider refuses the one that it has.`
+    : `The provider refuses the credential of account ${id}.`;
 
 const CHECK_NETWORK = 'Check the network between this machine and the provider.';
 

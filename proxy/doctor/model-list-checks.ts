@@ -9,6 +9,7 @@ import { call } from '../upstream/call.ts';
 import { UndiciCarrier } from '../upstream/carriers/undici-carrier.ts';
 import { credentialHeader } from '../upstream/credentials/credential-header.ts';
 import { egressOf } from '../upstream/egress/egress.ts';
+import { credentialAdvice } from './credential-advice.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
 type Ways = Pick<LoadedConfig, 'bearers' | 'connections' | 'environment'>;
@@ -48,8 +49,7 @@ function diagnosesOf(account: ApiAccountConfig, answer: CatalogAnswer | undefine
   if (!answer) return [{ check, level: 'warning', message: `The list of models of ${id} was not answered.`, advice: 'Run doctor again.' }];
   const { status, body } = answer;
   if (status === 401 || status === 403) {
-    const advice = 'Correct the credential of the account, or the variable or file that it names.';
-    return [{ check, level: 'problem', message: `${id} refuses its credential (${status}).`, advice }];
+    return [{ check, level: 'problem', message: `${id} refuses its credential (${status}).`, advice: credentialAdvice(account) }];
   }
   if (status === 404)
     return [{ check, level: 'problem', message: `${id} has no list of models below its base_url (404).`, advice: pathAdvice(account) }];
@@ -64,7 +64,8 @@ function diagnosesOf(account: ApiAccountConfig, answer: CatalogAnswer | undefine
   return [models, ...unlisted(account, new Set(listed.keys())), ...tooLarge(account, listed)];
 }
 
-const pathAdvice = ({ base_url }: ApiAccountConfig): string =>
+/** Of a list that is not there. */
+export const pathAdvice = ({ base_url }: ApiAccountConfig): string =>
   new URL(base_url).pathname.includes('/v1')
     ? 'Correct the path of base_url.'
     : 'Most servers have it below /v1: try base_url with /v1 at its end.';

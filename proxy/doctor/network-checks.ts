@@ -26,16 +26,23 @@ export async function networkDiagnoses(
 }
 
 function destinationDiagnoses(destination: Destination, reached: Reached, deadlineMs: number): readonly Diagnosis[] {
-  const { addresses, certificate, answerMs, failure } = reached;
+  const { addresses, lookupMs, certificate, connectedMs, answerMs, failure } = reached;
   const { hostname } = new URL(destination.origin);
   const isProxied = destination.route?.isProxied ?? false;
   const named = `${destination.origin} (${destination.users.join(', ')})${isProxied ? ' through its proxy' : ''}`;
   const found: Diagnosis[] = [];
-  if (addresses !== undefined)
-    found.push({ check: 'dns', level: 'ok', message: `${hostname} has ${addresses} ${addresses === 1 ? 'address' : 'addresses'}.` });
+  if (addresses !== undefined) {
+    const count = `${addresses} ${addresses === 1 ? 'address' : 'addresses'}`;
+    found.push({ check: 'dns', level: 'ok', message: `${hostname} has ${count}, found after ${Math.ceil(lookupMs ?? 0)} ms.` });
+  }
   if (answerMs !== undefined)
-    found.push({ check: 'connection', level: 'ok', message: `${named} answers after ${Math.ceil(answerMs)} ms.` });
-  if (failure) found.push(failureDiagnosis(failure, { named, hostname, deadlineMs, isProxied }));
+    found.push({
+      check: 'connection',
+      level: 'ok',
+      message: `${named} is connected after ${Math.ceil(connectedMs ?? answerMs)} ms, and answers after ${Math.ceil(answerMs)} ms.`,
+    });
+  if (failure?.step === 'certificate') found.push(refusedCertificate(destination.origin, failure.code));
+  else if (failure) found.push(failureDiagnosis(failure, { named, hostname, deadlineMs, isProxied }));
   if (certificate) found.push(certificateDiagnosis(certificate, { origin: destination.origin, now: Date.now() }));
   return found;
 }
@@ -79,14 +86,19 @@ function certificateDiagnosis(
 ): Diagnosis {
   const check = 'certificate';
   const days = Math.floor((validTo - now) / DAY_MS);
-  if (fault !== undefined) {
-    const advice = 'Inform the provider. For a certificate authority of your own name its file in tls.ca of the account.';
-    return { check, level: 'problem', message: `The certificate of ${origin} ${FAULTS[fault] ?? `is not trusted (${fault})`}.`, advice };
-  }
+  if (fault !== undefined) return refusedCertificate(origin, fault);
   const message = `The certificate of ${origin} is valid for ${days === 1 ? '1 more day' : `${days} more days`}.`;
   if (days >= SOON_DAYS) return { check, level: 'ok', message };
   return { check, level: 'warning', message, advice: 'Ask the provider when it will be renewed.' };
 }
+
+/** @param fault the code of the refusal */
+const refusedCertificate = (origin: string, fault: string): Diagnosis => ({
+  check: 'certificate',
+  level: 'problem',
+  message: `The certificate of ${origin} ${FAULTS[fault] ?? `is not trusted (${fault})`}.`,
+  advice: 'Inform the provider. For a certificate authority of your own name its file in tls.ca of the account.',
+});
 
 /** The certificate of the client listener. @param pem its file, which was found to be one */
 export function ownCertificateDiagnosis(pem: string): Diagnosis {

@@ -17,14 +17,18 @@ export interface Certificate {
 export interface Reached {
   /** How many addresses the host's name has; undefined for an address, which needs no name. */
   readonly addresses?: number;
+  /** Of the name. */
+  readonly lookupMs?: number;
   /** Undefined for plain http. */
   readonly certificate?: Certificate;
+  /** Time until the connection can be used, with its TLS handshake. */
+  readonly connectedMs?: number;
   /** Time from the start of the connection to the answer. */
   readonly answerMs?: number;
   /** The clock of the origin minus the one of this machine, to half a second. */
   readonly clockAheadMs?: number;
   /** The step that failed, with the system's code or `late`. */
-  readonly failure?: { readonly step: 'dns' | 'connection' | 'answer'; readonly code: string };
+  readonly failure?: { readonly step: 'dns' | 'connection' | 'certificate' | 'answer'; readonly code: string };
 }
 
 /**
@@ -36,9 +40,10 @@ export async function reach(origin: string, route: Route | undefined, deadlineMs
   const host = hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0 || route?.isProxied) return ask(origin, route, deadlineMs);
   try {
+    const began = performance.now();
     const found = await withDeadline(lookup(host, { all: true }), systemClock, deadlineMs);
     if (found === LATE) return { failure: { step: 'dns', code: 'late' } };
-    return { addresses: found.length, ...(await ask(origin, route, deadlineMs)) };
+    return { addresses: found.length, lookupMs: performance.now() - began, ...(await ask(origin, route, deadlineMs)) };
   } catch (thrown) {
     return { failure: { step: 'dns', code: codeOf(thrown) } };
   }
@@ -46,7 +51,7 @@ export async function reach(origin: string, route: Route | undefined, deadlineMs
 
 /**
  * Requests the head of `/`, without a credential. A certificate that the gateway would refuse is accepted, because nothing secret is sent
- * and its dates are read. Behind a proxy it is refused.
+ * and its dates are read. Behind a proxy it is refused, which is the failure of a step of its own.
  */
 function ask(origin: string, route: Route | undefined, deadlineMs: number): Promise<Reached> {
   const { promise, resolve } = Promise.withResolvers<Reached>();
@@ -56,6 +61,7 @@ function ask(origin: string, route: Route | undefined, deadlineMs: number): Prom
   const request = (secure ? httpsRequest : httpRequest)(`${origin}/`, { method: 'HEAD', agent, rejectUnauthorized: false });
   let step: 'connection' | 'answer' = 'connection';
   let certificate: { readonly certificate?: Certificate } = {};
+  let connectedMs: number | undefined;
   let timer: NodeJS.Timeout | undefined;
   const wait = (): void => {
     clearTimeout(timer);
@@ -70,6 +76,7 @@ function ask(origin: string, route: Route | undefined, deadlineMs: number): Prom
   request.on('socket', (socket) => {
     const connected = (): void => {
       step = 'answer';
+      connectedMs = performance.now() - began;
       if (socket instanceof TLSSocket) certificate = certificateOf(socket);
       wait();
     };
@@ -82,9 +89,12 @@ function ask(origin: string, route: Route | undefined, deadlineMs: number): Prom
     const date = Date.parse(headers.date ?? '');
     // The header has whole seconds, rounded down, and was written about half of the way ago.
     const ahead = date + 500 - (Date.now() - answerMs / 2);
-    end({ answerMs, ...(Number.isNaN(date) ? {} : { clockAheadMs: ahead }) });
+    end({ answerMs, connectedMs: connectedMs ?? answerMs, ...(Number.isNaN(date) ? {} : { clockAheadMs: ahead }) });
   });
-  request.on('error', (error) => end({ failure: { step, code: codeOf(error) } }));
+  request.on('error', (error) => {
+    const isRefused = step === 'connection' && CERTIFICATE_FAULT.test(ownCodeOf(error) ?? '');
+    end({ failure: { step: isRefused ? 'certificate' : step, code: codeOf(error) } });
+  });
   request.end();
   return promise;
 }
@@ -97,10 +107,15 @@ function certificateOf(socket: TLSSocket): { readonly certificate?: Certificate 
   return { certificate: { validTo: Date.parse(valid_to), fault } };
 }
 
+/** The codes by which OpenSSL and Node refuse a certificate. */
+const CERTIFICATE_FAULT = /CERT|UNABLE_TO_(?:GET|VERIFY)|SELF_SIGNED|HOSTNAME_MISMATCH/;
+
+const ownCodeOf = (thrown: Error): string | undefined => ('code' in thrown ? String(thrown.code) : undefined);
+
 /** Of a tunnel that was not opened: what the proxy answered, or why it was not reached. */
 function codeOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return 'unknown reason';
-  const code = 'code' in thrown ? String(thrown.code) : undefined;
-  if (code === NO_TUNNEL && thrown.cause instanceof Error) return 'code' in thrown.cause ? String(thrown.cause.code) : thrown.cause.message;
+  const code = ownCodeOf(thrown);
+  if (code === NO_TUNNEL && thrown.cause instanceof Error) return ownCodeOf(thrown.cause) ?? thrown.cause.message;
   return code ?? 'unknown reason';
 }

@@ -23,8 +23,11 @@ test('an expired certificate is a problem, one that ends within two weeks a warn
     `ok: The certificate of ${accounts[2]} is valid for 14 more days.`,
   ]);
   assert.deepEqual([report.code, report.ok], [1, false]);
-  assert.match(report.of('connection')[0] ?? '', /^ok: https:\/\/localhost:\d+ \(account-0\) answers after \d+ ms\.$/);
-  assert.match(report.of('dns')[0] ?? '', /^ok: localhost has \d address(?:es)?\.$/);
+  assert.match(
+    report.of('connection')[0] ?? '',
+    /^ok: https:\/\/localhost:\d+ \(account-0\) is connected after \d+ ms, and answers after \d+ ms\.$/,
+  );
+  assert.match(report.of('dns')[0] ?? '', /^ok: localhost has \d address(?:es)?, found after \d+ ms\.$/);
 });
 
 test('a certificate is a problem if its host is another, it begins later, or its authority is not trusted', async (context) => {
@@ -95,7 +98,7 @@ test('accounts of one address and its token endpoint are asked once, without a c
   assert.equal((await doctor(path, ['--offline'])).of('connection').length, 0);
   assert.deepEqual(seen, []);
   const report = await doctor(path);
-  assert.match(report.of('connection').join(), new RegExp(`^ok: ${address} \\(account-0, login of account-0, account-1\\) answers`));
+  assert.match(report.of('connection').join(), new RegExp(`^ok: ${address} \\(account-0, login of account-0, account-1\\) is connected`));
   assert.deepEqual(seen, ['HEAD / connection,host']);
   assert.ok(!report.out.includes(SECRET));
 });
@@ -106,7 +109,10 @@ test('an account behind a proxy is asked through it, without looking its name up
   const path = fileFor(context, { accounts: [account] });
   writeFileSync(path, readFileSync(path, 'utf8').replace('credential:', `proxy: { url: "http://127.0.0.1:${proxy.port}" }, credential:`));
   const report = await doctor(path);
-  assert.match(report.of('connection')[0] ?? '', /^ok: http:\/\/127\.0\.0\.1:\d+ \(account-0\) through its proxy answers after \d+ ms\.$/);
+  assert.match(
+    report.of('connection')[0] ?? '',
+    /^ok: http:\/\/127\.0\.0\.1:\d+ \(account-0\) through its proxy is connected after \d+ ms, and answers after \d+ ms\.$/,
+  );
   assert.deepEqual(proxy.opened, [account.replace('http://', '')]);
 });
 

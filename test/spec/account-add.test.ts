@@ -50,11 +50,14 @@ suite('account add and import', () => {
     assert.equal(refused.code, 1);
     assert.match(
       refused.err,
-      /^nothing changed: the models of account 'east' cannot be read: its provider refuses the credential \(status 401\)/,
+      /^nothing changed: account 'east' does not work \(models: credential, 401\)\. Correct its secret, or the `headers`/,
     );
     assert.match(refused.err, /--no-check adds the account all the same\.\n$/);
     const lost = await command(['account', 'add', 'east', '--base-url', 'http://127.0.0.1:9', '--secret-file', 'east.key']);
-    assert.match(lost.err, /^nothing changed: http:\S+ \(east\) cannot be connected to \(ECONNREFUSED\)\./);
+    assert.match(
+      lost.err,
+      /^nothing changed: account 'east' cannot be reached: http:\S+ \(east\) cannot be connected to \(ECONNREFUSED\)\./,
+    );
     assert.equal(readFileSync(program.path, 'utf8'), text);
   });
 
@@ -70,7 +73,10 @@ suite('account add and import', () => {
       'east.key',
     ]);
     assert.equal(code, 0, err);
-    assert.match(out, /^account 'east' was added to \S+, for Pool 'team'\naccount 'east' answers: \d+ models \(/);
+    assert.match(
+      out,
+      /^account 'east' was added to \S+, for Pool 'team'\nok +credential: it can be read .*\nok +models: \d+ models \(model-a, /,
+    );
     const text = readFileSync(program.path, 'utf8');
     assert.match(text, /^# The first line\.\n/);
     assert.match(text, /^pools: # the Pools$/m);

@@ -1,9 +1,15 @@
 // `account test` against a running gateway with simulated accounts of each API, and without one (AA87).
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { parse } from 'yaml';
 import { poolgate, type Ran } from '../cli/run.ts';
-import { fileWith } from '../config/files.ts';
+import { fileWith, SMALL } from '../config/files.ts';
+import { selfSigned } from '../support/certificate.ts';
 import { bearerOf, type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
+import { httpProxy } from '../support/proxies.ts';
 
 interface Tried {
   readonly gate: TestGateway;
@@ -19,12 +25,15 @@ const simulated = (id: string, api: 'chat' | 'responses', address: string, more:
 });
 
 /** A gateway with an agent account and these, and the command on its file. */
-async function tried(context: TestContext, ...accounts: readonly Draft[]): Promise<Tried> {
+const tried = (context: TestContext, ...accounts: readonly Draft[]): Promise<Tried> =>
+  triedWith(context, (draft) => draft.accounts.push(...accounts));
+
+async function triedWith(context: TestContext, edit: (draft: Draft) => void): Promise<Tried> {
   let file: Draft = {};
   const gate = await startGateway({
     upstream: { accounts: ['north'] },
     config: (draft) => {
-      draft.accounts.push(...accounts);
+      edit(draft);
       draft.pools[0].assignments = draft.accounts.map(({ id }: Draft) => ({ account: id }));
       file = draft;
     },
@@ -119,7 +128,10 @@ test('[AA87] a refused credential and a rate limit have their class, and the acc
   const refused = await run('north');
   assert.equal(refused.code, 1);
   assert.match(refused.out, /^problem turn over http: credential \(401/m);
-  assert.match(refused.out, /account 'north' does not work: correct its credential, or log it in again\n$/);
+  assert.match(
+    refused.out,
+    /account 'north' does not work \(turn over http: credential, 401 \w+\)\. Set BEARER_NORTH to a valid secret and start the gateway again, then run `poolgate account relogin north`\.\n$/,
+  );
   assert.deepEqual([gate.account('north').status, gate.account('north').cooldown], ['active', undefined]);
 });
 
@@ -140,7 +152,70 @@ test('[AA87] without a running gateway it reads the models by itself, and says t
   await gate.stop();
   const { code, out } = await run('north');
   assert.equal(code, 1);
-  assert.match(out, /^no gateway runs: account 'north' answers: \d+ models/m);
-  assert.match(out, /its turn is not sent: start the gateway \(poolgate serve\), then run the command again\n$/);
-  assert.equal((await run('north', '--no-turn')).code, 0);
+  assert.match(out, /^ok +credential: it can be read .*\nok +models: \d+ models \(model-a, /m);
+  assert.match(out, /^no gateway runs, and the rest is not tested: start it \(poolgate serve\), then run the command again\n$/m);
+  const alone = await run('north', '--no-turn');
+  assert.equal(alone.code, 0);
+  assert.match(alone.out, /account 'north' works as far as this goes: no turn was sent\n$/);
+});
+
+/** What the agent account `north` has in the place of its own settings, the failure of its provider, and the end of the answer. */
+const WRONG: Readonly<Record<string, { readonly account?: Draft; readonly fail?: (gate: TestGateway) => void; readonly says: RegExp }>> = {
+  'a name that does not resolve': {
+    account: { base_url: 'https://nowhere.invalid' },
+    says: /cannot be reached: The host of https:\/\/nowhere\.invalid \(north\) has no address \(.+\)\. Correct the address in config\.yaml, or the name servers/,
+  },
+  'an address without a listener': {
+    account: { base_url: 'https://127.0.0.1:1' },
+    says: /cannot be reached: https:\S+ \(north\) cannot be connected to \(ECONNREFUSED\)\. Check firewalls and routes/,
+  },
+  'a list of models that is not there': {
+    fail: ({ upstream }) => upstream.nextOn('north', '/backend-api/agent/models', 'refuse 404', 'refuse 404'),
+    says: /does not work \(models: status, 404\)\. Correct base_url, or the words of `wire`/,
+  },
+  'a refused credential': {
+    fail: ({ upstream }) => upstream.nextOn('north', '/backend-api/agent/models', 'refuse 401', 'refuse 401'),
+    says: /does not work \(models: credential, 401\)\. Set BEARER_NORTH to a valid secret and start the gateway again/,
+  },
+  'a websocket that is refused': {
+    fail: ({ upstream }) => upstream.nextUpgrade('north', 'refuse upgrade 404'),
+    says: /does not work \(turn over websocket: no_websocket, 404\)\. It takes no websocket there: add `websocket: false` to the account/,
+  },
+  'a provider that fails': {
+    fail: ({ upstream }) => upstream.next('north', 'refuse 503'),
+    says: /does not work \(turn over http: server, 503.*\)\. The server failed/,
+  },
+};
+
+for (const [what, { account = {}, fail, says }] of Object.entries(WRONG)) {
+  test(`[AA87] the first thing that is wrong, and what to change: ${what}`, async (context) => {
+    const { gate, run } = await triedWith(context, (draft) => Object.assign(draft.accounts[0], account));
+    fail?.(gate);
+    const { code, out } = await run('north');
+    assert.equal(code, 1);
+    assert.match(out.trimEnd().split('\n').at(-1) ?? '', says, out);
+  });
+}
+
+test('[AA87] a certificate of an unknown authority is named, with the setting for its file', async (context) => {
+  const pair = selfSigned({ host: 'localhost', from: new Date(Date.now() - 60_000), until: new Date(Date.now() + 3_600_000) });
+  const server = createServer(pair, (_, response) => void response.writeHead(404).end()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  context.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  await using proxy = await httpProxy();
+  const account = { id: 'north', base_url: `https://localhost:${port}`, credential: { bearer: { env: 'BEARER_NORTH' } } };
+  for (const more of [{}, { proxy: { url: `http://127.0.0.1:${proxy.port}` }, base_url: `https://127.0.0.1:${port}` }]) {
+    const draft = { ...parse(SMALL), accounts: [{ ...account, ...more }], admin: false };
+    const ran = await poolgate(['account', 'test', 'north', '--config', fileWith(context, JSON.stringify(draft))], {
+      BEARER_NORTH: 'secret',
+    });
+    assert.equal(ran.code, 1);
+    const end = ran.out.trimEnd().split('\n').at(-1) ?? '';
+    assert.match(
+      end,
+      /cannot be reached: The certificate of https:\S+ is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)\. .*tls\.ca of the account/,
+      ran.out,
+    );
+  }
 });

@@ -2,19 +2,25 @@
 import assert from 'node:assert/strict';
 import { hash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
-import { test } from 'node:test';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { WebSocket } from 'ws';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { requestRow } from '../store/samples.ts';
 import { file, model, PUBLIC as TRANSCRIPTIONS, transcribe } from '../support/audio.ts';
+import { selfSigned } from '../support/certificate.ts';
 import { UPLOAD } from '../support/files.ts';
 import { FORM_TYPE, formOf } from '../support/form.ts';
 import { type Draft, eventsOf, KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { HandLoad } from '../support/hand-load.ts';
 import { frameOf, NATIVE_SOCKET, turnFrame, userMessage } from '../support/native-frames.ts';
+import { httpProxy, socksProxy } from '../support/proxies.ts';
 import { headOf, postOf, RawClient } from '../support/raw.ts';
 import { rawHead, rawResponse, startRawUpstream } from '../support/raw-upstream.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';
@@ -60,6 +66,8 @@ interface Drive {
   readonly more?: (draft: Draft) => void;
   /** Whether time advances only by hand. */
   readonly stopsClock?: true;
+  /** Whether its clients speak TLS. */
+  readonly isSecured?: true;
   readonly run: (gate: TestGateway, hands: Hands) => Promise<void>;
 }
 
@@ -193,6 +201,15 @@ const DRIVES: Readonly<Record<string, Drive>> = {
     },
   },
   'time to send headers': { value: 50, run: async (gate) => assert.equal(await statusOf(gate, 'GET /v1/models HTTP/1.1\r\n'), 408) },
+  'time of a TLS handshake of a client': {
+    value: 1_000,
+    isSecured: true,
+    run: async (gate) => {
+      using silent = await RawClient.connect(gate.url);
+      assert.equal(await silent.ended(), '');
+      await until('the counter', () => gate.count('tls_handshakes_failed') || undefined);
+    },
+  },
   'body of a request': {
     value: 1_000,
     run: async (gate) => assert.equal((await gate.send(PATH, { body: { ...TURN, padding: 'x'.repeat(1_000) } })).status, 413),
@@ -287,6 +304,31 @@ const DRIVES: Readonly<Record<string, Drive>> = {
     ...REFUSED,
   },
   'running turns of an account': { value: 1, run: waits },
+  'time of a connection to an account, with its TLS handshake': {
+    value: 100,
+    run: (gate) => withSilentServer((port) => connectsLate(gate, { base_url: `https://127.0.0.1:${port}` })),
+  },
+  'time of a tunnel through the proxy of an account': {
+    value: 100,
+    run: async (gate) => {
+      for (const [scheme, start] of [
+        ['http', httpProxy],
+        ['socks5', socksProxy],
+      ] as const) {
+        await using proxy = await start({ isSilent: true });
+        await connectsLate(gate, { proxy: { url: `${scheme}://127.0.0.1:${proxy.port}` } });
+      }
+    },
+  },
+  'time of a TLS handshake inside such a tunnel': {
+    value: 100,
+    run: async (gate) => {
+      await using proxy = await httpProxy();
+      const url = `http://127.0.0.1:${proxy.port}`;
+      await withSilentServer((port) => connectsLate(gate, { base_url: `https://127.0.0.1:${port}`, proxy: { url } }));
+      assert.ok(proxy.opened.length > 0);
+    },
+  },
   'time to the first byte of a reply': {
     value: 100,
     run: async (gate) => {
@@ -452,6 +494,36 @@ const DRIVES: Readonly<Record<string, Drive>> = {
   },
 };
 
+/** Accepts connections, and says nothing on them. */
+async function withSilentServer(run: (port: number) => Promise<void>): Promise<void> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => void sockets.add(socket.on('error', () => undefined))).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    await run((server.address() as AddressInfo).port);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  }
+}
+
+/** A turn, a frame and a pass-through row: each has a carrier of its own. */
+async function connectsLate(gate: TestGateway, account: object): Promise<void> {
+  await gate.reconfigure((draft) => Object.assign(draft.accounts[0], account));
+  const before = gate.count('upstream_connect_timeouts');
+  assert.equal((await gate.send(PATH, { body: TURN })).status, 504);
+  gate.heal();
+  assert.equal(
+    (await gate.send('/backend-api/agent/images/generations', { body: { model: 'gpt-image-1', prompt: 'a tree' } })).status,
+    504,
+  );
+  gate.heal();
+  using socket = await connect(gate, NATIVE_SOCKET);
+  assert.equal((await socket.turn(frameOf('hello'))).at(-1)?.status, 504);
+  gate.heal();
+  assert.equal(gate.count('upstream_connect_timeouts') - before, 3);
+}
+
 /** An API account without a websocket, which is not asked for anything. */
 function withApiAccount(draft: Draft): void {
   draft.accounts.push({
@@ -471,6 +543,25 @@ async function prewarm(gate: TestGateway): Promise<void> {
   using socket = await connect(gate, NATIVE_SOCKET);
   const frames = await socket.turn(frameOf('hi', { model: 'model-p', generate: false }));
   assert.equal(frames.at(-1)?.type, 'response.completed');
+}
+
+function certificateFiles(context: TestContext): { readonly cert: string; readonly key: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'poolgate-limits-'));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const { cert, key } = selfSigned({ host: 'localhost', from: new Date(Date.now() - 60_000), until: new Date(Date.now() + 3_600_000) });
+  const paths = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
+  writeFileSync(paths.cert, cert);
+  writeFileSync(paths.key, key, { mode: 0o600 });
+  return paths;
+}
+
+/** The status of a list of models over TLS. */
+async function securely(gate: TestGateway): Promise<number | undefined> {
+  const headers = { authorization: `Bearer ${KEY}` };
+  const asked = request(`${gate.url.replace('http:', 'https:')}/v1/models`, { headers, rejectUnauthorized: false, agent: false }).end();
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  response.resume();
+  return response.statusCode;
 }
 
 function set(draft: Draft, setting: string, value: number): void {
@@ -507,7 +598,7 @@ test('the table has a row for each bound that is tested here, and no other', () 
 });
 
 for (const { resource, setting, counter } of rows()) {
-  test(`${resource}: past ${setting} ${counter} counts, and the next turn is served`, async () => {
+  test(`${resource}: past ${setting} ${counter} counts, and the next turn is served`, async (context) => {
     const drive = DRIVES[resource] ?? assert.fail('no such bound');
     const hands = { clock: new ManualClock(), load: new HandLoad() };
     await using gate = await startGateway({
@@ -517,15 +608,18 @@ for (const { resource, setting, counter } of rows()) {
       config: (draft) => {
         if (drive.value !== undefined) set(draft, setting, drive.value);
         drive.more?.(draft);
+        if (drive.isSecured) draft.listen.tls = certificateFiles(context);
       },
     });
     await drive.run(gate, hands);
     if (counter !== '') assert.ok((await counted(gate, counter)) > 0, 'it counts');
     assert.equal(gate.count('server_errors'), 0);
     const next = await until('a place', async () => {
-      const reply = await gate.send('/v1/models').catch(() => undefined);
-      return reply?.status === 200 ? reply : undefined;
+      const status = await (drive.isSecured ? securely(gate) : gate.send('/v1/models').then((reply) => reply.status)).catch(
+        () => undefined,
+      );
+      return status === 200 ? status : undefined;
     });
-    assert.equal(next.status, 200);
+    assert.equal(next, 200);
   });
 }

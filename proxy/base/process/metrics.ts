@@ -41,6 +41,7 @@ export const COUNTERS = {
   hold_expired: 'Replies committed because their head was held for hold_ms',
   upstream_idle_timeouts: 'Replies cut because the provider fell silent',
   upstream_refusals_cut: 'Refusals of providers whose body did not end in time',
+  upstream_connect_timeouts: 'Attempts whose connection, or whose tunnel through a proxy, could not be used in time',
   upstream_first_byte_timeouts: 'Attempts that got no answer in time',
   upstream_interim_refused: 'Attempts that failed because the account sent too many interim answers (1xx)',
   upstream_events_too_large: 'Replies cut because an event, an answer or the kept parts of the reply were too large',

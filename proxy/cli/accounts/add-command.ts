@@ -6,9 +6,10 @@ import { inspect, readConfig } from '../../config/loading/load.ts';
 import { ConfigError, isError } from '../../config/schema/finding.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from '../command.ts';
 import { poolNamed } from '../pool-named.ts';
-import { checkText } from './account-check-text.ts';
+import { accountChecks } from './account-checks.ts';
 import { accountEdits } from './account-edits.ts';
 import { askedAccount } from './account-questions.ts';
+import { firstWrong, stepText } from './account-test-text.ts';
 import { type AccountOptions, type AccountRow, addAccountOptions, namesKind, rowOf } from './new-account.ts';
 import { writtenSecrets } from './secret-files.ts';
 
@@ -73,18 +74,16 @@ async function tried(path: string, added: NewAssignment, io: Io): Promise<readon
     throw new CommandFailure('the file is unchanged; with this account it would be invalid:', { findings: findings.filter(isError) });
   const account = config.accounts.find(({ id }) => id === added.row.id);
   if (!account) throw new CommandFailure('the account cannot be added');
-  const unset = findings.filter(({ message }) => message.includes('environment variable'));
-  // The other commands start without loading the carriers.
-  const [{ networkDiagnoses }, { checkAccount }] = await Promise.all([
-    import('../../doctor/network-checks.ts'),
-    import('../../gateway/account-check.ts'),
-  ]);
-  const reached = await networkDiagnoses({ accounts: [account], timeouts: config.timeouts }, resolved);
-  const wrong = reached.find(({ level }) => level === 'problem');
-  if (wrong) throw failed(`${wrong.message}${wrong.advice === undefined ? '' : ` ${wrong.advice}`}`);
-  const check = await checkAccount(account, { config, ...resolved });
-  if (check && 'failure' in check) throw failed(checkText(account.id, check));
-  return check ? [checkText(account.id, check)] : unset.map(({ message }) => `${message}: set it where the gateway starts`);
+  const found = await accountChecks(account, { config, ...resolved });
+  // A variable may be set only where the gateway starts, and a login follows its account.
+  const isUnset = found.steps.some(({ failure }) => failure?.class === 'unset');
+  const wrong = isUnset ? undefined : firstWrong(account, found, { isNew: true });
+  if (wrong !== undefined) throw failed(wrong);
+  if (isUnset)
+    return findings
+      .filter(({ message }) => message.includes('environment variable'))
+      .map(({ message }) => `${message}: set it where the gateway starts`);
+  return found.steps.flatMap(stepText);
 }
 
 const failed = (why: string): CommandFailure => new CommandFailure(`nothing changed: ${why}\n--no-check adds the account all the same.`);

@@ -1,0 +1,26 @@
+// What can be found out about an account without a running gateway: its address, its credential and its list of models (AA87).
+import type { AccountTestStep } from '../../admin/account-test-report.ts';
+import type { LoadedConfig } from '../../config/config.ts';
+import type { Diagnosis } from '../../doctor/diagnosis.ts';
+import type { AccountConfig } from '../../turn/settings.ts';
+
+export type CheckedConfig = Pick<LoadedConfig, 'config' | 'bearers' | 'connections' | 'environment'>;
+
+export interface AccountChecks {
+  readonly network: readonly Diagnosis[];
+  /** None where the network has a problem: each of them would repeat it. */
+  readonly steps: readonly AccountTestStep[];
+}
+
+export async function accountChecks(account: AccountConfig, loaded: CheckedConfig): Promise<AccountChecks> {
+  const network = await networkOf(account, loaded);
+  if (network.some(({ level }) => level === 'problem')) return { network, steps: [] };
+  const { checkAccount } = await import('../../gateway/account-test/account-check.ts');
+  return { network, steps: await checkAccount(account, loaded) };
+}
+
+/** The other commands start without loading the carriers. */
+export async function networkOf(account: AccountConfig, { config, ...ways }: CheckedConfig): Promise<readonly Diagnosis[]> {
+  const { networkDiagnoses } = await import('../../doctor/network-checks.ts');
+  return networkDiagnoses({ accounts: [account], timeouts: config.timeouts }, ways);
+}

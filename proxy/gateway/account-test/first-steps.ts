@@ -1,0 +1,103 @@
+// The first steps of a test, by a running gateway or without one: the credential can be read, and the list of models with it (AA87).
+import type { AccountTestStep } from '../../admin/account-test-report.ts';
+import { type Clock, LATE, withDeadline } from '../../base/time/clock.ts';
+import type { LoadedConfig } from '../../config/config.ts';
+import { parseCatalog } from '../../models/catalog/catalog-parser.ts';
+import { isApiAccount } from '../../turn/provider/api-account.ts';
+import type { ProviderApi } from '../../turn/provider/provider-api.ts';
+import type { AccountConfig } from '../../turn/settings.ts';
+import { type AccountHeaders, CredentialUnavailable } from '../../upstream/account-credentials.ts';
+import { call } from '../../upstream/call.ts';
+import type { Upstream } from '../../upstream/upstreams.ts';
+import { failureOf, testStep } from './test-step.ts';
+
+const BOUNDS = { bytes: 16_777_216, ms: 30_000 };
+
+/** Of them a step names the first few. */
+const NAMED_MODELS = 5;
+
+export interface ReadCredential {
+  readonly clock: Clock;
+  readonly read: () => AccountHeaders | Promise<AccountHeaders>;
+  /** Whether an account with a login has one. */
+  readonly hasLogin: () => Promise<boolean>;
+}
+
+/** @returns no headers where the account has no credential to send */
+export async function credentialStep(
+  account: AccountConfig,
+  { clock, read, hasLogin }: ReadCredential,
+): Promise<{ readonly step: AccountTestStep; readonly headers?: AccountHeaders }> {
+  const began = clock.now();
+  const named = () => ({ step: 'credential', ms: clock.now() - began }) as const;
+  try {
+    const headers = await read();
+    return { headers, step: testStep({ ...named(), found: account.credential ? 'it can be read' : 'none is configured' }) };
+  } catch (thrown) {
+    if (!(thrown instanceof CredentialUnavailable)) throw thrown;
+    const isMissing = thrown.why === 'refused' && !(await hasLogin());
+    const message = isMissing ? 'it has no login' : UNAVAILABLE[thrown.why];
+    return { step: testStep({ ...named(), failure: failureOf(WHY[thrown.why], { message }) }) };
+  }
+}
+
+const UNAVAILABLE = {
+  refused: 'the provider refuses its login',
+  failed: 'its token endpoint does not answer',
+  challenged: "a network's guard answers in the place of its token endpoint",
+} satisfies Record<CredentialUnavailable['why'], string>;
+
+const WHY = { refused: 'credential', failed: 'token_url', challenged: 'challenge_page' } satisfies Record<
+  CredentialUnavailable['why'],
+  string
+>;
+
+export interface ListReading {
+  readonly clock: Clock;
+  readonly provider: Pick<ProviderApi, 'catalog'>;
+  readonly upstream: Upstream;
+  /** With the credential. */
+  readonly headers: AccountHeaders;
+  readonly wire: LoadedConfig['config']['wire'];
+}
+
+/** Undefined for an account whose list is not read. */
+export async function modelsStep(account: AccountConfig, reading: ListReading): Promise<AccountTestStep | undefined> {
+  if (isApiAccount(account) && account.read_models === false) return undefined;
+  const { clock, provider, upstream, wire } = reading;
+  const began = clock.now();
+  const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...reading.headers };
+  const named = () => ({ step: 'models', ms: clock.now() - began }) as const;
+  const failed = (...failure: Parameters<typeof failureOf>): AccountTestStep => testStep({ ...named(), failure: failureOf(...failure) });
+  upstream.lease();
+  try {
+    const read = provider.catalog.read(
+      (path, from = 'base') => call(upstream.carrier, { method: 'GET', path, from, headers, body: null }, BOUNDS),
+      { account, wire },
+    );
+    const answer = await withDeadline(read, clock, BOUNDS.ms);
+    if (answer === LATE) return failed('timeout', { message: 'no list was answered in time' });
+    const { status, body, refusal = 'status' } = answer;
+    if (status === 401 || (status === 403 && refusal !== 'challenge_page')) {
+      return failed('credential', { status, message: 'the credential is refused' });
+    }
+    if (status < 200 || status > 299) return failed(refusal, { status, message: 'no list of models is answered' });
+    const parsed = parseCatalog(body);
+    if (!parsed) return failed('malformed', { status, message: 'the answer is no list of models' });
+    return testStep({ ...named(), found: listText(parsed.entries.map(({ id }) => id)) });
+  } catch (thrown) {
+    const name = thrown instanceof Error ? (LOST[thrown.name] ?? LOST[thrown.message]) : undefined;
+    return failed(name ?? 'network', { message: 'no list was answered' });
+  } finally {
+    upstream.release();
+  }
+}
+
+/** The words of a read without an answer, as classes of failures. */
+const LOST: Readonly<Record<string, string>> = { TimeoutError: 'timeout', connect: 'connect', connect_timeout: 'connect' };
+
+function listText(models: readonly string[]): string {
+  const shown = models.slice(0, NAMED_MODELS).join(', ');
+  const more = models.length > NAMED_MODELS ? ', …' : '';
+  return `${models.length} ${models.length === 1 ? 'model' : 'models'}${shown === '' ? '' : ` (${shown}${more})`}`;
+}

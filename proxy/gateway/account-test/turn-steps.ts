@@ -1,0 +1,78 @@
+// The turns of a test: one over a carrier, and after a forced call of a tool another one with its result (AA87).
+import type { AccountTestFailure, AccountTestStep, Carrier } from '../../admin/account-test-report.ts';
+import type { ProviderError } from '../../turn/errors/error-statement.ts';
+import type { Failure } from '../../turn/errors/failure.ts';
+import { publicError } from '../../turn/errors/sanitise.ts';
+import type { JsonObject } from '../../turn/json/json.ts';
+import { isApiAccount } from '../../turn/provider/api-account.ts';
+import type { Body } from '../../turn/turn.ts';
+import { quirkLines } from './quirk-lines.ts';
+import { plainBody, resultBody, toolBody } from './test-bodies.ts';
+import { endOf, testStep, usageOf } from './test-step.ts';
+import { sendTestTurn, type TestedTurn, type TestSubject } from './test-turn.ts';
+
+/** @param over its carrier */
+export async function turnSteps(subject: TestSubject, over: Carrier, tools: boolean): Promise<readonly AccountTestStep[]> {
+  const { id } = subject.model;
+  if (!tools) return [(await turnStep(subject, plainBody(id), { step: 'turn', over })).step];
+  const forced = await turnStep(subject, toolBody(id, true), { step: 'turn', over });
+  const first = forced.tested.lack === 'tool_choice' ? await turnStep(subject, toolBody(id, false), { step: 'turn', over }) : forced;
+  const output = first.tested.client.items.map(withoutId);
+  if (!first.step.ok || !output.some(({ type }) => type === 'function_call')) return [first.step];
+  const second = await turnStep(subject, resultBody(id, output), { step: 'tool_result', over });
+  return [first.step, second.step];
+}
+
+interface NamedTurn {
+  readonly step: 'turn' | 'tool_result';
+  readonly over: Carrier;
+}
+
+interface Sent {
+  readonly step: AccountTestStep;
+  readonly tested: TestedTurn;
+}
+
+async function turnStep(subject: TestSubject, body: Body, { step: name, over }: NamedTurn): Promise<Sent> {
+  const tested = await sendTestTurn(subject, body, over);
+  const { failure, lack, client } = tested;
+  const stated = tested.stated ?? failure?.error;
+  const hasTools = body.tools !== undefined;
+  const step = testStep({
+    step: name,
+    over,
+    ok: !failure && !lack,
+    ms: tested.ms,
+    first_event_ms: tested.firstEventMs ?? null,
+    found: lack ? `not sent: its settings exclude such turns (${lack})` : endOf(client.response, client.items, hasTools && name === 'turn'),
+    failure: failure ? stepFailure(subject, { body, over, failure, stated: stated ?? failure.error }) : null,
+    usage: usageOf(client.response),
+    adapted: tested.adapted,
+    quirks: failure && stated && isApiAccount(subject.account) ? quirkLines(stated, subject.account.quirks, hasTools) : [],
+  });
+  return { step, tested };
+}
+
+interface FailedTurn {
+  readonly body: Body;
+  readonly over: Carrier;
+  readonly failure: Failure;
+  readonly stated: ProviderError;
+}
+
+function stepFailure({ account, generation, services }: TestSubject, { body, over, failure, stated }: FailedTurn): AccountTestFailure {
+  const secret = services.credentials.secretOf(account.id, generation.loaded);
+  const known = { secrets: () => (secret === undefined ? [] : [secret]), prompt: () => JSON.stringify(body.input) };
+  const { code, message, param } = publicError(stated, known);
+  const frames = over === 'websocket' ? services.providerOf(account).requests.frames : undefined;
+  return {
+    class: frames?.isAbsent(failure.status) ? 'no_websocket' : (failure.sign ?? failure.cause),
+    status: failure.status ?? null,
+    code: code ?? null,
+    param: param ?? null,
+    message: stated.message !== null ? message.slice(0, 500) : null,
+  };
+}
+
+/** An item of an answer as a client without stored responses sends it back. */
+const withoutId = ({ id: _, ...item }: JsonObject): JsonObject => item;
