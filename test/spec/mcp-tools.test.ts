@@ -65,6 +65,8 @@ test('list_pools has the settings of a Pool and the numbers of its keys, account
       ...{ id: 'team', label: 'Team', relation: 'owned', strategy: 'fill_first', max_attempts: 3, allow_image_generation: true },
       ...{ request_compression_enabled: false, prompt_cache_locality: true, hide_account_quota: false },
       serving_modes: [{ model: 'model-a', mode: 'lite' }],
+      tiers: [0],
+      overflow: { on: ['quota', 'failing'], wait_ms: 0, reasoning: 'drop', caps: [] },
       ...{ accounts: 3, models: 2, routable_models: 2, keys: 2 },
     },
   ]);
@@ -95,6 +97,10 @@ test('list_models has mode, window, prices and the accounts that list a model', 
       prices: { input: 1, cached_input: 0.5, output: 2 },
       accounts: ['north', 'south', 'west'],
       apis: ['agent'],
+      sources: ['north', 'south', 'west'].map((account) => ({
+        ...{ account, api: 'agent', tier: 0 },
+        prices: { input: 1, cached_input: 0.5, output: 2 },
+      })),
       fallback: [],
     },
   ]);

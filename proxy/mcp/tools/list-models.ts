@@ -1,7 +1,9 @@
 // `list_models`: the models of the operator's Pools, with their modes, windows and sources.
 import { advertisedWindow } from '../../models/context-window.ts';
+import { priceAt } from '../../turn/prices.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
-import { args, integer, list, name, nullable, number, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
+import { args, integer, list, name, nullable, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
+import { PRICES } from '../money-fields.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { NEXT_CURSOR, PAGE_ARGS, pageOf } from '../paging.ts';
 import { tool } from '../tool.ts';
@@ -21,14 +23,18 @@ const MODEL_ROW = object({
   context_window: nullable(integer('Advertised window in tokens.')),
   effective_context_window: nullable(integer('The part of it that clients may fill, in tokens: context_length of /v1/models.')),
   pricing_bucket: nullable(oneOf(['long_context', 'short_context'], 'Pricing bucket of the configuration.')),
-  prices: nullable(
-    object(
-      { input: number('Of input.'), cached_input: number('Of cached input.'), output: number('Of output.') },
-      'USD per million tokens; null: none are configured, so its turns cost 0 in usage_summary.',
-    ),
-  ),
+  prices: nullable(PRICES),
   accounts: list('Ids of the accounts of this Pool that list it.', text('Id of an account.')),
   apis: list('The APIs of these accounts.', oneOf(['agent', 'responses', 'chat'], 'An API.')),
+  sources: list(
+    'The same accounts, with what a turn costs there.',
+    object({
+      account: text('Id of the account.'),
+      api: oneOf(['agent', 'responses', 'chat'], 'The API that it speaks.'),
+      tier: integer('The tier of its assignment.'),
+      prices: nullable(PRICES),
+    }),
+  ),
   fallback: list('Models that a turn goes on to where no account can serve this one now.', text('Exposed model id.')),
 });
 
@@ -69,6 +75,10 @@ function modelsOf(pool: PoolConfig, view: OperatorView): readonly ValueOf<typeof
     if (!known || presence === 'absent') return [];
     const { window, effective } = advertisedWindow(known.cohort[0].entry.ceilings, known.model.config);
     const { mode } = known.view;
+    const sources = known.model.sources.flatMap(({ account: id, tier }) => {
+      const account = view.accounts.find((one) => one.id === id);
+      return account ? [{ account: id, api: account.api, tier, prices: priceAt(account, model, pool) ?? null }] : [];
+    });
     return [
       {
         pool: pool.id,
@@ -82,7 +92,8 @@ function modelsOf(pool: PoolConfig, view: OperatorView): readonly ValueOf<typeof
         pricing_bucket: known.model.config?.pricing_bucket ?? null,
         prices: known.model.config?.prices ?? null,
         accounts: known.model.sources.map(({ account }) => account),
-        apis: [...new Set(known.model.sources.flatMap(({ account }) => view.accounts.find(({ id }) => id === account)?.api ?? []))],
+        apis: [...new Set(sources.map(({ api }) => api))],
+        sources,
         fallback: [...(known.model.config?.fallback ?? [])],
       },
     ];

@@ -1,6 +1,8 @@
 // `list_pools`: the operator's Pools with their settings and how much of each is usable now.
 import type { PoolConfig } from '../../turn/settings.ts';
+import { tiersOf } from '../../turn/tiers.ts';
 import { args, flag, integer, list, name, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
+import { CAP, shownCap } from '../money-fields.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { NEXT_CURSOR, PAGE_ARGS, pageOf } from '../paging.ts';
 import { tool } from '../tool.ts';
@@ -18,6 +20,16 @@ const POOL_ROW = object({
   serving_modes: list(
     'Modes that override the catalog, per model.',
     object({ model: text('Exposed model id.'), mode: oneOf(['auto', 'lite', 'full'], 'The mode.') }),
+  ),
+  tiers: list('The tiers of its assignments, the lowest first.', integer('0 to 9.')),
+  overflow: object(
+    {
+      on: list('The states of lower tiers in which a higher one is asked.', oneOf(['quota', 'failing', 'full'], 'A state.')),
+      wait_ms: integer('How long a turn waits for a lower tier that is full.'),
+      reasoning: oneOf(['drop', 'keep'], 'drop: reasoning of another tier is left out; keep: its conversation stays where it is.'),
+      caps: list('What higher tiers may cost, with what was spent in this window and what is left; empty: no cap.', CAP),
+    },
+    'When turns go to higher tiers, and what that may cost.',
   ),
   accounts: integer('Number of accounts that are assigned to it.'),
   models: integer('Number of models that its accounts list.'),
@@ -58,6 +70,13 @@ function shownPool(pool: PoolConfig, view: OperatorView): ValueOf<typeof POOL_RO
     ...{ id, label, relation: view.isOwned(pool) ? 'owned' : 'assigned', strategy, max_attempts },
     ...{ allow_image_generation, request_compression_enabled, prompt_cache_locality, hide_account_quota },
     serving_modes: Object.entries(pool.serving_modes).map(([model, mode]) => ({ model, mode })),
+    tiers: [...tiersOf(pool).all],
+    overflow: {
+      on: [...pool.overflow.on],
+      wait_ms: pool.overflow.wait_ms,
+      reasoning: pool.overflow.reasoning,
+      caps: view.services.spending.states(pool).map(shownCap),
+    },
     accounts: pool.assignments.length,
     models: models.all().length,
     routable_models: models.listed().models.length,
