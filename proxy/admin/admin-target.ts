@@ -64,7 +64,7 @@ export interface AdminTarget {
     readonly spending: Pick<OverflowSpending, 'states'>;
     /** By Pool, the retries that its budget allows. */
     readonly retryBudgets: { left(now: number): readonly (readonly [string, number])[] };
-    readonly models: Pick<ModelDirectory, 'models'>;
+    readonly models: Pick<ModelDirectory, 'models' | 'unlisted'>;
     /** Undefined where the store has one node. */
     readonly node: NodeTarget | undefined;
     readonly store: Pick<Store, 'attempts' | 'audit' | 'database' | 'flush' | 'inUse' | 'requests' | 'stats'>;

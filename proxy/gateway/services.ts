@@ -31,6 +31,7 @@ import { UsageRefresh } from '../keys/usage-refresh.ts';
 import { Catalog } from '../models/catalog/catalog.ts';
 import { SharedReads } from '../models/catalog/shared-reads.ts';
 import { UnknownWindows } from '../models/catalog/unknown-windows.ts';
+import { UnlistedModels } from '../models/catalog/unlisted-models.ts';
 import { ModelDirectory } from '../models/model-directory.ts';
 import { ExclusiveWork } from '../nodes/exclusive-work.ts';
 import { KeylessRows } from '../server/keyless-rows.ts';
@@ -185,7 +186,9 @@ export class Services {
     const guarded = (): GuardLimits => loaded().config.guard;
     this.guard = new OverloadGuard({ load, counters, limits: guarded, running: () => this.capacity.admission.running });
     this.usage.quota.onRecovery((account) => this.capacity.health.endQuotaCooldown(account));
-    this.models = new ModelDirectory(this.catalog, this.capacity.health, { allowsModel, permittedEntry: reflectedEntry });
+    const unlisted = new UnlistedModels(log);
+    const policy = { allowsModel, permittedEntry: reflectedEntry };
+    this.models = new ModelDirectory(this.catalog, this.capacity.health, policy, (pool, models) => unlisted.leftOut(pool, models));
     this.continuity = new Continuity({
       store: store.pins,
       shared: store.shared,

@@ -8,7 +8,8 @@ import type { NamedModel } from '../turn/surface.ts';
 import type { ModelView, Presence } from '../turn/turn.ts';
 import type { ClientVersion } from '../turn/wire/client-version.ts';
 import type { Catalog } from './catalog/catalog.ts';
-import { type Listing, ListingCache, Listings, type ListPolicy } from './lists/listings.ts';
+import { type UnlistedModel, unlistedModels } from './lists/backend-list.ts';
+import { type Listing, ListingCache, Listings, type ListPolicy, type OnUnlisted } from './lists/listings.ts';
 import type { Candidates, RoutabilityOfAccounts } from './pool-model.ts';
 import { PoolModels } from './pool-models.ts';
 
@@ -21,11 +22,13 @@ export class ModelDirectory {
   readonly #catalog: Catalog;
   readonly #health: RoutabilityOfAccounts;
   readonly #policy: ListPolicy;
+  readonly #onUnlisted: OnUnlisted;
   readonly #cache = new ListingCache();
   /** By the object of the configuration: a reload creates new ones, and the old ones are collected with the last turn that uses them. */
   readonly #pools = new WeakMap<PoolConfig, PoolCatalog>();
 
-  constructor(catalog: Catalog, health: RoutabilityOfAccounts, policy: ListPolicy) {
+  constructor(catalog: Catalog, health: RoutabilityOfAccounts, policy: ListPolicy, onUnlisted: OnUnlisted = () => undefined) {
+    this.#onUnlisted = onUnlisted;
     this.#catalog = catalog;
     this.#health = health;
     this.#policy = policy;
@@ -74,6 +77,11 @@ export class ModelDirectory {
     return this.#of(pool).models;
   }
 
+  /** The models of a Pool that native clients are not told of. */
+  unlisted(pool: PoolConfig): readonly UnlistedModel[] {
+    return unlistedModels(this.#of(pool).models.listed().models);
+  }
+
   /** The value of `etag` on the backend's model routes and of every `x-models-etag` (Q14). @param version of the client (RB1) */
   etag(pool: PoolConfig, key: KeyConfig, version?: ClientVersion): string {
     return this.#of(pool).listings.etag(key, version);
@@ -96,7 +104,7 @@ export class ModelDirectory {
     const known = this.#pools.get(pool);
     if (known) return known;
     const models = new PoolModels(pool, this.#catalog.accounts, this.#health);
-    const made = { models, listings: new Listings(models, this.#cache, this.#policy) };
+    const made = { models, listings: new Listings(models, this.#cache, this.#policy, (left) => this.#onUnlisted(pool.id, left)) };
     this.#pools.set(pool, made);
     return made;
   }

@@ -372,3 +372,28 @@ test('[AA11] without an agent account and without a window an entry has neutral 
   const lines = gate.logged.map((line) => JSON.parse(line)).filter(({ event }) => event === 'model_window_unknown');
   assert.ok(lines.some(({ model }) => model === 'own-w'));
 });
+
+test('[AA11] an entry that lacks what native clients need is left out of their list, counted, and warned of once', async () => {
+  const catalog = [
+    { id: 'own-a', context_window: 1_000, native: { base_instructions: null } },
+    { id: 'own-b', context_window: 1_000 },
+    { id: 'own-e', kind: 'embedding' },
+  ];
+  await reconfigured({ read_models: false, catalog });
+  assert.deepEqual(
+    (await entries()).map(({ slug }) => slug),
+    ['own-b'],
+  );
+  assert.deepEqual(await publicIds(), ['own-a', 'own-b', 'own-e']);
+  await gate.send(`${NATIVE_MODELS}?client_version=99.0.0`);
+  assert.equal((await turn('own-a')).status, 200, 'turns of it are served');
+  const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+  assert.match(metrics, /poolgate_models_unlisted\{pool="team"\} 1\n/);
+  const lines = gate.logged.map((line) => JSON.parse(line)).filter(({ event }) => event === 'model_not_in_native_list');
+  assert.deepEqual(
+    lines.map(({ level, pool, model, member }) => [level, pool, model, member]),
+    [['warn', 'team', 'own-a', 'base_instructions']],
+  );
+  await reconfigured({ read_models: false, catalog: catalog.slice(1) });
+  assert.match(await (await fetch(`${gate.adminUrl}/metrics`)).text(), /poolgate_models_unlisted\{pool="team"\} 0\n/);
+});

@@ -286,6 +286,13 @@ function turnMetrics(gateway: AdminTarget): readonly Metric[] {
       samples: () => [...cells.failovers].map(([cause, value]) => ({ labels: { cause }, value })),
     },
     {
+      name: 'models_unlisted',
+      type: 'gauge',
+      help: 'Models of a Pool that lists of native clients leave out, because their entry lacks a member that such clients need',
+      labels: ['pool'],
+      samples: () => config().pools.map((pool) => ({ labels: { pool: pool.id }, value: gateway.services.models.unlisted(pool).length })),
+    },
+    {
       name: 'retry_budget_left',
       type: 'gauge',
       help: 'Retries that the budget of a Pool allows at this moment; of Pools that had turns',

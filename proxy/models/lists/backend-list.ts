@@ -10,7 +10,9 @@ import { UNKNOWN_WINDOW } from './native-entry.ts';
 
 /** @param permitted the entry with the reasoning levels that the key may use */
 export function backendBody(models: readonly ListedModel[], permitted: (entry: JsonObject) => JsonObject): JsonObject {
-  return { models: models.filter(({ view }) => isReadable(view.entry)).map((listed) => backendEntry(listed, permitted)) };
+  return {
+    models: models.filter(({ view }) => unreadableMember(view.entry) === undefined).map((listed) => backendEntry(listed, permitted)),
+  };
 }
 
 /** Fields that are not set here pass unchanged, `comp_hash` among them. An unknown window leaves its fields out (MC4). */
@@ -33,12 +35,27 @@ function backendEntry({ view, cohort, model }: ListedModel, permitted: (entry: J
 const ceilingsFor = ({ own, ceilings }: CatalogEntry): Ceilings =>
   own && ceilings.window === undefined ? { ...ceilings, window: UNKNOWN_WINDOW } : ceilings;
 
+/** A model that is not in the list of native clients, and the member for which it is not. */
+export interface UnlistedModel {
+  readonly model: string;
+  readonly member: string;
+}
+
+/** The models that only `/v1/models` has, although they take turns (AA11). */
+export const unlistedModels = (models: readonly ListedModel[]): readonly UnlistedModel[] =>
+  models.flatMap(({ view }) => {
+    const member = view.kind === 'embedding' ? undefined : unreadableMember(view.entry);
+    return member === undefined ? [] : [{ model: view.id, member }];
+  });
+
 /**
- * Whether native clients can read the entry: they drop the whole list where one entry lacks a field or has one of another type (Q13).
- * An entry that they cannot read, such as a bare id, appears in `/v1/models` only.
+ * The first member for which native clients cannot read the entry: they drop the whole list where one entry lacks a field or has one of
+ * another type (Q13). Such an entry, as of a bare id, appears in `/v1/models` only.
  */
-const isReadable = (entry: JsonObject): boolean =>
-  Object.entries(NATIVE_MEMBERS).every(([name, { check }]) => check(entry[name])) && hasInstructions(entry);
+function unreadableMember(entry: JsonObject): string | undefined {
+  const member = Object.entries(NATIVE_MEMBERS).find(([name, { check }]) => !check(entry[name]));
+  return member?.[0] ?? (hasInstructions(entry) ? undefined : 'base_instructions');
+}
 
 const hasInstructions = (entry: JsonObject): boolean =>
   isAbsent(entry.base_instructions)

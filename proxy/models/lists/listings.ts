@@ -6,7 +6,7 @@ import type { EffortPolicy, KeyConfig } from '../../turn/settings.ts';
 import type { NamedModel } from '../../turn/surface.ts';
 import { type ClientVersion, compareVersions, statedVersion } from '../../turn/wire/client-version.ts';
 import type { Listed, ListedModel, PoolModels } from '../pool-models.ts';
-import { backendBody } from './backend-list.ts';
+import { backendBody, type UnlistedModel, unlistedModels } from './backend-list.ts';
 import { namedModel, publicBody } from './public-list.ts';
 
 /** The effect of a key's policy on its lists. The rules implement it. */
@@ -15,6 +15,9 @@ export interface ListPolicy {
   /** The entry with the reasoning levels and the default that the policy permits (F4.6). */
   readonly permittedEntry: (policy: EffortPolicy | undefined, entry: JsonObject) => JsonObject;
 }
+
+/** Gets the models of a Pool that a list of native clients leaves out, each time such a list is made. */
+export type OnUnlisted = (pool: string, models: readonly UnlistedModel[]) => void;
 
 export interface Listing {
   /** Canonical JSON. */
@@ -60,10 +63,17 @@ export class Listings {
   readonly #policy: ListPolicy;
   readonly #cache: ListingCache;
   readonly #prefix: string;
+  readonly #unlisted: (models: readonly UnlistedModel[]) => void;
   /** By key and client version: the ETag of a turn is two look-ups. */
   readonly #etags = new WeakMap<KeyConfig, { readonly listed: Listed; readonly byVersion: Map<string, string> }>();
 
-  constructor(models: PoolModels, cache: ListingCache, policy: ListPolicy) {
+  constructor(
+    models: PoolModels,
+    cache: ListingCache,
+    policy: ListPolicy,
+    unlisted: (models: readonly UnlistedModel[]) => void = () => undefined,
+  ) {
+    this.#unlisted = unlisted;
     this.#models = models;
     this.#policy = policy;
     this.#cache = cache;
@@ -94,6 +104,7 @@ export class Listings {
     // Clients of different versions that see the same models share a list.
     const name = `${listed.version}:backend:${policyName(key, 'with-effort')}:${hidden.length > 0 ? hash('sha256', JSON.stringify(hidden)) : ''}`;
     return this.#cache.get(this.#prefix + name, () => {
+      this.#unlisted(unlistedModels(listed.models));
       const shown = this.#allowed(listed, key).filter(({ view }) => !isTooNew(view, version));
       return listingOf(backendBody(shown, (entry) => this.#policy.permittedEntry(key.reasoning_effort, entry)));
     });

@@ -27,6 +27,7 @@ const optional = ({ type, check }: Member): Member => ({ type, check: (value) =>
 /** Enumerations are not compared: future clients may accept more values. */
 export const NATIVE_MEMBERS: Readonly<Record<string, Member>> = {
   display_name: text,
+  base_instructions: optional(text),
   shell_type: text,
   visibility: text,
   supported_in_api: flag,
