@@ -30,8 +30,9 @@ function cappedBy({ row }: Row): (tier: number) => boolean {
 }
 
 function* overflowWithoutTiers({ path, row }: Row, assigned: readonly Row[]): Generator<Problem> {
-  if (row.overflow === undefined || new Set(assigned.map(tierOf)).size > 1) return;
-  if (assigned.some((one) => tierOf(one) > 0)) return;
+  const tiers = [...new Set(assigned.map(tierOf))];
+  // A cap of a tier above 0 holds without another tier.
+  if (row.overflow === undefined || tiers.length > 1 || tiers.some(cappedBy({ path, row }))) return;
   yield {
     path: [...path, 'overflow'],
     at: 'key',
