@@ -1,6 +1,10 @@
-// Generates the tables of the documentation from the program, and the default route table from the shipped file:  node --import tsx scripts/docs-tables.ts --write
+// Generates the tables of the documentation from the program, the default route table from the shipped file, and the OpenAPI document from the
+// admin API:  node --import tsx scripts/docs-tables.ts --write
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse } from 'yaml';
+import type { AdminTarget } from '../proxy/admin/admin-target.ts';
+import { endpoints } from '../proxy/admin/api/endpoints.ts';
+import { openApi } from '../proxy/admin/api/openapi.ts';
 import { CLIENTS, type ClientSettings } from '../proxy/cli/client-settings.ts';
 import { bounds } from '../proxy/config/schema/expectations.ts';
 import { type SchemaNode, type Setting, settings } from '../proxy/config/schema/schema.ts';
@@ -112,13 +116,22 @@ const defaultRoutes = (): string => {
   return `${JSON.stringify(routes, null, 2)}\n`;
 };
 
+const OPENAPI = 'docs/openapi.json';
+
+/** The document names no part of a gateway: endpoints use theirs when they answer. */
+const openApiText = (): string => `${JSON.stringify(openApi(endpoints({} as AdminTarget)), null, 2)}\n`;
+
 /** Each page with its text as it is, and as it should be. @throws Error when a marker is missing */
 export function pages(): readonly { readonly page: string; readonly text: string; readonly current: string }[] {
   const generated = Object.entries(PAGES).map(([page, sections]) => {
     const text = readFileSync(fileOf(page), 'utf8');
     return { page, text, current: sections.reduce((sofar, name) => filled(sofar, name, page), text) };
   });
-  return [...generated, { page: DEFAULT_ROUTES, text: readFileSync(fileOf(DEFAULT_ROUTES), 'utf8'), current: defaultRoutes() }];
+  const whole = [
+    { page: DEFAULT_ROUTES, current: defaultRoutes() },
+    { page: OPENAPI, current: openApiText() },
+  ];
+  return [...generated, ...whole.map(({ page, current }) => ({ page, text: readFileSync(fileOf(page), 'utf8'), current }))];
 }
 
 function filled(text: string, name: string, page: string): string {

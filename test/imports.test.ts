@@ -56,7 +56,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   dispatch: ['accounts', 'admission', 'sessions', 'turn', 'upstream'],
   files: ['dispatch', 'turn', 'upstream'],
   clients: ['dispatch', 'sessions', 'turn', 'upstream'],
-  admin: ['accounts', 'admission', 'config', 'encryption', 'explain', 'keys', 'models', 'nodes', 'sessions', 'turn', 'upstream'],
+  admin: ['accounts', 'admission', 'config', 'encryption', 'explain', 'keys', 'mcp', 'models', 'nodes', 'sessions', 'turn', 'upstream'],
   explain: ['accounts', 'config', 'models', 'turn'],
   server: ['admin', 'admission', 'answers', 'clients', 'config', 'dispatch', 'encryption', 'keys', 'nodes', 'sessions', 'turn', 'upstream'],
   gateway: [

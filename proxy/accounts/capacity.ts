@@ -43,7 +43,7 @@ export interface CapacityOptions {
   readonly shared?: SharedCapacity | undefined;
 }
 
-/** One account in /status, without its address and secrets. */
+/** One account in /api/status, without its address and secrets. */
 export interface AccountStatus extends HealthStatus {
   readonly inFlight: number;
   /** The last failed attempt since the start of this process. */

@@ -1,49 +1,92 @@
-// The HTTP listener for operators: it dispatches admin routes, and refuses requests of web pages.
-
+// The HTTP listener for operators: it refuses requests of web pages, asks who it is, and passes requests to the site behind it.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { listenOn } from '../base/process/listen-on.ts';
 import { type Log, placeOf } from '../base/process/log.ts';
 import { isLoopback } from '../base/process/loopback.ts';
+import { pageRefusal } from './access/web-pages.ts';
 
 export interface AdminAnswer {
   readonly status: number;
   readonly type: string;
-  readonly body: string;
+  /** A stream ends with its client. */
+  readonly body: string | Buffer | Readable;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** `METHOD /path` to its handler, which gets the query of the request, and its decoded JSON body if it has one. */
-export type AdminRoutes = Readonly<Record<string, (query: URLSearchParams, body: unknown) => AdminAnswer | Promise<AdminAnswer>>>;
+export interface AdminRequest {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingMessage['headers'];
+  /** Address of the connection. */
+  readonly address: string | undefined;
+  /** Whether the client came over TLS, as it or its proxy says: it decides about its own cookie only. */
+  readonly isSecure: boolean;
+  /** The decoded JSON body; undefined where there is none, or it is none. @throws BodyTooLarge for one of more bytes */
+  body(most?: number): Promise<unknown>;
+}
 
-/** More than any tokens file has. */
+/** What a listener serves. */
+export interface AdminSite {
+  /** Whether the request came through a proxy that signs people in, under whatever name. */
+  isProxied(address: string | undefined): boolean;
+  answer(request: AdminRequest): AdminAnswer | Promise<AdminAnswer>;
+}
+
+export class BodyTooLarge extends Error {
+  constructor(most: number) {
+    super(`the body has more than ${most} bytes, or did not come in time`);
+  }
+}
+
+/** An answer failed for a fault of the program. @param route the name of its endpoint, which has nothing of the request */
+export class AnswerFault extends Error {
+  readonly route: string;
+
+  constructor(route: string, cause: unknown) {
+    super('an answer failed', { cause });
+    this.route = route;
+  }
+}
+
+/** The usual bound: more than any tokens file has. */
 const BODY_BYTES = 262_144;
 const BODY_MS = 10_000;
 
-export const adminJson = (status: number, body: unknown): AdminAnswer => ({
+export const adminJson = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): AdminAnswer => ({
   status,
   type: 'application/json',
   body: `${JSON.stringify(body)}\n`,
+  headers: { 'cache-control': 'no-store', ...headers },
 });
 
-/** By `METHOD /path`, the most bytes of a body; undefined for the usual bound. */
-export type AdminBodyBounds = (route: string) => number | undefined;
+/** No page embeds an answer, frames it, or runs it as a script. */
+const PROTECTION: Readonly<Record<string, string>> = {
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-frame-options': 'DENY',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+};
 
 export class AdminServer {
-  readonly #routes: AdminRoutes;
-  readonly #boundOf: AdminBodyBounds;
   readonly #log: Pick<Log, 'error'>;
   readonly #server: Server;
+  #site: AdminSite | undefined;
   #onLoopback = false;
 
   /** @param log gets the reason why an answer failed; the client gets only the status */
-  constructor(routes: AdminRoutes, log: Pick<Log, 'error'>, boundOf: AdminBodyBounds = () => undefined) {
-    this.#routes = routes;
-    this.#boundOf = boundOf;
+  constructor(log: Pick<Log, 'error'>) {
     this.#log = log;
     this.#server = createServer((request, response) => void this.#serve(request, response));
   }
 
-  listen(host: string, port: number): Promise<AddressInfo> {
+  listen(site: AdminSite, { host, port }: { readonly host: string; readonly port: number }): Promise<AddressInfo> {
+    this.#site = site;
     this.#onLoopback = isLoopback(host);
     return listenOn(this.#server, host, port);
   }
@@ -56,36 +99,46 @@ export class AdminServer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = (request.url ?? '').split('?', 1)[0];
-    const answer = await this.#answer(`${request.method === 'HEAD' ? 'GET' : request.method} ${path}`, request);
-    response.writeHead(answer.status, { 'content-type': answer.type, 'content-length': Buffer.byteLength(answer.body) });
-    response.end(request.method === 'HEAD' ? undefined : answer.body);
+    const { status, type, body, headers } = await this.#answer(request);
+    const length = typeof body === 'string' || Buffer.isBuffer(body) ? { 'content-length': Buffer.byteLength(body) } : {};
+    response.writeHead(status, { ...PROTECTION, 'content-type': type, ...length, ...headers });
+    if (request.method === 'HEAD' || typeof body === 'string' || Buffer.isBuffer(body)) {
+      if (typeof body !== 'string' && !Buffer.isBuffer(body)) body.destroy();
+      response.end(request.method === 'HEAD' ? undefined : body);
+      return;
+    }
+    response.flushHeaders();
+    // The client's end is the usual end of a stream.
+    await pipeline(body, response).catch(() => undefined);
   }
 
-  async #answer(name: string, request: IncomingMessage): Promise<AdminAnswer> {
-    // A web page in the operator's browser could send a cross-site form, or bind its own host name to loopback (DNS rebinding).
-    if (request.headers.origin !== undefined) return adminJson(403, { error: 'no cross-origin requests' });
-    if (this.#onLoopback && !isLoopback(nameOf(request.headers.host))) return adminJson(403, { error: 'this host is not served' });
-    if (request.method === 'POST' && request.headers['x-poolgate-command'] === undefined) {
-      return adminJson(403, { error: 'the header x-poolgate-command is missing' });
-    }
-    const route = this.#routes[name];
-    if (!route) return adminJson(404, { error: 'unknown path' });
+  async #answer(request: IncomingMessage): Promise<AdminAnswer> {
+    const { method = 'GET', url = '', headers, socket } = request;
+    const [path = '', query] = url.split('?', 2);
+    const site = this.#site;
+    if (!site) return adminJson(503, { error: 'not ready' });
+    const anyHost = !this.#onLoopback || site.isProxied(socket.remoteAddress);
+    const refused = pageRefusal({ method, headers, anyHost });
+    if (refused !== undefined) return adminJson(403, { error: refused });
     try {
-      const most = this.#boundOf(name) ?? BODY_BYTES;
-      const body = request.method === 'POST' ? await bodyOf(request, most) : undefined;
-      if (body === TOO_LARGE) return adminJson(413, { error: `the body has more than ${most} bytes, or did not come in time` });
-      return await route(new URLSearchParams((request.url ?? '').split('?')[1]), body);
+      return await site.answer({
+        method: method === 'HEAD' ? 'GET' : method,
+        path,
+        query: new URLSearchParams(query),
+        headers,
+        address: socket.remoteAddress,
+        isSecure: headers['x-forwarded-proto'] === 'https',
+        body: (most = BODY_BYTES) => bodyOf(request, most),
+      });
     } catch (thrown) {
-      this.#log.error('admin_answer_failed', { route: name, ...placeOf(thrown) });
+      if (thrown instanceof BodyTooLarge) return adminJson(413, { error: thrown.message });
+      const { route, cause } = thrown instanceof AnswerFault ? thrown : { route: 'other', cause: thrown };
+      this.#log.error('admin_answer_failed', { route, ...placeOf(cause) });
       return adminJson(500, { error: 'failed' });
     }
   }
 }
 
-const TOO_LARGE = Symbol('too large');
-
-/** The decoded JSON; undefined where there is none. */
 async function bodyOf(request: IncomingMessage, most: number): Promise<unknown> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -93,20 +146,14 @@ async function bodyOf(request: IncomingMessage, most: number): Promise<unknown> 
   try {
     for await (const chunk of request as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > most) return TOO_LARGE;
+      if (bytes > most) throw new BodyTooLarge(most);
       chunks.push(chunk);
     }
     return chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString('utf8'));
-  } catch {
+  } catch (thrown) {
+    if (thrown instanceof BodyTooLarge) throw thrown;
     return undefined;
   } finally {
     clearTimeout(late);
   }
 }
-
-/** The host of a Host header, without port and brackets. */
-const nameOf = (host = ''): string =>
-  host
-    .replace(/:\d+$/, '')
-    .replace(/^\[(.*)\]$/, '$1')
-    .toLowerCase();

@@ -23,8 +23,8 @@ import type { Continuity } from '../sessions/continuity.ts';
 import type { WebsocketHistories } from '../sessions/websocket-histories.ts';
 import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import type { Credentials } from '../upstream/credentials/credentials.ts';
-import type { AccountTester } from './account-test-report.ts';
 import type { TurnMetrics } from './metrics/turn-metrics.ts';
+import type { AccountTester } from './replies/account-test-report.ts';
 
 /** What several nodes share, as this one sees it. */
 export interface NodeTarget {
@@ -43,8 +43,8 @@ export interface AdminTarget {
   readonly ready: boolean;
   readonly follower: {
     readonly lastReloadSucceeded: boolean;
-    /** @throws ConfigError when the file has errors; nothing changes then */
-    reload(actor: 'command'): Promise<Reloaded>;
+    /** @param actor of the audit rows @throws ConfigError when the file has errors; nothing changes then */
+    reload(actor: string): Promise<Reloaded>;
   };
   readonly accountTester: AccountTester;
   readonly previews: TurnPreviews;

@@ -1,34 +1,27 @@
 // The client of a running gateway's admin listener; every reply is checked before a command uses it.
-import type { AccountTestOrder, AccountTestPlan, AccountTestReply } from '../admin/account-test-report.ts';
+import { COMMAND_HEADER } from '../admin/access/web-pages.ts';
 import {
   type AccountActionReply,
-  type ExplainReply,
   isAccountActionReply,
   isAccountTestPlan,
   isAccountTestReply,
-  isActionRefusal,
-  isExplainReply,
-  isFilterRefusal,
   isLoginReply,
   isLoginStateReply,
-  isReloadRefusal,
-  isReloadReply,
-  isRequestsReply,
-  isTurnReply,
   type LoginReply,
   type LoginRequest,
   type LoginStateReply,
-  type ReloadReply,
-  type RequestsReply,
-  type TurnReply,
-} from '../admin/replies.ts';
-import { isRunningReply, isStatusReply, type RunningReply, type StatusReply } from '../admin/status-reply.ts';
+} from '../admin/replies/account-replies.ts';
+import type { AccountTestOrder, AccountTestPlan, AccountTestReply } from '../admin/replies/account-test-report.ts';
+import { type ExplainReply, isExplainReply, isRefusal, isReloadReply } from '../admin/replies/configuration-replies.ts';
+import { isRequestsReply, isTurnReply, type RequestsReply, type TurnReply } from '../admin/replies/log-replies.ts';
+import { isRunningReply, isStatusReply, type RunningReply, type StatusReply } from '../admin/replies/status-reply.ts';
 import type { Config } from '../config/config.ts';
 import { listenersIn } from '../config/file/listeners.ts';
 import { readConfig } from '../config/loading/load.ts';
+import type { Reloaded } from '../config/loading/reloader.ts';
 import { isObject, type JsonObject } from '../turn/json/json.ts';
 import type { Route } from '../turn/turn.ts';
-import { CommandFailure, originOf } from './command.ts';
+import { CommandFailure, type Io, originOf } from './command.ts';
 
 const TIMEOUT_MS = 15_000;
 
@@ -41,15 +34,21 @@ const TEST_TIMEOUT_MS = 540_000;
 /** For replies that a command can do without. */
 const OPTIONAL_TIMEOUT_MS = 2_000;
 
-/** The part of the configuration with the address of the running gateway's admin listener. */
-export type AdminAddress = Pick<Config, 'admin'>;
+/** Where the running gateway is asked, and by whom. */
+export interface AdminAddress {
+  readonly admin: Config['admin'];
+  /** Of an operator: outside loopback the gateway requires it. */
+  readonly token: string | undefined;
+}
+
+export const adminOf = ({ admin }: Pick<Config, 'admin'>, { env }: Pick<Io, 'env'>): AdminAddress => ({ admin, token: env.POOLGATE_TOKEN });
 
 /**
  * The address in a file that may have errors elsewhere: that is when the state of a running gateway is of interest.
  * @throws {ConfigError} with the errors of the listeners
  */
-export async function adminIn(path: string): Promise<AdminAddress> {
-  return listenersIn(await readConfig(path), path);
+export async function adminIn(path: string, io: Pick<Io, 'env'>): Promise<AdminAddress> {
+  return adminOf(listenersIn(await readConfig(path), path), io);
 }
 
 /** No gateway answered. */
@@ -57,15 +56,15 @@ export class Unreachable extends CommandFailure {}
 
 /** @throws {CommandFailure} when no gateway answers, or it answers in another form. */
 export async function fetchStatus(config: AdminAddress): Promise<StatusReply> {
-  const answer = await ask(config, 'GET /status');
+  const answer = await ask(config, 'GET /api/status');
   if (answer.status === 200 && isStatusReply(answer.body)) return answer.body;
-  throw unexpected(answer);
+  throw refusal(answer);
 }
 
 /** The exposed ids of each Pool; undefined where no gateway states them. */
 export async function fetchExposed(config: AdminAddress): Promise<ReadonlyMap<string, readonly string[]> | undefined> {
   try {
-    const { status, body } = await ask(config, 'GET /status', { timeoutMs: OPTIONAL_TIMEOUT_MS });
+    const { status, body } = await ask(config, 'GET /api/status', { timeoutMs: OPTIONAL_TIMEOUT_MS });
     return status === 200 && isStatusReply(body) ? new Map(body.pools.map(({ pool, models }) => [pool, models])) : undefined;
   } catch (thrown) {
     if (thrown instanceof Unreachable) return undefined;
@@ -78,55 +77,45 @@ export async function fetchExposed(config: AdminAddress): Promise<ReadonlyMap<st
  * @throws {CommandFailure} when no gateway answers, or it answers in another form.
  */
 export async function fetchRunning(config: AdminAddress): Promise<RunningReply> {
-  const answer = await ask(config, 'GET /status');
+  const answer = await ask(config, 'GET /api/status');
   if (answer.status === 200 && isRunningReply(answer.body)) return answer.body;
-  throw unexpected(answer);
+  throw refusal(answer);
 }
 
 /**
- * @param query the filters of `GET /requests`
+ * @param query the filters of `GET /api/requests`
  * @throws {CommandFailure} also when the gateway refuses a filter
  */
 export async function fetchRequests(config: AdminAddress, query: Readonly<Record<string, string>>): Promise<RequestsReply> {
-  const answer = await ask(config, 'GET /requests', { query });
-  const { status, body } = answer;
-  if (status === 200 && isRequestsReply(body)) return body;
-  if (status === 400 && isFilterRefusal(body)) throw new CommandFailure(body.error, { exitCode: 2 });
-  throw unexpected(answer);
+  const answer = await ask(config, 'GET /api/requests', { query });
+  if (answer.status === 200 && isRequestsReply(answer.body)) return answer.body;
+  throw refusal(answer);
 }
 
 /** @throws {CommandFailure} also when the gateway refuses, with its reason */
 export async function requestAccountAction(config: AdminAddress, action: 'restore' | 'relogin', id: string): Promise<AccountActionReply> {
-  const answer = await ask(config, `POST /account/${action}`, { query: { id } });
-  const { status, body } = answer;
-  if (status === 200 && isAccountActionReply(body)) return body;
-  if (status === 422 && isReloadRefusal(body)) {
-    throw new CommandFailure('nothing changed; the file has errors:', { findings: body.findings });
-  }
-  if ((status === 404 || status === 409) && isActionRefusal(body)) throw new CommandFailure(body.error);
-  throw unexpected(answer);
+  const answer = await ask(config, `POST ${accountPath(id)}/${action}`);
+  if (answer.status === 200 && isAccountActionReply(answer.body)) return answer.body;
+  throw refusal(answer, 'nothing changed; the file has errors:');
 }
 
 /** @throws {CommandFailure} also when the account cannot be tested so, with the reason */
 export async function fetchTestPlan(config: AdminAddress, id: string, order: AccountTestOrder): Promise<AccountTestPlan> {
-  const answer = await ask(config, 'GET /account/test', { query: testQuery(id, order) });
-  const { status, body } = answer;
-  if (status === 200 && isAccountTestPlan(body)) return body;
-  if ((status === 404 || status === 409) && isActionRefusal(body)) throw new CommandFailure(body.error);
-  throw unexpected(answer);
+  const answer = await ask(config, `GET ${accountPath(id)}/test`, { query: testQuery(order) });
+  if (answer.status === 200 && isAccountTestPlan(answer.body)) return answer.body;
+  throw refusal(answer);
 }
 
 /** @throws {CommandFailure} as `fetchTestPlan` */
 export async function requestTest(config: AdminAddress, id: string, order: AccountTestOrder): Promise<AccountTestReply> {
-  const answer = await ask(config, 'POST /account/test', { query: testQuery(id, order), timeoutMs: TEST_TIMEOUT_MS });
-  const { status, body } = answer;
-  if (status === 200 && isAccountTestReply(body)) return body;
-  if ((status === 404 || status === 409) && isActionRefusal(body)) throw new CommandFailure(body.error);
-  throw unexpected(answer);
+  const answer = await ask(config, `POST ${accountPath(id)}/test`, { query: testQuery(order), timeoutMs: TEST_TIMEOUT_MS });
+  if (answer.status === 200 && isAccountTestReply(answer.body)) return answer.body;
+  throw refusal(answer);
 }
 
-const testQuery = (id: string, { model, tools, turn }: AccountTestOrder): Record<string, string> => ({
-  id,
+const accountPath = (id: string): string => `/api/accounts/${encodeURIComponent(id)}`;
+
+const testQuery = ({ model, tools, turn }: AccountTestOrder): Record<string, string> => ({
   tools: String(tools),
   turn: String(turn),
   ...(model !== undefined && { model }),
@@ -134,37 +123,30 @@ const testQuery = (id: string, { model, tools, turn }: AccountTestOrder): Record
 
 /** What the running gateway knows of an account's login, for the login that replaces it. */
 export async function fetchLoginState(config: AdminAddress, id: string): Promise<LoginStateReply> {
-  const answer = await ask(config, 'GET /account/login', { query: { id } });
+  const answer = await ask(config, `GET ${accountPath(id)}/login`);
   if (answer.status === 200 && isLoginStateReply(answer.body)) return answer.body;
-  throw unexpected(answer);
+  throw refusal(answer);
 }
 
 /** @throws {CommandFailure} also when the gateway refuses the login, with its reason */
 export async function sendLogin(config: AdminAddress, id: string, request: LoginRequest): Promise<LoginReply> {
-  const answer = await ask(config, 'POST /account/login', { query: { id }, body: request, timeoutMs: LOGIN_TIMEOUT_MS });
-  const { status, body } = answer;
-  if (status === 200 && isLoginReply(body)) return body;
-  if ((status === 400 || status === 409) && isActionRefusal(body)) throw new CommandFailure(body.error);
-  throw unexpected(answer);
+  const answer = await ask(config, `POST ${accountPath(id)}/login`, { body: request, timeoutMs: LOGIN_TIMEOUT_MS });
+  if (answer.status === 200 && isLoginReply(answer.body)) return answer.body;
+  throw refusal(answer);
 }
 
 /** @throws {CommandFailure} also when the gateway refuses its file; then with the findings. */
-export async function requestReload(config: AdminAddress): Promise<ReloadReply> {
-  const answer = await ask(config, 'POST /reload');
-  const { status, body } = answer;
-  if (status === 200 && isReloadReply(body)) return body;
-  if (status === 422 && isReloadRefusal(body)) {
-    throw new CommandFailure('the gateway keeps its configuration; the file has errors:', { findings: body.findings });
-  }
-  throw unexpected(answer);
+export async function requestReload(config: AdminAddress): Promise<Reloaded> {
+  const answer = await ask(config, 'POST /api/reload');
+  if (answer.status === 200 && isReloadReply(answer.body)) return answer.body;
+  throw refusal(answer, 'the gateway keeps its configuration; the file has errors:');
 }
 
 /** @throws {CommandFailure} also when the gateway's request log has no such turn. */
 export async function fetchTurn(config: AdminAddress, id: string): Promise<TurnReply> {
-  const answer = await ask(config, 'GET /turn', { query: { id } });
-  if (answer.status === 404) throw new CommandFailure(`the request log has no turn '${id}'`);
+  const answer = await ask(config, `GET /api/requests/${encodeURIComponent(id)}`);
   if (answer.status === 200 && isTurnReply(answer.body)) return answer.body;
-  throw unexpected(answer);
+  throw refusal(answer);
 }
 
 /** The reply, or why there is none: a turn can also be explained from the file. */
@@ -192,15 +174,15 @@ export async function fetchExplained(
   };
   try {
     const answer = await (body === undefined
-      ? ask(config, 'GET /explain', { query, timeoutMs: OPTIONAL_TIMEOUT_MS })
-      : ask(config, 'POST /explain', { query, body }));
+      ? ask(config, 'GET /api/explain', { query, timeoutMs: OPTIONAL_TIMEOUT_MS })
+      : ask(config, 'POST /api/explain', { query, body }));
     const { status, body: reply } = answer;
     if (status === 200 && isExplainReply(reply)) return reply;
-    if ((status === 400 || status === 413) && isActionRefusal(reply)) return { refused: reply.error };
+    if ((status === 400 || status === 413) && isRefusal(reply)) return { refused: reply.error };
     if (status === 404 && isObject(reply)) {
       return { unavailable: `the running gateway answers '${String(reply.error)}'; its configuration differs from this file` };
     }
-    throw unexpected(answer);
+    throw refusal(answer);
   } catch (thrown) {
     if (thrown instanceof CommandFailure) return { unavailable: thrown.message };
     throw thrown;
@@ -208,7 +190,7 @@ export async function fetchExplained(
 }
 
 interface Answer {
-  /** `GET /status`, as it was asked. */
+  /** `GET /api/status`, as it was asked. */
   readonly request: string;
   readonly origin: string;
   readonly status: number;
@@ -230,7 +212,11 @@ async function ask(config: AdminAddress, request: string, { body: sent, query, t
     const response = await fetch(`${origin}${path}${query ? `?${new URLSearchParams(query)}` : ''}`, {
       method,
       // No web page can send this header to another origin without a preflight.
-      headers: { 'x-poolgate-command': '1', ...(sent !== undefined && { 'content-type': 'application/json' }) },
+      headers: {
+        [COMMAND_HEADER]: '1',
+        ...(config.token !== undefined && { authorization: `Bearer ${config.token}` }),
+        ...(sent !== undefined && { 'content-type': 'application/json' }),
+      },
       ...(sent !== undefined && { body: JSON.stringify(sent) }),
       signal: AbortSignal.timeout(timeoutMs),
     });
@@ -258,6 +244,17 @@ function adminOrigin({ admin }: AdminAddress): string {
   if (admin.port === 0) throw new Unreachable('the admin listener takes a free port (admin.port: 0), so it cannot be found');
   return originOf(admin);
 }
+
+/** The reason of an answer that is no reply. @param faulty what it means that the file has errors */
+function refusal(answer: Answer, faulty = ''): CommandFailure {
+  const { status, body } = answer;
+  if (!REFUSED.has(status) || !isRefusal(body)) return unexpected(answer);
+  if (status === 401) return new CommandFailure(`${answer.origin} requires an operator: set POOLGATE_TOKEN to a token of one`);
+  if (body.findings) return new CommandFailure(faulty, { findings: body.findings });
+  return new CommandFailure(body.error, { exitCode: status === 400 ? 2 : 1 });
+}
+
+const REFUSED: ReadonlySet<number> = new Set([400, 401, 403, 404, 409, 422]);
 
 const unexpected = ({ request, origin, status }: Answer): CommandFailure =>
   new CommandFailure(

@@ -47,6 +47,21 @@ export interface NodeConfig {
   readonly ready_without_store: boolean;
 }
 
+/** The listener for operators. */
+export interface AdminConfig {
+  readonly host: string;
+  readonly port: number;
+  /** The header of a proxy that has signed the person in: its value is the id of an operator. */
+  readonly trusted_header?: TrustedHeader;
+}
+
+export interface TrustedHeader {
+  /** In lower case. */
+  readonly name: string;
+  /** The networks of the proxies. */
+  readonly from: readonly string[];
+}
+
 export interface Config {
   readonly listen: {
     readonly host: string;
@@ -65,7 +80,7 @@ export interface Config {
     /** Origins of web pages that may use /v1, such as `https://app.example`. */
     readonly cors: { readonly origins: readonly string[] };
   };
-  readonly admin: { readonly host: string; readonly port: number } | false;
+  readonly admin: AdminConfig | false;
   /** For other machines: it shows measurements and changes nothing. */
   readonly metrics: { readonly host: string; readonly port: number } | false;
   /** `sqlite:PATH`, absolute; or where the URL of a PostgreSQL database is. */

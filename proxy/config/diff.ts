@@ -38,7 +38,7 @@ const isMark = (value: Json | undefined): boolean => typeof value === 'string' &
 /** The settings that take effect only after a restart, such as `limits.header_bytes`: none is inside a list. */
 export const RESTART_SETTINGS: readonly string[] = [...settings()].filter(({ node }) => node.restart === true).map(({ path }) => path);
 
-/** The configuration as `/status` shows it: private values are replaced by marks that can be compared. */
+/** The configuration as `/api/status` shows it: private values are replaced by marks that can be compared. */
 export function redact(config: Config): Json {
   return masked(config as unknown as Json);
 }

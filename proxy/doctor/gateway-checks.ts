@@ -1,6 +1,6 @@
 // The running gateway: whether it is ready, on this file, and logged in at its accounts. Without one: whether its ports are free.
 import { createServer } from 'node:net';
-import { type CatalogReply, challengedAccounts, type StatusReply } from '../admin/status-reply.ts';
+import { type CatalogReply, challengedAccounts, type StatusReply } from '../admin/replies/status-reply.ts';
 import type { Config } from '../config/config.ts';
 import { versionOf } from '../config/diff.ts';
 import type { AccountConfig } from '../turn/settings.ts';

@@ -1,5 +1,5 @@
 // Reloads the configuration when the file is saved, on SIGHUP and on command; every change is logged and audited (S9).
-import { auditWait } from '../admin/audit-wait.ts';
+import { auditWait } from '../admin/answers/audit-wait.ts';
 import { type AuditEntry, auditEntries, keysOf } from '../config/audit-changes.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { diffConfigs, formatChange, redact, versionOf } from '../config/diff.ts';
@@ -17,8 +17,8 @@ export interface ReloadTarget {
   refresh(): Promise<void>;
 }
 
-/** What caused the gateway to read its file. */
-export type ReloadActor = 'file' | 'signal' | 'command';
+/** What caused the gateway to read its file: `file`, `signal`, `command`, or `operator:` with the id of a signed-in operator. */
+export type ReloadActor = string;
 
 export class ConfigFollower {
   readonly #target: ReloadTarget;
@@ -117,7 +117,7 @@ export class ConfigFollower {
   }
 
   /** The change has taken effect already, so a store that cannot take the rows is only logged. */
-  async #audit(by: ReloadActor | 'start', rows: readonly AuditEntry[]): Promise<void> {
+  async #audit(by: ReloadActor, rows: readonly AuditEntry[]): Promise<void> {
     const { clock, log, store } = this.#target.services;
     const { config: running } = this.#reloader.running;
     const at = clock.wallTime();

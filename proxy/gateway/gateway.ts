@@ -2,12 +2,14 @@
 import type { AddressInfo } from 'node:net';
 import { openStore } from '../../store/store.ts';
 import { AdminServer } from '../admin/admin-listener.ts';
-import { adminBodyBounds, adminRoutes, metricsRoutes } from '../admin/admin-routes.ts';
-import { auditWait } from '../admin/audit-wait.ts';
+import { auditWait } from '../admin/answers/audit-wait.ts';
+import { Measurements } from '../admin/measurements.ts';
+import { OperatorsSite } from '../admin/operators-site.ts';
 import { NodeLoad, type ProcessLoad } from '../admission/process-load.ts';
 import { Log } from '../base/process/log.ts';
 import { type Clock, systemClock, withDeadline } from '../base/time/clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
+import type { Cipher } from '../encryption/cipher.ts';
 import { agreeOnNodeSecret, agreeOnSecret } from '../encryption/shared-secret.ts';
 import { storeKeyOf } from '../encryption/store-key.ts';
 import { providersWith } from '../providers/providers.ts';
@@ -57,6 +59,7 @@ export class Gateway {
   readonly #listener: PublicListener;
   readonly #hop: NodeHop | undefined;
   readonly #admin: AdminServer;
+  readonly #adminCipher: Cipher;
   readonly #metrics: AdminServer;
   readonly #rehearsals: RehearsalProviders;
   readonly #current: { generation: Generation };
@@ -123,9 +126,9 @@ export class Gateway {
     this.follower = new ConfigFollower(this, loaded);
     this.accountTester = new AccountTests(this.services, () => this.#current.generation);
     this.previews = new GatewayPreviews(this.services, () => this.#current.generation);
-    const routes = adminRoutes(this);
-    this.#admin = new AdminServer(routes, this.services.log, adminBodyBounds(this));
-    this.#metrics = new AdminServer(metricsRoutes(routes), this.services.log);
+    this.#adminCipher = opened.key.cipher('admin sessions');
+    this.#admin = new AdminServer(this.services.log);
+    this.#metrics = new AdminServer(this.services.log);
   }
 
   /** The configuration that turns begin with now. */
@@ -165,8 +168,10 @@ export class Gateway {
     usage.configure(accounts);
     await catalog.start(accounts);
     const main = await this.#listener.listen(listen);
-    const second = admin ? await this.#admin.listen(admin.host, admin.port) : undefined;
-    const third = metrics ? await this.#metrics.listen(metrics.host, metrics.port) : undefined;
+    const measurements = new Measurements(this);
+    const operators = admin && new OperatorsSite({ gateway: this, measurements, cipher: this.#adminCipher, admin });
+    const second = admin && operators ? await this.#admin.listen(operators, admin) : undefined;
+    const third = metrics ? await this.#metrics.listen(measurements.site, metrics) : undefined;
     this.#accepting = true;
     this.#forgetRetention = keepRetention({
       store,

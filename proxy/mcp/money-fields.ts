@@ -1,6 +1,6 @@
 // Prices, and the caps of higher tiers, as tools return them.
 import type { ExplainedCap } from '../explain/facts.ts';
-import { integer, nullable, number, object, oneOf, type ValueOf } from './field-schemas.ts';
+import { integer, nullable, number, object, oneOf, type ValueOf } from '../turn/json/field-schemas.ts';
 
 export const PRICES = object(
   { input: number('Of input.'), cached_input: number('Of cached input.'), output: number('Of output.') },

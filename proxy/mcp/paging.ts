@@ -1,6 +1,6 @@
 // Pages of lists: how many rows, and the cursor that names where the next page begins.
 import type { Place } from '../../store/store.ts';
-import { integer, nullable, text } from './field-schemas.ts';
+import { integer, nullable, text } from '../turn/json/field-schemas.ts';
 import { ToolError } from './tool.ts';
 
 const MOST_ROWS = 200;
@@ -46,9 +46,9 @@ export async function pageOfLog<Row extends Place>(
   { limit = ROWS, cursor }: PageArgs,
   read: (page: { readonly before: Place | undefined; readonly limit: number }) => Promise<readonly Row[]>,
 ): Promise<Page<Row>> {
-  const rows = await read({ before: placeOf(cursor), limit: limit + 1 });
+  const rows = await read({ before: placeOfCursor(cursor), limit: limit + 1 });
   const last = rows[limit - 1];
-  return { rows: rows.slice(0, limit), next_cursor: rows.length > limit && last ? encode([last.at, last.id]) : null };
+  return { rows: rows.slice(0, limit), next_cursor: rows.length > limit && last ? placeText(last) : null };
 }
 
 const encode = (place: unknown): string => Buffer.from(JSON.stringify(place)).toString('base64url');
@@ -70,7 +70,11 @@ function offsetOf(cursor: string | undefined): number {
   return offset;
 }
 
-function placeOf(cursor: string | undefined): Place | undefined {
+/** The cursor of the page after a row of a log. */
+export const placeText = ({ at, id }: Place): string => encode([at, id]);
+
+/** @throws ToolError */
+export function placeOfCursor(cursor: string | undefined): Place | undefined {
   if (cursor === undefined) return undefined;
   const place = decode(cursor);
   if (!Array.isArray(place) || !Number.isSafeInteger(place[0]) || typeof place[1] !== 'string') throw new ToolError(INVALID);

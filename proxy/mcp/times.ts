@@ -1,6 +1,6 @@
 // Times in arguments and answers of tools: models read and write ISO 8601, and ask for the last hours and days.
 import { msOfIso } from '../base/time/iso-time.ts';
-import { type Schema, text } from './field-schemas.ts';
+import { type Schema, text } from '../turn/json/field-schemas.ts';
 import { ToolError } from './tool.ts';
 
 const AGO = /^(\d{1,5})(m|h|d)$/;

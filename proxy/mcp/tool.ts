@@ -1,5 +1,5 @@
 // One tool of /mcp: its schemas, its description for a model, and what it answers.
-import type { Schema } from './field-schemas.ts';
+import type { Schema } from '../turn/json/field-schemas.ts';
 import type { OperatorView } from './operator-view.ts';
 
 /** Every tool only reads. */

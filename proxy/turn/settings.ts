@@ -199,6 +199,8 @@ export interface OperatorConfig {
   /** Ids of Pools. */
   readonly owns: readonly string[];
   readonly assigned: readonly string[];
+  /** Whether it may see and change everything on the admin listener. */
+  readonly admin: boolean;
 }
 
 export interface WireWords {

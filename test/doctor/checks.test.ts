@@ -111,7 +111,7 @@ test('a port that another program uses is a problem; without an admin listener t
   const report = await doctor(path);
   assert.deepEqual(report.of('gateway'), [
     'problem: 192.0.2.1:4000 cannot be listened on (EADDRNOTAVAIL).',
-    `problem: 127.0.0.1:${port} is in use; the answer of http://127.0.0.1:${port} to GET /status (HTTP 200) is not from a gateway of this version; is another version running?`,
+    `problem: 127.0.0.1:${port} is in use; the answer of http://127.0.0.1:${port} to GET /api/status (HTTP 200) is not from a gateway of this version; is another version running?`,
   ]);
   writeFileSync(path, text.replace('listen: { port: 0 }', `listen: { port: ${port} }`).replace(/admin: .*/, 'admin: false'));
   const [warning, ...rest] = (await doctor(path)).of('gateway');

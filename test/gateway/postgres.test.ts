@@ -44,7 +44,7 @@ test('[Q34] a gateway with another store_key than those on its database does not
 
 test('[Q34] /status and /metrics show the state of the database', async () => {
   await using gate = await startGateway({ store: await freshDatabase() });
-  const state = async () => (await (await fetch(`${gate.adminUrl}/status`)).json()) as { store: Record<string, unknown> };
+  const state = async () => (await (await fetch(`${gate.adminUrl}/api/status`)).json()) as { store: Record<string, unknown> };
   await until('the feed', async () => ((await state()).store.feed_connected === true ? true : undefined));
   const { reachable, feed_losses, clock_difference_ms, dropped } = (await state()).store;
   assert.deepEqual(

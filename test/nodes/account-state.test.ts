@@ -45,7 +45,7 @@ suite('account state over nodes', () => {
     await turn(one);
     await converged('the cooldown', () => other.account('north').models['model-a']);
     // At the node that did not open it.
-    const answer = await fetch(`${other.adminUrl}/account/restore?id=north`, { method: 'POST', headers: { 'x-poolgate-command': '1' } });
+    const answer = await fetch(`${other.adminUrl}/api/accounts/north/restore`, { method: 'POST', headers: { 'x-poolgate-command': '1' } });
     assert.equal(answer.status, 200, await answer.text());
     await converged('the end of the cooldown', () => one.account('north').models['model-a'] === undefined || undefined);
     one.upstream.clear();

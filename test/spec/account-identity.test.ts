@@ -83,7 +83,7 @@ test('[RB3] own reads send what the headers of the account say, unchanged', asyn
 
 test('[RB3] without the headers the account answers with a page: no client sees it, and its state says so', async () => {
   await using gate = await start({});
-  const listed = (await (await fetch(`${gate.adminUrl}/status`)).json()) as {
+  const listed = (await (await fetch(`${gate.adminUrl}/api/status`)).json()) as {
     catalogs: { failure: string }[];
     accounts: { status: string }[];
   };

@@ -194,7 +194,7 @@ test('[UA2] accounts that are all out of quota keep their models in the lists, a
 test('operators see each account’s health, the turns in flight, and the queues', async () => {
   gate.upstream.next('north', 'refuse 403');
   await turn();
-  const { accounts, admission } = (await (await fetch(`${gate.adminUrl}/status`)).json()) as {
+  const { accounts, admission } = (await (await fetch(`${gate.adminUrl}/api/status`)).json()) as {
     readonly accounts: readonly JsonObject[];
     readonly admission: JsonObject;
   };

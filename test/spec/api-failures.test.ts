@@ -1,7 +1,7 @@
 // The failures of API accounts over the wire: what clients of each surface get, what follows for the account, and what the row says (AA61 to AA64).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { isStatusReply } from '../../proxy/admin/status-reply.ts';
+import { isStatusReply } from '../../proxy/admin/replies/status-reply.ts';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { answers, type Platform, type PlatformAnswer, refuses, startPlatform, textEvents } from '../providers/responses/platform.ts';
 import { type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -219,7 +219,7 @@ describe('the client gets it', () => {
 });
 
 test('[AA1] the status of accounts of other APIs is one that the commands read', async () => {
-  const status: unknown = await (await fetch(`${gate.adminUrl}/status`)).json();
+  const status: unknown = await (await fetch(`${gate.adminUrl}/api/status`)).json();
   assert.ok(isStatusReply(status));
   assert.deepEqual(
     status.accounts.map(({ compaction }) => compaction.way),

@@ -667,7 +667,15 @@ test('afterwards no confidential text is in a log line, in an answer of the admi
   const lines = gate.logged.join('');
   assert.ok(lines.includes('"event":"request"'), 'and log lines');
   const seen: Record<string, string | Buffer> = { 'the log': lines };
-  for (const path of ['/healthz', '/readyz', '/status', '/metrics', '/requests?limit=999', `/requests?status=${MARK}`, `/${MARK}`]) {
+  for (const path of [
+    '/healthz',
+    '/readyz',
+    '/api/status',
+    '/metrics',
+    '/api/requests?limit=999',
+    `/api/requests?model=${MARK}`,
+    `/${MARK}`,
+  ]) {
     seen[`the admin listener's ${path}`] = await (await fetch(gate.adminUrl + path)).text();
   }
   for (const name of TOOL_NAMES) {

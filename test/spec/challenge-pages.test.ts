@@ -123,7 +123,7 @@ for (const [name, path] of [
 
 test('[RB3] own reads that get the page: the list stays, and the state names the page and no refused credential', async () => {
   await reread(gate, { north: PAGE, south: PAGE });
-  const status = (await (await fetch(`${gate.adminUrl}/status`)).json()) as { catalogs: { failure?: string; models: number }[] };
+  const status = (await (await fetch(`${gate.adminUrl}/api/status`)).json()) as { catalogs: { failure?: string; models: number }[] };
   assert.deepEqual(
     status.catalogs.map(({ failure, models }) => [failure, models]),
     [

@@ -101,7 +101,9 @@ test('[RB1] the last good list is kept where a read is refused, and the cause is
   };
   await reread(gate, { north: { kind: 'reply', status: 400, headers: {}, body: { json: refusal } } });
   assert.equal((await listed(gate, '')).ids.length, 3);
-  const status = (await (await fetch(`${gate.adminUrl}/status`)).json()) as { catalogs: { failure?: string; failureStatus?: number }[] };
+  const status = (await (await fetch(`${gate.adminUrl}/api/status`)).json()) as {
+    catalogs: { failure?: string; failureStatus?: number }[];
+  };
   assert.deepEqual([status.catalogs[0]?.failure, status.catalogs[0]?.failureStatus], ['client_version', 400]);
   await reread(gate, { north: catalogAnswer({ models: MODELS.slice(0, 1) }) });
   assert.deepEqual((await listed(gate, '')).ids, ['model-a']);

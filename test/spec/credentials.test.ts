@@ -237,7 +237,7 @@ describe('an OAuth account', () => {
     assert.equal(statusOf('north'), 'reauth_required');
     assert.match(gate.logged.join(''), /"level":"error","event":"store_key_differs","account":"north"/);
     await gate.refresh();
-    const relogin = await fetch(`${gate.adminUrl}/account/relogin?id=north`, {
+    const relogin = await fetch(`${gate.adminUrl}/api/accounts/north/relogin`, {
       method: 'POST',
       headers: { 'x-poolgate-command': '1' },
     });

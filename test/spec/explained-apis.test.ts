@@ -69,7 +69,7 @@ function configure(draft: Draft): void {
 // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
 async function asked(query: Readonly<Record<string, string>>, body?: unknown): Promise<any> {
   const params = new URLSearchParams({ method: 'POST', path: '/v1/responses', ...query });
-  const reply = await fetch(`${gate.adminUrl}/explain?${params}`, {
+  const reply = await fetch(`${gate.adminUrl}/api/explain?${params}`, {
     ...(body !== undefined && {
       method: 'POST',
       headers: { 'x-poolgate-command': '1', 'content-type': 'application/json' },

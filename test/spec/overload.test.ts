@@ -92,7 +92,7 @@ test('cheap requests are answered under load: models, usage, health, and the ref
   const wrong = await gate.send(NATIVE, { body: turnBody('hi'), headers: { authorization: 'Bearer pg-wrong' } });
   assert.deepEqual([wrong.status, wrong.json.error.code], [401, 'invalid_api_key']);
   assert.deepEqual(refusalOf(await gate.send(NATIVE, { body: turnBody('hi') })), REFUSED);
-  const status = (await (await fetch(`${gate.adminUrl}/status`)).json()) as { readonly guard: unknown };
+  const status = (await (await fetch(`${gate.adminUrl}/api/status`)).json()) as { readonly guard: unknown };
   assert.deepEqual(status.guard, { refusing: 'event_loop', event_loop_ms: 1_000, memory_percent: 0 });
   const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();
   for (const line of [

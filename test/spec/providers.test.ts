@@ -221,7 +221,7 @@ test('[AA25] a turn that no account can take is refused by what the nearest one 
 test('[AA85] explain shows why an account of the second API takes no such turn', async () => {
   const explained = async (path: string): Promise<readonly (readonly string[])[]> => {
     const query = new URLSearchParams({ method: 'POST', path, key: 'ci', model: 'model-a' });
-    const reply = await fetch(`${gate.adminUrl}/explain?${query}`);
+    const reply = await fetch(`${gate.adminUrl}/api/explain?${query}`);
     const { turns } = (await reply.json()) as { turns: readonly { accounts: readonly Record<'account' | 'takes' | 'why', string>[] }[] };
     return (turns[0]?.accounts ?? []).map(({ account, takes, why }) => [account, takes, why]);
   };

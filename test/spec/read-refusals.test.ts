@@ -89,7 +89,9 @@ describe('[RB1] [RB3] a model list that is refused', () => {
       await read(gate, clock, script);
 
       const path = fileOf(context, gate);
-      const { catalogs } = (await (await fetch(`${gate.adminUrl}/status`)).json()) as { catalogs: { account: string; failure?: string }[] };
+      const { catalogs } = (await (await fetch(`${gate.adminUrl}/api/status`)).json()) as {
+        catalogs: { account: string; failure?: string }[];
+      };
       assert.deepEqual(
         catalogs.map(({ account, failure }) => [account, failure]),
         [

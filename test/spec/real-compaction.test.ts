@@ -164,7 +164,7 @@ describe('[RB33] [Q27] the compact path', () => {
     const clock = new ShiftedClock();
     await using gate = await start(withOperator, undefined, clock);
     const shown = async () => {
-      const { accounts } = (await (await fetch(`${gate.adminUrl}/status`)).json()) as { accounts: { compaction: object }[] };
+      const { accounts } = (await (await fetch(`${gate.adminUrl}/api/status`)).json()) as { accounts: { compaction: object }[] };
       const listed = (await call(gate, 'list_accounts')).accounts as { compaction: object }[];
       return [...accounts, ...listed].map(({ compaction }) => compaction);
     };

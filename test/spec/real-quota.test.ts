@@ -215,7 +215,7 @@ test('[RB25] the owner of an account is in no log, row, metric, status, answer o
 
 /** What operators can see, and the rows of the log. */
 async function shownToOperators(gate: TestGateway): Promise<string> {
-  const [status, metrics] = await Promise.all(['/status', '/metrics'].map(async (path) => (await fetch(gate.adminUrl + path)).text()));
+  const [status, metrics] = await Promise.all(['/api/status', '/metrics'].map(async (path) => (await fetch(gate.adminUrl + path)).text()));
   const tools = await Promise.all(
     ['list_accounts', 'service_status', 'list_requests', 'list_audit', 'list_pools'].map((name) => call(gate, name)),
   );

@@ -33,7 +33,8 @@ const spending = (output_tokens: number) =>
       response: { id: 'resp_1', object: 'response', status: 'completed', output: [], usage: { input_tokens: 1, output_tokens } },
     },
   ]);
-const statusOf = async (gate: TestGateway) => (await (await fetch(`${gate.adminUrl}/status`)).json()) as { pools: { overflow: unknown }[] };
+const statusOf = async (gate: TestGateway) =>
+  (await (await fetch(`${gate.adminUrl}/api/status`)).json()) as { pools: { overflow: unknown }[] };
 const metricsOf = async (gate: TestGateway): Promise<string> => (await fetch(`${gate.adminUrl}/metrics`)).text();
 
 test('[AA69] [AA72] a cap is reserved before dispatch and settled at the cost; without room the refusal is that of the lower tier', async () => {

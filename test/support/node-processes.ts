@@ -47,7 +47,7 @@ export class NodeProcess {
 
   /** The reply of `/status`. */
   async status(): Promise<Reply['json']> {
-    return (await fetch(`${this.adminUrl}/status`)).json();
+    return (await fetch(`${this.adminUrl}/api/status`)).json();
   }
 
   /** A counter of `/metrics`. */
@@ -62,7 +62,7 @@ export class NodeProcess {
   async reconfigure(edit: (draft: Draft) => void): Promise<void> {
     edit(this.#draft);
     await this.#process?.save(this.#draft);
-    const answer = await fetch(`${this.adminUrl}/reload`, { method: 'POST', headers: { 'x-poolgate-command': '1' } });
+    const answer = await fetch(`${this.adminUrl}/api/reload`, { method: 'POST', headers: { 'x-poolgate-command': '1' } });
     if (!answer.ok) throw new Error(`${this.id} refused the file: ${await answer.text()}`);
   }
 

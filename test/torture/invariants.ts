@@ -58,7 +58,7 @@ export async function brokenInvariants(
 async function becomesQuiet(stage: Stage): Promise<readonly string[]> {
   let state = '';
   const isQuiet = async (): Promise<true | undefined> => {
-    const { accounts, admission } = await stage.adminJson('/status');
+    const { accounts, admission } = await stage.adminJson('/api/status');
     const metrics = await (await stage.admin('/metrics')).text();
     const gauges = HELD.map((name) => [name, gauge(metrics, name)] as const);
     const busy = [

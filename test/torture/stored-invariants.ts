@@ -10,7 +10,7 @@ const MOST_TOLD = 10;
 
 /** Every answer that had a request id left one row, with its status, and with the usage that the client saw. */
 export async function rowsAsTold(stage: Stage, { unequalRows = false }: Allowances): Promise<readonly string[]> {
-  await stage.admin('/requests?limit=1');
+  await stage.admin('/api/requests?limit=1');
   const rows = await stage.database.all('SELECT id, status, input_tokens, output_tokens, tokens_estimated FROM requests');
   const byId = new Map(rows.map((row) => [row.id, row]));
   const wrong: string[] = [];
@@ -49,7 +49,7 @@ export async function framesAsTold(stage: Stage, { unequalRows = false }: Allowa
 
 /** The usage of each key is the sum of its rows, in the store and as its client reads it; and nothing of it is still reserved. */
 export async function usageAsRows(stage: Stage): Promise<readonly string[]> {
-  await stage.admin('/requests?limit=1');
+  await stage.admin('/api/requests?limit=1');
   const settled = await stage.database.all(
     'SELECT key_id, sum(requests) AS requests, sum(input_tokens) AS input, sum(output_tokens) AS output FROM usage GROUP BY key_id',
   );

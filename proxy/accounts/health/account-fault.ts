@@ -1,7 +1,7 @@
 // Maps a failed attempt to the account's fault: its scope, the failures needed for a cooldown, and the stated wait (Q5).
 import { type Failure, needsLogin } from '../../turn/errors/failure.ts';
 
-/** Stored in rows and shown in /status. */
+/** Stored in rows and shown in /api/status. */
 export type Cause =
   | 'connect'
   | 'network'

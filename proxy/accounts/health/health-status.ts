@@ -1,4 +1,4 @@
-// An account's health outside this room: as /status reports it, and as the store keeps it through a restart.
+// An account's health outside this room: as /api/status reports it, and as the store keeps it through a restart.
 import type { AccountStateRow } from '../../../store/store.ts';
 import { TURNS_PATH } from '../scope.ts';
 import type { AccountHealth } from './account-health.ts';

@@ -196,7 +196,7 @@ export class Health implements RoutabilityOfAccounts {
     if (this.#firstEnd.hasPassed) this.#endPhases();
   }
 
-  /** All configured accounts, for /status. */
+  /** All configured accounts, for /api/status. */
   status(): readonly HealthStatus[] {
     this.endElapsedCooldowns();
     return [...this.#configured].map((id) => healthStatus(this.#accounts.get(id) ?? this.#initial(id)));

@@ -1,4 +1,4 @@
-// An account's quota outside this room: as /status reports it, and as the store keeps it through a restart.
+// An account's quota outside this room: as /api/status reports it, and as the store keeps it through a restart.
 
 import type { QuotaSource } from '../../turn/provider/quota-statement.ts';
 import type { AccountQuota, Exhaustion, KnownWindow, StoredQuota } from './account-quota.ts';

@@ -175,7 +175,7 @@ export class Quota {
     return this.age(account) >= FRESH_MS;
   }
 
-  /** All configured accounts, for /status. */
+  /** All configured accounts, for /api/status. */
   status(): readonly QuotaStatus[] {
     const now = this.#options.clock.now();
     return [...this.#accounts].map(([id, { quota }]) => quotaStatus(id, quota, now));

@@ -1,5 +1,5 @@
 // What can be found out about an account without a running gateway: its address, its credential and its list of models (AA87).
-import type { AccountTestStep } from '../../admin/account-test-report.ts';
+import type { AccountTestStep } from '../../admin/replies/account-test-report.ts';
 import type { LoadedConfig } from '../../config/config.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
 import type { AccountConfig } from '../../turn/settings.ts';

@@ -1,5 +1,5 @@
 // What a test of an account found, in lines for operators, with the first thing that is wrong and what to change (AA87).
-import type { AccountTestPlan, AccountTestStep } from '../../admin/account-test-report.ts';
+import type { AccountTestPlan, AccountTestStep } from '../../admin/replies/account-test-report.ts';
 import { credentialAdvice } from '../../doctor/credential-advice.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
 import { READ_FAILURES } from '../../doctor/gateway-checks.ts';

@@ -1,7 +1,7 @@
 // `account import`: takes over the logins of tokens files that client programs wrote, each once.
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import type { LoginReply } from '../../admin/replies.ts';
+import type { LoginReply } from '../../admin/replies/account-replies.ts';
 import type { Config } from '../../config/config.ts';
 import { rewriteConfig } from '../../config/file/file-replacement.ts';
 import { faultOf } from '../../config/loading/secrets.ts';

@@ -1,6 +1,6 @@
 // `account login`: logs an account in at its provider, as the same user as before.
 import type { Command } from 'commander';
-import type { LoginReply, LoginStateReply } from '../../admin/replies.ts';
+import type { LoginReply, LoginStateReply } from '../../admin/replies/account-replies.ts';
 import type { OauthCredential } from '../../turn/settings.ts';
 import type { Tokens } from '../../upstream/credentials/tokens.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, inspectValid, json } from '../command.ts';

@@ -1,9 +1,9 @@
 // Where a login is stored: by the running gateway, which uses it at once, else in the store of the file.
-import type { LoginReply, LoginRequest, LoginStateReply } from '../../admin/replies.ts';
+import type { LoginReply, LoginRequest, LoginStateReply } from '../../admin/replies/account-replies.ts';
 import type { LoadedConfig } from '../../config/config.ts';
 import { inspect, readConfig } from '../../config/loading/load.ts';
 import { ConfigError, isError } from '../../config/schema/finding.ts';
-import { fetchLoginState, requestReload, sendLogin, Unreachable } from '../admin-client.ts';
+import { adminOf, fetchLoginState, requestReload, sendLogin, Unreachable } from '../admin-client.ts';
 import { CommandFailure, type Io } from '../command.ts';
 
 export interface LoginPlace {
@@ -21,18 +21,23 @@ export interface LoginPlace {
  * @param path of the configuration file; a running gateway reads it again first, because a command may have edited it a moment ago
  * @throws {CommandFailure} when neither a gateway nor the store can be asked
  */
-export async function loginPlace(path: string, { env }: Io): Promise<LoginPlace> {
-  const { config, storeUrl, findings, connections, environment } = await inspect(await readConfig(path), { path, env, strictEnv: false });
+export async function loginPlace(path: string, io: Pick<Io, 'env'>): Promise<LoginPlace> {
+  const { config, storeUrl, findings, connections, environment } = await inspect(await readConfig(path), {
+    path,
+    env: io.env,
+    strictEnv: false,
+  });
   if (!config) throw new ConfigError(findings.filter(isError));
   const loaded = { config, connections, environment };
   try {
-    await requestReload(config);
+    const gateway = adminOf(config, io);
+    await requestReload(gateway);
     const close = (): Promise<void> => Promise.resolve();
     return {
       loaded,
       isRunning: true,
-      state: (id) => fetchLoginState(config, id),
-      store: (id, request) => sendLogin(config, id, request),
+      state: (id) => fetchLoginState(gateway, id),
+      store: (id, request) => sendLogin(gateway, id, request),
       close,
     };
   } catch (thrown) {

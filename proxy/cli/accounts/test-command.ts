@@ -1,11 +1,11 @@
 // `account test`: reaches an account as the gateway would, and sends it one short turn over each of its carriers (AA87).
 import type { Command } from 'commander';
-import type { AccountTestOrder, AccountTestPlan, AccountTestStep } from '../../admin/account-test-report.ts';
+import type { AccountTestOrder, AccountTestPlan, AccountTestStep } from '../../admin/replies/account-test-report.ts';
 import { inspect, readConfig } from '../../config/loading/load.ts';
 import { ConfigError, isError } from '../../config/schema/finding.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
-import { fetchTestPlan, requestTest, Unreachable } from '../admin-client.ts';
+import { type AdminAddress, adminOf, fetchTestPlan, requestTest, Unreachable } from '../admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, json } from '../command.ts';
 import { accountChecks, type CheckedConfig, networkOf } from './account-checks.ts';
 import { costText, diagnosisText, firstWrong, stepText } from './account-test-text.ts';
@@ -48,9 +48,10 @@ async function testAccount(
     if (!asJson) for (const text of texts) io.out(`${text}\n`);
   };
   const order: AccountTestOrder = { model, tools, turn };
-  const plan = await planOf(loaded, id, order);
+  const gateway = adminOf(config, io);
+  const plan = await planOf(gateway, id, order);
   if (plan?.model) say(costText(plan));
-  const { network, steps } = plan ? await byGateway(account, loaded, { order, say }) : await byItself(account, loaded, say);
+  const { network, steps } = plan ? await byGateway(account, loaded, { gateway, order, say }) : await byItself(account, loaded, say);
   // A turn, a login and a simulated account need one that runs.
   const untested = plan || (!turn && steps.length > 0) ? undefined : NO_GATEWAY;
   const wrong = firstWrong(account, { network, steps }) ?? untested;
@@ -72,11 +73,11 @@ interface Found {
 async function byGateway(
   account: AccountConfig,
   loaded: CheckedConfig,
-  { order, say }: { readonly order: AccountTestOrder; readonly say: Say },
+  { gateway, order, say }: { readonly gateway: AdminAddress; readonly order: AccountTestOrder; readonly say: Say },
 ): Promise<Found> {
   const network = await networkOf(account, loaded);
   say(...network.map(diagnosisText));
-  const { steps } = await requestTest(loaded.config, account.id, order);
+  const { steps } = await requestTest(gateway, account.id, order);
   say(...steps.flatMap(stepText));
   return { network, steps };
 }
@@ -88,9 +89,9 @@ async function byItself(account: AccountConfig, loaded: CheckedConfig, say: Say)
 }
 
 /** Undefined where no gateway runs. */
-async function planOf({ config }: CheckedConfig, id: string, order: AccountTestOrder): Promise<AccountTestPlan | undefined> {
+async function planOf(gateway: AdminAddress, id: string, order: AccountTestOrder): Promise<AccountTestPlan | undefined> {
   try {
-    return await fetchTestPlan(config, id, order);
+    return await fetchTestPlan(gateway, id, order);
   } catch (thrown) {
     if (thrown instanceof Unreachable) return undefined;
     throw thrown;

@@ -1,14 +1,13 @@
 // `account`: lists, pauses, resumes, restores and logs in again the upstream accounts.
 import type { Command } from 'commander';
-import type { AccountActionReply } from '../../admin/replies.ts';
-import type { Config } from '../../config/config.ts';
+import type { AccountActionReply } from '../../admin/replies/account-replies.ts';
 import { rewriteConfig } from '../../config/file/file-replacement.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import { addAccountAdd } from '../accounts/add-command.ts';
 import { addAccountImport } from '../accounts/import-command.ts';
 import { addAccountLogin } from '../accounts/login-command.ts';
 import { addAccountTest } from '../accounts/test-command.ts';
-import { requestAccountAction, requestReload, Unreachable } from '../admin-client.ts';
+import { type AdminAddress, adminOf, requestAccountAction, requestReload, Unreachable } from '../admin-client.ts';
 import { addCommand, type CommonOptions, type Io, indexOfId, inspectValid, json, table } from '../command.ts';
 
 export function addAccountCommands(program: Command, io: Io): void {
@@ -55,7 +54,7 @@ export function addAccountCommands(program: Command, io: Io): void {
           return config.accounts[index]?.paused === paused ? [] : [{ set: ['accounts', index, 'paused'], to: paused }];
         });
         // Also for an unchanged file, which may have been edited a moment ago.
-        const running = await reloaded(await inspectValid(options.config, io));
+        const running = await reloaded(adminOf(await inspectValid(options.config, io), io));
         if (options.json) return io.out(json({ id, paused, changed, running: running === undefined }));
         const state = `account '${id}' is ${changed ? '' : 'already '}${paused ? 'paused' : 'in use'}`;
         return io.out(`${state}${running === undefined ? '' : ` in the file; ${running}`}\n`);
@@ -68,7 +67,7 @@ export function addAccountCommands(program: Command, io: Io): void {
       async (id: string, { config: path, json: asJson }: CommonOptions) => {
         const config = await inspectValid(path, io);
         indexOfId(config.accounts, id, 'account');
-        const reply = await requestAccountAction(config, action, id);
+        const reply = await requestAccountAction(adminOf(config, io), action, id);
         return io.out(asJson ? json(reply) : `${actionLines(reply).join('\n')}\n`);
       },
     );
@@ -86,9 +85,9 @@ const ACTIONS = [
 ] as const;
 
 /** Makes a running gateway read the file. Undefined when it did, else why it could not be asked. */
-async function reloaded(config: Config): Promise<string | undefined> {
+async function reloaded(gateway: AdminAddress): Promise<string | undefined> {
   try {
-    await requestReload(config);
+    await requestReload(gateway);
     return undefined;
   } catch (thrown) {
     if (thrown instanceof Unreachable) return thrown.message;

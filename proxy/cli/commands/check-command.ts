@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { inspect, readConfig } from '../../config/loading/load.ts';
 import { type Finding, formatFinding, isError } from '../../config/schema/finding.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
-import { fetchExposed } from '../admin-client.ts';
+import { adminOf, fetchExposed } from '../admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, counted, type Io, json } from '../command.ts';
 
 interface CheckOptions extends CommonOptions {
@@ -22,7 +22,7 @@ export function addCheck(program: Command, io: Io): void {
       const text = await readConfig(path);
       const options = { path, env: io.env, strictEnv: strict };
       const alone = await inspect(text, options);
-      const exposed = alone.config?.pools.some(hasAliases) ? await fetchExposed(alone.config) : undefined;
+      const exposed = alone.config?.pools.some(hasAliases) ? await fetchExposed(adminOf(alone.config, io)) : undefined;
       const { config, findings } = exposed ? await inspect(text, { ...options, exposed }) : alone;
       if (asJson) io.out(json({ ok: config !== undefined, findings }));
       else io.out([...findings.map(formatFinding), summary(path, findings, config)].join('\n').concat('\n'));

@@ -1,10 +1,9 @@
 // `doctor`: checks what an operator would check by hand, and prints what to do about each problem.
 import type { Command } from 'commander';
-import type { Config } from '../../config/config.ts';
 import { inspect, readConfig } from '../../config/loading/load.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
 import type { GatewayAnswer } from '../../doctor/gateway-checks.ts';
-import { fetchStatus } from '../admin-client.ts';
+import { type AdminAddress, adminOf, fetchStatus } from '../admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, counted, type Io, json } from '../command.ts';
 
 interface Options extends CommonOptions {
@@ -22,7 +21,7 @@ export function addDoctor(program: Command, io: Io): void {
     .action(async ({ config: path, json: asJson, offline = false }: Options) => {
       // An unset variable is a warning: the gateway may start from another environment.
       const inspection = await inspect(await readConfig(path), { path, env: io.env, strictEnv: false });
-      const gateway = inspection.config ? await answerOf(inspection.config) : { unavailable: 'the file has errors' };
+      const gateway = inspection.config ? await answerOf(adminOf(inspection.config, io)) : { unavailable: 'the file has errors' };
       // The other commands start without loading the checks.
       const [{ diagnose }, { thisHost }] = await Promise.all([
         import('../../doctor/doctor.ts'),
@@ -35,9 +34,9 @@ export function addDoctor(program: Command, io: Io): void {
     });
 }
 
-async function answerOf(config: Config): Promise<GatewayAnswer> {
+async function answerOf(gateway: AdminAddress): Promise<GatewayAnswer> {
   try {
-    return { status: await fetchStatus(config) };
+    return { status: await fetchStatus(gateway) };
   } catch (thrown) {
     if (thrown instanceof CommandFailure) return { unavailable: thrown.message };
     throw thrown;

@@ -11,7 +11,7 @@ import { dispatchedKind } from '../../turn/routes/kinds.ts';
 import { RouteTable, worded } from '../../turn/routes/route-table.ts';
 import { noteOf } from '../../turn/routes/served.ts';
 import type { Route } from '../../turn/turn.ts';
-import { adminIn, fetchExplained, fetchTurn } from '../admin-client.ts';
+import { adminIn, adminOf, fetchExplained, fetchTurn } from '../admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, inspectValid, json } from '../command.ts';
 import { loggedLines, ruleLines, turnLines } from '../text/explanation-text.ts';
 import { loadChains, loadRules } from './routes-command.ts';
@@ -51,7 +51,7 @@ export function addExplain(program: Command, io: Io): void {
         { config: file, json: asJson, key, model, session, body: bodyFile, turn: id }: Options,
       ) => {
         if (id !== undefined) {
-          const logged = await fetchTurn(await adminIn(file), id);
+          const logged = await fetchTurn(await adminIn(file, io), id);
           return io.out(asJson ? json(logged) : `${loggedLines(logged).join('\n')}\n`);
         }
         const config = await inspectValid(file, io);
@@ -61,7 +61,7 @@ export function addExplain(program: Command, io: Io): void {
         const rules = (await loadChains())(route.kind);
         const body = bodyFile === undefined ? undefined : await bodyIn(bodyFile);
         const isNamed = key !== undefined || model !== undefined || body !== undefined;
-        const explained = isNamed ? await explain(config, route, { key, model, session, body }) : undefined;
+        const explained = isNamed ? await explain(config, io, route, { key, model, session, body }) : undefined;
         const admission = config.admission[route.class];
         const note = noteOf(route);
         if (asJson) return io.out(json({ ...route, served: note === null, note, admission, rules, ...explained }));
@@ -95,12 +95,13 @@ interface Explanation {
 
 async function explain(
   config: Config,
+  io: Io,
   route: Route,
   { session, ...question }: Omit<Question, 'session'> & Pick<Options, 'session'>,
 ): Promise<Explanation> {
   if (question.key !== undefined) indexOfId(config.keys, question.key, 'key');
   const turns = (await explainTurns(config, route, question, { rules: await loadRules(), providerOf, now: Date.now() })) ?? [];
-  const reply = await fetchExplained(config, route, { ...question, session });
+  const reply = await fetchExplained(adminOf(config, io), route, { ...question, session });
   if ('refused' in reply) throw new CommandFailure(reply.refused, { exitCode: 2 });
   if ('unavailable' in reply) return { known: `from the file alone: ${reply.unavailable}`, turns };
   const same = reply.version === versionOf(config);

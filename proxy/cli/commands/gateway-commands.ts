@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { diffConfigs, formatChange, redact, versionOf } from '../../config/diff.ts';
 import { formatFinding } from '../../config/schema/finding.ts';
-import { adminIn, fetchRunning, requestReload } from '../admin-client.ts';
+import { adminIn, adminOf, fetchRunning, requestReload } from '../admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from '../command.ts';
 
 interface DiffOptions extends CommonOptions {
@@ -18,7 +18,7 @@ export function addDiff(program: Command, io: Io): void {
     .option('--exit-code', 'exit with 1 when they differ')
     .action(async ({ config: path, json: asJson, exitCode = false }: DiffOptions) => {
       const config = await inspectValid(path, io);
-      const running = await fetchRunning(config);
+      const running = await fetchRunning(adminOf(config, io));
       const changes = diffConfigs(running.config, redact(config));
       if (asJson) io.out(json({ running: running.version, file: versionOf(config), changes }));
       else io.out(changes.length === 0 ? 'no difference\n' : changes.map(formatChange).join('\n').concat('\n'));
@@ -32,7 +32,7 @@ export function addReload(program: Command, io: Io): void {
     description: 'make the running gateway read its file again; running turns keep their configuration',
     examples: ['poolgate reload', 'poolgate check --strict && poolgate reload'],
   }).action(async ({ config: path, json: asJson }: CommonOptions) => {
-    const reply = await requestReload(await adminIn(path));
+    const reply = await requestReload(await adminIn(path, io));
     if (asJson) return io.out(json(reply));
     const lines = [...reply.changes.map(formatChange), ...reply.warnings.map(formatFinding)];
     return io.out([...lines, reply.changes.length === 0 ? 'nothing changed' : `now running on ${reply.version}`].join('\n').concat('\n'));

@@ -40,7 +40,7 @@ export function addRequests(program: Command, io: Io): void {
     .option('--limit <count>', 'the newest ones, at most 999', '100')
     .option('-f, --follow', 'continue until Ctrl-C; with --json one row a line')
     .action(async ({ config: path, json: asJson, follow, since, ...options }: RequestsOptions) => {
-      const admin = await adminIn(path);
+      const admin = await adminIn(path, io);
       const { key, account, model, status, limit } = options;
       const filters = given({ key, account, model, status });
       let reply = await fetchRequests(admin, { ...filters, ...given({ limit, since: since && sinceOf(since) }) });

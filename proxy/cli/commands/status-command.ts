@@ -13,7 +13,7 @@ export function addStatus(program: Command, io: Io): void {
     description: 'show accounts, quota, Pools and counters of the running gateway; with --json the whole reply, also its configuration',
     examples: ['poolgate status', "poolgate status --json | jq '.accounts'"],
   }).action(async ({ config: path, json: asJson }: CommonOptions) => {
-    const reply = await fetchStatus(await adminIn(path));
+    const reply = await fetchStatus(await adminIn(path, io));
     return io.out(asJson ? json(reply) : textOf(statusLines(reply)));
   });
 }
@@ -25,7 +25,7 @@ export function addTop(program: Command, io: Io): void {
     examples: ['poolgate top'],
     json: false,
   }).action(async ({ config: path }: CommonOptions) => {
-    const admin = await adminIn(path);
+    const admin = await adminIn(path, io);
     const draw = async (): Promise<readonly string[]> => statusLines(await fetchStatus(admin));
     const { terminal } = io;
     // The first failure ends the command; a gateway that stops later may come back.

@@ -7,31 +7,40 @@ import { makeSecret, showSecret } from '../new-secret.ts';
 interface CreateOptions extends CommonOptions {
   readonly owns?: readonly string[];
   readonly assigned?: readonly string[];
+  readonly admin?: boolean;
 }
 
 export function addTokenCommands(program: Command, io: Io): void {
-  const token = program.command('token').description("create and list operators' tokens for /mcp");
+  const token = program.command('token').description("create and list operators' tokens for /mcp and the admin listener");
 
   addCommand(token, {
     usage: 'create <operator>',
     description: 'add a token, with its operator if that is new, and show the token once',
-    examples: ['poolgate token create ops --owns team', 'poolgate token create ops        (another token of a known operator)'],
+    examples: [
+      'poolgate token create ops --owns team',
+      'poolgate token create root --admin',
+      'poolgate token create ops        (another token of a known operator)',
+    ],
   })
     .option('--owns <pool>', 'a Pool that the new operator owns; repeat for several', collect)
     .option('--assigned <pool>', 'another Pool that it may see; repeat for several', collect)
-    .action(async (operator: string, { owns, assigned, ...options }: CreateOptions) => {
+    .option('--admin', 'at the admin listener the new operator sees and changes everything')
+    .action(async (operator: string, { owns, assigned, admin, ...options }: CreateOptions) => {
       const { secret, sha256 } = makeSecret('pg-mcp-');
       await rewriteConfig(options.config, ({ config }) => {
         const index = config.operators.findIndex(({ id }) => id === operator);
         if (index < 0) {
-          if (!owns && !assigned)
+          if (!owns && !assigned && !admin)
             throw new CommandFailure(`operator '${operator}' is new: name its Pools with --owns or --assigned`, { exitCode: 2 });
           return [
-            { append: ['operators'], row: { id: operator, token_sha256: [sha256], ...(owns && { owns }), ...(assigned && { assigned }) } },
+            {
+              append: ['operators'],
+              row: { id: operator, token_sha256: [sha256], ...(owns && { owns }), ...(assigned && { assigned }), ...(admin && { admin }) },
+            },
           ];
         }
-        if (owns || assigned)
-          throw new CommandFailure(`operator '${operator}' exists already: change its Pools in the file`, { exitCode: 2 });
+        if (owns || assigned || admin)
+          throw new CommandFailure(`operator '${operator}' exists already: change its rights in the file`, { exitCode: 2 });
         return [{ append: ['operators', index, 'token_sha256'], row: sha256 }];
       });
       showSecret(io, options, { id: operator, secret, note: `a token of operator '${operator}' was added to ${options.config}` });
@@ -43,8 +52,14 @@ export function addTokenCommands(program: Command, io: Io): void {
       if (asJson) return io.out(json(rows));
       return io.out(
         table(
-          ['OPERATOR', 'TOKENS', 'OWNS', 'ASSIGNED'],
-          rows.map((row) => [row.id, String(row.tokens), row.owns.join(' ') || '-', row.assigned.join(' ') || '-']),
+          ['OPERATOR', 'TOKENS', 'OWNS', 'ASSIGNED', 'ADMIN'],
+          rows.map((row) => [
+            row.id,
+            String(row.tokens),
+            row.owns.join(' ') || '-',
+            row.assigned.join(' ') || '-',
+            row.admin ? 'yes' : 'no',
+          ]),
         ),
       );
     },

@@ -37,7 +37,7 @@ export function newFile({ accounts, port, key, wire }: NewFile): string {
 listen: # where clients connect
   host: 127.0.0.1 # 0.0.0.0 for all interfaces
   port: ${port}
-admin: # health, metrics, status and reload, without a credential: keep it on loopback
+admin: # for operators; on loopback without a sign-in
   host: 127.0.0.1
   port: ${port + 1}
 

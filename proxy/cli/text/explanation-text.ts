@@ -1,6 +1,6 @@
 // Explained turns and logged turns as lines of text.
 import type { AttemptRow, RequestRow, Why } from '../../../store/schema/logged-rows.ts';
-import type { TurnReply } from '../../admin/replies.ts';
+import type { TurnReply } from '../../admin/replies/log-replies.ts';
 import type { ExplainedAccount } from '../../explain/candidates.ts';
 import type { ExplainedChain } from '../../explain/chain.ts';
 import type { ExplainedChoice } from '../../explain/choice.ts';

@@ -1,5 +1,5 @@
 // The state of the gateway as text that fits 80 columns: accounts with their quota, Pools, busy classes, counters.
-import type { LimitedAccount, StatusReply } from '../../admin/status-reply.ts';
+import type { LimitedAccount, StatusReply } from '../../admin/replies/status-reply.ts';
 import { cell, timeSpan } from './text-cells.ts';
 
 type NodeStatus = NonNullable<StatusReply['sharing']>['nodes'][number];

@@ -7,7 +7,7 @@ import type { Path, Problem } from '../schema/finding.ts';
 import { suggestion } from '../schema/suggestion.ts';
 import { type AccountRow, accountRows } from './api/account-row.ts';
 import { checkBaseAddress, notAnAddress } from './api/base-address.ts';
-import { mapping, text } from './rows.ts';
+import { type Mapping, mapping, rowsOf, text } from './rows.ts';
 
 export function checkAddresses(data: unknown): readonly Problem[] {
   return [...accountAddresses(data), ...listeners(data)];
@@ -89,10 +89,7 @@ function* listeners(data: unknown): Generator<Problem> {
   const listen = mapping(mapping(data).listen);
   const admin = mapping(mapping(data).admin);
   const host = text(admin.host);
-  if (host !== undefined && !isLoopback(host)) {
-    const message = 'the admin listener requires no credential; outside loopback it needs other protection, such as a firewall';
-    yield { path: ['admin', 'host'], message, severity: 'warning' };
-  }
+  if (host !== undefined && !isLoopback(host)) yield* signIn(data, admin);
   const metrics = mapping(mapping(data).metrics);
   if (listen.port === false && listen.unix === undefined)
     yield { path: ['listen', 'port'], message: 'without a port clients need listen.unix' };
@@ -102,6 +99,19 @@ function* listeners(data: unknown): Generator<Problem> {
   for (const [name, other] of Object.entries({ listen, admin })) {
     if (meet(metrics, other)) yield { path: ['metrics', 'port'], message: `this port is used by ${name}` };
   }
+}
+
+/** Outside loopback every request to the admin listener needs an operator. */
+function* signIn(data: unknown, admin: Mapping): Generator<Problem> {
+  const path = ['admin', 'host'];
+  const canSignIn = admin.trusted_header !== undefined || rowsOf(data, 'operators').length > 0;
+  if (!canSignIn) {
+    const message =
+      'outside loopback every request needs an operator, and there is none: add one with `poolgate token create`, or set admin.trusted_header';
+    yield { path, message };
+  }
+  const message = 'the admin listener has no TLS of its own: outside loopback put a proxy with TLS in front of it, or tokens can be read';
+  yield { path, message, severity: 'warning' };
 }
 
 /** Whether the second listener would find its address in use. Port 0 is a free one. */

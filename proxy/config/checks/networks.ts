@@ -5,6 +5,7 @@ import { mapping, rowsOf, textsOf } from './rows.ts';
 
 export function* checkNetworks(data: unknown): Generator<Problem> {
   const listen = mapping(mapping(data).listen);
+  yield* trustedOperators(data);
   const lists = [
     textsOf(listen, 'trusted_proxies', ['listen']),
     ...rowsOf(data, 'keys').map(({ path, row }) => textsOf(row, 'allow_from', path)),
@@ -21,3 +22,19 @@ export function* checkNetworks(data: unknown): Generator<Problem> {
     }
   }
 }
+
+/** Proxies that state operators: one that is not there would be anybody. */
+function* trustedOperators(data: unknown): Generator<Problem> {
+  const header = mapping(mapping(mapping(data).admin).trusted_header);
+  const path = ['admin', 'trusted_header'];
+  if (typeof header.name === 'string' && OWN_MEANING.has(header.name)) {
+    yield { path: [...path, 'name'], message: 'this header has a meaning of its own, and clients send it' };
+  }
+  for (const { path: at, text } of textsOf(header, 'from', path)) {
+    const network = networkOf(text);
+    if (!network) yield { path: at, message: 'must be an address or a network, such as 10.0.0.5/32 or 2001:db8::/64' };
+    else if (network.bits === 0) yield { path: at, message: 'this network is every address: any client could state to be any operator' };
+  }
+}
+
+const OWN_MEANING: ReadonlySet<string> = new Set(['authorization', 'cookie', 'host', 'origin', 'x-poolgate-command']);

@@ -1,5 +1,5 @@
 // The first steps of a test without a running gateway: the credential of the file, and the list of models with it (AA87).
-import type { AccountTestStep } from '../../admin/account-test-report.ts';
+import type { AccountTestStep } from '../../admin/replies/account-test-report.ts';
 import { Heartbeat } from '../../base/process/heartbeat.ts';
 import { systemClock } from '../../base/time/clock.ts';
 import type { LoadedConfig } from '../../config/config.ts';

@@ -6,7 +6,7 @@ import type {
   AccountTestReply,
   AccountTestStep,
   Carrier,
-} from '../../admin/account-test-report.ts';
+} from '../../admin/replies/account-test-report.ts';
 import type { Generation } from '../../server/generation.ts';
 import { priceAt } from '../../turn/prices.ts';
 import { isApiAccount } from '../../turn/provider/api-account.ts';

@@ -1,5 +1,5 @@
 // The first steps of a test, by a running gateway or without one: the credential can be read, and the list of models with it (AA87).
-import type { AccountTestStep } from '../../admin/account-test-report.ts';
+import type { AccountTestStep } from '../../admin/replies/account-test-report.ts';
 import { type Clock, LATE, withDeadline } from '../../base/time/clock.ts';
 import type { LoadedConfig } from '../../config/config.ts';
 import { parseCatalog } from '../../models/catalog/catalog-parser.ts';

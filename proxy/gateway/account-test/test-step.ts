@@ -1,5 +1,5 @@
 // One step of a test's report: its members where nothing is known of them, and what it repeats of an answer (AA87).
-import type { AccountTestFailure, AccountTestStep, AccountTestUsage } from '../../admin/account-test-report.ts';
+import type { AccountTestFailure, AccountTestStep, AccountTestUsage } from '../../admin/replies/account-test-report.ts';
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 
 type Named = Pick<AccountTestStep, 'step' | 'ms'> & Partial<AccountTestStep>;

@@ -1,5 +1,5 @@
 // The model of a test's turn: the one that is asked for, or the first one for turns, in the first Pool that has the account (AA87).
-import type { AccountTestOrder } from '../../admin/account-test-report.ts';
+import type { AccountTestOrder } from '../../admin/replies/account-test-report.ts';
 import type { Generation } from '../../server/generation.ts';
 import type { AccountConfig, PoolConfig } from '../../turn/settings.ts';
 import type { ModelView } from '../../turn/turn.ts';

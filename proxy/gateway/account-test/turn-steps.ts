@@ -1,5 +1,5 @@
 // The turns of a test: one over a carrier, and after a forced call of a tool another one with its result (AA87).
-import type { AccountTestFailure, AccountTestStep, Carrier } from '../../admin/account-test-report.ts';
+import type { AccountTestFailure, AccountTestStep, Carrier } from '../../admin/replies/account-test-report.ts';
 import type { ProviderError } from '../../turn/errors/error-statement.ts';
 import type { Failure } from '../../turn/errors/failure.ts';
 import { publicError } from '../../turn/errors/sanitise.ts';

@@ -1,12 +1,27 @@
 // `list_accounts`: the accounts of the operator's Pools with their API, state, load and quota; never addresses, `query` or `headers` (AA84).
+import type { AccountStatus } from '../../accounts/capacity.ts';
 import type { QuotaStatus } from '../../accounts/quota/quota-status.ts';
+import type { AccountCatalogStatus } from '../../models/catalog/account-catalog.ts';
+import {
+  args,
+  flag,
+  integer,
+  list,
+  name,
+  nullable,
+  number,
+  object,
+  oneOf,
+  text,
+  time,
+  type ValueOf,
+} from '../../turn/json/field-schemas.ts';
 import { isApiAccount, presetName } from '../../turn/provider/api-account.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
-import { CONDITION_TEXT, CONDITIONS, conditionOf } from '../account-condition.ts';
-import { args, flag, integer, list, name, nullable, number, object, oneOf, text, time, type ValueOf } from '../field-schemas.ts';
+import { type AccountCondition, CONDITION_TEXT, CONDITIONS, conditionOf } from '../account-condition.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { NEXT_CURSOR, PAGE_ARGS, pageOf } from '../paging.ts';
-import { isoOrNull } from '../times.ts';
+import { iso, isoOrNull } from '../times.ts';
 import { tool } from '../tool.ts';
 
 const WINDOW = object({
@@ -71,6 +86,9 @@ const ACCOUNT_ROW = object({
   ),
   reserve_percent: number('Percent of its quota that is kept for its owner.'),
   visible: flag('false: it is switched off.'),
+  last_failure: nullable(
+    object({ cause: text('What failed, such as rate, status, network.'), at: time('When.') }, 'The last failed attempt since the start.'),
+  ),
   pools: list(
     'The Pools of yours that it is assigned to.',
     object({
@@ -112,24 +130,39 @@ export const listAccounts = tool({
   }),
   output: object({ accounts: list('In configuration order.', ACCOUNT_ROW), ...NEXT_CURSOR }),
   run({ id: named, pool, state, ...page }, view) {
+    const states = statesOf(view);
     const found = view.accounts
       .filter((account) => (named === undefined || account.id === named) && (pool === undefined || isIn(pool, account.id, view)))
-      .map((account) => shownAccount(account, view))
-      .filter((account) => state === undefined || account.state === state);
+      .map((account) => ({ account, condition: conditionOf(account, ...states.of(account.id)) }))
+      .filter(({ condition }) => state === undefined || condition.state === state);
     const { rows, next_cursor } = pageOf(found, page);
-    return { accounts: rows, next_cursor };
+    return { accounts: rows.map(({ account, condition }) => shownAccount(account, condition, states, view)), next_cursor };
   },
 });
+
+/** The states of all accounts, read once for all rows. */
+interface States {
+  of(account: string): readonly [AccountStatus | undefined, QuotaStatus | undefined, AccountCatalogStatus | undefined];
+}
+
+function statesOf({ services: { capacity, usage, catalog } }: OperatorView): States {
+  const health = new Map(capacity.status().accounts.map((status) => [status.account, status]));
+  const quota = new Map(usage.quota.status().map((status) => [status.account, status]));
+  const catalogs = new Map(catalog.accounts.status().map((status) => [status.account, status]));
+  return { of: (account) => [health.get(account), quota.get(account), catalogs.get(account)] };
+}
 
 const isIn = (pool: string, account: string, view: OperatorView): boolean =>
   view.assignmentsOf(account).some((assigned) => assigned.pool === pool);
 
-function shownAccount(account: AccountConfig, view: OperatorView): ValueOf<typeof ACCOUNT_ROW> {
-  const { capacity, usage, catalog: models } = view.services;
-  const health = capacity.status().accounts.find((status) => status.account === account.id);
-  const quota = usage.quota.status().find((status) => status.account === account.id);
-  const catalog = models.accounts.status().find((status) => status.account === account.id);
-  const { state, until, cause } = conditionOf(account, health, quota, catalog);
+function shownAccount(
+  account: AccountConfig,
+  { state, until, cause }: AccountCondition,
+  states: States,
+  view: OperatorView,
+): ValueOf<typeof ACCOUNT_ROW> {
+  const { capacity, usage } = view.services;
+  const [health, quota, catalog] = states.of(account.id);
   return {
     id: account.id,
     label: account.label,
@@ -151,6 +184,7 @@ function shownAccount(account: AccountConfig, view: OperatorView): ValueOf<typeo
     rates: { requests: null, tokens: null, ...usage.quota.rates(account.id)?.smallest },
     reserve_percent: account.reserve_percent,
     visible: account.visible,
+    last_failure: health?.lastFailure ? { cause: health.lastFailure.cause, at: iso(health.lastFailure.at) } : null,
     pools: view.assignmentsOf(account.id).map(({ pool, active, eligible, weight, tier }) => ({ pool, active, eligible, weight, tier })),
     catalog: {
       models: catalog?.models ?? 0,

@@ -1,6 +1,6 @@
 // `list_audit`: who changed what in the configuration, and credential events.
 import type { AuditRow } from '../../../store/store.ts';
-import { args, list, name, nullable, object, text, time, type ValueOf } from '../field-schemas.ts';
+import { args, list, name, nullable, object, text, time, type ValueOf } from '../../turn/json/field-schemas.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { NEXT_CURSOR, PAGE_ARGS, pageOfLog } from '../paging.ts';
 import { instant, iso, msOf } from '../times.ts';
@@ -49,7 +49,7 @@ export const listAudit = tool({
         ...filter,
         ...place,
         pools: view.poolsFor(pool),
-        accounts: pool === undefined ? view.accountIds : [],
+        accounts: pool !== undefined ? [] : view.isWhole ? undefined : view.accountIds,
         since: since === undefined ? undefined : msOf(since, view.now()),
         until: until === undefined ? undefined : msOf(until, view.now()),
       }),

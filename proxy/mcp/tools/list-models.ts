@@ -1,8 +1,8 @@
 // `list_models`: the models of the operator's Pools, with their modes, windows and sources.
 import { advertisedWindow } from '../../models/context-window.ts';
+import { args, integer, list, name, nullable, object, oneOf, text, type ValueOf } from '../../turn/json/field-schemas.ts';
 import { priceAt } from '../../turn/prices.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
-import { args, integer, list, name, nullable, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
 import { PRICES } from '../money-fields.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { NEXT_CURSOR, PAGE_ARGS, pageOf } from '../paging.ts';

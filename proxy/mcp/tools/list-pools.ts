@@ -1,7 +1,8 @@
 // `list_pools`: the operator's Pools with their settings and how much of each is usable now.
+
+import { args, flag, integer, list, name, object, oneOf, text, type ValueOf } from '../../turn/json/field-schemas.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
 import { tiersOf } from '../../turn/tiers.ts';
-import { args, flag, integer, list, name, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
 import { CAP, shownCap } from '../money-fields.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { NEXT_CURSOR, PAGE_ARGS, pageOf } from '../paging.ts';

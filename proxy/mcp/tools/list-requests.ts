@@ -1,5 +1,5 @@
 // `list_requests`: the request log, newest first.
-import { args, integer, list, name, object, oneOf, text } from '../field-schemas.ts';
+import { args, integer, list, name, object, oneOf, text } from '../../turn/json/field-schemas.ts';
 import { NEXT_CURSOR, PAGE_ARGS, pageOfLog } from '../paging.ts';
 import { REQUEST_ROW, shownRequest } from '../request-rows.ts';
 import { instant, iso, msOf } from '../times.ts';

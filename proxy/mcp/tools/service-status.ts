@@ -1,7 +1,7 @@
 // `service_status`: whether the gateway and the operator's Pools are in order, and what needs an operator.
 import type { RequestRow } from '../../../store/store.ts';
+import { args, counts, flag, integer, list, nullable, object, text, time, type ValueOf } from '../../turn/json/field-schemas.ts';
 import { CONDITION_TEXT, CONDITIONS, conditionOf } from '../account-condition.ts';
-import { args, counts, flag, integer, list, nullable, object, text, time, type ValueOf } from '../field-schemas.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { iso, isoOrNull } from '../times.ts';
 import { tool } from '../tool.ts';
@@ -140,10 +140,10 @@ function attentionOf(view: OperatorView, conditions: Conditions): readonly strin
   return [...accounts, ...pools, ...keys];
 }
 
-async function recentRequests({ services, poolIds }: OperatorView, now: number): Promise<ValueOf<typeof RECENT>> {
-  const { store } = services;
+async function recentRequests(view: OperatorView, now: number): Promise<ValueOf<typeof RECENT>> {
+  const { store } = view.services;
   await store.flush();
-  const rows = await store.requests.list({ pools: poolIds, since: now - RECENT_MS, limit: MOST_RECENT });
+  const rows = await store.requests.list({ pools: view.poolsFor(undefined), since: now - RECENT_MS, limit: MOST_RECENT });
   const durations = rows.map(({ duration_ms }) => duration_ms).sort((a, b) => a - b);
   const at = (share: number): number => durations[Math.max(0, Math.ceil(durations.length * share) - 1)] ?? 0;
   return {

@@ -4,7 +4,7 @@ import { DAY_MS } from '../../../store/schema/limit-rows.ts';
 import type { UsageGroup, UsageTotal } from '../../../store/store.ts';
 import { dayOf, KEPT_DAYS } from '../../keys/ledger.ts';
 import { dollars } from '../../keys/usage-totals.ts';
-import { args, integer, list, name, nullable, number, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
+import { args, integer, list, name, nullable, number, object, oneOf, text, type ValueOf } from '../../turn/json/field-schemas.ts';
 import { NEXT_CURSOR, PAGE_ARGS, pageByOffset } from '../paging.ts';
 import { iso } from '../times.ts';
 import { tool } from '../tool.ts';

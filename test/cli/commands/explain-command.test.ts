@@ -223,10 +223,10 @@ test('an account in cooldown is explained, and a model without a routable source
   assert.equal(without.accounts[4].why, 'its assignment is not active');
 });
 
-test('GET /explain answers 404 for unknown routes and keys', async (context) => {
+test('GET /api/explain answers 404 for unknown routes and keys', async (context) => {
   const gate = await running(context);
   const ask = async (query: string) => {
-    const response = await fetch(`${gate.adminUrl}/explain?${query}`);
+    const response = await fetch(`${gate.adminUrl}/api/explain?${query}`);
     return [response.status, ((await response.json()) as { error?: string }).error];
   };
   assert.deepEqual(await ask('method=POST&path=/v1/nowhere&key=ci'), [404, 'no such route']);
@@ -317,7 +317,7 @@ test('[AM69] the running gateway names the alias too, and an exposed id goes bef
     ['model-a', 'model-a', null],
   ]) {
     const query = new URLSearchParams({ method: 'POST', path: '/v1/messages', model: String(model) });
-    const { turns } = (await (await fetch(`${gate.adminUrl}/explain?${query}`)).json()) as Draft;
+    const { turns } = (await (await fetch(`${gate.adminUrl}/api/explain?${query}`)).json()) as Draft;
     assert.deepEqual([turns[0].model, turns[0].alias], [id, alias], String(model));
   }
 });

@@ -15,7 +15,7 @@ import { poolgate } from '../run.ts';
 async function gateway(context: TestContext): Promise<string> {
   let reloader: Reloader | undefined;
   const server = createServer(async (request, response) => {
-    const { status, body } = await (request.url === '/reload' ? reloadAnswer(reloader) : statusAnswer(reloader));
+    const { status, body } = await (request.url === '/api/reload' ? reloadAnswer(reloader) : statusAnswer(reloader));
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -42,7 +42,7 @@ async function reloadAnswer(reloader: Reloader | undefined): Promise<Answer> {
     return { status: 200, body: await reloader.reload() };
   } catch (error) {
     assert.ok(error instanceof ConfigError);
-    return { status: 422, body: { findings: error.findings } };
+    return { status: 422, body: { error: 'the file has errors', findings: error.findings } };
   }
 }
 
@@ -125,18 +125,18 @@ test('a reply in another form is reported as one of another version, for every c
     `the answer of http://127.0.0.1:${port} to ${request} (HTTP 200) is not from a gateway of this version`;
   for (body of replies) {
     for (const [args, request] of [
-      [['status'], 'GET /status'],
-      [['top'], 'GET /status'],
-      [['requests'], 'GET /requests'],
-      [['diff'], 'GET /status'],
-      [['reload'], 'POST /reload'],
-      [['explain', '--turn', 'req_1'], 'GET /turn'],
+      [['status'], 'GET /api/status'],
+      [['top'], 'GET /api/status'],
+      [['requests'], 'GET /api/requests'],
+      [['diff'], 'GET /api/status'],
+      [['reload'], 'POST /api/reload'],
+      [['explain', '--turn', 'req_1'], 'GET /api/requests/req_1'],
     ] as const) {
       const { code, out, err } = await poolgate([...args, '--config', path]);
       assert.deepEqual([code, out, err], [1, '', `${foreign(request)}; is another version running?\n`], body);
     }
     const explained = await poolgate(['explain', 'POST', '/v1/responses', '--key', 'ci', '--config', path]);
     assert.equal(explained.code, 0);
-    assert.ok(explained.out.includes(`from the file alone: ${foreign('GET /explain')}`));
+    assert.ok(explained.out.includes(`from the file alone: ${foreign('GET /api/explain')}`));
   }
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import { isStatusReply } from '../../../proxy/admin/status-reply.ts';
+import { isStatusReply } from '../../../proxy/admin/replies/status-reply.ts';
 import type { Terminal } from '../../../proxy/cli/text/terminal.ts';
 import { carrierFailure, statusFailure } from '../../../proxy/turn/errors/failure.ts';
 import { fileWith, SMALL } from '../../config/files.ts';

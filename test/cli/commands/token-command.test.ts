@@ -19,6 +19,6 @@ test('token create adds an operator, then more tokens for it', async (context) =
   assert.match(first.out, /^pg-mcp-[\w-]{43}\n$/);
   const second = await poolgate(['token', 'create', 'ops', '--config', path]);
   const hashes = [first, second].map(({ out }) => hash('sha256', out.trim(), 'hex'));
-  assert.deepEqual((await configOf(path)).operators, [{ id: 'ops', token_sha256: hashes, owns: ['team'], assigned: [] }]);
+  assert.deepEqual((await configOf(path)).operators, [{ id: 'ops', token_sha256: hashes, owns: ['team'], assigned: [], admin: false }]);
   assert.equal((await poolgate(['token', 'create', 'eve', '--config', path])).code, 2);
 });

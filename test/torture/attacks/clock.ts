@@ -49,7 +49,7 @@ async function jumped(stage: Stage, jumps: readonly number[], seed: number): Pro
   await sleep(100);
   const { found, calls } = await load.stop();
   expect(found.length === 0, () => `${found.length} of ${calls} calls: ${found[0]?.message}`);
-  await stage.admin('/requests?limit=1');
+  await stage.admin('/api/requests?limit=1');
   const [row] = await stage.database.all('SELECT count(*) AS count FROM requests WHERE duration_ms < 0');
   expect(row?.count === 0, () => `${row?.count} turns took less than no time`);
 }

@@ -69,7 +69,7 @@ async function refreshed(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
   for (const account of lane.accounts) stage.upstream.loginOf(account).expire();
   await runCall(lane, native, { plan, said: 'spoilt', patienceMs: TOKEN_MS });
   lane.exchanges.next();
-  const { accounts } = await stage.adminJson('/status');
+  const { accounts } = await stage.adminJson('/api/status');
   for (const { account, status } of accounts as { account: string; status: string }[]) {
     // A token that was spent on a reply that was lost is lost.
     if (status === 'reauth_required' || plan.answer) await logIn(stage, account);
@@ -80,7 +80,7 @@ async function refreshed(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
 /** A catalog that is read again: its former entries stay. */
 async function reread(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
   lane.exchanges.next(plan);
-  const { status } = await stage.admin('/reload', 'POST');
+  const { status } = await stage.admin('/api/reload', 'POST');
   expect(status === 200, () => `the reload was answered ${status}`);
   lane.exchanges.next();
   await recovers(lane, stage);

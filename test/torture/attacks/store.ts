@@ -62,8 +62,12 @@ async function underLoad(stage: Stage, random: SeededRandom, begin: Begin): Prom
   await sleep(200);
   const { found, calls } = await load.stop();
   expect(found.length === 0, () => `${found.length} of ${calls} calls: ${found[0]?.message}`);
-  await until('all rows to be written', async () => ((await stage.adminJson('/status')).store.queued === 0 ? true : undefined), WRITTEN_MS);
-  const { dropped, rejected } = (await stage.adminJson('/status')).store;
+  await until(
+    'all rows to be written',
+    async () => ((await stage.adminJson('/api/status')).store.queued === 0 ? true : undefined),
+    WRITTEN_MS,
+  );
+  const { dropped, rejected } = (await stage.adminJson('/api/status')).store;
   expect(dropped === 0 && rejected === 0, () => `${dropped} rows were dropped, ${rejected} rejected`);
 }
 

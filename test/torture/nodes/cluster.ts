@@ -111,7 +111,7 @@ export class Cluster {
     this.record.provider.loginOf(account).renew(token);
     writeLogin(this.#folder, account, token);
     const [first] = this.members;
-    const answer = await fetch(`${first?.life.adminUrl}/account/relogin?id=${account}`, { method: 'POST', headers: COMMAND });
+    const answer = await fetch(`${first?.life.adminUrl}/api/accounts/${account}/relogin`, { method: 'POST', headers: COMMAND });
     await answer.arrayBuffer();
   }
 

@@ -139,7 +139,7 @@ export class Member {
 
   // biome-ignore lint/suspicious/noExplicitAny: readers look where they expect something
   async status(): Promise<any> {
-    return (await fetch(`${this.life.adminUrl}/status`, { signal: AbortSignal.timeout(10_000) })).json();
+    return (await fetch(`${this.life.adminUrl}/api/status`, { signal: AbortSignal.timeout(10_000) })).json();
   }
 
   async close(): Promise<void> {

@@ -69,7 +69,7 @@ export class Lane {
   }
 
   async #command(action: 'restore' | 'relogin', account: string): Promise<number> {
-    const answer = await fetch(`${this.#program().adminUrl}/account/${action}?id=${account}`, { method: 'POST', headers: COMMAND });
+    const answer = await fetch(`${this.#program().adminUrl}/api/accounts/${account}/${action}`, { method: 'POST', headers: COMMAND });
     await answer.arrayBuffer();
     if (answer.status !== 200 && answer.status !== 409) throw new Error(`${action} of ${account}: ${answer.status}`);
     return answer.status;

@@ -39,5 +39,5 @@ export async function logIn(stage: Stage, account: string): Promise<void> {
   const token = `rt-${account}-${logins}`;
   stage.upstream.loginOf(account).renew(token);
   write(stage.folder, account, token);
-  await (await stage.admin(`/account/relogin?id=${account}`, 'POST')).arrayBuffer();
+  await (await stage.admin(`/api/accounts/${account}/relogin`, 'POST')).arrayBuffer();
 }

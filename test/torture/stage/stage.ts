@@ -119,13 +119,13 @@ export class Stage {
     // Renamed into place: the gateway follows its file, and might read half of it.
     writeFileSync(`${this.configPath}.next`, stringify(draft, { aliasDuplicateObjects: false }));
     renameSync(`${this.configPath}.next`, this.configPath);
-    const { status } = await this.admin('/reload', 'POST');
+    const { status } = await this.admin('/api/reload', 'POST');
     if (status !== 200) throw new Error(`the reload was answered ${status}`);
   }
 
   /** Turns that left a row so far, in all processes on this store. */
   async turns(): Promise<number> {
-    await this.admin('/requests?limit=1');
+    await this.admin('/api/requests?limit=1');
     const [row] = await this.database.all('SELECT count(*) AS count FROM requests');
     return Number(row?.count ?? 0);
   }

@@ -1,5 +1,5 @@
 // How long an action that has taken effect waits for its audit rows: they are kept in memory where the store cannot be written.
-import { type Clock, withDeadline } from '../base/time/clock.ts';
+import { type Clock, withDeadline } from '../../base/time/clock.ts';
 
 const AUDIT_MS = 2_000;
 

@@ -1,5 +1,5 @@
-// The JSON Schemas of what tools take and return, with the TypeScript types of both: each field is described once.
-import type { Json, JsonObject } from '../turn/json/json.ts';
+// The JSON Schemas of what tools and the admin API take and return, with the TypeScript types of both: each field is described once.
+import type { Json, JsonObject } from './json.ts';
 
 declare const VALUE: unique symbol;
 
@@ -49,16 +49,34 @@ export const counts = (description: string): Schema<Readonly<Record<string, numb
   json: { type: 'object', description, additionalProperties: { type: 'number' } },
 });
 
-/** Every field is present, and no other one. */
-export const object = <F extends Fields>(fields: F, description?: string): Schema<Values<F>> => ({
+/** Names that are not known beforehand, each with a value. */
+export const record = <Value>(description: string, values: Schema<Value>): Schema<Readonly<Record<string, Value>>> => ({
+  json: { type: 'object', description, additionalProperties: values.json },
+});
+
+/** Any JSON value. */
+export const anything = (description: string): Schema<Json> => ({ json: { description } });
+
+/**
+ * Every field is present, and no other one.
+ * @param optional fields that may be absent
+ */
+export const object = <F extends Fields, Optional extends Fields = Record<never, never>>(
+  fields: F,
+  description?: string,
+  optional?: Optional,
+): Schema<Values<F> & Partial<Values<Optional>>> => ({
   json: {
     type: 'object',
     ...(description !== undefined && { description }),
-    properties: jsonOf(fields),
+    properties: { ...jsonOf(fields), ...jsonOf(optional ?? {}) },
     required: Object.keys(fields),
     additionalProperties: false,
   },
 });
+
+/** An object with further members, which are for people and differ between versions. */
+export const open = <Value extends object>({ json }: Schema<Value>): Schema<Value> => ({ json: { ...json, additionalProperties: true } });
 
 /** The arguments of a tool: every field may be absent, and no other one is accepted. */
 export const args = <F extends Fields>(fields: F): Schema<{ readonly [Name in keyof F]?: ValueOf<F[Name]> | undefined }> => ({

@@ -1,15 +1,28 @@
-// GET /status: the state of the running gateway.
+// GET /api/status: the state of the running gateway.
 
-import { machine } from '../base/process/machine.ts';
-import type { Config } from '../config/config.ts';
-import { redact, versionOf } from '../config/diff.ts';
-import { presetName } from '../turn/provider/api-account.ts';
-import { tiersOf } from '../turn/tiers.ts';
-import type { AdminTarget } from './admin-target.ts';
-import type { PoolStatus, StatusReply } from './status-reply.ts';
+import { machine } from '../../base/process/machine.ts';
+import type { Config } from '../../config/config.ts';
+import { redact, versionOf } from '../../config/diff.ts';
+import { presetName } from '../../turn/provider/api-account.ts';
+import { tiersOf } from '../../turn/tiers.ts';
+import type { AdminTarget } from '../admin-target.ts';
+import { type Endpoint, endpoint } from '../api/endpoint.ts';
+import { type PoolStatus, STATUS, type StatusReply } from '../replies/status-reply.ts';
+
+export const status = (gateway: AdminTarget): Endpoint =>
+  endpoint({
+    name: 'GET /api/status',
+    summary: 'The state of the running gateway, with its configuration; `poolgate status` prints it.',
+    need: 'whole',
+    reply: STATUS,
+    async answer() {
+      await gateway.services.node?.refresh();
+      return statusOf(gateway);
+    },
+  });
 
 /** Programs read the members of `StatusReply`. The other members are for people. */
-export function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<string, unknown>> {
+function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<string, unknown>> {
   const { config } = gateway.loaded;
   const { capacity, catalog, counters, guard, node, store, usage } = gateway.services;
   const sharing = node?.status();

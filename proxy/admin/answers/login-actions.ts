@@ -1,23 +1,45 @@
-// GET and POST /account/login?id=: the login that an account has, and another one that an operator's command obtained (Q9, S9).
-import { withDeadline } from '../base/time/clock.ts';
-import type { Config } from '../config/config.ts';
-import type { AccountConfig, OauthCredential } from '../turn/settings.ts';
-import { identityOf } from '../upstream/credentials/login/identity.ts';
-import type { LoginOrder, StoreLoginResult } from '../upstream/credentials/login/store-login.ts';
-import { loginRefusal } from '../upstream/credentials/login/store-refusal.ts';
-import { SEALED, type TokenVault } from '../upstream/credentials/token-vault.ts';
-import { tokensIn } from '../upstream/credentials/tokens.ts';
-import { type AdminAnswer, adminJson } from './admin-listener.ts';
-import type { AdminTarget } from './admin-target.ts';
+// GET and POST /api/accounts/{id}/login: the login that an account has, and another one that an operator's command obtained (Q9, S9).
+import { withDeadline } from '../../base/time/clock.ts';
+import type { Config } from '../../config/config.ts';
+import type { AccountConfig, OauthCredential } from '../../turn/settings.ts';
+import { identityOf } from '../../upstream/credentials/login/identity.ts';
+import type { LoginOrder, StoreLoginResult } from '../../upstream/credentials/login/store-login.ts';
+import { loginRefusal } from '../../upstream/credentials/login/store-refusal.ts';
+import { SEALED, type TokenVault } from '../../upstream/credentials/token-vault.ts';
+import { tokensIn } from '../../upstream/credentials/tokens.ts';
+import type { Asker } from '../access/asker.ts';
+import type { AdminTarget } from '../admin-target.ts';
+import { ApiRefusal, type Endpoint, endpoint } from '../api/endpoint.ts';
+import { LOGIN, LOGIN_REQUEST, LOGIN_STATE, type LoginReply, type LoginRequest, type LoginStateReply } from '../replies/account-replies.ts';
+import { checkAccount } from './account-for.ts';
 import { auditWait } from './audit-wait.ts';
-import { type ActionRefusal, isLoginRequest, type LoginReply, type LoginRequest, type LoginStateReply } from './replies.ts';
 
 /** The longest wait for the first reads of a new login. */
 const READS_MS = 12_000;
 
+export const accountLogins = (gateway: AdminTarget): readonly Endpoint[] => [
+  endpoint({
+    name: 'GET /api/accounts/{id}/login',
+    summary: 'What a login has to know before it begins; the configuration may not have the account yet.',
+    need: 'view',
+    reply: LOGIN_STATE,
+    refuses: [404],
+    answer: ({ asker, path: { id = '' } }) => loginState(gateway, asker, id),
+  }),
+  endpoint({
+    name: 'POST /api/accounts/{id}/login',
+    summary: 'Stores a login and uses it at once; its quota and its models are read before the answer.',
+    need: 'view',
+    body: LOGIN_REQUEST,
+    reply: LOGIN,
+    refuses: [404, 409],
+    answer: ({ asker, path: { id = '' }, body }) => login(gateway, asker, { id, request: body }),
+  }),
+];
+
 /** What the login of a command has to know before it begins. */
-export async function loginStateAnswer({ loaded, services: { credentials } }: AdminTarget, query: URLSearchParams): Promise<AdminAnswer> {
-  const id = query.get('id') ?? '';
+async function loginState({ loaded, services: { credentials } }: AdminTarget, asker: Asker, id: string): Promise<LoginStateReply> {
+  checkAccount(asker, id);
   const account = loaded.config.accounts.find((one) => one.id === id);
   const oauth = account && oauthOf(account);
   const [found, at] = await Promise.all([credentials.vault.find(id), credentials.vault.storedAt(id)]);
@@ -26,12 +48,12 @@ export async function loginStateAnswer({ loaded, services: { credentials } }: Ad
     device_url: oauth.device_url === undefined ? null : credentials.addressOf(id, oauth.device_url, 'device_url'),
     authorize_url: oauth.authorize_url === undefined ? null : credentials.addressOf(id, oauth.authorize_url, 'authorize_url'),
   };
-  return adminJson(200, {
+  return {
     account: id,
     configured: oauth !== undefined,
     addresses: addresses ?? null,
     login: knownLogin(found, { at, oauth }),
-  } satisfies LoginStateReply);
+  };
 }
 
 /** @param at when it was stored */
@@ -43,18 +65,21 @@ export function knownLogin(
   return { name: found.imported, at: at ?? 0, identity: identityOf(found.tokens, oauth?.identity_claim) ?? null };
 }
 
-/** Stores the login and uses it at once; its quota and its models are read before the answer. */
-export async function loginAnswer(gateway: AdminTarget, query: URLSearchParams, body: unknown): Promise<AdminAnswer> {
+async function login(
+  gateway: AdminTarget,
+  asker: Asker,
+  { id, request }: { readonly id: string; readonly request: LoginRequest },
+): Promise<LoginReply> {
+  checkAccount(asker, id);
   const { loaded, services } = gateway;
-  const id = query.get('id') ?? '';
   const account = loaded.config.accounts.find((one) => one.id === id);
-  if (account && !oauthOf(account)) return refusal(409, `the credential of account '${id}' is no login: it has no oauth section`);
-  const order = isLoginRequest(body) ? loginOrder(loaded.config, id, { request: body, now: services.clock.now() }) : undefined;
-  if (!order) return refusal(400, 'the body has no tokens of a login');
+  if (account && !oauthOf(account)) throw new ApiRefusal(409, `the credential of account '${id}' is no login: it has no oauth section`);
+  const order = loginOrder(loaded.config, id, { request, now: services.clock.now() });
+  if (!order) throw new ApiRefusal(400, 'the body has no tokens of a login', { param: 'tokens' });
   const result = await services.credentials.replaceLogin(id, order);
-  if (result === 'failed') return refusal(409, `a refresh of account '${id}' has not ended yet; run the command again`);
-  if (result.kind !== 'stored' && result.kind !== 'known') return refusal(409, loginRefusal(id, result));
-  return adminJson(200, await replyOf(gateway, { id, account, result }));
+  if (result === 'failed') throw new ApiRefusal(409, `a refresh of account '${id}' has not ended yet; run the command again`);
+  if (result.kind !== 'stored' && result.kind !== 'known') throw new ApiRefusal(409, loginRefusal(id, result));
+  return replyOf(gateway, { id, account, result, actor: asker.actor });
 }
 
 /** Undefined where the request has no tokens. @param now Unix milliseconds */
@@ -82,15 +107,16 @@ interface Taken {
   /** Undefined for one that the configuration does not have yet. */
   readonly account: AccountConfig | undefined;
   readonly result: Extract<StoreLoginResult, { readonly kind: 'stored' | 'known' }>;
+  readonly actor: string;
 }
 
-async function replyOf(gateway: AdminTarget, { id, account, result }: Taken): Promise<LoginReply> {
+async function replyOf(gateway: AdminTarget, { id, account, result, actor }: Taken): Promise<LoginReply> {
   const { services } = gateway;
   const stored = result.kind === 'stored';
   if (stored) {
     // A refusal and a cooldown concern the former login (Q9).
     services.capacity.health.reset(id);
-    await audited(gateway, id);
+    await audited(gateway, actor, id);
   }
   const reads = account ? [services.catalog.readNow(id), services.usage.readNow(id)] : [];
   await withDeadline(Promise.allSettled(reads), services.clock, READS_MS);
@@ -106,15 +132,13 @@ async function replyOf(gateway: AdminTarget, { id, account, result }: Taken): Pr
   };
 }
 
-async function audited(gateway: AdminTarget, target: string): Promise<void> {
+async function audited(gateway: AdminTarget, actor: string, target: string): Promise<void> {
   const { clock, log, store } = gateway.services;
   const fields = [{ path: `accounts[${target}].credential`, from: '(changed)', to: '(changed)' }];
-  const row = { at: gateway.wallTime(), actor: 'command', action: 'account.login', target, pool: null, fields };
+  const row = { at: gateway.wallTime(), actor, action: 'account.login', target, pool: null, fields };
   const lost = (): void => log.error('audit_failed', { actor: row.actor, action: row.action });
   await auditWait(store.audit.record(row).catch(lost), clock);
 }
 
 export const oauthOf = ({ credential }: AccountConfig): OauthCredential | undefined =>
   credential && 'oauth' in credential ? credential.oauth : undefined;
-
-const refusal = (status: 400 | 409, error: string): AdminAnswer => adminJson(status, { error } satisfies ActionRefusal);

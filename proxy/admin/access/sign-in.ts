@@ -1,0 +1,98 @@
+// The sign-in of the admin listener: none on loopback; elsewhere an operator's token, the session it was exchanged for, or the header of a
+// trusted proxy.
+import { hash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { Networks, plainAddress } from '../../base/process/networks.ts';
+import type { Config, TrustedHeader } from '../../config/config.ts';
+import type { McpSources } from '../../mcp/mcp-sources.ts';
+import { OperatorView } from '../../mcp/operator-view.ts';
+import type { OperatorConfig } from '../../turn/settings.ts';
+import { bearerToken } from '../../turn/wire/bearer-token.ts';
+import type { Asker } from './asker.ts';
+import type { Session, Sessions } from './sessions.ts';
+
+export interface SignInOptions {
+  readonly sources: McpSources;
+  readonly sessions: Sessions;
+  /** As the listener was started with it. */
+  readonly trusted: TrustedHeader | undefined;
+  readonly onLoopback: boolean;
+}
+
+export interface SignedRequest {
+  readonly headers: IncomingHttpHeaders;
+  /** Address of the connection. */
+  readonly address: string | undefined;
+  readonly isSecure: boolean;
+}
+
+export interface SignedIn {
+  readonly asker: Asker;
+  /** Present where the session goes on with another cookie. */
+  readonly cookie?: string | undefined;
+}
+
+const LOCAL = 'command';
+
+export class SignIn {
+  readonly #options: SignInOptions;
+  readonly #proxies: Networks;
+
+  constructor(options: SignInOptions) {
+    this.#options = options;
+    this.#proxies = new Networks(options.trusted?.from ?? []);
+  }
+
+  /** Whether a request came through a proxy that signs people in. */
+  isProxied({ address }: Pick<SignedRequest, 'address'>): boolean {
+    return this.#proxies.has(address === undefined ? undefined : plainAddress(address));
+  }
+
+  /** Undefined where a sign-in is required, and missing or refused. */
+  of(request: SignedRequest): SignedIn | undefined {
+    const { onLoopback, sessions, trusted } = this.#options;
+    const { headers } = request;
+    const token = bearerToken({ authorization: headers.authorization });
+    const proxied = this.isProxied(request);
+    if (onLoopback && !proxied) return { asker: this.#whole(LOCAL, null) };
+    if (token !== undefined) return this.#operator((one) => one.token_sha256.includes(digestOf(token)));
+    if (proxied && trusted) {
+      const stated = headers[trusted.name];
+      // A header that is sent twice arrives joined, or as a list: it is no id.
+      return typeof stated === 'string' ? this.#operator(({ id }) => id === stated) : undefined;
+    }
+    const session = sessions.of(headers.cookie);
+    const found = session && this.#operator((one) => isOf(one, session));
+    return found && session && { ...found, cookie: sessions.renewed(session, request.isSecure) };
+  }
+
+  /** The cookie of a new session; undefined where the request has no valid token. */
+  begin({ headers, isSecure }: SignedRequest): string | undefined {
+    const token = bearerToken({ authorization: headers.authorization });
+    const digest = token === undefined ? undefined : digestOf(token);
+    const operator = digest === undefined ? undefined : this.#config.operators.find((one) => one.token_sha256.includes(digest));
+    return operator && digest !== undefined ? this.#options.sessions.begin(operator.id, digest, isSecure) : undefined;
+  }
+
+  #operator(matches: (operator: OperatorConfig) => boolean): SignedIn | undefined {
+    const found = this.#config.operators.find(matches);
+    if (!found) return undefined;
+    const { id } = found;
+    if (found.admin) return { asker: this.#whole(`operator:${id}`, id) };
+    const { sources } = this.#options;
+    return { asker: { actor: `operator:${id}`, operator: id, view: () => new OperatorView(found, sources) } };
+  }
+
+  #whole(actor: string, operator: string | null): Asker {
+    return { actor, operator, view: () => OperatorView.whole(operator ?? actor, this.#options.sources) };
+  }
+
+  get #config(): Config {
+    return this.#options.sources.services.loaded().config;
+  }
+}
+
+const isOf = ({ id, token_sha256 }: OperatorConfig, { operator, token }: Session): boolean =>
+  id === operator && token_sha256.includes(token);
+
+const digestOf = (token: string): string => hash('sha256', token, 'hex');

@@ -1,0 +1,22 @@
+// The account that an action names, where its asker may act on it.
+import type { AccountConfig } from '../../turn/settings.ts';
+import { type Asker, mayChangeAccount } from '../access/asker.ts';
+import type { AdminTarget } from '../admin-target.ts';
+import { ApiRefusal } from '../api/endpoint.ts';
+
+/** @throws ApiRefusal 404 for one that is not in the view, 403 for one that others have too */
+export function accountFor({ loaded }: AdminTarget, asker: Asker, id: string): AccountConfig {
+  checkAccount(asker, id);
+  const account = loaded.config.accounts.find((one) => one.id === id);
+  if (!account) throw noAccount(id);
+  return account;
+}
+
+/** The same, for one that the configuration may not have yet. */
+export function checkAccount(asker: Asker, id: string): void {
+  const view = asker.view();
+  if (!view.isWhole && !view.accountIds.includes(id)) throw noAccount(id);
+  if (!mayChangeAccount(asker, id)) throw new ApiRefusal(403, `account '${id}' serves Pools that you do not own`);
+}
+
+export const noAccount = (id: string): ApiRefusal => new ApiRefusal(404, `the running gateway has no account '${id}'`);

@@ -1,0 +1,94 @@
+// GET /api/requests and /api/requests/{id}: rows of the request log, newest first, and one turn with its attempts.
+import type { RequestFilter } from '../../../store/schema/filters.ts';
+import type { OperatorView } from '../../mcp/operator-view.ts';
+import { placeOfCursor, placeText } from '../../mcp/paging.ts';
+import { args, integer, name, text, type ValueOf } from '../../turn/json/field-schemas.ts';
+import type { AdminTarget } from '../admin-target.ts';
+import { ApiRefusal, type Endpoint, endpoint } from '../api/endpoint.ts';
+import { REQUESTS, type RequestsReply, TURN, type TurnReply } from '../replies/log-replies.ts';
+
+const DEFAULT_ROWS = 100;
+const MOST_ROWS = 999;
+
+const FILTER = args({
+  id: name('Only the request with this id.'),
+  pool: name('Only of this Pool (id).'),
+  key: name('Only of this Pool API key (id).'),
+  account: name('Only those whose last account was this one (id or label).'),
+  model: name('Only of this exposed model id.'),
+  status: text('Only with this status, such as 429, or of this class, such as 4xx.', {
+    pattern: '^[1-5](\\d\\d|xx)$',
+    'x-takes': 'a status such as 429, or a class such as 4xx',
+  }),
+  code: name('Only with this error code.'),
+  since: integer('Only those that began at this time or later, Unix milliseconds.', { minimum: 0, 'x-takes': 'Unix milliseconds' }),
+  until: integer('Only those that began before this time, Unix milliseconds.', { minimum: 0, 'x-takes': 'Unix milliseconds' }),
+  ended_since: integer('Only those that ended at this time or later, and began at most an hour before it; Unix milliseconds.', {
+    minimum: 0,
+    'x-takes': 'Unix milliseconds',
+  }),
+  limit: integer(`Most rows of the answer; ${DEFAULT_ROWS} if absent.`, { minimum: 1, maximum: MOST_ROWS, 'x-takes': `1 to ${MOST_ROWS}` }),
+  cursor: text('The next_cursor of the previous answer, with the same other parameters.', { maxLength: 200 }),
+});
+
+export const requestLog = (gateway: AdminTarget): readonly Endpoint[] => [
+  endpoint({
+    name: 'GET /api/requests',
+    summary: 'Rows of the request log, newest first.',
+    need: 'view',
+    query: FILTER,
+    reply: REQUESTS,
+    answer: ({ asker, query }) => requestsOf(gateway, asker.view(), query),
+  }),
+  endpoint({
+    name: 'GET /api/requests/{id}',
+    summary: 'A turn of the request log with its attempts.',
+    need: 'view',
+    reply: TURN,
+    refuses: [404],
+    answer: ({ asker, path: { id = '' } }) => turnOf(gateway, asker.view(), id),
+  }),
+];
+
+async function requestsOf(gateway: AdminTarget, view: OperatorView, query: ValueOf<typeof FILTER>): Promise<RequestsReply> {
+  const { store } = gateway.services;
+  const { limit = DEFAULT_ROWS } = query;
+  const now = gateway.wallTime();
+  // Rows wait in the queue for up to 100 ms, and the caller may ask as soon as a turn has ended.
+  const unwritten = (await store.flush()) ? 0 : store.stats().queued;
+  // One row more than was asked for shows whether rows were left off.
+  const found = await store.requests.list({ ...filterOf(view, query), limit: limit + 1 });
+  const rows = found.slice(0, limit);
+  const last = rows.at(-1);
+  const more = found.length > limit;
+  const reply = { now, rows, more, next_cursor: more && last ? placeText(last) : null };
+  return unwritten > 0 ? { ...reply, unwritten } : reply;
+}
+
+function filterOf(view: OperatorView, query: ValueOf<typeof FILTER>): RequestFilter {
+  const { id, pool, key, account, model, status, code, since, until, ended_since, cursor } = query;
+  const isClass = status?.endsWith('xx') ?? false;
+  return {
+    id,
+    key_id: key,
+    model,
+    code,
+    since,
+    until,
+    ended_since,
+    pools: view.poolsFor(pool),
+    // The log keeps the label.
+    account: account === undefined ? undefined : view.labelOf(account),
+    status: status === undefined || isClass ? undefined : Number(status),
+    status_class: isClass ? status : undefined,
+    before: placeOfCursor(cursor),
+  };
+}
+
+async function turnOf({ services: { store } }: AdminTarget, view: OperatorView, id: string): Promise<TurnReply> {
+  // The caller may ask as soon as the turn has ended.
+  await store.flush();
+  const [turn] = await store.requests.list({ id, pools: view.poolsFor(undefined), limit: 1 });
+  if (!turn) throw new ApiRefusal(404, `the request log has no turn '${id}'`);
+  return { turn, attempts: await store.attempts.of(turn) };
+}

@@ -1,0 +1,92 @@
+// The OpenAPI document of the admin API, made of its endpoints: the same schemas check requests, and replies in tests.
+import manifest from '../../../package.json' with { type: 'json' };
+import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
+import { COMMAND_HEADER } from '../access/web-pages.ts';
+import { REFUSAL } from '../replies/configuration-replies.ts';
+import type { Endpoint } from './endpoint.ts';
+
+const INTRODUCTION =
+  'The API of the admin listener, for `poolgate` commands and other programs of operators. On loopback it requires no sign-in. Elsewhere every ' +
+  'request needs an operator: its token as `Authorization: Bearer`, a session, or the header of a trusted proxy. An operator sees its Pools, ' +
+  'and acts on what only they own; `admin: true` is needed for all else. A refusal changes nothing, and has the reason in `error`.';
+
+const WORDS: Readonly<Record<number, string>> = {
+  400: 'A parameter or a member is wrong.',
+  401: 'A sign-in is required.',
+  403: 'The operator may not do this, or the request comes from a web page of another origin.',
+  404: 'It is not known, or not in the view of the operator.',
+  409: 'Its state does not permit this.',
+  422: 'The configuration file has errors.',
+};
+
+export function openApi(endpoints: readonly Endpoint[]): JsonObject {
+  const paths: Record<string, JsonObject> = {};
+  for (const endpoint of endpoints) {
+    const [method = '', path = ''] = endpoint.name.split(' ');
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(endpoint, method, path) };
+  }
+  paths['/api/session'] = { ...paths['/api/session'], ...SESSION };
+  return {
+    openapi: '3.1.0',
+    info: { title: 'poolgate admin API', version: manifest.version, description: INTRODUCTION },
+    paths,
+    components: {
+      schemas: { Refusal: REFUSAL.json },
+      securitySchemes: { token: { type: 'http', scheme: 'bearer' }, session: { type: 'apiKey', in: 'cookie', name: 'poolgate_session' } },
+    },
+    security: [{ token: [] }, { session: [] }],
+  };
+}
+
+function operationOf({ summary, need, query, body, reply, refuses = [] }: Endpoint, method: string, path: string): JsonObject {
+  const refusals = [...(query || body ? [400] : []), 401, 403, ...refuses];
+  return {
+    summary,
+    ...(need === 'whole' && { description: 'Needs `admin: true`.' }),
+    parameters: [...pathParameters(path), ...queryParameters(query?.json), ...(method === 'GET' ? [] : [COMMAND])],
+    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: clean(body.json) } } } }),
+    responses: { 200: answered('The answer.', clean(reply.json)), ...refusalsOf(refusals) },
+  };
+}
+
+const answered = (description: string, schema: Json): JsonObject => ({ description, content: { 'application/json': { schema } } });
+
+const refusalsOf = (statuses: readonly number[]): JsonObject =>
+  Object.fromEntries(statuses.map((status) => [status, answered(WORDS[status] ?? '', { $ref: '#/components/schemas/Refusal' })]));
+
+const COMMAND: JsonObject = { name: COMMAND_HEADER, in: 'header', required: true, schema: { type: 'string' }, description: 'Any value.' };
+
+const pathParameters = (path: string): readonly JsonObject[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+
+function queryParameters(schema: JsonObject | undefined): readonly JsonObject[] {
+  const properties = isObject(schema?.properties) ? schema.properties : {};
+  const required = Array.isArray(schema?.required) ? schema.required : [];
+  return Object.entries(properties).map(([name, of]) => {
+    const { description = '', ...rest } = isObject(of) ? of : {};
+    return { name, in: 'query', required: required.includes(name), description, schema: clean(rest) };
+  });
+}
+
+/** Without the words of our own refusals. */
+function clean(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(clean);
+  if (!isObject(schema)) return schema;
+  return Object.fromEntries(
+    Object.entries(schema).flatMap(([name, value]) => (name === 'x-takes' || value === undefined ? [] : [[name, clean(value)]])),
+  );
+}
+
+/** Begun and ended by the listener itself, before it knows who asks. */
+const SESSION: JsonObject = {
+  post: {
+    summary: 'Exchanges the token of an operator for a session: an HttpOnly cookie that ends 8 h after its last request, and after 72 h.',
+    parameters: [COMMAND],
+    responses: { 200: answered('A session began.', { type: 'object' }), ...refusalsOf([401, 403]) },
+  },
+  delete: {
+    summary: 'Ends the session in this browser. Removing the token from the configuration ends all its sessions.',
+    parameters: [COMMAND],
+    responses: { 200: answered('It ended.', { type: 'object' }), ...refusalsOf([403]) },
+  },
+};

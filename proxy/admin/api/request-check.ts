@@ -1,0 +1,66 @@
+// Checks queries and bodies of API requests against the schemas of their endpoint, and names what is wrong.
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import type { Json } from '../../turn/json/json.ts';
+import { ApiRefusal, type Endpoint } from './endpoint.ts';
+
+/** A query has texts: numbers and flags are made of them. */
+const queries = new Ajv({ coerceTypes: 'array', strict: false, validateFormats: false, verbose: true });
+const bodies = new Ajv({ strict: false, validateFormats: false, verbose: true });
+
+interface Checks {
+  readonly query: ValidateFunction;
+  readonly body: ValidateFunction;
+}
+
+/** A query or a body of an endpoint that takes none. */
+const NOTHING = { type: 'object', properties: {}, additionalProperties: false };
+
+/** Compiled at the first request: a start does not wait for it. */
+const compiled = new Map<Endpoint, Checks>();
+
+function checksOf(endpoint: Endpoint): Checks {
+  const known = compiled.get(endpoint);
+  if (known) return known;
+  const { query, body } = endpoint;
+  const made = { query: queries.compile(query?.json ?? NOTHING), body: bodies.compile(body?.json ?? NOTHING) };
+  compiled.set(endpoint, made);
+  return made;
+}
+
+/** @throws ApiRefusal */
+export function checkedQuery(endpoint: Endpoint, params: URLSearchParams): unknown {
+  const query: Record<string, string | string[]> = {};
+  for (const name of new Set(params.keys())) {
+    const values = params.getAll(name);
+    query[name] = values.length > 1 ? values : (values[0] ?? '');
+  }
+  const { query: check } = checksOf(endpoint);
+  if (!check(query)) throw refusalOf(check.errors?.[0], 'parameter');
+  return query;
+}
+
+/** @param body undefined where the request had none @throws ApiRefusal */
+export function checkedBody(endpoint: Endpoint, body: unknown): unknown {
+  const { body: check } = checksOf(endpoint);
+  const given = body === undefined ? {} : body;
+  if (!check(given)) throw refusalOf(check.errors?.[0], 'member');
+  return given;
+}
+
+function refusalOf(error: ErrorObject | undefined, noun: 'parameter' | 'member'): ApiRefusal {
+  const { keyword = '', params = {}, instancePath = '', message = 'is invalid', parentSchema = {} } = error ?? {};
+  const place = instancePath.slice(1).replaceAll('/', '.');
+  if (keyword === 'additionalProperties') {
+    const known = Object.keys((parentSchema as { readonly properties?: object }).properties ?? {});
+    const param = String(params.additionalProperty);
+    return new ApiRefusal(400, `there is no ${noun} ${param}; known: ${known.join(', ') || 'none'}`, { param });
+  }
+  if (keyword === 'required') {
+    const param = [place, params.missingProperty].filter(Boolean).join('.');
+    return new ApiRefusal(400, `the ${noun} ${param} is missing`, { param });
+  }
+  const { 'x-takes': takes } = parentSchema as { readonly 'x-takes'?: Json };
+  const words = (params as { readonly allowedValues?: readonly unknown[] }).allowedValues;
+  const wrong = takes !== undefined ? `takes ${String(takes)}` : words ? `takes one of ${words.join(', ')}` : message;
+  return new ApiRefusal(400, `${place || 'the body'} ${wrong}`, place === '' ? {} : { param: place });
+}

@@ -1,0 +1,78 @@
+// What the admin listener serves: health and metrics, the sign-in, and the API.
+import { RULES } from '../../rules/index.ts';
+import { isLoopback } from '../base/process/loopback.ts';
+import type { AdminConfig } from '../config/config.ts';
+import type { Cipher } from '../encryption/cipher.ts';
+import type { McpSources } from '../mcp/mcp-sources.ts';
+import { Sessions } from './access/sessions.ts';
+import { type SignedIn, SignIn } from './access/sign-in.ts';
+import { type AdminAnswer, type AdminRequest, type AdminSite, adminJson } from './admin-listener.ts';
+import type { AdminTarget } from './admin-target.ts';
+import { Api } from './api/api.ts';
+import { endpoints } from './api/endpoints.ts';
+import type { Measurements } from './measurements.ts';
+
+export interface OperatorsSiteOptions {
+  readonly gateway: AdminTarget & { readonly services: McpSources['services'] };
+  readonly measurements: Measurements;
+  /** Seals the cookies of sessions. */
+  readonly cipher: Cipher;
+  readonly admin: AdminConfig;
+}
+
+const SESSION = '/api/session';
+
+export class OperatorsSite implements AdminSite {
+  readonly #measurements: Measurements;
+  readonly #sessions: Sessions;
+  readonly #signIn: SignIn;
+  readonly #api: Api;
+
+  constructor({ gateway, measurements, cipher, admin }: OperatorsSiteOptions) {
+    const sources = { services: gateway.services, process: gateway, rules: RULES };
+    this.#measurements = measurements;
+    this.#sessions = new Sessions(cipher, () => gateway.wallTime());
+    this.#signIn = new SignIn({ sources, sessions: this.#sessions, trusted: admin.trusted_header, onLoopback: isLoopback(admin.host) });
+    this.#api = new Api(endpoints(gateway));
+  }
+
+  isProxied(address: string | undefined): boolean {
+    return this.#signIn.isProxied({ address });
+  }
+
+  async answer(request: AdminRequest): Promise<AdminAnswer> {
+    const { method, path } = request;
+    const health = this.#measurements.health(`${method} ${path}`);
+    if (health) return health;
+    if (path === SESSION && method === 'POST') return this.#begin(request);
+    if (path === SESSION && method === 'DELETE') return adminJson(200, {}, { 'set-cookie': this.#sessions.end(request.isSecure) });
+    const signedIn = this.#signIn.of(request);
+    if (!signedIn) return UNKNOWN;
+    const answer = await this.#signed(request, signedIn);
+    const { cookie } = signedIn;
+    return cookie === undefined ? answer : { ...answer, headers: { ...answer.headers, 'set-cookie': cookie } };
+  }
+
+  #begin(request: AdminRequest): AdminAnswer {
+    const cookie = this.#signIn.begin(request);
+    return cookie === undefined ? UNKNOWN : adminJson(200, {}, { 'set-cookie': cookie });
+  }
+
+  async #signed(request: AdminRequest, { asker }: SignedIn): Promise<AdminAnswer> {
+    const { method, path, query } = request;
+    if (path === '/metrics') {
+      if (method !== 'GET') return adminJson(405, { error: 'this path has another method' }, { allow: 'GET' });
+      return asker.view().isWhole
+        ? this.#measurements.metrics()
+        : adminJson(403, { error: 'only an operator with `admin: true` may see them' });
+    }
+    const { status, body, allow } = await this.#api.answer({ method, path, query, asker, body: (most) => request.body(most) });
+    return adminJson(status, body, allow === undefined ? {} : { allow });
+  }
+}
+
+const UNKNOWN = adminJson(
+  401,
+  { error: 'a sign-in is required: the token of an operator, as Authorization: Bearer, or POST /api/session with it' },
+  { 'www-authenticate': 'Bearer' },
+);
