@@ -1,5 +1,5 @@
 // A call of a reply: opened once its name is known, as a call of the tool that the client declared (AA50, AA53).
-import type { JsonObject } from '../../../turn/json/json.ts';
+import type { Json, JsonObject } from '../../../turn/json/json.ts';
 import { newId } from '../../api-accounts/reply/new-id.ts';
 import { calledItem } from '../../api-accounts/tools/called-item.ts';
 import { isObjectText } from '../../api-accounts/tools/lowered-calls.ts';
@@ -16,7 +16,7 @@ export class CallItem {
   /** As the account has it; undefined where it has stated none. */
   accountId: string | undefined;
   /** Members that the account needs back, and that no event shows. */
-  further: Record<string, JsonObject[string]> = {};
+  readonly further: Record<string, JsonObject[string]> = {};
   readonly #output: ReplyOutput;
   readonly #toolOf: (name: string) => DeclaredTool | undefined;
   #tool: DeclaredTool | undefined;
@@ -26,6 +26,8 @@ export class CallItem {
   #callId = '';
   /** As they came; before the name they wait. */
   #arguments = '';
+  /** Bytes of them. */
+  #held = 0;
   #input: CustomInput | undefined;
 
   constructor(output: ReplyOutput, toolOf: (name: string) => DeclaredTool | undefined) {
@@ -61,9 +63,15 @@ export class CallItem {
 
   arguments(piece: string): void {
     if (piece === '') return;
-    this.#output.hold(piece);
+    this.#held += this.#output.hold(piece);
     this.#arguments += piece;
     if (this.#tool) this.#show(piece);
+  }
+
+  /** A further member. @throws TooMuchHeld */
+  keep(name: string, value: Json): void {
+    this.#held += this.#output.keep(JSON.stringify(value).length);
+    this.further[name] = value;
   }
 
   end(status: ItemStatus): void {
@@ -75,7 +83,7 @@ export class CallItem {
       this.#delta('response.custom_tool_call_input', this.#input.end());
       this.#output.write('response.custom_tool_call_input.done', `${this.#place},"input":${JSON.stringify(this.#input.value)}`);
     }
-    this.#output.done(this.#index, this.#item(status, this.#input?.value ?? this.#arguments));
+    this.#output.done(this.#index, this.#item(status, this.#input?.value ?? this.#arguments), this.#held);
   }
 
   #show(piece: string): void {

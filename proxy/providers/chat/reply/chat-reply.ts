@@ -1,5 +1,5 @@
 // Translates the chunks of a Chat reply, or a whole completion, into the events of a Responses reply (AA49 to AA59).
-import { isList, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import type { Json, JsonObject } from '../../../turn/json/json.ts';
 import type { LiveTurn } from '../../../turn/live-turn.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
 import { type Emit, type EventHandler, UnreadableReply } from '../../../turn/provider/replies.ts';
@@ -11,14 +11,13 @@ import type { ResponseObject } from '../../api-accounts/reply/response-object.ts
 import { noteUsage, responseUsage } from '../../api-accounts/reply/usage.ts';
 import type { DeclaredTool } from '../../api-accounts/tools/tool-table.ts';
 import { chatUsage, usageIn } from './chat-usage.ts';
-import { choiceIn, deltaIn, errorIn, finishIn, reasoningIn, saidIn } from './chunk.ts';
+import { choiceIn, deltaIn, errorIn, finishIn } from './chunk.ts';
 import { eventText } from './event-text.ts';
 import { type Finish, finishOf } from './finish.ts';
-import { MessageItem } from './message-item.ts';
 import { OpenCalls } from './open-calls.ts';
-import { ReasoningItem, type ReasoningOptions } from './reasoning-item.ts';
+import { ReasoningItem } from './reasoning-item.ts';
 import { ReplyOutput } from './reply-output.ts';
-import { ThinkTags } from './think-tags.ts';
+import { ReplyTexts } from './reply-texts.ts';
 
 /** How long usage is waited for after the finish reason. */
 const USAGE_WAIT_MS = 5_000;
@@ -39,12 +38,8 @@ export class ChatReply implements EventHandler {
   readonly #options: ChatReplyOptions;
   readonly #response: ResponseObject;
   readonly #output: ReplyOutput;
-  readonly #reasoningOptions: ReasoningOptions;
-  readonly #tags: ThinkTags | undefined;
+  readonly #texts: ReplyTexts;
   readonly #calls: OpenCalls;
-  #reasoning: ReasoningItem | undefined;
-  #message: MessageItem | undefined;
-  #hasText = false;
   #usage: JsonObject | undefined;
   /** Set with the finish reason; the terminal event waits for the usage. */
   #finish: Finish | undefined;
@@ -57,8 +52,8 @@ export class ChatReply implements EventHandler {
     this.#options = options;
     this.#response = response;
     this.#output = new ReplyOutput(new EventWriter(), turn.held);
-    this.#reasoningOptions = { showsSummary, seal: seal && ((text, details) => seal(text, details, NO_CALLS)) };
-    this.#tags = quirks.think_tags ? new ThinkTags() : undefined;
+    const reasoning = { showsSummary, seal: seal && ((text: string, details: readonly Json[]) => seal(text, details, NO_CALLS)) };
+    this.#texts = new ReplyTexts(this.#output, reasoning, quirks);
     this.#calls = new OpenCalls(this.#output, toolOf);
     turn.held.hold(response.size);
   }
@@ -118,62 +113,9 @@ export class ChatReply implements EventHandler {
   }
 
   #delta(delta: JsonObject, isWhole: boolean): void {
-    const { content, refusal, annotations, reasoning_details: details } = delta;
-    const said = saidIn(content);
-    const thought = reasoningIn(delta) || said.thought;
-    if (thought !== '') this.#think(thought);
-    if (isList(details) && this.#options.quirks.reasoning_details && this.#reasoningOptions.seal && details.length > 0)
-      this.#openReasoning().details(details);
-    if (said.text !== '') this.#say(said.text);
-    if (typeof refusal === 'string' && refusal !== '') {
-      this.#endReasoning('completed');
-      this.#message ??= new MessageItem(this.#output);
-      this.#hasText = true;
-      this.#message.refusal(refusal);
-    }
-    if (annotations !== undefined) this.#message?.annotations(annotations);
-    if (delta.tool_calls !== undefined || delta.function_call !== undefined) {
-      this.#calls.add(delta, isWhole, () => this.#endTexts('completed'));
-    }
-  }
-
-  /** After a text or a call it is a further item (AA51). */
-  #think(thought: string): void {
-    this.#openReasoning().text(thought);
-  }
-
-  #openReasoning(): ReasoningItem {
-    this.#reasoning ??= new ReasoningItem(this.#output, this.#reasoningOptions);
-    return this.#reasoning;
-  }
-
-  #say(text: string): void {
-    const said = this.#tags?.push(text) ?? { text, thought: '' };
-    if (said.thought !== '') this.#think(said.thought);
-    if (said.text !== '') this.#write(said.text);
-  }
-
-  /** What looks like a call in it is text (AA60). */
-  #write(text: string): void {
-    if (this.#reasoning) this.#endReasoning('completed');
-    this.#message ??= new MessageItem(this.#output);
-    this.#hasText = true;
-    this.#message.text(text);
-  }
-
-  #endReasoning(status: 'completed' | 'incomplete'): void {
-    this.#reasoning?.end(status);
-    this.#reasoning = undefined;
-  }
-
-  /** What the tags have held back was no tag. */
-  #endTexts(status: 'completed' | 'incomplete'): void {
-    const held = this.#tags?.end();
-    if (held?.thought) this.#think(held.thought);
-    if (held?.text) this.#write(held.text);
-    this.#endReasoning(status);
-    this.#message?.end(status);
-    this.#message = undefined;
+    this.#texts.add(delta);
+    if (delta.tool_calls === undefined && delta.function_call === undefined) return;
+    this.#calls.add(delta, isWhole, () => this.#texts.end('completed'));
   }
 
   #finished(finish: Finish): void {
@@ -184,7 +126,7 @@ export class ChatReply implements EventHandler {
     }
     this.#finish = finish;
     const status = finish.kind === 'incomplete' ? 'incomplete' : 'completed';
-    this.#endTexts(status);
+    this.#texts.end(status);
     const calls = this.#calls.opened;
     for (const call of calls) call.end(status);
     this.#sealCalls();
@@ -203,7 +145,7 @@ export class ChatReply implements EventHandler {
   #done(): void {
     if (!this.#finish) {
       const calls = this.#calls.opened;
-      const isWhole = this.#hasText || (calls.length > 0 && calls.every((call) => call.isWhole));
+      const isWhole = this.#texts.hasText || (calls.length > 0 && calls.every((call) => call.isWhole));
       if (!isWhole) {
         this.#failed(STOPPED);
         return;

@@ -19,6 +19,8 @@ export class MessageItem {
   readonly #index: number;
   #part: OpenPart | undefined;
   readonly #done: JsonObject[] = [];
+  /** Bytes of its parts. */
+  #held = 0;
 
   constructor(output: ReplyOutput) {
     this.#output = output;
@@ -27,14 +29,14 @@ export class MessageItem {
 
   text(delta: string): void {
     const part = this.#partOf('output_text');
-    this.#output.hold(delta);
+    this.#held += this.#output.hold(delta);
     part.text += delta;
     this.#output.write('response.output_text.delta', `${part.place},"delta":${JSON.stringify(delta)},"logprobs":[]`);
   }
 
   refusal(delta: string): void {
     const part = this.#partOf('refusal');
-    this.#output.hold(delta);
+    this.#held += this.#output.hold(delta);
     part.text += delta;
     this.#output.write('response.refusal.delta', `${part.place},"delta":${JSON.stringify(delta)}`);
   }
@@ -47,7 +49,7 @@ export class MessageItem {
       const citation = isObject(annotation) ? urlCitation(annotation) : undefined;
       if (!citation) continue;
       const json = JSON.stringify(citation);
-      this.#output.hold(json);
+      this.#held += this.#output.hold(json);
       const members = `${part.place},"annotation_index":${part.annotations.length},"annotation":${json}`;
       part.annotations.push(citation);
       this.#output.write('response.output_text.annotation.added', members);
@@ -56,7 +58,7 @@ export class MessageItem {
 
   end(status: ItemStatus): void {
     this.#endPart();
-    this.#output.done(this.#index, { id: this.#id, type: 'message', role: 'assistant', status, content: this.#done });
+    this.#output.done(this.#index, { id: this.#id, type: 'message', role: 'assistant', status, content: this.#done }, this.#held);
   }
 
   #partOf(type: PartType): OpenPart {

@@ -30,7 +30,7 @@ export class OpenCalls {
       const call = this.#callOf(at, isText(id) ? id : undefined);
       if (isObject(called)) this.#feed(call, called, before);
       for (const [name, value] of Object.entries(piece))
-        if (!OWN.has(name) && value !== null && value !== undefined) call.further[name] = value;
+        if (!OWN.has(name) && value !== null && value !== undefined) call.keep(name, value);
     }
     if (isObject(legacy)) this.#feed(this.#callOf(LEGACY, undefined), legacy, before);
   }

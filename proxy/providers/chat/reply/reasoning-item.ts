@@ -16,6 +16,8 @@ export class ReasoningItem {
   readonly #index: number;
   readonly #place: string;
   #text = '';
+  /** Bytes of its text and its details. */
+  #held = 0;
   readonly #details: Record<string, Json | undefined>[] = [];
 
   constructor(output: ReplyOutput, options: ReasoningOptions) {
@@ -26,7 +28,7 @@ export class ReasoningItem {
   }
 
   text(delta: string): void {
-    this.#output.hold(delta);
+    this.#held += this.#output.hold(delta);
     if (this.#options.showsSummary) {
       if (this.#text === '') this.#output.write('response.reasoning_summary_part.added', `${this.#place},"part":${summaryPart('')}`);
       this.#output.write('response.reasoning_summary_text.delta', `${this.#place},"delta":${JSON.stringify(delta)}`);
@@ -39,6 +41,7 @@ export class ReasoningItem {
     if (!this.#options.seal) return;
     for (const piece of pieces) {
       if (!isObject(piece)) continue;
+      this.#held += this.#output.keep(JSON.stringify(piece).length);
       const last = this.#details.at(-1);
       if (!last || last.type !== piece.type || last.index !== piece.index || last.id !== piece.id) this.#details.push({ ...piece });
       else for (const [name, value] of Object.entries(piece)) last[name] = joinedMember(name, last[name], value);
@@ -53,13 +56,14 @@ export class ReasoningItem {
       this.#output.write('response.reasoning_summary_part.done', `${this.#place},"part":${summaryPart(this.#text)}`);
     }
     const capsule = seal?.(this.#text, this.#details as readonly JsonObject[]);
-    this.#output.done(this.#index, {
+    const item = {
       id: this.#id,
       type: 'reasoning',
       status,
       summary: isShown ? [{ type: 'summary_text', text: this.#text }] : [],
       ...(capsule === undefined ? {} : { encrypted_content: capsule }),
-    });
+    };
+    this.#output.done(this.#index, item, this.#held);
   }
 }
 

@@ -8,7 +8,7 @@ export type ItemStatus = 'completed' | 'incomplete';
 
 export class ReplyOutput {
   readonly #writer: EventWriter;
-  readonly #memory: Pick<HeldBytes, 'hold'>;
+  readonly #memory: Pick<HeldBytes, 'hold' | 'release'>;
   /** The JSON of each item that is done; undefined for one that is open. */
   readonly #items: (string | undefined)[] = [];
   /** UTF-8 bytes of text, calls and reasoning. */
@@ -16,7 +16,7 @@ export class ReplyOutput {
   /** Set for each event of the account. */
   emit: Emit = () => undefined;
 
-  constructor(writer: EventWriter, memory: Pick<HeldBytes, 'hold'>) {
+  constructor(writer: EventWriter, memory: Pick<HeldBytes, 'hold' | 'release'>) {
     this.#writer = writer;
     this.#memory = memory;
   }
@@ -39,11 +39,17 @@ export class ReplyOutput {
     this.#writer.write(type, members, this.emit);
   }
 
-  /** Counts a text that stays until the end of the reply. @throws TooMuchHeld */
-  hold(text: string): void {
+  /** Counts a text of the reply, which its item keeps until it is done. @returns its bytes. @throws TooMuchHeld */
+  hold(text: string): number {
     const bytes = Buffer.byteLength(text);
     this.bytes += bytes;
+    return this.keep(bytes);
+  }
+
+  /** Counts what an item keeps besides its texts, until it is done. @throws TooMuchHeld */
+  keep(bytes: number): number {
     this.#memory.hold(bytes);
+    return bytes;
   }
 
   /** @returns its place */
@@ -53,9 +59,11 @@ export class ReplyOutput {
     return index;
   }
 
-  done(index: number, item: JsonObject): void {
+  /** An item that is done is kept as its JSON alone, for the terminal event (AA50, AA93). @param kept the bytes that it held while it was open */
+  done(index: number, item: JsonObject, kept: number): void {
     const json = JSON.stringify(item);
     this.#memory.hold(json.length);
+    this.#memory.release(kept);
     this.#items[index] = json;
     this.write('response.output_item.done', `"output_index":${index},"item":${json}`);
   }

@@ -4,6 +4,9 @@ import type { Said } from './chunk.ts';
 const OPENING = '<think>';
 const CLOSING = '</think>';
 
+/** White space without end would be read again with each piece. */
+const LONGEST_BEGINNING = 256;
+
 export class ThinkTags {
   #state: 'before' | 'inside' | 'behind' | 'text' = 'before';
   /** Text that may be the beginning of a tag. */
@@ -18,7 +21,7 @@ export class ThinkTags {
       if (begun.startsWith(OPENING)) {
         this.#state = 'inside';
         rest = begun.slice(OPENING.length);
-      } else if (OPENING.startsWith(begun)) {
+      } else if (OPENING.startsWith(begun) && rest.length <= LONGEST_BEGINNING) {
         this.#held = rest;
         return { text: '', thought };
       } else this.#state = 'text';

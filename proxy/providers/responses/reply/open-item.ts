@@ -54,6 +54,8 @@ export class OpenItem {
   /** Undefined before the event that opens it. Nothing of a call is shown before: its name is in that event. */
   opening: JsonObject | ReplyEvent | undefined;
   isDone = false;
+  /** Bytes that it keeps until it is done. */
+  held = 0;
   /** The parts that were opened, as `content_index 0`. */
   readonly parts = new Set<string>();
   readonly #texts: OpenText[] = [];
@@ -87,7 +89,7 @@ export class OpenItem {
   }
 
   find(text: StreamedText, number: number): OpenText | undefined {
-    return this.#texts.find((one) => one.number === number && one.text === text);
+    return this.#texts.findLast((one) => one.number === number && one.text === text);
   }
 
   open(part: string, text: StreamedText, number: number): OpenText {
@@ -125,10 +127,22 @@ export class OpenItem {
     return { ...opened, ...(opened.status === undefined ? {} : { status }), ...(open ? { [open.text.member]: open.value } : {}) };
   }
 
+  /** Whether what was shown is an answer that no terminal event has to confirm: text, or a call whose arguments are an object. */
+  get isUsable(): boolean {
+    const item = this.built('completed');
+    if (item?.type !== 'function_call') return item !== undefined;
+    try {
+      return isObject(JSON.parse(String(item.arguments)));
+    } catch {
+      return false;
+    }
+  }
+
   /** It needs its texts no longer. */
   finish(): void {
     this.isDone = true;
-    this.opening ??= {};
+    this.#id = this.id;
+    this.opening = {};
     this.#texts.length = 0;
   }
 }

@@ -1,10 +1,10 @@
 // The decoding of replies of Responses accounts, by what was asked of them.
 import { asList, isObject } from '../../../turn/json/json.ts';
+import { Adaptations } from '../../../turn/provider/adapted.ts';
 import { type ApiAccountConfig, isApiAccount } from '../../../turn/provider/api-account.ts';
 import type { EventHandler } from '../../../turn/provider/replies.ts';
 import type { AttemptContext } from '../../../turn/provider/requests.ts';
 import type { Body, Outgoing } from '../../../turn/turn.ts';
-import { Adaptations } from '../../api-accounts/adapted.ts';
 import { SummaryReply } from '../../api-accounts/compaction/summary-reply.ts';
 import { hostedTool } from '../../api-accounts/eligibility/declared-tools.ts';
 import { toolTable } from '../../api-accounts/tools/tool-table.ts';
