@@ -8,9 +8,9 @@ import { openApi } from '../proxy/admin/api/openapi.ts';
 import { CLIENTS, type ClientSettings } from '../proxy/cli/client-settings.ts';
 import { bounds } from '../proxy/config/schema/expectations.ts';
 import { type SchemaNode, type Setting, settings } from '../proxy/config/schema/schema.ts';
-import { ADAPTED } from '../proxy/providers/api-accounts/adapted.ts';
 import { MANNERS } from '../proxy/rehearsal/account/manners.ts';
 import { REPLY_FORMS, STREAM_FORMS } from '../proxy/rehearsal/faults/reply-forms.ts';
+import { ADAPTED } from '../proxy/turn/provider/adapted.ts';
 import { PRESETS, type PresetName, presetOf } from '../proxy/turn/provider/presets.ts';
 import { NO_QUIRKS, QUIRKS } from '../proxy/turn/provider/quirks.ts';
 

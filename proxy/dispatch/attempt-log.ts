@@ -1,9 +1,11 @@
 // The rows of a turn's attempts, in order. A row exists before its attempt ends, so that a turn that ends during the attempt has it.
+
 import type { AttemptRow } from '../../store/schema/logged-rows.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { errorClassOf } from '../turn/errors/error-class.ts';
 import type { Failure, FailureCause } from '../turn/errors/failure.ts';
 import { safeParam } from '../turn/errors/sanitise.ts';
+import type { AdaptedName } from '../turn/provider/adapted.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { UpstreamErrorClass } from '../turn/turn.ts';
 
@@ -32,7 +34,7 @@ export class AttemptLog {
   }
 
   /** An attempt begins that is sent. @param adapted what it lost or changed for the account. @returns completes the row */
-  begin(account: AskedAccount, cause: AttemptCause, adapted?: readonly string[]): (end: AttemptEnd) => void {
+  begin(account: AskedAccount, cause: AttemptCause, adapted?: readonly AdaptedName[]): (end: AttemptEnd) => void {
     this.wasSent = true;
     return this.#open(account, cause, adapted);
   }
@@ -48,7 +50,7 @@ export class AttemptLog {
     if (last) this.rows.push({ ...last, error_class });
   }
 
-  #open({ label, api }: AskedAccount, cause: AttemptCause, adapted: readonly string[] = []): (end: AttemptEnd) => void {
+  #open({ label, api }: AskedAccount, cause: AttemptCause, adapted: readonly AdaptedName[] = []): (end: AttemptEnd) => void {
     const began = this.#clock.now();
     const open: AttemptRow = {
       request_id: this.#requestId,

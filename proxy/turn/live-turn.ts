@@ -8,7 +8,7 @@ import type { Failure } from './errors/failure.ts';
 import { ItemPlaces } from './errors/item-places.ts';
 import type { Refusal } from './errors/refusal.ts';
 import type { JsonObject } from './json/json.ts';
-import { isApiAccount } from './provider/api-account.ts';
+import { hasApiAccounts, isApiAccount } from './provider/api-account.ts';
 import { type CapsuleItem, type Capsules, MOST_SEALED_BYTES } from './provider/capsule.ts';
 import { HeldBytes, type ReplyMemory } from './reply/held-bytes.ts';
 import { PendingWrites } from './reply/pending-writes.ts';
@@ -379,8 +379,7 @@ export class LiveTurn implements Turn {
   }
 
   get hasApiAccounts(): boolean {
-    const { accounts } = this.generation;
-    return this.pool.assignments.some(({ account }) => (accounts.get(account)?.api ?? 'agent') !== 'agent');
+    return hasApiAccounts(this.pool, this.generation.accounts);
   }
 
   /** Seals a text for an item of the reply; undefined where the capsules of the turn would become larger than they may. */

@@ -1,6 +1,6 @@
 // The rate limits that an API account has stated lately, by its own ids of models. They are evidence for the choice of an account, and no
 // quota windows (AA39).
-import { RATE_KINDS, type RateKind, type RateLimit } from '../../turn/provider/rate-limit.ts';
+import { RATE_KINDS, type RateKind, type RateLimit } from '../../turn/provider/quota-statement.ts';
 
 /** A limit is forgotten at its reset, and at the latest after this time. */
 const FRESH_MS = 15 * 60_000;

@@ -2,8 +2,7 @@
 import type { Failure } from '../../turn/errors/failure.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
-import type { QuotaStatement } from '../../turn/provider/quota-statement.ts';
-import type { RateLimit } from '../../turn/provider/rate-limit.ts';
+import type { QuotaStatement, RateLimit } from '../../turn/provider/quota-statement.ts';
 import type { ReplyObserver, ReplySource } from '../../turn/reply/reply-observer.ts';
 import type { WireWords } from '../../turn/settings.ts';
 import type { Headers } from '../../turn/turn.ts';

@@ -1,7 +1,6 @@
 // The quota of all accounts, in memory; replies and usage reads update it, and the store has a copy (Q8, UA2).
 import type { Lease } from '../../../store/store.ts';
-import type { QuotaStatement } from '../../turn/provider/quota-statement.ts';
-import type { RateLimit } from '../../turn/provider/rate-limit.ts';
+import type { QuotaStatement, RateLimit } from '../../turn/provider/quota-statement.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import { AccountQuota, FRESH_MS, type KnownWindow, type QuotaState } from './account-quota.ts';
 import { AccountRates } from './account-rates.ts';

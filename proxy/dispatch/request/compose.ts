@@ -1,6 +1,7 @@
 // The request of one attempt: its rules edit it for this account, then the account's provider encodes it.
 
 import type { LiveTurn } from '../../turn/live-turn.ts';
+import type { AdaptedName } from '../../turn/provider/adapted.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import type { AttemptContext, EncodedRequest } from '../../turn/provider/requests.ts';
 import type { Body, Outgoing } from '../../turn/turn.ts';
@@ -18,7 +19,7 @@ export interface Composed {
   readonly request: Omit<CarrierRequest, 'body'> &
     Pick<EncodedRequest, 'adjusts'> & { readonly body: CarrierRequest['body'] | Promise<Buffer> };
   /** What its encoding changed (AA16); undefined where it changed nothing. */
-  readonly adapted?: readonly string[] | undefined;
+  readonly adapted?: readonly AdaptedName[] | undefined;
   /** The request before it was encoded: its reply is decoded by it. */
   readonly out: Outgoing;
   /** The cap of output tokens that the account does not get although the key has a policy: the gateway ends the reply there (CR1). */

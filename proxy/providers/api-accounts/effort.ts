@@ -1,11 +1,11 @@
 // The reasoning effort that an account gets: a level that its model declares, in the account's own word (AA45).
 import type { AccountModel } from '../../turn/provider/account-model.ts';
+import type { Adaptations } from '../../turn/provider/adapted.ts';
 import { isApiAccount } from '../../turn/provider/api-account.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import type { Quirks } from '../../turn/provider/quirks.ts';
 import type { Body } from '../../turn/turn.ts';
 import { askedEffort, EFFORTS } from '../../turn/wire/efforts.ts';
-import type { Adaptations } from './adapted.ts';
 
 /**
  * The level of the model for this effort: the same, else the nearest declared one below, else the lowest. As it is where no levels are known;

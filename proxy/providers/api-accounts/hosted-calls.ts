@@ -1,6 +1,6 @@
 // Leaves out of a history what only hosted tools can have made, for an account that lacks the tool (AA20).
 import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
-import type { Adaptations } from './adapted.ts';
+import type { Adaptations } from '../../turn/provider/adapted.ts';
 
 /** What the account runs by itself, and whether its model takes images. */
 export interface Hosting {

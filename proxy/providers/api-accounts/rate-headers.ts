@@ -1,5 +1,5 @@
 // The rate limits that API accounts state in the headers of their answers, in the forms of several servers (AA39).
-import { RATE_KINDS, type RateLimit } from '../../turn/provider/rate-limit.ts';
+import { RATE_KINDS, type RateLimit } from '../../turn/provider/quota-statement.ts';
 import type { Headers } from '../../turn/turn.ts';
 
 /** Larger numbers are times on the clock, in seconds and in milliseconds. */

@@ -1,9 +1,9 @@
 // The decoding of the replies of Chat accounts: chunks become Responses events, and the answer to a request for a summary a compaction.
 import { asList, isObject, type JsonObject } from '../../turn/json/json.ts';
+import { Adaptations } from '../../turn/provider/adapted.ts';
 import type { EventHandler } from '../../turn/provider/replies.ts';
 import type { AttemptContext } from '../../turn/provider/requests.ts';
 import type { Body, Outgoing } from '../../turn/turn.ts';
-import { Adaptations } from '../api-accounts/adapted.ts';
 import { SummaryReply } from '../api-accounts/compaction/summary-reply.ts';
 import { isSummary } from '../api-accounts/compaction/summary-request.ts';
 import { ResponseObject } from '../api-accounts/reply/response-object.ts';

@@ -2,12 +2,12 @@
 import { asksForCompaction, COMPACTION_TRIGGER, isTrigger } from '../../turn/compaction-trigger.ts';
 import { asList, isObject, type Json } from '../../turn/json/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
+import type { Adaptations } from '../../turn/provider/adapted.ts';
 import type { ApiAccountConfig } from '../../turn/provider/api-account.ts';
 import type { Emit, EventHandler } from '../../turn/provider/replies.ts';
 import { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import { isCompaction } from '../../turn/routes/kinds.ts';
 import type { Body } from '../../turn/turn.ts';
-import type { Adaptations } from '../api-accounts/adapted.ts';
 import { summaryRequest } from '../api-accounts/compaction/summary-request.ts';
 import { publicItems } from './input-items.ts';
 

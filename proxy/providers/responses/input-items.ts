@@ -1,7 +1,7 @@
 // The items of a turn's input as the public Responses API has them: with its members alone, and without what names a stored response (AA28).
-import { asList, isList, isObject, isText, type Json, type JsonObject, mapList } from '../../turn/json/json.ts';
+import { asList, isAbsent, isList, isObject, isText, type Json, type JsonObject, mapList } from '../../turn/json/json.ts';
+import type { Adaptations } from '../../turn/provider/adapted.ts';
 import { capsuleIn, isBareReasoning } from '../../turn/provider/capsule.ts';
-import type { Adaptations } from '../api-accounts/adapted.ts';
 
 /** The members of each type; `id` and `status` are apart. An item of another type passes as it is. */
 const MEMBERS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
@@ -59,7 +59,7 @@ export function publicItems(input: readonly Json[], options: InputItemOptions): 
 const isUnusable = (item: Json): boolean =>
   isObject(item) && item.type === 'reasoning' && (isBareReasoning(item) || capsuleIn(item) !== undefined);
 
-function publicItem(item: JsonObject, at: number, { itemIds }: InputItemOptions): JsonObject {
+function publicItem(item: JsonObject, at: number, { itemIds, adapted }: InputItemOptions): JsonObject {
   const type = item.type === undefined && item.role !== undefined ? 'message' : item.type;
   const members = typeof type === 'string' ? MEMBERS.get(type) : undefined;
   if (!members) return item;
@@ -68,6 +68,7 @@ function publicItem(item: JsonObject, at: number, { itemIds }: InputItemOptions)
   for (const [name, value] of Object.entries(item)) {
     const isIdentity = name === 'id' || name === 'status';
     if (members.has(name) || (isIdentity && keepsId)) kept[name] = value;
+    else if (isIdentity && !isAbsent(value)) adapted.note(`input.${name}`);
   }
   kept.type = type as string;
   if (isList(item.content)) kept.content = publicParts(item.content);

@@ -1,9 +1,9 @@
 // The tools of a turn for an account that takes functions alone, and for one without some of the hosted tools (AA19, AA20, AA27).
 import { asList, isObject, type Json, type JsonObject, mapList } from '../../turn/json/json.ts';
 import type { AccountModel } from '../../turn/provider/account-model.ts';
+import type { Adaptations } from '../../turn/provider/adapted.ts';
 import type { ApiAccountConfig } from '../../turn/provider/api-account.ts';
 import type { Body } from '../../turn/turn.ts';
-import type { Adaptations } from '../api-accounts/adapted.ts';
 import { hostedTool } from '../api-accounts/eligibility/declared-tools.ts';
 import { runs } from '../api-accounts/eligibility/lacks.ts';
 import { withoutHostedCalls } from '../api-accounts/hosted-calls.ts';

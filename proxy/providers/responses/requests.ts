@@ -3,10 +3,10 @@ import { encodeForm, encodeJson, turnBytes } from '../../turn/json/encode-body.t
 import { asList } from '../../turn/json/json.ts';
 import { isForm } from '../../turn/json/media-type.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
+import { Adaptations } from '../../turn/provider/adapted.ts';
 import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';
 import type { AttemptContext, EncodedFrame, EncodedRequest, ProviderFrames, ProviderRequests } from '../../turn/provider/requests.ts';
 import type { Body, Outgoing } from '../../turn/turn.ts';
-import { Adaptations } from '../api-accounts/adapted.ts';
 import { CacheKeys } from '../api-accounts/cache-key.ts';
 import { embeddingRequest } from '../api-accounts/embeddings.ts';
 import { apiHeaders, beginHeaders } from '../api-accounts/request-headers.ts';

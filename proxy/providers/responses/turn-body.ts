@@ -1,10 +1,10 @@
 // The body of a turn for a Responses account: that of the public API, not stored and streamed, with the members that the account takes (AA28).
-import { asList, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
+import { asList, isAbsent, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { AccountModel } from '../../turn/provider/account-model.ts';
+import type { Adaptations } from '../../turn/provider/adapted.ts';
 import type { ApiAccountConfig } from '../../turn/provider/api-account.ts';
 import { KEEPABLE, type KeptMember } from '../../turn/provider/quirks.ts';
 import type { Body } from '../../turn/turn.ts';
-import type { Adaptations } from '../api-accounts/adapted.ts';
 import { effortWord } from '../api-accounts/effort.ts';
 import { publicItems } from './input-items.ts';
 import { fittedTools } from './lowered-tools.ts';
@@ -53,7 +53,15 @@ export function turnBody(stated: Body, options: TurnBodyOptions): Body {
   if (!isFrame) sent.stream = streams(account, sent);
   if (sent.stream === true && quirks.stream_options && isObject(body.stream_options)) sent.stream_options = body.stream_options;
   for (const name of account.drop_fields) delete sent[name];
+  noteLeftOut(stated, isFrame, adapted);
   return sent;
+}
+
+/** Members of agent backends alone, and what asks the account to keep the response. */
+function noteLeftOut({ client_metadata, generate, store }: Body, isFrame: boolean, adapted: Adaptations): void {
+  if (!isAbsent(client_metadata)) adapted.note('client_metadata');
+  if (!isAbsent(generate) && !isFrame) adapted.note('generate');
+  if (store === true) adapted.note('store');
 }
 
 const inputOf = ({ input }: Body): readonly Json[] => {
@@ -129,7 +137,8 @@ function setReasoning(
   { body, effort }: AskedReasoning,
   { account: { quirks }, model, refused, adapted }: TurnBodyOptions,
 ): void {
-  const { summary, effort: asked, context: _, ...others } = isObject(body.reasoning) ? body.reasoning : {};
+  const { summary, effort: asked, context, ...others } = isObject(body.reasoning) ? body.reasoning : {};
+  if (!isAbsent(context)) adapted.note('reasoning.context');
   const reasons = model?.reasoningLevels?.length !== 0 && !refused.has('reasoning');
   const takesSummary = reasons && quirks.reasoning_summary && !refused.has('reasoning.summary');
   if (summary !== undefined && summary !== null && !takesSummary) adapted.note('reasoning.summary');

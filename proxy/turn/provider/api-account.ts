@@ -1,7 +1,7 @@
 // The settings of API accounts: accounts that speak the Responses API or the Chat Completions API of a platform or of a local server (AA1).
 
 import type { JsonObject } from '../json/json.ts';
-import type { AccountConfig, Prices } from '../settings.ts';
+import type { AccountConfig, PoolConfig, Prices } from '../settings.ts';
 import type { PresetName } from './presets.ts';
 import type { Quirks } from './quirks.ts';
 import type { ApiCompaction, HostedTool, Modality, Served } from './served.ts';
@@ -47,3 +47,19 @@ export interface ApiAccountConfig extends AccountConfig {
 export const presetName = (account: AccountConfig): PresetName | undefined => (isApiAccount(account) ? account.preset : undefined);
 
 export const isApiAccount = (account: AccountConfig): account is ApiAccountConfig => account.api !== 'agent';
+
+/** Cached by the object of the configuration: every turn asks. */
+const poolsWithApis = new WeakMap<Pick<PoolConfig, 'assignments'>, boolean>();
+
+/** Whether an account of the Pool speaks another API than agent backends. */
+export function hasApiAccounts(pool: Pick<PoolConfig, 'assignments'>, accounts: ReadonlyMap<string, AccountConfig>): boolean {
+  let known = poolsWithApis.get(pool);
+  if (known === undefined) {
+    known = pool.assignments.some(({ account: id }) => {
+      const account = accounts.get(id);
+      return account !== undefined && isApiAccount(account);
+    });
+    poolsWithApis.set(pool, known);
+  }
+  return known;
+}

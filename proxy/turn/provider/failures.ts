@@ -2,6 +2,7 @@
 import type { Failure } from '../errors/failure.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { Headers } from '../turn.ts';
+import type { AdaptedName } from './adapted.ts';
 
 /** An answer that is no success. */
 export interface RefusedAnswer {
@@ -13,7 +14,7 @@ export interface RefusedAnswer {
 /** What the refused request had. */
 export interface SentMembers {
   /** Names of what its encoding changed (AA16). */
-  readonly adapted: readonly string[];
+  readonly adapted: readonly AdaptedName[];
   /** The tier of its account. */
   readonly tier: number;
 }

@@ -1,4 +1,4 @@
-// What a provider states of an account's quota, in whichever form (Q8).
+// What a provider states of an account's capacity, in whichever form: its quota, and the rate limits of one model (Q8, AA39).
 
 /** One quota window of an account. Its length identifies it, because providers move a window between their slots. */
 export interface QuotaWindow {
@@ -19,4 +19,17 @@ export interface QuotaStatement {
   readonly windows: readonly QuotaWindow[];
   /** True: the account refuses turns. False: it accepts them. Undefined: not stated. */
   readonly reached: boolean | undefined;
+}
+
+export type RateKind = 'requests' | 'tokens';
+
+export const RATE_KINDS: readonly RateKind[] = ['requests', 'tokens'];
+
+/** Stated by an API account with each of its answers. */
+export interface RateLimit {
+  readonly kind: RateKind;
+  /** The share that is left, 0 to 1. */
+  readonly left: number;
+  /** Unix milliseconds; undefined where it is not stated. */
+  readonly resetsAt: number | undefined;
 }

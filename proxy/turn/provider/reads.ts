@@ -3,8 +3,7 @@ import type { ReadRefusal } from '../errors/read-refusal.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { AccountConfig, WireWords } from '../settings.ts';
 import type { Headers } from '../turn.ts';
-import type { QuotaStatement } from './quota-statement.ts';
-import type { RateLimit } from './rate-limit.ts';
+import type { QuotaStatement, RateLimit } from './quota-statement.ts';
 
 /** The answer to a request of the gateway's own. */
 export interface OwnAnswer {

@@ -6,6 +6,7 @@ import type { TokenCounts } from '../reply/turn-result.ts';
 import type { AccountConfig } from '../settings.ts';
 import type { Outgoing, Work } from '../turn.ts';
 import type { AccountModel } from './account-model.ts';
+import type { AdaptedName } from './adapted.ts';
 
 /** The attempt that is encoded. */
 export interface AttemptContext {
@@ -39,7 +40,7 @@ export interface EncodedRequest extends RequestHead {
    */
   readonly body: Buffer | Promise<Buffer>;
   /** What the encoding changed or removed of the Responses request: sorted names of members and item types, no values (AA16). */
-  readonly adapted?: readonly string[];
+  readonly adapted?: readonly AdaptedName[];
   /**
    * Called with the refusal of this request: whether the API writes the turn otherwise from now on, so that the same account gets it once
    * more (AA30, AA34). Absent where it would be the same request.

@@ -5,6 +5,7 @@ import { apiFailures } from '../../../proxy/providers/api-accounts/failures/fail
 import { chatPlace } from '../../../proxy/providers/api-accounts/failures/places.ts';
 import type { Failure, FailureCause } from '../../../proxy/turn/errors/failure.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
+import type { AdaptedName } from '../../../proxy/turn/provider/adapted.ts';
 
 const NOW = Date.UTC(2026, 10, 24);
 const failures = apiFailures(chatPlace);
@@ -14,7 +15,7 @@ interface Answer {
   /** A text is a body that is no JSON. */
   readonly body?: Json;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly adapted?: readonly string[];
+  readonly adapted?: readonly AdaptedName[];
   readonly tier?: number;
 }
 

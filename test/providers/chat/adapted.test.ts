@@ -1,10 +1,10 @@
 // What a translation changes or removes of a request is named, and nothing else is (AA16).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADAPTED } from '../../../proxy/providers/api-accounts/adapted.ts';
 import { chatBody } from '../../../proxy/providers/chat/request/chat-body.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { AccountModel } from '../../../proxy/turn/provider/account-model.ts';
+import { ADAPTED } from '../../../proxy/turn/provider/adapted.ts';
 import type { ApiAccountConfig } from '../../../proxy/turn/provider/api-account.ts';
 import { NO_QUIRKS, type Quirks } from '../../../proxy/turn/provider/quirks.ts';
 

@@ -1,7 +1,7 @@
 // The functions that a `tool_choice` leaves, and the choice among them (AA27, AA40).
 import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import type { Adaptations } from '../../../turn/provider/adapted.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
-import type { Adaptations } from '../adapted.ts';
 import type { FunctionTool, ToolTable } from './tool-table.ts';
 
 export interface ChosenTools {

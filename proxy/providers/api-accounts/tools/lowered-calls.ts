@@ -1,6 +1,6 @@
 // Calls and outputs of the history as calls of functions: their ids, names, arguments and results, whatever tool they are of (AA27).
 import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
-import type { Adaptations, AdaptedName } from '../adapted.ts';
+import type { Adaptations, AdaptedName } from '../../../turn/provider/adapted.ts';
 import type { ToolTable } from './tool-table.ts';
 
 export interface FunctionCall {

@@ -1,8 +1,8 @@
 // The tools of one turn as functions, and the way back: a call of one of these functions becomes a call of the tool that the client declared (AA27).
 import { hash } from 'node:crypto';
 import { isList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import type { Adaptations } from '../../../turn/provider/adapted.ts';
 import type { Body } from '../../../turn/turn.ts';
-import type { Adaptations } from '../adapted.ts';
 
 /** The types of tools that become functions. */
 export type LoweredType = 'function' | 'custom' | 'local_shell' | 'tool_search';

@@ -1,7 +1,7 @@
 // The ids of calls as they go out: a client's id that the strictest server would refuse is replaced, in call and output alike (AA42).
 import { hash } from 'node:crypto';
+import type { Adaptations } from '../../../turn/provider/adapted.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
-import type { Adaptations } from '../../api-accounts/adapted.ts';
 
 /** What the strictest server takes. */
 const LONGEST_ID = 40;

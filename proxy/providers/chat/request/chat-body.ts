@@ -2,10 +2,10 @@
 import { isList, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { LiveTurn } from '../../../turn/live-turn.ts';
 import type { AccountModel } from '../../../turn/provider/account-model.ts';
+import { Adaptations, type AdaptedName } from '../../../turn/provider/adapted.ts';
 import type { ApiAccountConfig } from '../../../turn/provider/api-account.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
 import type { Body } from '../../../turn/turn.ts';
-import { Adaptations, type AdaptedName } from '../../api-accounts/adapted.ts';
 import { withoutHostedCalls } from '../../api-accounts/hosted-calls.ts';
 import { ToolTable, toolTable } from '../../api-accounts/tools/tool-table.ts';
 import type { ChatEncoding } from './encoding.ts';

@@ -1,8 +1,8 @@
 // What the parts of one translation share: the account, its model, and the names of what was adapted.
 import type { LiveTurn } from '../../../turn/live-turn.ts';
 import type { AccountModel } from '../../../turn/provider/account-model.ts';
+import type { Adaptations } from '../../../turn/provider/adapted.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
-import type { Adaptations } from '../../api-accounts/adapted.ts';
 import type { ToolTable } from '../../api-accounts/tools/tool-table.ts';
 
 export interface ChatEncoding {

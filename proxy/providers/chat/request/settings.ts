@@ -1,8 +1,8 @@
 // The members of a Chat request beside its messages and tools: limits, effort, format, and what the account keeps (AA40, AA45).
 import { isAbsent, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import type { AdaptedName } from '../../../turn/provider/adapted.ts';
 import type { KeptMember } from '../../../turn/provider/quirks.ts';
 import type { Body } from '../../../turn/turn.ts';
-import type { AdaptedName } from '../../api-accounts/adapted.ts';
 import { effortWord } from '../../api-accounts/effort.ts';
 import type { ChatEncoding } from './encoding.ts';
 
