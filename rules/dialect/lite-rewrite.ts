@@ -1,27 +1,40 @@
 // Moves tools and instructions into `input` in Lite (F2.5 to F2.10). Full needs no such rule (F2.7, F2.11).
 
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
-import { isList, isObject } from '../../proxy/turn/json/json.ts';
+import { asList, isList, isObject } from '../../proxy/turn/json/json.ts';
 import { isCompaction, surfaceOf } from '../../proxy/turn/routes/kinds.ts';
-import { rule } from '../../proxy/turn/rules/rule.ts';
+import { rule, SKIP } from '../../proxy/turn/rules/rule.ts';
 import type { Body, Turn } from '../../proxy/turn/turn.ts';
 import { explainInMode } from '../helpers/explain.ts';
 import { userMessage } from '../helpers/user-message.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';
 import { withoutImageDetail } from './image-detail.ts';
+import { type Added, type Replaced, replacedBy, restore } from './lite-restoration.ts';
+
+interface Memory {
+  /** Kept only where an account of another API may get the turn. */
+  replaced?: Replaced;
+}
 
 /** Applied to its own result it changes nothing (F2.10). Compact bodies are rewritten before their own projection (F2.15). */
-export const liteRewrite = rule({
+export const liteRewrite = rule<Memory>({
   name: 'lite-rewrite',
   routes: RESPONSES_WORK,
-  edit({ body }, _memory, turn) {
-    if (turn.model?.mode?.effective !== 'lite') return;
+  request: (_work, turn) => (turn.model?.mode?.effective === 'lite' ? {} : SKIP),
+  edit({ body }, memory, turn) {
     const { kind } = turn.route;
-    const items = withoutImageDetail(itemsOf(body.input), surfaceOf(kind) === 'native' ? 'typed-messages-only' : 'untyped-messages-too');
-    moveIntoInput(body, items, turn);
+    const before = turn.hasApiAccounts ? { ...body } : undefined;
+    const came = itemsOf(body.input);
+    const items = withoutImageDetail(came, surfaceOf(kind) === 'native' ? 'typed-messages-only' : 'untyped-messages-too');
+    const added = moveIntoInput(body, items, turn);
+    if (before) memory.replaced = replacedBy(before, came, asList(body.input), added);
     body.parallel_tool_calls = false;
     // Compact gets no `reasoning` beyond what the client or its key's policy set (F1.4, Q33).
     if (!isCompaction(kind) || isObject(body.reasoning)) body.reasoning = acrossAllTurns(body.reasoning);
+  },
+  apis: ['responses', 'chat'],
+  attempt({ body }, { replaced }) {
+    if (replaced) restore(body, replaced);
   },
   explain: explainInMode('lite', 'moves tools and instructions into input'),
 });
@@ -32,7 +45,7 @@ function itemsOf(input: Json | undefined): readonly Json[] {
   return isList(input) ? input : [];
 }
 
-function moveIntoInput(body: Body, items: readonly Json[], turn: Turn): void {
+function moveIntoInput(body: Body, items: readonly Json[], turn: Turn): Added {
   const declared = isList(body.tools) ? body.tools : [];
   const prefix = declared.length === 0 ? toolsPrefix(items[0]) : undefined;
   const { instructions } = body;
@@ -40,14 +53,16 @@ function moveIntoInput(body: Body, items: readonly Json[], turn: Turn): void {
   delete body.tools;
   delete body.instructions;
   // Already rewritten: the list stays the same object.
-  if (prefix && prefix === items[0] && developer.length === 0) body.input = items;
-  else if (prefix) {
-    body.input = [prefix, ...developer, ...items.slice(1)];
-    turn.spliced(1, 0, developer.length);
-  } else {
-    body.input = [{ type: 'additional_tools', role: 'developer', tools: declared }, ...developer, ...items];
-    turn.spliced(0, 0, 1 + developer.length);
+  if (prefix && prefix === items[0] && developer.length === 0) {
+    body.input = items;
+    return { at: 0, count: 0 };
   }
+  const added = prefix ? { at: 1, count: developer.length } : { at: 0, count: 1 + developer.length };
+  body.input = prefix
+    ? [prefix, ...developer, ...items.slice(1)]
+    : [{ type: 'additional_tools', role: 'developer', tools: declared }, ...developer, ...items];
+  turn.spliced(added.at, 0, added.count);
+  return added;
 }
 
 /** The leading item where it is the Lite tools prefix. An item with an id is a client's own item; null counts as no id (Q33). */

@@ -13,14 +13,16 @@ export const capsules = rule({
   name: 'capsules',
   routes: TURNS,
   request({ body }, turn) {
+    // Turns of agent accounts do no work for other APIs (AA93): in a Pool without those, a capsule is ciphertext that no account knows.
+    if (!turn.hasApiAccounts) return SKIP;
     const { input } = body;
     if (!isList(input)) return SKIP;
     body.input = mapList(input, (item) => (isObject(item) && item.type === 'compaction' ? opened(item, turn) : item));
-    return input.some((item) => isForeign(item, turn)) ? undefined : SKIP;
+    return input.some(isForeign) ? undefined : SKIP;
   },
   apis: ['agent'],
-  attempt({ body }, _memory, turn) {
-    if (isList(body.input)) body.input = body.input.filter((item) => !isForeign(item, turn));
+  attempt({ body }) {
+    if (isList(body.input)) body.input = body.input.filter((item) => !isForeign(item));
   },
 });
 
@@ -33,9 +35,6 @@ function opened(item: JsonObject, turn: Turn): Json {
   return userMessage(`Summary of the conversation so far:\n\n${summary}`);
 }
 
-/**
- * Reasoning in a capsule, and reasoning without ciphertext, which native clients send back without its id. In a Pool of agent backends the
- * latter passes as it came.
- */
-const isForeign = (item: Json, turn: Turn): boolean =>
-  isObject(item) && item.type === 'reasoning' && (capsuleIn(item) !== undefined || (isBareReasoning(item) && turn.hasApiAccounts));
+/** Reasoning in a capsule, and reasoning without ciphertext, which native clients send back without its id. */
+const isForeign = (item: Json): boolean =>
+  isObject(item) && item.type === 'reasoning' && (capsuleIn(item) !== undefined || isBareReasoning(item));

@@ -1,6 +1,7 @@
 // THE ORDER, as the contract requires it: pairs of rules, each with its reason.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Body } from '../../proxy/turn/turn.ts';
 import { RULES } from '../../rules/index.ts';
 import { chainOf, turnOf } from '../support/turn.ts';
 
@@ -84,19 +85,23 @@ test('every rule has a name of its own, in kebab case', () => {
   for (const name of NAMES) assert.match(name, /^[a-z]+(-[a-z]+)*$/);
 });
 
+const touched = (): never => assert.fail('the body was touched');
+const UNTOUCHED: Body = new Proxy({}, { get: touched, set: touched, has: touched, ownKeys: touched, deleteProperty: touched });
+
 test('[F7.1] compression and the later edits run after every rule that may refuse the turn', () => {
   const edits = RULES.filter(({ edit }) => edit);
   assert.deepEqual(
-    edits.map(({ name, request }) => [name, request]),
-    ['request-compression', 'lite-rewrite', 'backend-shape'].map((name) => [name, undefined]),
+    edits.map(({ name }) => name),
+    ['request-compression', 'lite-rewrite', 'backend-shape'],
   );
+  // A request phase of theirs reads no body, and so refuses none.
+  for (const kind of ['responses', 'public-responses'] as const) chainOf(edits, turnOf({ kind })).request({ body: UNTOUCHED });
 });
 
 test('[F6.1] no rule before the look-up of the model reads or edits a body', () => {
-  const touched = (): never => assert.fail('the body was touched');
-  const body = new Proxy({}, { get: touched, set: touched, has: touched, ownKeys: touched, deleteProperty: touched });
   const before = RULES.slice(0, NAMES.indexOf('model-access'));
-  for (const kind of ['responses', 'compact', 'public-responses', 'chat'] as const) chainOf(before, turnOf({ kind })).request({ body });
+  for (const kind of ['responses', 'compact', 'public-responses', 'chat'] as const)
+    chainOf(before, turnOf({ kind })).request({ body: UNTOUCHED });
 });
 
 test('[D4] [Q22] the requests of Chat and images are translated before any rule but that of the model reads them', () => {
@@ -112,4 +117,12 @@ test('[D4] [Q22] the requests of Chat and images are translated before any rule 
       kind,
     );
   }
+});
+
+test('[AA93] in a Pool of agent accounts the rule of capsules reads no body', () => {
+  const rules = RULES.filter(({ name }) => name === 'capsules');
+  for (const kind of ['responses', 'public-responses', 'compact', 'chat'] as const)
+    chainOf(rules, turnOf({ kind })).request({ body: UNTOUCHED });
+  const other = { ...turnOf({ kind: 'responses' }), hasApiAccounts: true };
+  assert.throws(() => chainOf(rules, other).request({ body: UNTOUCHED }), /touched/);
 });

@@ -1,0 +1,43 @@
+// Undoes the Lite rewrite for accounts of other APIs, which know no Lite: they get the turn as it was before (AA26).
+import type { Json } from '../../proxy/turn/json/json.ts';
+import { asList, isObject } from '../../proxy/turn/json/json.ts';
+import type { Body } from '../../proxy/turn/turn.ts';
+
+/** What the rewrite has replaced. Items that it left as they are have no entry. */
+export interface Replaced {
+  readonly members: Pick<Body, 'tools' | 'instructions' | 'parallel_tool_calls' | 'reasoning'>;
+  /** The item in whose place each item is; undefined for one that was added. */
+  readonly items: ReadonlyMap<Json, Json | undefined>;
+}
+
+/** The items that the rewrite has added. */
+export interface Added {
+  readonly at: number;
+  readonly count: number;
+}
+
+/** @param items as they came. @param rewritten the items after it */
+export function replacedBy(before: Body, items: readonly Json[], rewritten: readonly Json[], { at, count }: Added): Replaced {
+  const replaced = new Map<Json, Json | undefined>();
+  for (const [i, item] of rewritten.entries()) {
+    const came = i < at ? items[i] : i < at + count ? undefined : items[i - count];
+    if (came !== item) replaced.set(item, came);
+  }
+  const { tools, instructions, parallel_tool_calls, reasoning } = before;
+  return { members: { tools, instructions, parallel_tool_calls, reasoning }, items: replaced };
+}
+
+/** Items that were changed or left out after the rewrite stay so. */
+export function restore(body: Body, { members, items }: Replaced): void {
+  const { reasoning, ...others } = members;
+  for (const [name, value] of Object.entries(others)) {
+    if (value === undefined) delete body[name];
+    else body[name] = value;
+  }
+  if (isObject(body.reasoning)) body.reasoning = reasoning ?? {};
+  body.input = asList(body.input).flatMap((item) => {
+    if (!items.has(item)) return [item];
+    const came = items.get(item);
+    return came === undefined ? [] : [came];
+  });
+}
