@@ -6,6 +6,7 @@ import { Refusal } from '../turn/errors/refusal.ts';
 import type { Confidential } from '../turn/errors/sanitise.ts';
 import type { JsonObject } from '../turn/json/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
+import type { AdaptedName } from '../turn/provider/adapted.ts';
 import type { SentMembers } from '../turn/provider/failures.ts';
 import type { ProviderApi } from '../turn/provider/provider-api.ts';
 import type { ReplyEvent } from '../turn/reply/reply-event.ts';
@@ -31,7 +32,7 @@ export interface AttemptOptions extends ReplyPath {
   readonly upstream: Upstream;
   readonly request: CarrierRequest;
   /** What its encoding changed; undefined where it changed nothing. */
-  readonly adapted: readonly string[] | undefined;
+  readonly adapted: readonly AdaptedName[] | undefined;
   /** Of the account. */
   readonly tier: number;
   /** The request's body, where it is passed on unread. */
@@ -89,6 +90,8 @@ class Attempt implements ReplyContext {
   readonly #resolve: (attempted: Attempted) => void;
   #sending: Sending | undefined;
   #reply: Reply | undefined;
+  /** Undefined where the account sends Responses events. */
+  #decoding: DecodedReply | undefined;
   #status: number | undefined;
   #authorization: string | undefined;
   #reused = false;
@@ -96,6 +99,8 @@ class Attempt implements ReplyContext {
   #following: AbortController | undefined;
   #cancelGone: () => void = () => undefined;
   #settled = false;
+  /** Kept for replies that are decoded. */
+  #sentAt = 0;
 
   constructor(options: AttemptOptions, resolve: (attempted: Attempted) => void) {
     this.turn = options.turn;
@@ -129,6 +134,7 @@ class Attempt implements ReplyContext {
     this.#cancelGone = client.onGone(() => this.#gone());
     if (this.#settled) return;
     this.#options.begins();
+    if (this.#options.decoding) this.#sentAt = this.turn.now();
     this.#sending = this.#send();
     upload?.refused.catch((thrown) => this.#uploadRefused(thrown));
   }
@@ -154,6 +160,7 @@ class Attempt implements ReplyContext {
     this.#settled = true;
     this.#cancelGone();
     this.#following?.abort();
+    this.#decoding?.stop();
     const { request, ended, slot, adjusted } = this.#options;
     this.endUpload();
     const attempted: Attempted = {
@@ -221,10 +228,11 @@ class Attempt implements ReplyContext {
 
   /** The reader of the account's own events, where it does not send Responses events. */
   #decoded(reply: EventReader | ByteReader, headers: Headers): EventReader | ByteReader {
-    const { decoding: steps } = this.#options;
+    const { decoding: steps, slot, upstream } = this.#options;
     if (!steps || reply.reads !== 'events') return reply;
-    const decoded = new DecodedReply({ steps, reader: reply, memory: this.turn.held, context: this });
-    return mayBeEvents(headers) ? decoded : decoded.asBytes();
+    const firstDataMs = slot ? undefined : upstream.timeouts.firstByteMs - (this.turn.now() - this.#sentAt);
+    this.#decoding = new DecodedReply({ steps, reader: reply, memory: this.turn.held, context: this, firstDataMs });
+    return mayBeEvents(headers) ? this.#decoding : this.#decoding.asBytes();
   }
 
   #failed(failure: CarrierFailure): void {

@@ -71,8 +71,11 @@ export interface Client {
   readonly upstreamSocket?: SocketSlot;
   /** Whether it asked for a stream. */
   readonly streams: boolean;
-  /** Made when a reply of events begins. */
-  sink(): Sink;
+  /**
+   * Made when a reply of events begins. @param from `decoded`: the account sends events in any case, so that a client which did not ask for
+   * a stream gets one answer on every surface
+   */
+  sink(from?: 'decoded'): Sink;
   /** A whole answer. */
   answer(status: number, headers: AnswerHeaders, body: Buffer | string): void;
   /** Pipes a reply to the client. */

@@ -81,14 +81,14 @@ function finalising({ turn, account, upstream, signal }: FollowedAnswer, upload:
 }
 
 async function sendBytes(followed: FollowedAnswer, upload: Upload): Promise<void> {
-  const { turn, upstream, work, answer, signal } = followed;
+  const { upstream, work, answer, signal } = followed;
   const { file } = work;
   if (!file) throw new Error('a file without bytes');
   const written = upload.targetOf(answer);
   const route = URL.canParse(written) ? upstream.routeTo(written) : undefined;
   const target = await uploadTarget(written, upstream.url, { isProxied: route?.isProxied ?? false });
   if (!target) throw upstreamError(followed, 'upstream_malformed');
-  const { upstream_connect_ms: connectMs, upstream_first_byte_ms: ms } = turn.timeouts;
+  const { connectMs, firstByteMs: ms } = upstream.timeouts;
   const sent = { bytes: file.bytes, type: fileType(file.mediaType), connectMs, ms, signal, route };
   const status = await uploadBytes(target, sent).catch(failed(followed));
   if (status < 200 || status >= 300) throw upstreamError(followed, 'upstream_status');

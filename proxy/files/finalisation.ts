@@ -11,8 +11,6 @@ const ANSWER_BYTES = 65_536;
 export interface FinalisationOptions {
   /** Sends a request of the gateway's own to an account. */
   readonly post: (to: Destination, path: string, body: JsonObject, bounds: CallBounds) => Promise<CallAnswer>;
-  /** One answer. */
-  readonly answerMs: () => number;
 }
 
 export interface Finalising {
@@ -44,7 +42,7 @@ export class Finalisation {
         if (finalisedOf(answer) !== 'retry' || clock.now() + PAUSE_MS > end) return answer;
         await pause(clock, signal);
       }
-      const bounds = { bytes: ANSWER_BYTES, ms: this.#options.answerMs(), signal };
+      const bounds = { bytes: ANSWER_BYTES, ms: to.upstream.timeouts.firstByteMs, signal };
       const { status, body } = await this.#options.post(to, path, {}, bounds);
       if (status < 200 || status >= 300 || !isObject(body)) throw new Error(`finalising: status ${status}`);
       answer = body;

@@ -221,7 +221,6 @@ export class Services {
     this.#calls = new OwnCalls({ credentials: this.credentials, loaded, upstream });
     this.finalisation = new Finalisation({
       post: (to, path, body, bounds) => this.#calls.post(to, path, body, bounds),
-      answerMs: () => loaded().config.timeouts.upstream_first_byte_ms,
     });
   }
 

@@ -38,6 +38,8 @@ export class Upstream {
   readonly url: string;
   /** The settings that the carriers depend on; another value needs new carriers. */
   readonly identity: string;
+  /** Its own where it sets them (AA6). */
+  readonly timeouts: UndiciTimeouts;
   readonly #options: UpstreamOptions;
   #streamCarrier: PassThrough | undefined;
   #websocketCarrier: WebsocketCarrier | undefined;
@@ -50,6 +52,7 @@ export class Upstream {
     this.identity = options.identity;
     this.baseUrl = options.baseUrl;
     this.url = options.url;
+    this.timeouts = options.timeouts;
     const { url, timeouts, batches, query } = options;
     this.carrier = new UndiciCarrier(url, timeouts, batches, this.routeTo(url), query);
   }

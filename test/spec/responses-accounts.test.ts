@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import manifest from '../../package.json' with { type: 'json' };
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
+import { ADAPTED } from '../../proxy/turn/provider/adapted.ts';
 import {
   answers,
   type Platform,
@@ -158,6 +160,67 @@ describe('requests', () => {
     const { json } = FIRST() ?? assert.fail();
     assert.deepEqual([json.tools.map(({ name }: { name: string }) => name), json.input.length], [['look'], 1]);
   });
+
+  test('[AA26] a turn in Lite goes out as its client wrote it, without the rewrite and the marker, and its row keeps the mode', async () => {
+    const tool = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} }, strict: false };
+    const image = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'high' };
+    const input = [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }, image] }];
+    const turn = { ...turnBody('hi'), input, tools: [tool], instructions: 'Be brief.' };
+    const sent = async (body: object): Promise<JsonObject> => {
+      platform.clear();
+      const reply = await gate.send(NATIVE, { body });
+      assert.equal(reply.status, 200, reply.text);
+      const row = await gate.row(reply);
+      assert.deepEqual([row?.configured_mode, row?.effective_mode], ['lite', 'lite']);
+      assert.deepEqual(
+        Object.keys(FIRST()?.headers ?? {}).filter((name) => name.includes('lite')),
+        [],
+      );
+      return FIRST()?.json;
+    };
+    await gate.reconfigure((draft) => {
+      draft.pools[0].serving_modes = { 'model-a': 'lite' };
+    });
+    try {
+      const { instructions, tools, parallel_tool_calls, ...rest } = await sent(turn);
+      assert.deepEqual([instructions, tools, parallel_tool_calls], ['Be brief.', [tool], undefined]);
+      assert.deepEqual(rest.input, input);
+      for (const stated of [true, false]) {
+        const { parallel_tool_calls: passed } = await sent({ ...turn, parallel_tool_calls: stated });
+        assert.equal(passed, stated);
+      }
+      // As a client in Lite writes it by itself.
+      const lite = [{ type: 'additional_tools', role: 'developer', tools: [tool] }, ...input];
+      const own = await sent({ ...turn, input: lite, tools: undefined, instructions: undefined, parallel_tool_calls: false });
+      assert.deepEqual([own.tools, own.parallel_tool_calls, own.input], [[tool], false, input]);
+    } finally {
+      await gate.reconfigure((draft) => {
+        delete draft.pools[0].serving_modes;
+      });
+    }
+  });
+
+  test('[AA16] the row of the attempt names what was left out or changed, from the one table', async () => {
+    const input = [
+      { type: 'message', role: 'user', id: 'msg_c', status: 'completed', content: [{ type: 'input_text', text: 'hi' }] },
+      { type: 'reasoning', id: 'rs_1', summary: [] },
+    ];
+    const reasoning = { effort: 'low', context: 'all_turns' };
+    const body = { ...turnBody('hi'), input, reasoning, store: true, client_metadata: { turn_id: 't' }, max_output_tokens: 5_000 };
+    const reply = await gate.send(NATIVE, { body });
+    const [attempt] = await gate.attempts(reply.headers.get('x-request-id') ?? '');
+    const names = attempt?.adapted?.split(',') ?? [];
+    assert.deepEqual(names, [
+      'client_metadata',
+      'input.id',
+      'input.reasoning',
+      'input.status',
+      'max_output_tokens',
+      'reasoning.context',
+      'store',
+    ]);
+    for (const name of names) assert.ok(Object.hasOwn(ADAPTED, name), name);
+  });
 });
 
 describe('one resend (AA30)', () => {
@@ -194,6 +257,22 @@ describe('one resend (AA30)', () => {
 });
 
 describe('replies', () => {
+  test('[A3] [AA32] a native turn without a stream gets one answer, with the items that a terminal event leaves out', async () => {
+    const events = textEvents('hello brave new world').map((event) =>
+      event.type === 'response.completed' ? { ...event, response: { ...(event.response as JsonObject), output: [] } } : event,
+    );
+    platform.next.push(streams(events));
+    const answer = await gate.send(NATIVE, { body: { ...turnBody('hi'), stream: false } });
+    assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'application/json'], answer.text);
+    const { object, status, output, usage } = answer.json;
+    assert.deepEqual([object, status, usage.output_tokens], ['response', 'completed', 5]);
+    assert.deepEqual(
+      output.map(({ content }: { content: readonly { text: string }[] }) => content[0]?.text),
+      ['hello brave new world'],
+    );
+    assert.equal(FIRST()?.json.stream, true, 'the account streams in any case');
+  });
+
   test('[AA31] the events of the account pass, on SSE and as one answer', async () => {
     const streamed = await gate.send(PUBLIC, { body: { model: 'model-a', input: 'hi', stream: true } });
     const events = eventsOf(streamed.text).filter(({ data }) => data !== '[DONE]');

@@ -20,6 +20,7 @@ import { type BodyOptions, decoderOf, readBody } from './bodies/request-body.ts'
 import { checkUpload, openUpload } from './bodies/upload.ts';
 import { askForBody } from './connections/expect-continue.ts';
 import { CollectSink } from './replies/collect-sink.ts';
+import { ItemCollector } from './replies/item-collector.ts';
 import { pipeAnswer } from './replies/piped-answer.ts';
 import { breakOff, writeAnswer, writeRefusal } from './replies/write-answer.ts';
 
@@ -148,9 +149,11 @@ export class HttpClient implements TurnClient {
     };
   }
 
-  sink(): Sink {
-    if (!this.#streams && this.#turn.surface.collects) return new CollectSink(this.#turn, this);
-    return this.#turn.stream(this.#response);
+  sink(from?: 'decoded'): Sink {
+    const turn = this.#turn;
+    if (!this.#streams && turn.surface.collects) return new CollectSink(turn, this, turn.collector());
+    if (!this.#streams && from === 'decoded') return new CollectSink(turn, this, new ItemCollector(turn));
+    return turn.stream(this.#response);
   }
 
   answer(status: number, headers: Readonly<Record<string, string>>, body: Buffer | string): void {

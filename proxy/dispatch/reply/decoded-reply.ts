@@ -14,6 +14,8 @@ export interface DecodedReplyOptions {
   readonly reader: EventReader;
   readonly memory: HeldBytes;
   readonly context: Pick<ReplyContext, 'turn' | 'sending' | 'counters'>;
+  /** How long its first data may still take: comments do not count (AA57). Undefined over a websocket, which has none. */
+  readonly firstDataMs: number | undefined;
 }
 
 export class DecodedReply implements EventReader {
@@ -29,6 +31,8 @@ export class DecodedReply implements EventReader {
   #isOver = false;
   /** Ends the wait for a further event of a reply that may be complete without one. */
   #cancelSilence: (() => void) | undefined;
+  /** Ends the wait for the first data. */
+  #cancelFirst: (() => void) | undefined;
 
   constructor(options: DecodedReplyOptions) {
     this.#options = options;
@@ -45,6 +49,8 @@ export class DecodedReply implements EventReader {
     this.#first = emit;
     this.#checks = options.steps[0]?.checksParsing !== true;
     this.#ends = ends;
+    const { firstDataMs, context } = options;
+    if (firstDataMs !== undefined) this.#cancelFirst = context.turn.after(firstDataMs, () => this.#firstDataLate());
   }
 
   /** A body that is not a stream: it comes as one event. */
@@ -52,7 +58,10 @@ export class DecodedReply implements EventReader {
     const body = new GatheredBytes();
     return {
       reads: 'bytes',
-      data: (chunk) => this.#guarded(() => this.memory.hold(body.add(chunk))),
+      data: (chunk) => {
+        this.#hasData();
+        this.#guarded(() => this.memory.hold(body.add(chunk)));
+      },
       end: () => {
         this.event(eventOf(body.take()));
         this.delivered();
@@ -63,6 +72,7 @@ export class DecodedReply implements EventReader {
   }
 
   event(event: ReplyEvent): ReplyEnd | undefined {
+    if (event.hasData) this.#hasData();
     this.#guarded(() => {
       // The steps parse what they get.
       if (event.hasData && this.#checks) this.memory.allowParsing(event);
@@ -77,7 +87,7 @@ export class DecodedReply implements EventReader {
   }
 
   end(): void {
-    this.#cancelSilence?.();
+    this.#cancelWaits();
     this.#guarded(() => {
       for (const end of this.#ends) end();
     });
@@ -87,14 +97,39 @@ export class DecodedReply implements EventReader {
   }
 
   fail(failure: CarrierFailure): void {
-    this.#cancelSilence?.();
+    this.#cancelWaits();
     if (!this.#isOver) this.#options.reader.fail(failure);
   }
 
   refuse(refusal: Refusal): void {
-    this.#isOver = true;
-    this.#cancelSilence?.();
+    this.stop();
     this.#options.reader.refuse?.(refusal);
+  }
+
+  /** The attempt is over: nothing is waited for. */
+  stop(): void {
+    this.#isOver = true;
+    this.#cancelWaits();
+  }
+
+  #hasData(): void {
+    this.#cancelFirst?.();
+    this.#cancelFirst = undefined;
+  }
+
+  /** The account has sent its head and comments alone, which hold off the idle timer. */
+  #firstDataLate(): void {
+    if (this.#isOver) return;
+    const { context } = this.#options;
+    context.counters.add('upstream_first_byte_timeouts');
+    context.sending().abort();
+    this.fail('first_byte');
+    this.stop();
+  }
+
+  #cancelWaits(): void {
+    this.#hasData();
+    this.#cancelSilence?.();
   }
 
   /** A step may have all of its reply although the account has not ended it. */
@@ -127,7 +162,7 @@ export class DecodedReply implements EventReader {
         return;
       }
       if (!(thrown instanceof TooMuchHeld || thrown instanceof UnreadableReply)) context.turn.fault(thrown);
-      this.#isOver = true;
+      this.stop();
       context.sending().abort();
       reader.fail(thrown instanceof TooMuchHeld ? 'too_large' : 'malformed');
     }

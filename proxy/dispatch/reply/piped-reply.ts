@@ -8,17 +8,27 @@ import type { StreamReader } from '../../upstream/carriers/carrier.ts';
 import type { Client } from '../client.ts';
 import type { ReplyContext } from './reply-context.ts';
 
+export interface PipedReplyOptions {
+  readonly head: Head;
+  readonly client: Client;
+  readonly context: ReplyContext;
+  /** Longest silence of the account. */
+  readonly idleMs: number;
+}
+
 export class PipedReply implements StreamReader {
   readonly reads = 'stream';
   readonly #head: Head;
   readonly #client: Client;
   readonly #context: ReplyContext;
+  readonly #idleMs: number;
   #state: 'held' | 'relaying' | 'over' = 'held';
 
-  constructor(head: Head, client: Client, context: ReplyContext) {
+  constructor({ head, client, context, idleMs }: PipedReplyOptions) {
     this.#head = head;
     this.#client = client;
     this.#context = context;
+    this.#idleMs = idleMs;
   }
 
   /** From here on the client has the head, and nothing is tried again. */
@@ -51,7 +61,7 @@ export class PipedReply implements StreamReader {
     turn.rules.head(this.#head);
     committed();
     const endUpload = (): void => this.#context.endUpload();
-    const options = { status, headers, idleMs: turn.timeouts.upstream_idle_ms, endUpload };
+    const options = { status, headers, idleMs: this.#idleMs, endUpload };
     const end = await this.#client.pipe(reply, options);
     if (end === 'gone') {
       settle({ kind: 'gone', shown: true });
@@ -82,11 +92,12 @@ export class PipedReply implements StreamReader {
    */
   async #begins(reply: IncomingMessage): Promise<'network' | 'idle' | undefined> {
     const { turn, counters } = this.#context;
-    const { hold_ms, upstream_idle_ms } = turn.timeouts;
+    const { hold_ms } = turn.timeouts;
+    const idleMs = this.#idleMs;
     const { promise, resolve } = Promise.withResolvers<'begun' | 'held' | 'network' | 'idle'>();
     const begun = (): void => resolve('begun');
     const broken = (): void => resolve('network');
-    const cancel = turn.after(Math.min(hold_ms, upstream_idle_ms), () => resolve(upstream_idle_ms < hold_ms ? 'idle' : 'held'));
+    const cancel = turn.after(Math.min(hold_ms, idleMs), () => resolve(idleMs < hold_ms ? 'idle' : 'held'));
     reply.once('readable', begun).once('error', broken).once('close', broken);
     const result = await promise;
     cancel();

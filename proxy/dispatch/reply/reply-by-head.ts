@@ -5,6 +5,7 @@ import type { TokenCounts } from '../../turn/reply/turn-result.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Head, Headers } from '../../turn/turn.ts';
 import type { SocketSlot } from '../../upstream/carriers/socket-slot.ts';
+import type { Upstream } from '../../upstream/upstreams.ts';
 import type { Client } from '../client.ts';
 import { isChecked } from './checked-answer.ts';
 import { CollectedReply } from './collected-reply.ts';
@@ -22,6 +23,7 @@ export interface ReplyPath {
   /** Where the request was sent as a frame: the websocket of its client's connection. */
   readonly slot: SocketSlot | undefined;
   readonly account: AccountConfig;
+  readonly upstream: Pick<Upstream, 'timeouts'>;
   /** The decoding of the reply; undefined where the account sends Responses events. */
   readonly decoding: readonly EventHandler[] | undefined;
   /** The usage of the reply so far, where the account states none (Q18). */
@@ -44,7 +46,7 @@ export const turnReply: ReplyByHead<EventReply | CollectedReply | WholeReply> = 
   if (!isEventStream(headers)) delete head.headers['content-type'];
   return isChecked(context.turn)
     ? new CollectedReply({ head, client, context })
-    : new EventReply(head, client.sink(), context, controlOf(path, context));
+    : new EventReply(head, client.sink(path.decoding && 'decoded'), context, controlOf(path, context));
 };
 
 /** Undefined for a client that sends no frames about its reply. */
@@ -69,7 +71,7 @@ export const pipedReply: ReplyByHead<PipedReply | WholeReply> = (status, headers
   if (length !== undefined && status !== 204) head.headers['content-length'] = length;
   if (coding !== undefined) head.headers['content-encoding'] = coding;
   if (location !== undefined && context.turn.route.sdpOnly) head.headers.location = location;
-  return new PipedReply(head, path.client, context);
+  return new PipedReply({ head, client: path.client, context, idleMs: path.upstream.timeouts.idleMs });
 };
 
 /** Only identity was asked for: an encoded body can be neither read nor passed on. For a refusal its status is enough. */

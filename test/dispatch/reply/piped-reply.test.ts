@@ -85,7 +85,7 @@ test('an error of the gateway while it writes the head ends the turn with a refu
   const context = new RecordingContext(turn);
   const client = Object.assign(new RecordingClient(), { pipe: () => Promise.reject(new Error('a bad head')) });
   const reply = Readable.from(['body']) as IncomingMessage;
-  new PipedReply({ status: 200, headers: {} }, client, context).stream(reply);
+  new PipedReply({ head: { status: 200, headers: {} }, client, context, idleMs: 60_000 }).stream(reply);
   await until('the end', () => context.ended);
   assert.deepEqual([context.ended, context.account.aborted, faults.length], ['refused 500 server_error undefined', true, 1]);
 });

@@ -26,10 +26,11 @@ export class CollectSink implements Sink {
   readonly #collector: Collector | undefined;
   #answer = '';
 
-  constructor(turn: LiveTurn, client: Client) {
+  /** @param collector that of the turn's surface, unless it has none */
+  constructor(turn: LiveTurn, client: Client, collector: Collector | undefined) {
     this.#turn = turn;
     this.#client = client;
-    this.#collector = turn.collector();
+    this.#collector = collector;
     this.wants = this.#collector?.wants ?? TERMINAL_TYPES;
   }
 

@@ -19,7 +19,7 @@ const terminal = (type: string, response?: unknown): Event => ({
 /** A sink that was opened. */
 function opened(): { readonly sink: CollectSink; readonly client: RecordingClient } {
   const client = new RecordingClient({ streams: false });
-  const sink = new CollectSink(liveTurnOf({ kind: 'public-responses', rules: [] }).turn, client);
+  const sink = new CollectSink(liveTurnOf({ kind: 'public-responses', rules: [] }).turn, client, undefined);
   sink.open(200, { 'x-request-id': 'req_1', 'content-type': 'text/event-stream' });
   return { sink, client };
 }
@@ -87,7 +87,7 @@ describe('after an event reply with the rules of the product', () => {
     const { turn } = await requestedTurn(turnBody('hi', { stream: false }), { kind: 'public-responses', ...options });
     const client = new RecordingClient({ streams: false });
     const context = new RecordingContext(turn, { keepsBack: () => false });
-    const reply = new EventReply({ status: 200, headers: {} }, new CollectSink(turn, client), context);
+    const reply = new EventReply({ status: 200, headers: {} }, new CollectSink(turn, client, undefined), context);
     await new Wire(reply).read(text);
     reply.end();
     if (context.verdict?.kind !== 'done') return context.ended;
