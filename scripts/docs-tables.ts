@@ -61,11 +61,16 @@ function presetsTable(): string {
 /** Each quirk with its values, the first one first: an account without a preset has it. */
 function quirksTable(): string {
   const described = new Map([...settings()].map(({ path, node }) => [path, node.description ?? '']));
-  const values: Readonly<Record<string, readonly unknown[]>> = { ...QUIRKS, effort_values: [{}], keep: [NO_QUIRKS.keep] };
-  const rows = Object.entries(values).map(
-    ([name, of]) => `| ${code(name)} | ${of.map(code).join(', ')} | ${described.get(`accounts[].quirks.${name}`)} |`,
+  const quirks: Readonly<Record<string, { readonly apis: readonly string[]; readonly values: readonly unknown[] }>> = {
+    ...QUIRKS,
+    effort_values: { apis: ['chat', 'responses'], values: [{}] },
+    keep: { apis: ['chat', 'responses'], values: [NO_QUIRKS.keep] },
+  };
+  const rows = Object.entries(quirks).map(
+    ([name, { apis, values }]) =>
+      `| ${code(name)} | ${apis.join(', ')} | ${values.map(code).join(', ')} | ${described.get(`accounts[].quirks.${name}`)} |`,
   );
-  return ['| Quirk | Values | |', '| --- | --- | --- |', ...rows].join('\n');
+  return ['| Quirk | APIs | Values | |', '| --- | --- | --- | --- |', ...rows].join('\n');
 }
 
 function adaptedTable(): string {

@@ -12,6 +12,7 @@ const CITED: Readonly<Record<string, string>> = {
   'api-catalog': '[AA7] [AA12]',
   'api-credentials': '[AA4]',
   'api-http-warnings': '[AA5]',
+  'api-quirks': '[AA12] [AA14]',
   'api-settings': '[AA1] [AA3] [AA12] [AA13] [AA15]',
   'api-valid': '[AA1] [AA2] [AA3] [AA4] [AA5] [AA13]',
   'api-warnings': '[AA6] [AA12]',

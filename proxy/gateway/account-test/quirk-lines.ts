@@ -1,6 +1,7 @@
 // Which quirk of an account would have avoided a refusal: by the member that was refused, or by the words of the refusal (AA87).
 import type { ProviderError } from '../../turn/errors/error-statement.ts';
-import { KEEPABLE, type Quirks } from '../../turn/provider/quirks.ts';
+import type { ApiAccountConfig } from '../../turn/provider/api-account.ts';
+import { KEEPABLE, QUIRKS, type Quirks } from '../../turn/provider/quirks.ts';
 
 interface Refused {
   /** The refused member; empty where the refusal names none. */
@@ -14,7 +15,7 @@ interface Refused {
 type Value = string | boolean | readonly string[];
 
 interface Row {
-  readonly quirk: keyof Quirks;
+  readonly quirk: keyof typeof QUIRKS;
   readonly fits: (refused: Refused) => boolean;
   readonly value: (refused: Refused) => Value;
 }
@@ -74,19 +75,22 @@ function streams({ hasTools, quirks }: Refused): Value {
   return hasTools && quirks.stream === 'always' ? 'without_tools' : 'never';
 }
 
+/** A quirk of the other API would change nothing. */
+const isOf = (api: ApiAccountConfig['api'], quirk: Row['quirk']): boolean => (QUIRKS[quirk].apis as readonly string[]).includes(api);
+
 /**
  * Lines for `quirks` in the file; none where no quirk is known to help.
  * @param error as the account wrote it, before it was translated for clients
  */
 export function quirkLines(
   { param, message }: Pick<ProviderError, 'param' | 'message'>,
-  quirks: Quirks,
+  { api, quirks }: Pick<ApiAccountConfig, 'api' | 'quirks'>,
   hasTools: boolean,
 ): readonly string[] {
   const refused: Refused = { param: param ?? '', message: message ?? '', quirks, hasTools };
   const kept = KEEPABLE.find((member) => member === refused.param);
   if (kept) return quirks.keep.includes(kept) ? [`keep: [${quirks.keep.filter((one) => one !== kept).join(', ')}]`] : [];
-  const row = ROWS.find(({ fits }) => fits(refused));
+  const row = ROWS.find(({ quirk, fits }) => isOf(api, quirk) && fits(refused));
   const value = row?.value(refused);
   return row && value !== quirks[row.quirk] ? [`${row.quirk}: ${String(value)}`] : [];
 }

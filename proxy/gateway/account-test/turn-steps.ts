@@ -48,7 +48,7 @@ async function turnStep(subject: TestSubject, body: Body, { step: name, over }: 
     failure: failure ? stepFailure(subject, { body, over, failure, stated: stated ?? failure.error }) : null,
     usage: usageOf(client.response),
     adapted: tested.adapted,
-    quirks: failure && stated && isApiAccount(subject.account) ? quirkLines(stated, subject.account.quirks, hasTools) : [],
+    quirks: failure && stated && isApiAccount(subject.account) ? quirkLines(stated, subject.account, hasTools) : [],
   });
   return { step, tested };
 }

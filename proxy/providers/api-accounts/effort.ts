@@ -46,7 +46,7 @@ export function effortWord(
 export const sentEffort: NonNullable<ProviderApi['effort']> = (asked, account, model) => {
   if (!isApiAccount(account)) return asked;
   const { api, quirks, drop_fields } = account;
-  if (api === 'chat' && quirks.effort === 'none') return undefined;
+  if (quirks.effort === 'none') return undefined;
   const member = api === 'responses' || quirks.effort === 'reasoning' ? 'reasoning' : 'reasoning_effort';
   return drop_fields.includes(member) ? undefined : wordFor(asked, model, quirks);
 };

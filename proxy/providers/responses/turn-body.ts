@@ -5,6 +5,7 @@ import type { Adaptations } from '../../turn/provider/adapted.ts';
 import type { ApiAccountConfig } from '../../turn/provider/api-account.ts';
 import { KEEPABLE, type KeptMember } from '../../turn/provider/quirks.ts';
 import type { Body } from '../../turn/turn.ts';
+import { askedEffort } from '../../turn/wire/efforts.ts';
 import { effortWord } from '../api-accounts/effort.ts';
 import { publicItems } from './input-items.ts';
 import { fittedTools } from './lowered-tools.ts';
@@ -36,7 +37,7 @@ const FRAME_MEMBERS: readonly string[] = ['type', 'previous_response_id', 'gener
 export function turnBody(stated: Body, options: TurnBodyOptions): Body {
   const { account, adapted, isFrame, model } = options;
   const { quirks } = account;
-  const effort = effortWord(stated, model, quirks, adapted);
+  const effort = quirks.effort === 'none' ? withoutEffort(stated, adapted) : effortWord(stated, model, quirks, adapted);
   const body = fittedTools(stated, options);
   const sent: Body = {};
   if (isFrame) for (const name of FRAME_MEMBERS) if (body[name] !== undefined) sent[name] = body[name];
@@ -62,6 +63,10 @@ function noteLeftOut({ client_metadata, generate, store }: Body, isFrame: boolea
   if (!isAbsent(client_metadata)) adapted.note('client_metadata');
   if (!isAbsent(generate) && !isFrame) adapted.note('generate');
   if (store === true) adapted.note('store');
+}
+
+function withoutEffort(stated: Body, adapted: Adaptations): undefined {
+  if (askedEffort(stated) !== undefined) adapted.note('reasoning.effort');
 }
 
 const inputOf = ({ input }: Body): readonly Json[] => {

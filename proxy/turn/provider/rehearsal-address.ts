@@ -60,7 +60,7 @@ const SERVERS = Object.keys(PRESETS) as readonly PresetName[];
 
 const valuesOf = (quirk: string): readonly (string | boolean)[] | undefined => {
   if (quirk === 'keep') return KEEPABLE;
-  return Object.hasOwn(QUIRKS, quirk) ? QUIRKS[quirk as keyof typeof QUIRKS] : undefined;
+  return Object.hasOwn(QUIRKS, quirk) ? QUIRKS[quirk as keyof typeof QUIRKS].values : undefined;
 };
 
 /** Divided by commas; `keep=` keeps none. */

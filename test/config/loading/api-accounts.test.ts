@@ -142,7 +142,7 @@ test('[AA13] a chat account of a preset for Responses has no websocket, and comp
 
 test('[AA14] without a preset each quirk has its first value, and temperature and top_p are sent', async () => {
   const { quirks, serves, hosted_tools } = await apiAccount('api: chat, base_url: "https://own.example", credential: none');
-  for (const [name, [first]] of Object.entries(QUIRKS)) assert.equal(quirks[name as keyof typeof QUIRKS], first, name);
+  for (const [name, { values }] of Object.entries(QUIRKS)) assert.equal(quirks[name as keyof typeof QUIRKS], values[0], name);
   assert.deepEqual([quirks.keep, { ...quirks.effort_values }], [['temperature', 'top_p'], {}]);
   assert.deepEqual([serves, hosted_tools], [['turns', 'compact'], []], '[AA13]');
 });
@@ -191,7 +191,7 @@ test('the words of the schema are those of the tables', () => {
   assert.deepEqual(items(row?.properties?.input_modalities), [...MODALITIES]);
   assert.deepEqual(items(quirks?.properties?.keep), [...KEEPABLE]);
   assert.deepEqual(Object.keys(quirks?.properties ?? {}).sort(), [...Object.keys(QUIRKS), 'effort_values', 'keep'].sort());
-  for (const [name, values] of Object.entries(QUIRKS)) {
+  for (const [name, { values }] of Object.entries(QUIRKS)) {
     const node = quirks?.properties?.[name];
     if (typeof values[0] === 'boolean') assert.equal(node?.type, 'boolean', name);
     else assert.deepEqual(node?.enum, [...values], name);

@@ -1,4 +1,5 @@
 // Warns of settings of API accounts that are possible, and seldom meant (AA6, AA12).
+import { QUIRKS } from '../../../turn/provider/quirks.ts';
 import type { Path, Problem } from '../../schema/finding.ts';
 import { isMapping, mapping, type Row, rowsOf, text } from '../rows.ts';
 import { type AccountRow, apiAccountRows, hasCredential } from './account-row.ts';
@@ -18,6 +19,7 @@ function* settings(account: AccountRow): Generator<Problem> {
     if (typeof row[name] === 'number' && row[name] > CLIENTS_WAIT_MS)
       yield { path: [...path, name], message: 'native clients give up after 300000 ms' };
   }
+  yield* quirksOfOthers(account);
   const at: Path = [...path, 'preset'];
   if (api === 'chat' && (preset?.name === 'openai' || preset?.name === 'azure'))
     yield { path: [...path, 'api'], message: `with api: chat newer models of ${preset.name} refuse tools beside reasoning` };
@@ -35,6 +37,16 @@ function* settings(account: AccountRow): Generator<Problem> {
       const message = 'context_window is not declared and not read: native clients are told 128000';
       yield { path: model.path, at: 'first-key', message };
     }
+  }
+}
+
+/** What a preset fills in for its other API is no mistake of the file. */
+function* quirksOfOthers({ path, row, api }: AccountRow): Generator<Problem> {
+  for (const name of Object.keys(mapping(row.quirks))) {
+    const apis: readonly string[] | undefined = Object.hasOwn(QUIRKS, name) ? QUIRKS[name as keyof typeof QUIRKS].apis : undefined;
+    if (!apis || apis.includes(api)) continue;
+    const message = `this quirk is of ${apis.join(' and ')} accounts: it has no effect on a ${api} account`;
+    yield { path: [...path, 'quirks', name], at: 'key', message };
   }
 }
 
