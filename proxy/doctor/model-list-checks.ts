@@ -5,6 +5,7 @@ import { isObject } from '../turn/json/json.ts';
 import { type ApiAccountConfig, isApiAccount } from '../turn/provider/api-account.ts';
 import type { CatalogAnswer, OwnGet } from '../turn/provider/reads.ts';
 import { isRehearsal } from '../turn/provider/rehearsal-address.ts';
+import { ownRequestHeaders } from '../turn/wire/own-request.ts';
 import { call } from '../upstream/call.ts';
 import { UndiciCarrier } from '../upstream/carriers/undici-carrier.ts';
 import { credentialHeader } from '../upstream/credentials/credential-header.ts';
@@ -30,7 +31,7 @@ async function read(account: ApiAccountConfig, { wire }: Pick<Config, 'wire'>, w
   const secret = ways.bearers.get(account.id);
   const name = credentialHeader(account);
   const credential = secret === undefined ? {} : { [name]: name === 'authorization' ? `Bearer ${secret}` : secret };
-  const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...account.headers, ...credential };
+  const headers = { ...ownRequestHeaders(account), ...account.headers, ...credential };
   const get: OwnGet = (path, from = 'base') =>
     call(carrier, { method: 'GET', path, from, headers, body: null }, { bytes: MAX_BYTES, ms: DEADLINE_MS });
   try {

@@ -16,6 +16,7 @@ import {
 import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../support/native-frames.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
+import { until } from '../support/until.ts';
 import { connect } from '../support/websocket.ts';
 
 const NATIVE = '/backend-api/agent/responses';
@@ -54,6 +55,44 @@ beforeEach(() => {
 const FIRST = (): PlatformRequest | undefined => platform.requests[0];
 
 describe('requests', () => {
+  test("[AA29] the gateway's own reads of an account name the gateway too", async () => {
+    await gate.reconfigure((draft) => {
+      draft.accounts[0].read_models = 'all';
+    });
+    const [read] = await until('the list was read', () => (platform.reads.length > 0 ? platform.reads : undefined));
+    assert.deepEqual(
+      [read?.path, read?.headers['user-agent'], read?.headers['api-key'], read?.headers['x-project'], read?.headers.originator],
+      ['/v1/models?api-version=preview', `poolgate/${manifest.version}`, 'bearer-of-platform', 'p1', undefined],
+    );
+    await gate.reconfigure((draft) => {
+      draft.accounts[0].headers = { 'x-project': 'p1', 'user-agent': 'ours/1' };
+    });
+    const last = await until('it was read again', () => (platform.reads.length > 1 ? platform.reads.at(-1) : undefined));
+    assert.equal(last.headers['user-agent'], 'ours/1', 'a configured header counts');
+    await gate.reconfigure((draft) => {
+      delete draft.accounts[0].read_models;
+      draft.accounts[0].headers = { 'x-project': 'p1' };
+    });
+  });
+
+  test('[AA14] with effort: none a turn goes out without its effort', async () => {
+    const reasoning = { effort: 'low', summary: 'auto' };
+    for (const [effort, sent] of [
+      ['none', { summary: 'auto' }],
+      ['reasoning_effort', reasoning],
+    ] as const) {
+      await gate.reconfigure((draft) => {
+        draft.accounts[0].quirks = { effort };
+      });
+      const reply = await gate.send(PUBLIC, { body: { model: 'model-a', input: 'hi', reasoning } });
+      assert.deepEqual(platform.at('/v1/responses').at(-1)?.json.reasoning, sent);
+      assert.equal((await gate.row(reply))?.adapted?.includes('reasoning.effort') ?? false, effort === 'none');
+    }
+    await gate.reconfigure((draft) => {
+      delete draft.accounts[0].quirks;
+    });
+  });
+
   test('[AA28] a public turn goes out as the public API has it, with the own id', async () => {
     const reply = await gate.send(PUBLIC, {
       body: {

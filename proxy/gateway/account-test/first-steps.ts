@@ -6,6 +6,7 @@ import { parseCatalog } from '../../models/catalog/catalog-parser.ts';
 import { isApiAccount } from '../../turn/provider/api-account.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
+import { ownRequestHeaders } from '../../turn/wire/own-request.ts';
 import { type AccountHeaders, CredentialUnavailable } from '../../upstream/account-credentials.ts';
 import { call } from '../../upstream/call.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
@@ -66,7 +67,7 @@ export async function modelsStep(account: AccountConfig, reading: ListReading): 
   if (isApiAccount(account) && account.read_models === false) return undefined;
   const { clock, provider, upstream, wire } = reading;
   const began = clock.now();
-  const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...reading.headers };
+  const headers = { ...ownRequestHeaders(account), ...reading.headers };
   const named = () => ({ step: 'models', ms: clock.now() - began }) as const;
   const failed = (...failure: Parameters<typeof failureOf>): AccountTestStep => testStep({ ...named(), failure: failureOf(...failure) });
   upstream.lease();

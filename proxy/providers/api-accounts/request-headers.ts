@@ -1,11 +1,9 @@
 // The headers of requests to API accounts: the account's own, those that describe the body, and the client's for tracing a call (AA29).
-import manifest from '../../../package.json' with { type: 'json' };
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { AttemptContext } from '../../turn/provider/requests.ts';
 import type { Outgoing } from '../../turn/turn.ts';
 import { traceHeaders } from '../../turn/wire/headers.ts';
-
-const USER_AGENT = `poolgate/${manifest.version}`;
+import { USER_AGENT } from '../../turn/wire/own-request.ts';
 
 /** Nothing else of the client goes to such an account. */
 export const beginHeaders = ({ headers }: LiveTurn): Record<string, string> => traceHeaders(headers);

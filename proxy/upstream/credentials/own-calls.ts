@@ -4,6 +4,7 @@ import type { LoadedConfig } from '../../config/config.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { PathRoot } from '../../turn/provider/reads.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
+import { ownRequestHeaders } from '../../turn/wire/own-request.ts';
 import type { AccountCredentials, StaticCredentials } from '../account-credentials.ts';
 import { type CallAnswer, type CallBounds, call } from '../call.ts';
 import type { Upstream } from '../upstreams.ts';
@@ -50,7 +51,7 @@ export class OwnCalls {
     const type = body === undefined ? {} : { 'content-type': 'application/json' };
     const ask = async (): Promise<CallAnswer & { readonly authorization: string | undefined }> => {
       const own = await credentials.headersFor(account, loaded);
-      const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...type, ...own };
+      const headers = { ...ownRequestHeaders(account), ...type, ...own };
       const answer = await call(upstream.carrier, { method, path, from, headers, body: body ?? null }, bounds);
       return { ...answer, authorization: own[credentialHeader(account)] };
     };
