@@ -2,6 +2,7 @@
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../base/process/log.ts';
 import type { Clock } from '../base/time/clock.ts';
+import { type CapWindow, nextMonth } from '../keys/overflow/overflow-spending.ts';
 import type { PoolConfig } from '../turn/settings.ts';
 import { type Cap, tiersOf } from '../turn/tiers.ts';
 
@@ -40,21 +41,25 @@ export class OverflowNotices {
     });
   }
 
-  /** A turn found no room below the cap. */
-  spent({ id, tier, limits }: Cap): void {
+  /** A turn found no room below the cap, in this window. */
+  spent({ id, tier }: Cap, window: CapWindow): void {
     const { clock, pools } = this.#options;
     const pool = pools().find((one) => tiersOf(one).caps.some((cap) => cap.id === id));
     if (!pool) return;
     const now = clock.now();
-    const window = limits.usd_per_day === undefined ? 'month' : 'day';
     const end = window === 'day' ? (Math.floor(now / DAY_MS) + 1) * DAY_MS : nextMonth(now);
-    const name = `overflow/spent/${id}/${end}`;
+    const name = `overflow/spent/${id}/${window}/${end}`;
     if (!this.#isDue(name, end - now)) return;
     void this.#acquire(name, end - now).then((first) => {
       const place = tier === undefined ? 'overflow' : `overflow.tiers.${tier}`;
-      const field = { path: `pools[${pool.id}].${place}`, from: null, to: 'spent' };
+      const field = { path: `pools[${pool.id}].${place}.usd_per_${window}`, from: null, to: 'spent' };
       if (first)
-        this.#tell('overflow.spent', pool.id, [field], { pool: pool.id, tier: tier ?? 'all', resets_at: new Date(end).toISOString() });
+        this.#tell('overflow.spent', pool.id, [field], {
+          pool: pool.id,
+          tier: tier ?? 'all',
+          window,
+          resets_at: new Date(end).toISOString(),
+        });
     });
   }
 
@@ -101,9 +106,4 @@ export class OverflowNotices {
     const row = { at: clock.wallTime(), actor: 'gateway', action, target: pool, pool, fields };
     void store.audit.record(row).catch(() => log.error('audit_failed', { actor: 'gateway', action }));
   }
-}
-
-function nextMonth(now: number): number {
-  const date = new Date(now);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
 }

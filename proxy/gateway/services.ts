@@ -141,7 +141,7 @@ export class Services {
     const limits = this.node?.limitCounts(ledger) ?? new LocalLimits(ledger, clock);
     const owner = `${loaded().config.node.id}/${randomUUID()}`;
     const notices = new OverflowNotices({ store, log, clock, owner, pools: () => loaded().config.pools });
-    this.spending = new OverflowSpending({ limits, ledger, clock, onSpent: (cap) => notices.spent(cap) });
+    this.spending = new OverflowSpending({ limits, ledger, clock, onSpent: (cap, window) => notices.spent(cap, window) });
     this.tiers = {
       budget: this.spending,
       fits: (pool, model, account, tokens) => this.models.fits(pool, model, account, tokens),

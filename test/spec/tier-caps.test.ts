@@ -61,7 +61,7 @@ test('[AA69] [AA72] a cap is reserved before dispatch and settled at the cost; w
   });
   assert.deepEqual(
     rows.map(({ fields }) => fields),
-    [[{ path: 'pools[team].overflow', from: null, to: 'spent' }]],
+    [[{ path: 'pools[team].overflow.usd_per_day', from: null, to: 'spent' }]],
   );
   assert.equal((await gate.send('/v1/usage')).json.pool.request_count, 2, 'what a cap counts is in no total of the Pool');
 });
@@ -109,6 +109,42 @@ test('[AA69] a day ends at midnight UTC, a month with its last day', async () =>
   assert.equal(await spend(), 429, 'the month is spent');
   toNextMonth();
   assert.equal(await spend(), 200);
+});
+
+test('[AA72] the notice of a cap names the window that refused, once in each', async () => {
+  const clock = new HandClock();
+  await using gate = await startGateway({ ...capped({ tiers: { 1: { usd_per_day: 10, usd_per_month: 14 } } }), clock });
+  const spend = async (): Promise<number> => {
+    outOfQuota(gate);
+    gate.upstream.next('south', spending(7));
+    return (await turn(gate, { max_output_tokens: 7 })).status;
+  };
+  const told = (count: number) =>
+    until(`${count} notices`, async () => {
+      const rows = await gate.audit('overflow.spent');
+      return rows.length === count ? rows.map(({ fields }) => (fields as readonly { path: string }[])[0]?.path).sort() : undefined;
+    });
+  const toNextDay = (): void => clock.skip(86_400_000 - (clock.now() % 86_400_000));
+  const date = new Date(clock.now());
+  clock.skip(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1) - clock.now());
+  const month = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 2)).toISOString();
+  assert.deepEqual([await spend(), await spend(), await spend()], [200, 429, 429]);
+  const day = 'pools[team].overflow.tiers.1.usd_per_day';
+  assert.deepEqual(await told(1), [day], 'the month has room');
+  toNextDay();
+  assert.equal(await spend(), 200);
+  toNextDay();
+  assert.deepEqual([await spend(), await spend()], [429, 429], 'the day has room, the month has none');
+  assert.deepEqual(await told(2), [day, 'pools[team].overflow.tiers.1.usd_per_month']);
+  const logged = gate.logged.map((line) => JSON.parse(line)).filter(({ event }) => event === 'overflow_spent');
+  assert.deepEqual(
+    logged.map(({ window, tier }) => [window, tier]),
+    [
+      ['day', 1],
+      ['month', 1],
+    ],
+  );
+  assert.equal(logged[1].resets_at, month);
 });
 
 test('[AA70] a tier with a cap takes no turn of a model without a price', async () => {

@@ -25,8 +25,8 @@ export interface OverflowSpendingOptions {
   readonly limits: LimitCounts;
   readonly ledger: Pick<Ledger, 'daysOf'>;
   readonly clock: Clock;
-  /** A turn found no room below this cap. */
-  readonly onSpent: (cap: Cap) => void;
+  /** A turn found no room below this cap, in this window. */
+  readonly onSpent: (cap: Cap, window: CapWindow) => void;
 }
 
 /** A cap counts like a limit of a key of its own: the same reservations and settlements serve both. */
@@ -72,8 +72,11 @@ export class OverflowSpending implements OverflowBudget {
     const granted = reserved.filter((one): one is Reserved => !(one instanceof Refusal));
     if (granted.length < reserved.length) {
       for (const one of granted) one.settle(undefined);
-      const refused = caps.filter((_, i) => (reserved[i] as Refusal).code === 'rate_limit_exceeded');
-      for (const cap of refused) this.#options.onSpent(cap);
+      const refused = caps.flatMap((cap, i) => {
+        const one = reserved[i];
+        return one instanceof Refusal && one.code === 'rate_limit_exceeded' ? [{ cap, refusal: one }] : [];
+      });
+      for (const { cap, refusal } of refused) this.#options.onSpent(cap, this.#windowOf(cap, refusal));
       return refused.length > 0 ? 'spent' : 'unknown';
     }
     return {
@@ -86,11 +89,29 @@ export class OverflowSpending implements OverflowBudget {
     };
   }
 
+  /** The window that refuses: that in which the refusal ends; where it does not say so, the one with the least left. */
+  #windowOf(cap: Cap, { error }: Refusal): CapWindow {
+    const { usd_per_day: day, usd_per_month: month } = cap.limits;
+    if (day === undefined || month === undefined) return day === undefined ? 'month' : 'day';
+    const tomorrow = (Math.floor(this.#options.clock.now() / DAY_MS) + 1) * DAY_MS;
+    if (error.resets_at !== undefined && error.resets_at * 1000 > tomorrow) return 'month';
+    if (error.resets_at !== undefined && tomorrow !== nextMonth(this.#options.clock.now())) return 'day';
+    return month - dollars(this.#spent(cap, 'month')) < day - dollars(this.#spent(cap, 'day')) ? 'month' : 'day';
+  }
+
   #spent({ id }: Cap, window: CapWindow): number {
     const { ledger, clock } = this.#options;
     const days = window === 'day' ? 1 : new Date(clock.now()).getUTCDate();
     return ledger.daysOf(id, days).reduce((sum, { totals }) => sum + totals.cost_nanos + totals.held_nanos, 0);
   }
+}
+
+const DAY_MS = 86_400_000;
+
+/** When the month of UTC ends; Unix milliseconds. */
+export function nextMonth(now: number): number {
+  const date = new Date(now);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
 }
 
 const WINDOWS: readonly CapWindow[] = ['day', 'month'];
