@@ -2,8 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failure } from '../accounts/health/support.ts';
-import { user } from '../support/continuity.ts';
+import { lists, refuses, startPlatform } from '../providers/responses/platform.ts';
+import { outputOf, user } from '../support/continuity.ts';
+import { asking, startFiles, upload } from '../support/files.ts';
+import { FORM_TYPE, formOf } from '../support/form.ts';
 import { type Draft, eventsOf, type GatewayOptions, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
+import { responseId } from '../support/native-frames.ts';
 import { modelEntry, turnBody } from '../support/rehearsal-replies.ts';
 import { connect } from '../support/websocket.ts';
 
@@ -104,6 +108,128 @@ test('[AA75] a compaction does not go on', async () => {
   gate.fail('north', 'model-a', failure('credential'));
   const reply = await gate.send(`${NATIVE}/compact`, { body: { model: 'model-a', input: [user('hi')], instructions: 'x' } });
   assert.equal(reply.status, 503);
+});
+
+test('[AA75] a turn that names a file stays with the account that has it', async () => {
+  await using gate = await startFiles(chained());
+  const { json } = await upload(gate);
+  gate.fail('north', 'model-a', failure('quota', { retryAfterMs: 60_000 }));
+  const body = { model: 'model-a', input: [asking({ type: 'input_file', file_id: json.id })] };
+  const refused = await gate.send('/v1/responses', { body });
+  assert.deepEqual([refused.status, refused.json.error.code], [429, 'usage_limit_reached'], refused.text);
+  assert.deepEqual(sent(gate), []);
+  const plain = await gate.send('/v1/responses', { body: { model: 'model-a', input: 'hi' } });
+  assert.equal(plain.headers.get('x-poolgate-model'), 'model-b', 'one without the file goes on');
+});
+
+test('[AA75] a turn that continues a response of a websocket does not go on', async () => {
+  await using gate = await startGateway(chained());
+  using client = await connect(gate);
+  const id = responseId(await client.turn(turnBody('hi')));
+  gate.fail('north', 'model-a', failure('quota', { retryAfterMs: 60_000 }));
+  const frames = await client.turn(turnBody('go on', { previous_response_id: id }));
+  assert.equal(frames.at(-1)?.type, 'error', JSON.stringify(frames));
+  assert.deepEqual(sent(gate), ['model-a']);
+});
+
+test('[AA75] a turn stays where its ciphertext excludes an account', async () => {
+  const platform = await startPlatform();
+  try {
+    await using gate = await startGateway(
+      chained(['model-b'], (draft) => {
+        const box = { id: 'box', api: 'responses', base_url: platform.url, credential: 'none', models: { 'model-a': 'own-a' } };
+        draft.accounts.push({ ...box, catalog: [{ id: 'own-a', context_window: 272_000 }] });
+        draft.pools[0].assignments.push({ account: 'box', tier: 1 });
+        draft.pools[0].overflow = { reasoning: 'keep', on: ['quota'] };
+      }),
+    );
+    const made = outputOf(await turn(gate));
+    gate.fail('north', 'model-a', failure('quota', { retryAfterMs: 60_000 }));
+    const refused = await turn(gate, { input: [user('hi'), ...made, user('go on')] });
+    assert.deepEqual([refused.status, refused.json.error.code], [429, 'usage_limit_reached'], refused.text);
+    assert.deepEqual([sent(gate), platform.requests.length], [['model-a'], 0]);
+  } finally {
+    await platform.close();
+  }
+});
+
+test('[AA75] images, audio, files and embeddings do not go on', async () => {
+  const platform = await startPlatform();
+  platform.reading.set('/v1/models', lists(['embed-a', 'embed-b']));
+  try {
+    await using gate = await startFiles(
+      chained(['model-b'], (draft) => {
+        for (const id of ['gpt-image-2', 'gpt-4o-transcribe']) draft.pools[0].models[id] = { fallback: ['model-b'] };
+        draft.pools[0].models['embed-a'] = { fallback: ['embed-b'] };
+        // Its own fallbacks are of no use to an image either.
+        draft.pools[0].image_host_model = 'model-a';
+        const serves = ['embeddings'];
+        draft.accounts.push({ id: 'box', api: 'chat', base_url: platform.url, credential: 'none', serves, read_models: 'all' });
+        draft.pools[0].assignments.push({ account: 'box' });
+        draft.routes = [
+          { POST: '/v1/embeddings', status: 'supported', serve: 'embeddings' },
+          {
+            POST: '/v1/images/generations',
+            status: 'translated',
+            serve: 'public-image',
+            to: '/backend-api/agent/responses',
+            class: 'image',
+          },
+          {
+            POST: '/v1/audio/transcriptions',
+            status: 'translated',
+            serve: 'public-transcription',
+            to: '/backend-api/transcribe',
+            class: 'audio',
+          },
+          { POST: '/v1/files', status: 'translated', serve: 'public-file-create', to: '/backend-api/files', class: 'file' },
+        ];
+      }),
+    );
+    for (const account of ['north', 'south']) {
+      gate.upstream.always(account, 'refuse 503');
+      for (const path of ['/backend-api/transcribe', '/backend-api/files']) gate.upstream.nextOn(account, path, 'refuse 503');
+    }
+    platform.next.push(refuses(503, {}), refuses(503, {}));
+    const audio = formOf([
+      { name: 'file', filename: 'a.wav', type: 'audio/wav', value: Buffer.from('RIFF') },
+      { name: 'model', value: 'gpt-4o-transcribe' },
+    ]);
+    const form = { 'content-type': FORM_TYPE };
+    const replies = [
+      await gate.send('/v1/images/generations', { body: { model: 'gpt-image-2', prompt: 'a tree' } }),
+      await gate.send('/v1/audio/transcriptions', { body: audio, headers: form }),
+      await upload(gate),
+      await gate.send('/v1/embeddings', { body: { model: 'embed-a', input: 'hi' } }),
+    ];
+    for (const [i, reply] of replies.entries()) {
+      assert.ok(reply.status >= 500, `${i}: ${reply.status} ${reply.text}`);
+      assert.equal(reply.headers.get('x-poolgate-model'), null);
+      assert.equal((await gate.row(reply))?.requested_model ?? null, null);
+    }
+    assert.ok(gate.upstream.requests().length > 0 && platform.requests.length > 0, 'each was sent');
+    const asked = [...gate.upstream.requests().map(({ body }) => body.toString()), ...platform.requests.map(({ body }) => body.toString())];
+    assert.ok(!asked.some((text) => text.includes('model-b') || text.includes('embed-b')));
+  } finally {
+    await platform.close();
+  }
+});
+
+test('[AA77] on the Messages surface the header and the bodies have the served id, collected and streamed', async () => {
+  await using gate = await startGateway(chained());
+  const body = { model: 'model-a', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] };
+  const first = await gate.send('/v1/messages', { body });
+  assert.deepEqual([first.status, first.json.model, first.headers.get('x-poolgate-model')], [200, 'model-a', null], first.text);
+  gate.fail('north', 'model-a', failure('quota', { retryAfterMs: 60_000 }));
+  const whole = await gate.send('/v1/messages', { body });
+  assert.deepEqual([whole.status, whole.json.model, whole.headers.get('x-poolgate-model')], [200, 'model-b', 'model-b'], whole.text);
+  const streamed = await gate.send('/v1/messages', { body: { ...body, stream: true } });
+  assert.equal(streamed.headers.get('x-poolgate-model'), 'model-b');
+  const [start] = eventsOf(streamed.text).filter(({ event }) => event === 'message_start');
+  assert.equal(start?.data.message.model, 'model-b');
+  assert.deepEqual(sent(gate), ['model-a', 'model-b', 'model-b']);
+  const row = await gate.row(whole);
+  assert.deepEqual([row?.model, row?.requested_model], ['model-b', 'model-a']);
 });
 
 test('[AA76] an id outside the key’s list, a suppressed one, and one that refuses the effort are passed over', async () => {
