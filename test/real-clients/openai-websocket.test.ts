@@ -5,7 +5,9 @@ import OpenAI from 'openai';
 import { ResponsesWebSocketSession } from 'openai/lib/responses/responses-websocket-session';
 import type { ResponsesClientEvent, ResponsesServerEvent } from 'openai/resources/responses/responses';
 import { ResponsesWS } from 'openai/resources/responses/ws';
+import { keyOf, startStage } from '../crossing/stage.ts';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
+import { until } from '../support/until.ts';
 
 const clientOf = (gate: TestGateway): OpenAI => new OpenAI({ apiKey: KEY, baseURL: `${gate.url}/v1`, maxRetries: 0 });
 
@@ -234,3 +236,53 @@ test('[RB31] a steer that waits for the output of a tool is pending, and the SDK
   socket.close();
   assert.equal(gate.upstream.turns().length, 2);
 });
+
+for (const websocket of [true, false]) {
+  test(`[AA91] [AA33] [AA24] a session runs at a responses account ${websocket ? 'over its websocket' : 'over HTTP, by its history'}`, async () => {
+    await using gate = await startStage({
+      servers: [
+        { id: 'native', api: 'agent' },
+        { id: 'platform', api: 'responses', settings: { websocket } },
+      ],
+      // A client connects where an account of its Pool has a websocket.
+      pools: { both: ['platform', 'native'] },
+    });
+    const session = new Session(new OpenAI({ apiKey: keyOf('both'), baseURL: `${gate.url}/v1`, maxRetries: 0 }));
+    const { events } = await session.turn({ model: 'model-a', input: 'call the tool get_weather with {"city":"Oslo"}', tools: [weather] });
+    const numbers = events.flatMap((event) => ('sequence_number' in event ? [event.sequence_number] : []));
+    assert.deepEqual(numbers, [...numbers.keys()], 'numbers without gaps');
+    const first = events.at(-1);
+    assert.ok(first?.type === 'response.completed');
+    const call = first.response.output.find(({ type }) => type === 'function_call');
+    assert.ok(call?.type === 'function_call');
+    assert.equal(call.arguments, '{"city":"Oslo"}');
+    const second = await session.completed({
+      model: 'model-a',
+      previous_response_id: first.response.id,
+      input: [{ type: 'function_call_output', call_id: call.call_id, output: 'rain' }],
+      tools: [weather],
+    });
+    assert.match(textOf(second) ?? '', /rain/);
+    const third = await session.completed({ model: 'model-a', previous_response_id: second.id, input: 'say: goodbye' });
+    assert.equal(textOf(third), 'goodbye');
+    const turns = gate.upstream.turns('platform');
+    const sent = turns.map(({ json }) => json as { readonly previous_response_id?: string; readonly input: readonly unknown[] });
+    assert.equal(gate.upstream.turns('native').length, 0);
+    if (websocket) {
+      assert.deepEqual(
+        turns.map(({ connection }, i) => [connection, sent[i]?.previous_response_id]),
+        [
+          [1, undefined],
+          [1, first.response.id],
+          [1, second.id],
+        ],
+      );
+    } else {
+      assert.ok(sent.every(({ previous_response_id: anchor }) => anchor === undefined));
+      assert.ok((sent[2]?.input.length ?? 0) > (sent[1]?.input.length ?? 0) && (sent[1]?.input.length ?? 0) > 1, 'the whole conversation');
+    }
+    session.close();
+    await until('the rows of the turns', async () => ((await gate.rows()).length >= 3 ? true : undefined));
+    assert.ok((await gate.rows()).every(({ outcome }) => outcome === 'completed'));
+  });
+}

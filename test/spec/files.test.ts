@@ -468,6 +468,30 @@ describe('the finalisation of an upload', () => {
 });
 
 describe('turns that name files', () => {
+  test('[RB39] a `sediment://` address in the arguments of a call, or in a text, names no file: it passes as it came and binds no account', async () => {
+    const id = await uploadedToSouth(gate);
+    gate.upstream.clear();
+    const call = { type: 'function_call', call_id: 'call_1', name: 'look', arguments: `{ "uri":"sediment://${id}", "file_id":"${id}" }` };
+    const input = [
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: `look at sediment://${id} and sediment://file_unknown` }] },
+      call,
+      { type: 'function_call_output', call_id: 'call_1', output: `sediment://${id}` },
+    ];
+    for (const path of ['/backend-api/agent/responses', '/v1/responses']) {
+      const reply = await gate.send(path, { body: turnBody('hi', { input }) });
+      assert.equal(reply.status, 200, reply.text);
+      const row = await gate.row(reply);
+      assert.notEqual(row?.why?.reason, 'hard_pin');
+    }
+    assert.deepEqual(
+      gate.upstream.turns().map(({ account, json }) => [account, (json as JsonObject).input]),
+      [
+        ['north', input],
+        ['north', input],
+      ],
+    );
+  });
+
   let north: string;
   let south: string;
   before(async () => {

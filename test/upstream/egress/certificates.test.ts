@@ -37,15 +37,18 @@ interface Front {
   readonly port: number;
   /** The client certificates of its connections, in order; empty objects where none was shown. */
   readonly shown: readonly PeerCertificate[];
+  /** What its connections agreed on; false where the client named no protocol. */
+  readonly protocols: readonly (string | false | null)[];
   readonly failures: readonly string[];
 }
 
 /** TLS in front of an account of the tests. */
 async function front(context: TestContext, target: string, options: TlsOptions): Promise<Front> {
   const shown: PeerCertificate[] = [];
+  const protocols: (string | false | null)[] = [];
   const failures: string[] = [];
   const server = createServer({ ALPNProtocols: ['h2', 'http/1.1'], ...options }, (socket) => {
-    assert.notEqual(socket.alpnProtocol, 'h2');
+    protocols.push(socket.alpnProtocol);
     shown.push(socket.getPeerCertificate());
     const inner = dial(Number(new URL(target).port), '127.0.0.1');
     socket.pipe(inner).pipe(socket);
@@ -58,7 +61,7 @@ async function front(context: TestContext, target: string, options: TlsOptions):
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   context.after(() => server.close());
-  return { port: (server.address() as AddressInfo).port, shown, failures };
+  return { port: (server.address() as AddressInfo).port, shown, protocols, failures };
 }
 
 async function staged(
@@ -95,11 +98,12 @@ async function everyCarrier(gate: TestGateway): Promise<void> {
   socket.close();
 }
 
-test('the authority of an account is trusted on every carrier, also at a host that prefers HTTP/2', async (context) => {
-  const { gate } = await staged(context, 'localhost', local, (account) => {
+test('[RB42] the authority of an account is trusted on every carrier, and a host that prefers HTTP/2 gets HTTP/1.1', async (context) => {
+  const { gate, front: placed } = await staged(context, 'localhost', local, (account) => {
     account.tls = { ca: pem('local') };
   });
   await everyCarrier(gate);
+  assert.ok(placed.protocols.includes('http/1.1') && !placed.protocols.includes('h2'), placed.protocols.join());
 });
 
 test('without the authority nothing is sent', async (context) => {
