@@ -87,7 +87,7 @@ export class WebsocketHistories {
     if (!asked) return;
     if (type === 'response.output_item.done') {
       asked.finished.add(data);
-      asked.outputBytes += JSON.stringify(data.item ?? null).length;
+      asked.outputBytes += Buffer.byteLength(JSON.stringify(data.item ?? null));
     } else if (isObject(data.response) && isText(data.response.id)) {
       this.#keep(asked, data.response.id, asList(asked.finished.fill(data.response).output));
     }

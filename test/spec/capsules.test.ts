@@ -159,3 +159,31 @@ test('[AA93] in a Pool of agent accounts reasoning passes as it came, whatever i
   const [sent] = gate.upstream.turns();
   assert.deepEqual((sent?.json as JsonObject | undefined)?.input, input);
 });
+
+test('[AA83] capsules_total counts each capsule that was sealed, opened or refused', async () => {
+  const counted = async (): Promise<Readonly<Record<string, number>>> => {
+    const metrics = await (await fetch(`${stage.gate.adminUrl}/metrics`)).text();
+    const found = metrics.matchAll(/^poolgate_capsules_total\{result="(\w+)"\} (\d+)$/gm);
+    return Object.fromEntries([...found].map(([, result, value]) => [result, Number(value)]));
+  };
+  let last = await counted();
+  const since = async (): Promise<unknown> => {
+    const now = await counted();
+    const grown = Object.fromEntries(Object.entries(now).map(([result, value]) => [result, value - (last[result] ?? 0)]));
+    last = now;
+    return grown;
+  };
+  assert.deepEqual(Object.keys(last).sort(), ['opened', 'refused', 'sealed']);
+  const items = await thinking();
+  assert.deepEqual(await since(), { sealed: 1, opened: 0, refused: 0 });
+  await replayed(items);
+  assert.deepEqual(await since(), { sealed: 0, opened: 1, refused: 0 });
+  await replayed(items, { headers: other });
+  assert.deepEqual(await since(), { sealed: 0, opened: 0, refused: 1 }, 'of another Pool');
+  const summary = await summarised();
+  assert.deepEqual(await since(), { sealed: 1, opened: 0, refused: 0 });
+  await replayed([summary]);
+  assert.deepEqual(await since(), { sealed: 0, opened: 1, refused: 0 });
+  await assertRestarts({ ...summary, encrypted_content: `${capsuleOf(summary)}x` });
+  assert.deepEqual(await since(), { sealed: 0, opened: 0, refused: 1 });
+});

@@ -5,6 +5,7 @@ import { isObject, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { type Platform, startPlatform } from '../providers/responses/platform.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf, userMessage } from '../support/native-frames.ts';
+import { until } from '../support/until.ts';
 import { connect } from '../support/websocket.ts';
 
 const LIMIT = 4_000;
@@ -98,4 +99,32 @@ test('[AA24] a history past its limit is not kept, and the least recent goes fir
   assert.equal(codeOf(lost), 'previous_response_not_found');
   assert.equal((await newest?.turn(frame('m', { previous_response_id: responseId(turns[2] ?? []) })))?.at(-1)?.type, 'response.completed');
   for (const socket of sockets) socket[Symbol.dispose]();
+});
+
+test('[AA83] websocket_history_bytes is the size of the frames and outputs that are kept, and falls with their connection', async () => {
+  const kept = async (): Promise<number> => {
+    const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+    return Number(/^poolgate_websocket_history_bytes (\d+)$/m.exec(metrics)?.[1]);
+  };
+  await until('the histories of other tests to be gone', async () => ((await kept()) === 0 ? true : undefined));
+  const socket = await connect(gate, NATIVE_SOCKET);
+  const first = frame('héllo');
+  const size = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+  const sent = (members: object): number => size({ type: 'response.create', ...members });
+  const events = await socket.turn(first);
+  const item = (frames: readonly JsonObject[]) => frames.find(({ type }) => type === 'response.output_item.done')?.item;
+  const one = sent(first) + size(item(events));
+  assert.equal(await kept(), one);
+  const second = frame('more', { previous_response_id: responseId(events) });
+  const more = await socket.turn(second);
+  const two = one + sent(second) + size(item(more));
+  assert.equal(await kept(), two, 'what is continued is kept with it');
+  const other = await connect(gate, PUBLIC_SOCKET);
+  const apart = frame('hi', { generate: false });
+  await other.turn(apart);
+  assert.equal(await kept(), two + sent(apart), 'a frame without output');
+  socket[Symbol.dispose]();
+  await until('the history of the connection to be gone', async () => ((await kept()) === sent(apart) ? true : undefined));
+  other[Symbol.dispose]();
+  await until('no history to be left', async () => ((await kept()) === 0 ? true : undefined));
 });
