@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { nodeFlags } from '../../../scripts/node-flags.mjs';
 import { inTime } from '../../support/rehearsal-inbox.ts';
 import { until } from '../../support/until.ts';
 
@@ -49,7 +50,18 @@ export class GatewayProcess {
   /** Resolves once it accepts connections. */
   static async start({ config, env, inside = [], written }: StartOptions): Promise<GatewayProcess> {
     const hook = fileURLToPath(new URL('./hook.ts', import.meta.url));
-    const node = ['--expose-gc', '--import', import.meta.resolve('tsx/esm'), '--import', hook, MAIN, 'serve', '--config', config];
+    const node = [
+      ...nodeFlags(process.versions.node),
+      '--expose-gc',
+      '--import',
+      import.meta.resolve('tsx/esm'),
+      '--import',
+      hook,
+      MAIN,
+      'serve',
+      '--config',
+      config,
+    ];
     const [program = '', ...args] = [...inside, process.execPath, ...node];
     const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
     let [out, rest] = ['', ''];
