@@ -25,6 +25,7 @@ export type { Purged, PurgeLimits } from './verbs/purge.ts';
 export type { SessionClaim, SessionOwner, SessionOwnerVerbs } from './verbs/session-owners.ts';
 export type { SlotClaim } from './verbs/slot-change.ts';
 export type { SlotGrant, SlotVerbs } from './verbs/slots.ts';
+export type { HourTotal } from './verbs/hour-groups.ts';
 export type { UsageTotal } from './verbs/usage-groups.ts';
 export type { Store } from './verbs/verbs.ts';
 export type { WriterStats as StoreStats } from './writing/writer.ts';

@@ -15,6 +15,7 @@ import type { AccountTestOrder, AccountTestPlan, AccountTestReply } from '../adm
 import { type ExplainReply, isExplainReply, isRefusal, isReloadReply } from '../admin/replies/configuration-replies.ts';
 import { isRequestsReply, isTurnReply, type RequestsReply, type TurnReply } from '../admin/replies/log-replies.ts';
 import { isRunningReply, isStatusReply, type RunningReply, type StatusReply } from '../admin/replies/status-reply.ts';
+import { isUsageReply, type UsageReply } from '../admin/replies/usage-reply.ts';
 import type { Config } from '../config/config.ts';
 import { listenersIn } from '../config/file/listeners.ts';
 import { readConfig } from '../config/loading/load.ts';
@@ -89,6 +90,13 @@ export async function fetchRunning(config: AdminAddress): Promise<RunningReply> 
 export async function fetchRequests(config: AdminAddress, query: Readonly<Record<string, string>>): Promise<RequestsReply> {
   const answer = await ask(config, 'GET /api/requests', { query });
   if (answer.status === 200 && isRequestsReply(answer.body)) return answer.body;
+  throw refusal(answer);
+}
+
+/** @throws {CommandFailure} also when the gateway refuses a filter */
+export async function fetchUsage(config: AdminAddress, query: readonly (readonly [string, string])[]): Promise<UsageReply> {
+  const answer = await ask(config, 'GET /api/usage', { query });
+  if (answer.status === 200 && isUsageReply(answer.body)) return answer.body;
   throw refusal(answer);
 }
 
@@ -201,7 +209,7 @@ interface Answer {
 interface AskOptions {
   /** Sent as JSON. */
   readonly body?: unknown;
-  readonly query?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>> | readonly (readonly [string, string])[];
   readonly timeoutMs?: number;
 }
 
@@ -209,7 +217,7 @@ async function ask(config: AdminAddress, request: string, { body: sent, query, t
   const origin = adminOrigin(config);
   const [method = '', path = ''] = request.split(' ');
   try {
-    const response = await fetch(`${origin}${path}${query ? `?${new URLSearchParams(query)}` : ''}`, {
+    const response = await fetch(`${origin}${path}${query ? `?${new URLSearchParams(query as Record<string, string>)}` : ''}`, {
       method,
       // No web page can send this header to another origin without a preflight.
       headers: {

@@ -24,6 +24,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     status: 'accounts, quota, Pools and counters',
     top: 'the same, refreshed',
     requests: 'the request log',
+    usage: 'requests, tokens and cost by key, model, account, day',
     health: 'whether it runs, for containers and service managers',
     doctor: 'what is wrong, and what to do about it',
   },

@@ -20,6 +20,7 @@ import { addServe } from './commands/serve-options.ts';
 import { addStatus, addTop } from './commands/status-command.ts';
 import { addStoreCommands } from './commands/store-command.ts';
 import { addTokenCommands } from './commands/token-command.ts';
+import { addUsage } from './commands/usage-command.ts';
 import { addCompletion } from './completion/completion-command.ts';
 import { groupHelp } from './help-groups.ts';
 import { addInit } from './init/init-command.ts';
@@ -77,6 +78,7 @@ function programOf(io: Io): Command {
     addStatus,
     addTop,
     addRequests,
+    addUsage,
     addHealth,
     addDoctor,
     addClient,

@@ -61,6 +61,20 @@ export interface UsageFilter {
   readonly limit?: number | undefined;
 }
 
+/** What the sums of hours are summed by. Without any, there is one sum of all rows. */
+export type HourGroup = 'hour' | 'day' | 'pool' | 'account' | 'model';
+
+export interface HourFilter extends Pick<UsageFilter, 'pools' | 'offset' | 'limit'> {
+  readonly by: readonly HourGroup[];
+  /** Label of the account. */
+  readonly account?: string | undefined;
+  readonly model?: string | undefined;
+  /** The first hour, Unix milliseconds at its beginning. */
+  readonly since?: number | undefined;
+  /** The first hour that does not count. */
+  readonly until?: number | undefined;
+}
+
 export interface FileFilter {
   readonly pool: string;
   readonly purpose?: string | undefined;

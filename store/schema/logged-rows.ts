@@ -125,4 +125,6 @@ export interface LoggedRequest {
   readonly row: RequestRow;
   /** In order. One that can be derived from the row is not stored. */
   readonly attempts: readonly AttemptRow[];
+  /** Milliseconds from its arrival to the first event or byte of its answer; it is kept in the sums of its hour. */
+  readonly firstEventMs?: number | undefined;
 }

@@ -20,6 +20,14 @@ export interface Step {
 export const migrations: readonly Step[] = [
   { sql: FIRST_SCHEMA, postgres: FIRST_POSTGRES + RESERVE_LIMITS },
   { sql: 'ALTER TABLE requests ADD COLUMN client_address TEXT' },
+  {
+    sql: `CREATE TABLE usage_hours (
+      hour BIGINT NOT NULL, pool TEXT NOT NULL, account TEXT NOT NULL, model TEXT NOT NULL, requests BIGINT NOT NULL, failed BIGINT NOT NULL,
+      unknown BIGINT NOT NULL, input_tokens BIGINT NOT NULL, cached_input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL,
+      cost_nanos BIGINT NOT NULL, duration_ms BIGINT NOT NULL, first_events BIGINT NOT NULL, first_event_ms BIGINT NOT NULL,
+      PRIMARY KEY (hour, pool, account, model)
+    )`,
+  },
 ];
 
 export interface MigrationOptions {

@@ -119,6 +119,38 @@ export interface UsageRow {
   readonly held_nanos: number;
 }
 
+/**
+ * Requests and their usage of one Pool, account and model in one hour, or a part of it: rows of the same hour and names are added up. There is
+ * no key in it: the number of rows depends on accounts and models alone.
+ */
+export interface UsageHourRow {
+  /** Its beginning; Unix milliseconds. */
+  readonly hour: number;
+  /** Empty where no key was recognised. */
+  readonly pool: string;
+  /** Label of the account that answered, or was tried last; empty where none was asked. */
+  readonly account: string;
+  /** Empty where none is known. */
+  readonly model: string;
+  /** All that ended, refused ones included. */
+  readonly requests: number;
+  /** Those that ended with an error: of the client, of the gateway or of the account. */
+  readonly failed: number;
+  /** Those of unknown usage. */
+  readonly unknown: number;
+  readonly input_tokens: number;
+  /** Part of the input. */
+  readonly cached_input_tokens: number;
+  readonly output_tokens: number;
+  readonly cost_nanos: number;
+  /** Sum over all requests. */
+  readonly duration_ms: number;
+  /** Those with a first event, */
+  readonly first_events: number;
+  /** and the sum of the times to it. */
+  readonly first_event_ms: number;
+}
+
 export type UsageKey = Pick<UsageRow, 'key_id' | 'pool' | 'day'>;
 
 /** A node as the others see it. Times are Unix milliseconds. */

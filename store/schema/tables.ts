@@ -3,6 +3,7 @@
 import { addUsage } from '../verbs/usage-sums.ts';
 import { type ColumnType, decode } from './decoders.ts';
 import type { DescribedRow, Description } from './described-fields.ts';
+import { addHour } from './hour-rows.ts';
 import { ATTEMPT, type AttemptRow, REQUEST, type RequestRow } from './logged-rows.ts';
 import type {
   AccountStateRow,
@@ -20,6 +21,7 @@ import type {
   SlotLockRow,
   SlotRow,
   StampedAccountState,
+  UsageHourRow,
   UsageRow,
 } from './rows.ts';
 
@@ -291,6 +293,29 @@ export const usage = table<UsageRow>('usage', {
     cost_nanos: integer((row) => row.cost_nanos),
     held_tokens: integer((row) => row.held_tokens),
     held_nanos: integer((row) => row.held_nanos),
+  },
+});
+
+/** Nothing keeps copies of it: only operators read it. */
+export const usageHours = table<UsageHourRow>('usage_hours', {
+  key: ['hour', 'pool', 'account', 'model'],
+  onConflict: 'add',
+  add: addHour,
+  columns: {
+    hour: integer((row) => row.hour),
+    pool: text((row) => row.pool),
+    account: text((row) => row.account),
+    model: text((row) => row.model),
+    requests: integer((row) => row.requests),
+    failed: integer((row) => row.failed),
+    unknown: integer((row) => row.unknown),
+    input_tokens: integer((row) => row.input_tokens),
+    cached_input_tokens: integer((row) => row.cached_input_tokens),
+    output_tokens: integer((row) => row.output_tokens),
+    cost_nanos: integer((row) => row.cost_nanos),
+    duration_ms: integer((row) => row.duration_ms),
+    first_events: integer((row) => row.first_events),
+    first_event_ms: integer((row) => row.first_event_ms),
   },
 });
 

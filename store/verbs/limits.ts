@@ -2,6 +2,7 @@
 
 import type { Batch, DatabaseRecord, Driver, Session, Transaction, Update } from '../driver.ts';
 import { logRowsOf } from '../schema/derived-attempt.ts';
+import { hourRowOf } from '../schema/hour-rows.ts';
 import { BOUNDS, type UsedSum } from '../schema/limit-bounds.ts';
 import {
   DAY_MS,
@@ -20,7 +21,7 @@ import {
 } from '../schema/limit-rows.ts';
 import { conditionsOf, filled, numbered, oneOf } from '../schema/query.ts';
 import type { KeySlotRow } from '../schema/rows.ts';
-import { keySlots, usage } from '../schema/tables.ts';
+import { keySlots, usage, usageHours } from '../schema/tables.ts';
 import { batchOf, Queue, type TableRow } from '../writing/write-queue.ts';
 
 export interface LimitVerbs {
@@ -174,11 +175,11 @@ async function withdraw(transaction: Transaction, { grant, key, at }: Settlement
 }
 
 function rowsOf(
-  { key, used, minute }: Settlement,
+  { key, used, minute, of }: Settlement,
   { reserved, settled }: { readonly reserved: number; readonly settled: number },
 ): readonly TableRow[] {
   if (!used) return [];
-  const rows: TableRow[] = [[usage, used]];
+  const rows: TableRow[] = [[usage, used], ...(of ? [[usageHours, hourRowOf(of, used)] as const] : [])];
   if (!minute) return rows;
   const tokens = used.input_tokens + used.output_tokens + used.held_tokens;
   const slots: readonly KeySlotRow[] = [

@@ -2,7 +2,7 @@
 
 import type { Driver } from '../driver.ts';
 import { GRANTS_KEPT_MS, SLOTS_KEPT_MS } from '../schema/limit-rows.ts';
-import { attempts, audit, files, pins, requests, type Table, usage } from '../schema/tables.ts';
+import { attempts, audit, files, pins, requests, type Table, usage, usageHours } from '../schema/tables.ts';
 import { CHANGES_KEPT_MS } from './changes.ts';
 import { DEAD_NODES_KEPT_MS } from './nodes.ts';
 import { OWNERS_KEPT_MS } from './session-owners.ts';
@@ -45,7 +45,7 @@ export async function purge(driver: Driver, limits: PurgeLimits, now: number): P
     requests: await remove(driver, requests, 'at', requestsBefore),
     audit: await remove(driver, audit, 'at', auditBefore),
     pins: await remove(driver, pins, 'expires_at', pinsBefore),
-    usage: await remove(driver, usage, 'day', usageBefore),
+    usage: (await remove(driver, usage, 'day', usageBefore)) + (await remove(driver, usageHours, 'hour', usageBefore)),
     files: await remove(driver, files, 'expires_at', filesBefore),
   };
 }

@@ -5,6 +5,7 @@ import { trimLog } from '../log-size.ts';
 import { checkValueVerbs } from '../schema/check-values.ts';
 import { derivedAttempt, logRowsOf, succeededAtOnce } from '../schema/derived-attempt.ts';
 import type { AuditFilter, RequestFilter } from '../schema/filters.ts';
+import { hourRowOf } from '../schema/hour-rows.ts';
 import { type Condition, equals, oneOf, operators, select, selectKeys, where } from '../schema/query.ts';
 import type { AccountStatePatch, NewPin, StampedAccountState } from '../schema/rows.ts';
 import {
@@ -20,10 +21,13 @@ import {
   requests,
   runningConfig,
   usage,
+  usageHours,
 } from '../schema/tables.ts';
+import type { TableRow } from '../writing/write-queue.ts';
 import { together, type Writer } from '../writing/writer.ts';
 import { changesVerbs } from './changes.ts';
 import { exchangeVerbs } from './exchanges.ts';
+import { hourSums } from './hour-groups.ts';
 import type { Lease } from './lease-verbs.ts';
 import { heldBy, leaseVerbs } from './leases.ts';
 import { limitVerbs } from './limits.ts';
@@ -98,7 +102,9 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
     shared: driver.shared,
     requests: {
       append(row, made = []) {
-        for (const [table, logged] of logRowsOf({ row, attempts: made })) writer.append(table, logged);
+        const logged = { row, attempts: made };
+        for (const [table, its] of logRowsOf(logged)) writer.append(table, its);
+        writer.put(usageHours, hourRowOf(logged));
       },
       list(filter) {
         const { pools, min_duration_ms, min_retries, ended_since } = filter;
@@ -185,7 +191,16 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
       },
     },
     usage: {
-      add: (row, of) => (of ? writer.putTogether(usage, row, logRowsOf(of)) : writer.put(usage, row)),
+      add(row, of) {
+        if (!of) writer.put(usage, row);
+        else {
+          const sums: [TableRow, TableRow] = [
+            [usage, row],
+            [usageHours, hourRowOf(of, row)],
+          ];
+          writer.putTogether(sums, logRowsOf(of));
+        }
+      },
       load: (since) => select(driver, usage, { where: [where('day >= ?', since)] }),
       read: (keys, take) =>
         writer.between(async () => {
@@ -193,6 +208,7 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
           take(rows.map((row) => writer.withQueued(usage, row)));
         }),
       sums: (filter) => usageSums(operators(driver), filter),
+      hours: (filter) => hourSums(operators(driver), filter),
     },
     audit: {
       record: (row) => writer.save(audit, { ...row, id: randomUUID() }),

@@ -2,7 +2,7 @@
 
 import type { DatabaseStats } from '../driver.ts';
 import type { CheckValueVerbs } from '../schema/check-values.ts';
-import type { AuditFilter, FileFilter, RequestFilter, UsageFilter } from '../schema/filters.ts';
+import type { AuditFilter, FileFilter, HourFilter, RequestFilter, UsageFilter } from '../schema/filters.ts';
 import type { AttemptRow, LoggedRequest, RequestRow } from '../schema/logged-rows.ts';
 import type {
   AccountStateKey,
@@ -23,6 +23,7 @@ import type {
 import type { WriterStats } from '../writing/writer.ts';
 import type { ChangesVerbs } from './changes.ts';
 import type { ExchangeVerbs } from './exchanges.ts';
+import type { HourTotal } from './hour-groups.ts';
 import type { Lease, LeaseVerbs } from './lease-verbs.ts';
 import type { LimitVerbs } from './limits.ts';
 import type { NodeVerbs } from './nodes.ts';
@@ -43,7 +44,7 @@ export interface Store {
   /** Whether several nodes may use the database at once: true for PostgreSQL. */
   readonly shared: boolean;
   readonly requests: {
-    /** With its attempts in order. An attempt that can be derived from its request is not written; `attempts.of` derives it. */
+    /** With its attempts in order, and its part of the sums of its hour. An attempt that can be derived from its request is not written; `attempts.of` derives it. */
     append(row: RequestRow, attempts?: readonly AttemptRow[]): void;
     /** Newest first. */
     list(filter: RequestFilter): Promise<readonly RequestRow[]>;
@@ -115,7 +116,8 @@ export interface Store {
   readonly usage: {
     /**
      * Adds to the sums of the key on that day; never dropped while the store is open.
-     * @param of the request that used it: its rows are written in the same transaction, so that a killed process keeps both or neither
+     * @param of the request that used it: its rows and its part of the sums of its hour are written in the same transaction, so that a
+     * killed process keeps all or nothing
      */
     add(row: UsageRow, of?: LoggedRequest): void;
     /** The rows of this day and later ones; Unix milliseconds. */
@@ -127,6 +129,8 @@ export interface Store {
     read(keys: readonly UsageKey[], take: (rows: readonly UsageRow[]) => void): Promise<void>;
     /** Sums by key, Pool or day: the newest day first, then by key and Pool. */
     sums(filter: UsageFilter): Promise<readonly UsageTotal[]>;
+    /** Sums by Pool, account, model, hour or day: the newest first. */
+    hours(filter: HourFilter): Promise<readonly HourTotal[]>;
   };
   readonly audit: {
     record(row: Omit<AuditRow, 'id'>): Promise<void>;

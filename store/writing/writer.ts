@@ -69,16 +69,16 @@ export class Writer {
   }
 
   /**
-   * Queues a row of a table that adds, which must not be lost, with log rows that are written in the same transaction. Where the queue is
+   * Queues rows of tables that add, which must not be lost, with log rows that are written in the same transaction. Where the queue is
    * full, the log rows are dropped.
    */
-  putTogether<Input extends object>(table: Table<object, Input>, row: Input, logRows: readonly TableRow[]): void {
-    if (this.#closing) this.#counts.dropped += 1 + logRows.length;
+  putTogether(sums: readonly [TableRow, ...TableRow[]], logRows: readonly TableRow[]): void {
+    if (this.#closing) this.#counts.dropped += sums.length + logRows.length;
     else if (this.#isFull()) {
       this.#counts.dropped += logRows.length;
-      this.put(table, row);
+      for (const [table, row] of sums) this.put(table, row);
     } else {
-      this.#queue.pushTogether([[table, row], ...logRows]);
+      this.#queue.pushTogether([...sums, ...logRows]);
       this.#schedule();
     }
   }

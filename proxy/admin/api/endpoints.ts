@@ -8,12 +8,14 @@ import { accountLogins } from '../answers/login-actions.ts';
 import { requestLog } from '../answers/request-log.ts';
 import { session } from '../answers/session.ts';
 import { status } from '../answers/status.ts';
+import { usage } from '../answers/usage.ts';
 import type { Endpoint } from './endpoint.ts';
 
 export const endpoints = (gateway: AdminTarget): readonly Endpoint[] => [
   session,
   status(gateway),
   ...LISTS,
+  usage,
   ...requestLog(gateway),
   ...accountActions(gateway),
   ...accountTests(gateway),

@@ -105,10 +105,11 @@ for (const from of adapters) {
           requests: 1_200,
           running_config: 1,
           usage: 3,
+          usage_hours: new Set(TEXTS.map((text) => text ?? '')).size,
         });
         assert.equal(
           new Set(counts.filter((count) => count.rows > 0).map(({ digest }) => digest)).size,
-          11,
+          12,
           'each has a digest of its own',
         );
         assert.deepEqual(await contentOf(destination), await contentOf(source));

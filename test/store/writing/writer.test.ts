@@ -313,10 +313,13 @@ test('[Q18] the usage of turns and their rows are in the same batch, however bat
   );
   for (let n = 0; n < 100; n++) {
     const key_id = n % 3 === 0 ? 'ci' : 'other';
-    writer.putTogether(usage, usageRow({ key_id, requests: 1 }), [
-      [requests, requestRow({ id: `r${n}` })],
-      [attempts, attemptRow({ request_id: `r${n}` })],
-    ]);
+    writer.putTogether(
+      [[usage, usageRow({ key_id, requests: 1 })]],
+      [
+        [requests, requestRow({ id: `r${n}` })],
+        [attempts, attemptRow({ request_id: `r${n}` })],
+      ],
+    );
     if (n % 10 === 0) await sleep(2);
   }
   assert.equal(await writer.close(1_000), 0);
@@ -332,7 +335,7 @@ test('[Q18] the usage of turns and their rows are in the same batch, however bat
 test('[Q18] usage is kept where its log rows are dropped, or can never be written', async () => {
   const { write, batches } = disk();
   const full = writerOn(write, { queueRows: 2, flushMs: 10_000 });
-  for (let n = 0; n < 5; n++) full.putTogether(usage, usageRow({ requests: 1 }), [[requests, requestRow({ id: `r${n}` })]]);
+  for (let n = 0; n < 5; n++) full.putTogether([[usage, usageRow({ requests: 1 })]], [[requests, requestRow({ id: `r${n}` })]]);
   assert.equal(full.stats().dropped, 4);
   assert.equal(await full.close(1_000), 0);
   assert.deepEqual(
@@ -340,7 +343,7 @@ test('[Q18] usage is kept where its log rows are dropped, or can never be writte
     ['r0'],
   );
   const writer = writerOn(write);
-  writer.putTogether(usage, usageRow({ requests: 1 }), [[requests, requestRow({ id: 'bad' })]]);
+  writer.putTogether([[usage, usageRow({ requests: 1 })]], [[requests, requestRow({ id: 'bad' })]]);
   assert.equal(await writer.close(1_000), 0);
   assert.deepEqual([writer.stats().written, writer.stats().rejected], [1, 1]);
 });

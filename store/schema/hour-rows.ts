@@ -1,0 +1,42 @@
+// What a request adds to the sums of its hour; it is written with the rows of the request, in the same transaction.
+import type { LoggedRequest } from './logged-rows.ts';
+import type { UsageHourRow, UsageRow } from './rows.ts';
+
+export const HOUR_MS = 3_600_000;
+
+/** @param used undefined for a request that used nothing */
+export function hourRowOf({ row, firstEventMs }: LoggedRequest, used?: UsageRow): UsageHourRow {
+  const { at, pool, account, model, status, outcome, duration_ms } = row;
+  return {
+    hour: at - (at % HOUR_MS),
+    pool: pool ?? '',
+    account: account ?? '',
+    model: model ?? '',
+    requests: 1,
+    failed: outcome === 'client_gone' || (status < 400 && (outcome === 'completed' || outcome === 'incomplete')) ? 0 : 1,
+    unknown: used?.unknown ?? 0,
+    input_tokens: used?.input_tokens ?? 0,
+    cached_input_tokens: used?.cached_input_tokens ?? 0,
+    output_tokens: used?.output_tokens ?? 0,
+    cost_nanos: used?.cost_nanos ?? 0,
+    duration_ms,
+    first_events: firstEventMs === undefined ? 0 : 1,
+    first_event_ms: firstEventMs ?? 0,
+  };
+}
+
+type HourSums = { -readonly [Field in keyof UsageHourRow]: UsageHourRow[Field] };
+
+/** Written out for speed, as that of a day. */
+export function addHour(sum: HourSums, more: UsageHourRow): void {
+  sum.requests += more.requests;
+  sum.failed += more.failed;
+  sum.unknown += more.unknown;
+  sum.input_tokens += more.input_tokens;
+  sum.cached_input_tokens += more.cached_input_tokens;
+  sum.output_tokens += more.output_tokens;
+  sum.cost_nanos += more.cost_nanos;
+  sum.duration_ms += more.duration_ms;
+  sum.first_events += more.first_events;
+  sum.first_event_ms += more.first_event_ms;
+}
