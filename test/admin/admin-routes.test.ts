@@ -39,6 +39,7 @@ const LABELLED: Readonly<Record<string, readonly [type: string, ...labels: reado
   account_model_list_failed: ['gauge', 'account', 'cause'],
   account_state: ['gauge', 'account', 'state'],
   rate_remaining_ratio: ['gauge', 'account', 'kind'],
+  models_unlisted: ['gauge', 'pool'],
   build_info: ['gauge', 'version', 'node'],
   capsules_total: ['counter', 'result'],
   class_running: ['gauge', 'class'],

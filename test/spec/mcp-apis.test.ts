@@ -105,6 +105,30 @@ test('[AA84] list_requests has the API, the tier, the reason for it, and what wa
   assert.deepEqual([other.adapted, other.tokens_estimated], ['metadata,tools.custom', true]);
 });
 
+test('[AA83] metrics count the attempts of an API, what was adapted, and estimated usage', async () => {
+  const value = async (sample: string): Promise<number> => {
+    const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+    const line = metrics.split('\n').find((one) => one.startsWith(`poolgate_${sample} `));
+    return Number(line?.split(' ')[1] ?? 0);
+  };
+  const samples = [
+    'account_attempts_total{account="router",api="chat",outcome="answered"}',
+    'adapted_total{account="router",name="metadata"}',
+    'adapted_total{account="router",name="tools.custom"}',
+    'usage_estimated_total{account="router"}',
+  ];
+  const before = await Promise.all(samples.map(value));
+  outOfQuota('north');
+  platform.next.push(streamed([text('Hi'), finish('stop'), '[DONE]']), streamed([text('Hi'), finish('stop'), usageChunk(), '[DONE]']));
+  await gate.row(await turn({ metadata: { a: 'b' } }));
+  await gate.row(await turn({ metadata: { a: 'b' } }));
+  const after = await Promise.all(samples.map(value));
+  assert.deepEqual(
+    after.map((now, i) => now - (before[i] ?? 0)),
+    [2, 2, 0, 1],
+  );
+});
+
 test('[AA84] list_requests has the asked model of a turn that went on to another one', async () => {
   gate.fail('north', 'model-a', failure('model'));
   for (const account of ['router', 'box']) outOfQuota(account);
