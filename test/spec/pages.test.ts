@@ -20,7 +20,9 @@ const PAGES = [
   ...new Set([
     'README.md',
     'docs/accounts.md',
-    ...readdirSync(`${ROOT}/docs`).map((name) => `docs/${name}`),
+    ...readdirSync(`${ROOT}/docs`)
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `docs/${name}`),
     'SECURITY.md',
     'CONTRIBUTING.md',
     'CHANGELOG.md',
