@@ -21,7 +21,19 @@ import type { AccountConfig, KeyConfig, Limits, OperatorConfig, PoolConfig, Time
 import type { Answer, Collector, Decoded, Surface } from './surface.ts';
 import type { SurfaceSet } from './surface-set.ts';
 import { inputTokens } from './token-estimate.ts';
-import type { Body, FileView, Headers, ModeDecision, ModelView, Presence, Route, SafeFields, Turn, Work } from './turn.ts';
+import type {
+  Body,
+  FileView,
+  Headers,
+  ModeDecision,
+  ModelView,
+  Presence,
+  Route,
+  SafeFields,
+  TranscriptionHint,
+  Turn,
+  Work,
+} from './turn.ts';
 import { sessionOf } from './wire/session.ts';
 
 /** The configuration that a turn began with and keeps, compiled for look-ups. */
@@ -86,6 +98,8 @@ export interface Arrival {
   readonly mode?: ModeDecision | undefined;
 }
 
+const NO_HINTS: readonly TranscriptionHint[] = [];
+
 export class LiveTurn implements Turn {
   readonly id: string;
   readonly at: number;
@@ -110,7 +124,7 @@ export class LiveTurn implements Turn {
   model: ModelView | undefined;
   fileOwner: string | undefined;
   lifted: string | undefined;
-  hasHints = false;
+  hints: readonly TranscriptionHint[] = NO_HINTS;
   /** The exposed id that the client asked for, where a fallback of it is served (AA76). */
   requestedModel: string | undefined;
   /** The upstream websocket of its client's connection. */
@@ -168,11 +182,11 @@ export class LiveTurn implements Turn {
 
   /** Remembers what depends on the turn's model. @returns restores it */
   checkpoint(): () => void {
-    const { rules, model, fileOwner, lifted, hasHints, requestedModel } = this;
+    const { rules, model, fileOwner, lifted, requestedModel } = this;
     const [decoded, places, mode, noted] = [this.#decoded, this.#places, this.#mode, { ...this.noted }];
     return () => {
       this.restart();
-      Object.assign(this, { rules, model, fileOwner, lifted, hasHints, requestedModel });
+      Object.assign(this, { rules, model, fileOwner, lifted, requestedModel });
       Object.assign(this.noted, noted);
       [this.#decoded, this.#places, this.#mode] = [decoded, places, mode];
     };
@@ -185,7 +199,6 @@ export class LiveTurn implements Turn {
     this.model = undefined;
     this.fileOwner = undefined;
     this.lifted = undefined;
-    this.hasHints = false;
     this.requestedModel = undefined;
     this.#decoded = undefined;
     this.#places = undefined;

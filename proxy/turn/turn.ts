@@ -145,6 +145,9 @@ export interface SafeFields {
   payload_compression: PayloadCompression;
 }
 
+/** Lists that help a model to transcribe. */
+export type TranscriptionHint = 'keywords' | 'languages';
+
 /** One HTTP request, or one `response.create` frame. */
 export interface Turn {
   /** The synthetic request-log id; also the answer's `x-request-id`. */
@@ -206,8 +209,8 @@ export interface Turn {
   liftedWith(responseId: string): string | undefined;
   /** Those of this turn and of the responses that it continues; set by the rule that lifts them. */
   lifted: string | undefined;
-  /** Whether a transcription has hints for its model, as far as it was read. */
-  hasHints: boolean;
+  /** The hints that a transcription has for its model, as far as it was read. */
+  hints: readonly TranscriptionHint[];
   /** Set by the rule that checks model access; later rules rely on it. */
   model: ModelView | undefined;
   /** The account that has the files of the request, and that the request must go to (Q10). Set by the rules that check files. */

@@ -32,7 +32,7 @@ class Lists implements PartReader {
       return [];
     }
     // Accounts of other APIs get no such lists: the others come first (AA36).
-    this.#turn.hasHints = true;
+    if (!this.#turn.hints.includes(list)) this.#turn.hints = [...this.#turn.hints, list];
     const before = this.#waiting.get(list);
     this.#waiting.delete(list);
     return before ? [before, part] : [part];

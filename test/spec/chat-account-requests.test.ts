@@ -605,6 +605,24 @@ describe('tools', () => {
     assert.equal((await stage.sent({ input: [user('hi')], tool_choice: 'auto' })).tool_choice, undefined);
   });
 
+  test('[AA26] a turn in Lite goes out as its client wrote it', async () => {
+    const turn = { input: [user('hi')], tools: [look], instructions: 'Be brief.' };
+    const full = await stage.sent(turn);
+    await stage.gate.reconfigure((draft) => {
+      draft.pools[0].serving_modes = { 'model-a': 'lite' };
+    });
+    try {
+      const lite = await stage.sent(turn);
+      assert.deepEqual(lite, full);
+      assert.deepEqual([lite.messages[0], lite.parallel_tool_calls], [{ role: 'system', content: 'Be brief.' }, undefined]);
+      assert.equal((await stage.sent({ ...turn, parallel_tool_calls: true })).parallel_tool_calls, true);
+    } finally {
+      await stage.gate.reconfigure((draft) => {
+        delete draft.pools[0].serving_modes;
+      });
+    }
+  });
+
   test('[AA26] tools of additional_tools items join the others', async () => {
     const sent = await stage.sent({
       input: [{ type: 'additional_tools', id: 'at_1', role: 'developer', tools: [custom] }, user('hi')],

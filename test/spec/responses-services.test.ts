@@ -152,7 +152,7 @@ const sendForm = (path: string, parts: readonly Part[]): Promise<Reply> =>
 describe('transcription (AA36)', () => {
   const FILE: Part = { name: 'file', filename: 'a.wav', type: 'audio/wav', value: Buffer.from('RIFF') };
 
-  test('[AA36] the form goes out with the mapped model, without hints', async () => {
+  test('[AA36] [AA16] the form goes out with the mapped model, without hints, which the row of the attempt names', async () => {
     platform.next.push(answers(200, { text: 'hello', language: 'en', usage: { type: 'tokens', input_tokens: 5, output_tokens: 2 } }));
     const parts: readonly Part[] = [
       { name: 'model', value: 'gpt-transcribe' },
@@ -174,6 +174,8 @@ describe('transcription (AA36)', () => {
     );
     assert.ok(form.includes('own-whisper') && form.includes('RIFF'));
     assert.equal(request?.headers['x-openai-thing'], undefined);
+    const [attempt] = await gate.attempts(reply.headers.get('x-request-id') ?? '');
+    assert.equal(attempt?.adapted, 'keywords,languages');
   });
 
   test('[AA36] so does a native transcription', async () => {

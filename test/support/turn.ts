@@ -155,7 +155,7 @@ export function turnOf(options: TurnOptions = {}): TestTurn {
     fileOwner: undefined,
     liftedWith: () => undefined,
     lifted: undefined,
-    hasHints: false,
+    hints: [],
     note: (field, value) => {
       noted[field] = value;
     },

@@ -32,7 +32,7 @@ export class LackingAccounts {
     const lossy = new Set<string>();
     const { reasoning_effort } = turn.key;
     const effortIsFixed = reasoning_effort !== undefined && 'always' in reasoning_effort;
-    const asked: AskedTurn = { kind, body, effortIsFixed, hasHints: turn.hasHints };
+    const asked: AskedTurn = { kind, body, effortIsFixed, hasHints: turn.hints.length > 0 };
     for (const account of accountsOf(turn)) {
       const { lacks, loses } = this.#providerOf(account);
       const model = turn.model && this.#modelOf(account, turn.model.id);
@@ -58,7 +58,7 @@ export class LackingAccounts {
 /** The part of a turn that its needs are read from. */
 export interface FittedTurn extends SelectedTurn {
   readonly key: SelectedTurn['key'] & { readonly reasoning_effort?: EffortPolicy };
-  readonly hasHints: boolean;
+  readonly hints: readonly unknown[];
   /** The place of a member before the rules moved items; the place itself where none was moved. */
   placeBefore(param: string): string;
 }

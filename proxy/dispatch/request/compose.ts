@@ -62,7 +62,7 @@ export function composeStream(upload: Upload | undefined, composition: Compositi
   turn.rules.attempt(out);
   trim(out);
   const head = provider.requests.passed(out, composition);
-  return { request: { ...head, body: upload?.stream ?? null }, out, outputCap: undefined };
+  return { request: { ...head, body: upload?.stream ?? null }, adapted: head.adapted, out, outputCap: undefined };
 }
 
 const encoded = (request: EncodedRequest, out: Outgoing, outputCap: number | undefined): Composed => ({

@@ -7,12 +7,12 @@ import { apiHeaders } from './request-headers.ts';
 /** Lists of hints, which agent backends alone take. */
 export const isHint = (name: string): boolean => /^(?:keywords|languages)(?:\[\])?$/.test(name);
 
-/** The body of the request streams through. */
-export const transcriptionHead = (out: Outgoing, context: AttemptContext): RequestHead => ({
-  method: context.turn.method,
-  path: '/audio/transcriptions',
-  headers: apiHeaders(out, context, { accept: 'application/json' }),
-});
+/** The body of the request streams through: of its hints those are named that came before the file. */
+export function transcriptionHead(out: Outgoing, context: AttemptContext): RequestHead {
+  const { hints, method } = context.turn;
+  const headers = apiHeaders(out, context, { accept: 'application/json' });
+  return { method, path: '/audio/transcriptions', headers, ...(hints.length > 0 && { adapted: hints.toSorted() }) };
+}
 
 /** The model by the account's own name, and no hints. */
 export function transcriptionField(field: FormField, { account: { models } }: Pick<AttemptContext, 'account'>): readonly FormField[] {

@@ -31,6 +31,8 @@ export interface RequestHead {
   readonly path: string;
   /** The whole set, with lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
+  /** What the encoding changed or removed of the request: sorted names of members and item types, no values (AA16). */
+  readonly adapted?: readonly AdaptedName[];
 }
 
 export interface EncodedRequest extends RequestHead {
@@ -39,8 +41,6 @@ export interface EncodedRequest extends RequestHead {
    * for a large body, which is written in parts.
    */
   readonly body: Buffer | Promise<Buffer>;
-  /** What the encoding changed or removed of the Responses request: sorted names of members and item types, no values (AA16). */
-  readonly adapted?: readonly AdaptedName[];
   /**
    * Called with the refusal of this request: whether the API writes the turn otherwise from now on, so that the same account gets it once
    * more (AA30, AA34). Absent where it would be the same request.
