@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { PipedReply } from '../../../proxy/dispatch/reply/piped-reply.ts';
+import { HandClock } from '../../models/support.ts';
 import { control, supported } from '../../support/control.ts';
 import { requestedTurn } from '../../support/live-turn.ts';
 import { headOf, postOf, RawClient } from '../../support/raw.ts';
@@ -88,4 +89,17 @@ test('an error of the gateway while it writes the head ends the turn with a refu
   new PipedReply({ head: { status: 200, headers: {} }, client, context, idleMs: 60_000 }).stream(reply);
   await until('the end', () => context.ended);
   assert.deepEqual([context.ended, context.account.aborted, faults.length], ['refused 500 server_error undefined', true, 1]);
+});
+
+test('[AA6] an account that sends a head alone is left after its own idle time', async () => {
+  const clock = new HandClock();
+  const { turn } = await requestedTurn(turnBody('hi'), { rules: [], clock });
+  const context = new RecordingContext(turn);
+  const reply = new Readable({ read: () => undefined }) as IncomingMessage;
+  new PipedReply({ head: { status: 200, headers: {} }, client: new RecordingClient(), context, idleMs: 1_000 }).stream(reply);
+  await clock.advance(999);
+  assert.equal(context.account.aborted, false);
+  await clock.advance(1);
+  assert.equal(context.account.aborted, true, 'the time of the gateway is longer');
+  assert.match(context.ended ?? '', /^failed /);
 });
