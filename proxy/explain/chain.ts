@@ -1,6 +1,7 @@
 // Explains the chain of models of a turn: which it goes on to, and where it would end now (AA74 to AA77).
 
-import { isObject } from '../turn/json/json.ts';
+import { asksForCompaction } from '../turn/compaction-trigger.ts';
+import type { JsonObject } from '../turn/json/json.ts';
 import { dispatchedKind } from '../turn/routes/kinds.ts';
 import type { Route } from '../turn/turn.ts';
 import type { ExplainedChoice } from './choice.ts';
@@ -28,9 +29,9 @@ export interface LinkedTurn {
 }
 
 /** The fallbacks of the asked model; empty where it has none, and for requests other than ordinary turns (AA75). */
-export function fallbacksOf({ pool, model }: Facts, { kind }: Route): readonly string[] {
+export function fallbacksOf({ pool, model }: Facts, { kind }: Route, body: JsonObject | undefined): readonly string[] {
   const dispatched = dispatchedKind(kind);
-  if (model === undefined || !dispatched?.model || dispatched.path !== 'responses') return [];
+  if (model === undefined || !dispatched?.model || dispatched.path !== 'responses' || (body && asksForCompaction(body))) return [];
   return (Object.hasOwn(pool.models, model) ? pool.models[model]?.fallback : undefined) ?? [];
 }
 
@@ -38,7 +39,7 @@ export function fallbacksOf({ pool, model }: Facts, { kind }: Route): readonly s
 const NO_ACCOUNT = '503 no_eligible_account';
 
 /** @param turns the asked model, then its fallbacks */
-export function chainOf(turns: readonly LinkedTurn[], body: unknown): ExplainedChain {
+export function chainOf(turns: readonly LinkedTurn[]): ExplainedChain {
   const models = turns.map(({ facts, refused, choice }) => ({
     model: facts.model ?? '',
     account: choice?.account ?? null,
@@ -46,8 +47,8 @@ export function chainOf(turns: readonly LinkedTurn[], body: unknown): ExplainedC
   }));
   const [asked, ...others] = turns;
   const serves = ({ refused, choice }: LinkedTurn): boolean => refused === null && (choice?.account !== null || choice?.waits === true);
-  // What continues a response stays with its model, and a refusal for anything else is the answer.
-  const isBound = isObject(body) && typeof body.previous_response_id === 'string';
+  // What continues a response, or has files at an account, stays with its model; a refusal for anything else is the answer.
+  const isBound = asked?.facts.preview?.hard !== undefined;
   const goesOn = asked?.refused === null || asked?.refused?.startsWith(NO_ACCOUNT);
   if (!asked || turns.some(({ refused, choice }) => refused === null && choice === undefined)) return { models, ends: null };
   const end = serves(asked) ? asked : goesOn && !isBound ? others.find(serves) : undefined;

@@ -76,7 +76,7 @@ export async function explainTurns(
     const of = (name: string | undefined, id: string | undefined): Promise<LinkedTurn> =>
       linkedTurn({ ...sources, config, route, question, pool, key }, name, id);
     const turn = await of(asked, model);
-    const fallbacks = await Promise.all(fallbacksOf(turn.facts, route).map((id) => of(id, id)));
+    const fallbacks = await Promise.all(fallbacksOf(turn.facts, route, question.body).map((id) => of(id, id)));
     return {
       pool: pool.id,
       key: key?.id ?? null,
@@ -87,7 +87,7 @@ export async function explainTurns(
       rules: effectsOf(rules, turn.facts),
       accounts: explainAccounts(turn.facts),
       choice: turn.choice ?? null,
-      chain: fallbacks.length === 0 ? null : chainOf([turn, ...fallbacks], question.body),
+      chain: fallbacks.length === 0 ? null : chainOf([turn, ...fallbacks]),
     };
   });
   return Promise.all(turns);
@@ -106,7 +106,8 @@ async function linkedTurn(explained: Explained, asked: string | undefined, model
   const { config, route, question, pool, key, live, previews, providerOf, now } = explained;
   const { session, body } = question;
   const liveModel = model === undefined ? undefined : live?.model(pool, model);
-  const preview = body && (await previews?.of({ route, pool, key, body: asked === undefined ? body : { ...body, model: asked } }));
+  const isPreviewed = body && dispatchedKind(route.kind);
+  const preview = isPreviewed && (await previews?.of({ route, pool, key, body: asked === undefined ? body : { ...body, model: asked } }));
   const known = {
     ...{ config, pool, key, model, asked, live: liveModel, preview, session, providerOf, now },
     mode: model === undefined ? null : modeOf(pool, model, liveModel),
@@ -127,7 +128,7 @@ const capsWithout = (pool: PoolConfig): readonly ExplainedCap[] =>
     }),
   );
 
-const namesModel = ({ kind }: Route): boolean => dispatchedKind(kind)?.model === true;
+const namesModel = ({ kind }: Route): boolean => dispatchedKind(kind)?.model === true || kind === 'embeddings';
 
 const UNNAMED = { id: undefined, alias: undefined };
 
@@ -190,6 +191,7 @@ function refusalOf({ key, model, live, pool, preview, now }: Facts, route: Route
   const suppressed = Object.hasOwn(pool.models, model) && pool.models[model]?.suppressed === true;
   if (suppressed) return `400 invalid_model: ${model} is suppressed in Pool ${pool.id}`;
   if (live?.presence === 'absent') return `400 invalid_model: no account of Pool ${pool.id} lists ${model}`;
+  if (live?.makesEmbeddings && route.kind !== 'embeddings') return `400 invalid_model: ${model} makes embeddings, and takes no turns`;
   if (live?.presence === 'unknown') return `503 no_eligible_account: no catalog of Pool ${pool.id} has been read yet`;
   if (live && !live.mode) return '503 no_eligible_account: no source is routable';
   return preview?.refused ?? null;

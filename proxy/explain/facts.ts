@@ -89,6 +89,8 @@ export interface LiveModel {
   /** In the whole Pool: `routable`, `unroutable`, `invisible`, `suppressed`, `absent`; `unknown` before any of its catalogs was read. */
   readonly presence: string;
   readonly mode: ModeDecision | undefined;
+  /** Such a model takes no turns. */
+  readonly makesEmbeddings: boolean;
   /** The entry of the canonical cohort; undefined for a model that is absent. */
   readonly entry: JsonObject | undefined;
   readonly sources: readonly LiveSource[];

@@ -25,11 +25,19 @@ export function liveModels(options: LiveModelsOptions): LiveModels {
       const known = models.get(id);
       const presence = models.presence(id);
       if (!known)
-        return { presence: models.isKnown ? presence : 'unknown', mode: undefined, entry: undefined, sources: [], refusal: undefined };
+        return {
+          presence: models.isKnown ? presence : 'unknown',
+          mode: undefined,
+          makesEmbeddings: false,
+          entry: undefined,
+          sources: [],
+          refusal: undefined,
+        };
       const refusal = options.capacity.selection.candidates.refusal({ turn: { pool }, scope: id });
       return {
         presence,
         mode: known.view.mode,
+        makesEmbeddings: known.view.kind === 'embedding',
         entry: known.view.entry,
         sources: sourcesOf(options, pool, known),
         refusal: refusal && `${refusal.status} ${refusal.code}`,

@@ -44,7 +44,7 @@ function configure(draft: Draft): void {
     ...{ id: 'far', preset: 'xai', credential: { bearer: { env: 'BEARER_FAR' } }, models: { 'model-a': 'own-a' } },
     ...server,
     catalog: [
-      { id: 'own-a', context_window: 400_000, reasoning_levels: ['low', 'high'], input_modalities: ['text', 'image'], prices: PRICES },
+      { id: 'own-a', context_window: 400_000, reasoning_levels: ['low', 'high'], input_modalities: ['text', 'image'], prices: { ...PRICES } },
     ],
   };
   draft.accounts[2] = {
@@ -191,6 +191,33 @@ test('[AA85] a body of Chat and of Messages is read as its surface reads it; one
   assert.deepEqual((await asked({ key: 'ci' }, [])).status, 400);
 });
 
+test('[AA85] [AA79] a body of embeddings is explained once its row is served, and an embedding model takes no turns', async () => {
+  const embeds = (draft: Draft): void => {
+    configure(draft);
+    draft.accounts[2].catalog.push({ id: 'model-e', kind: 'embedding', prices: { ...PRICES } });
+  };
+  await gate.reconfigure(embeds);
+  const body = { model: 'model-e', input: ['one', 'two'] };
+  const path = '/v1/embeddings';
+  assert.match((await asked({ key: 'ci', path }, body)).refused, /^404 unsupported_endpoint/);
+  await gate.reconfigure((draft) => {
+    embeds(draft);
+    draft.routes = [
+      { POST: path, status: 'supported', serve: 'embeddings' },
+      { POST: '/v1/responses', status: 'translated', serve: 'public-responses', to: '/backend-api/agent/responses', class: 'stream' },
+    ];
+  });
+  const turn = await asked({ key: 'ci', path }, body);
+  assert.deepEqual([turn.model, turn.refused, turn.choice?.account], ['model-e', null, 'box']);
+  assert.deepEqual(of(turn, 'lack', 'prices'), { north: ['kind', null], far: ['kind', null], box: [null, PRICES] });
+  assert.match((await asked({ key: 'ci', path }, { ...body, input: [] })).refused, /^400 /);
+  assert.match((await asked({ key: 'ci', model: 'model-e' })).refused, /^400 invalid_model: model-e makes embeddings/);
+  await gate.reconfigure((draft) => {
+    configure(draft);
+    delete draft.routes;
+  });
+});
+
 test('[AA77] [AA85] explain shows the chain of models, and where it would end now', async () => {
   const chainOf = async (): Promise<Draft> => (await asked({ key: 'ci', model: 'model-a' })).chain;
   const healthy = await chainOf();
@@ -216,6 +243,8 @@ test('[AA77] [AA85] explain shows the chain of models, and where it would end no
   assert.equal(served.headers.get('x-poolgate-model'), 'model-b', 'as the turn itself');
   const anchored = await asked({ key: 'ci' }, request({ previous_response_id: served.json.id }));
   assert.equal(anchored.chain.ends, null, 'what continues a response stays with its model');
+  const compacted = await asked({ key: 'ci' }, request({ input: [user(text('hi')), { type: 'compaction_trigger' }] }));
+  assert.equal(compacted.chain, null, 'a compaction does not go on');
   gate.fail('north', 'model-b', failure('quota', { retryAfterMs: 60_000 }));
   assert.equal((await chainOf()).ends, null);
   assert.equal((await asked({ key: 'ci', model: 'model-b' })).chain, null);

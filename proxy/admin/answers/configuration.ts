@@ -85,7 +85,9 @@ async function explained(
   return { version: versionOf(config), turns };
 }
 
+/** A row that is not served refuses every body alike. */
 function takesJson({ kind }: Route): boolean {
+  if (kind === undefined) return true;
   const payload = dispatchedKind(kind)?.payload;
   return payload === 'json' || payload === 'json or form';
 }
