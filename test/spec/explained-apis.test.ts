@@ -44,7 +44,13 @@ function configure(draft: Draft): void {
     ...{ id: 'far', preset: 'xai', credential: { bearer: { env: 'BEARER_FAR' } }, models: { 'model-a': 'own-a' } },
     ...server,
     catalog: [
-      { id: 'own-a', context_window: 400_000, reasoning_levels: ['low', 'high'], input_modalities: ['text', 'image'], prices: { ...PRICES } },
+      {
+        id: 'own-a',
+        context_window: 400_000,
+        reasoning_levels: ['low', 'high'],
+        input_modalities: ['text', 'image'],
+        prices: { ...PRICES },
+      },
     ],
   };
   draft.accounts[2] = {
