@@ -256,6 +256,26 @@ test('[AA77] [AA85] explain shows the chain of models, and where it would end no
   assert.equal((await asked({ key: 'ci', model: 'model-b' })).chain, null);
 });
 
+test('[AA85] [AA82] nothing of a body is logged, stored or repeated, and no counter of turns moves', async () => {
+  const marked = 'canary-of-a-body';
+  const before = ['turns', 'attempts'].map((name) => gate.count(name as 'turns'));
+  const body = request({
+    instructions: marked,
+    input: [user(text(marked))],
+    metadata: { [marked]: marked },
+    tools: [{ ...patch, name: marked }],
+  });
+  const turn = await asked({ key: 'ci' }, body);
+  assert.equal(turn.refused, null);
+  assert.ok(!JSON.stringify(turn).includes(marked));
+  assert.ok(gate.logged.every((line) => !line.includes(marked)));
+  assert.ok(!JSON.stringify(await gate.rows()).includes(marked));
+  assert.deepEqual(
+    ['turns', 'attempts'].map((name) => gate.count(name as 'turns')),
+    before,
+  );
+});
+
 test('[AA85] [AA77] the command prints it all for a file with a body', async (context) => {
   const config = fileWith(context, stringify({ admin: { port: Number(new URL(gate.adminUrl).port) }, accounts: [], pools: [], keys: [] }));
   const body = fileWith(context, JSON.stringify(request({ reasoning: { effort: 'medium' }, tools: [patch] })));
