@@ -168,6 +168,7 @@ export class AttemptSender implements Confidential {
         request: written,
         adapted,
         tier: lease.tier,
+        places: out.places,
         slot,
         upload: this.#upload,
         known: this,

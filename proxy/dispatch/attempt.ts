@@ -2,6 +2,7 @@
 
 import type { Counters } from '../base/process/metrics.ts';
 import { type CarrierFailure, carrierFailure, type Failure } from '../turn/errors/failure.ts';
+import type { ItemPlaces } from '../turn/errors/item-places.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 import type { Confidential } from '../turn/errors/sanitise.ts';
 import type { JsonObject } from '../turn/json/json.ts';
@@ -35,6 +36,8 @@ export interface AttemptOptions extends ReplyPath {
   readonly adapted: readonly AdaptedName[] | undefined;
   /** Of the account. */
   readonly tier: number;
+  /** Where the items that are sent were in the turn; undefined for agent accounts. */
+  readonly places: ItemPlaces | undefined;
   /** The request's body, where it is passed on unread. */
   readonly upload: Upload | undefined;
   readonly known: Confidential;
@@ -105,8 +108,8 @@ class Attempt implements ReplyContext {
   constructor(options: AttemptOptions, resolve: (attempted: Attempted) => void) {
     this.turn = options.turn;
     this.provider = options.provider;
-    const { adapted, tier } = options;
-    this.sent = adapted || tier > 0 ? { adapted: adapted ?? [], tier } : undefined;
+    const { adapted, tier, places } = options;
+    this.sent = adapted || places || tier > 0 ? { adapted: adapted ?? [], tier, places } : undefined;
     this.counters = options.counters;
     this.observers = options.observers;
     this.known = options.known;

@@ -297,10 +297,10 @@ export class LiveTurn implements Turn {
     return this.#places?.before(param) ?? param;
   }
 
-  /** A provider's failure with the client's names of members; native clients get the provider's own. */
+  /** A provider's failure with the client's names of members; native clients get an agent backend's own. */
   named(failure: Failure): Failure {
     const [names, places] = [this.#decoded?.names, this.#places];
-    if (this.surface.agentProtocol || (!names && !places)) return failure;
+    if ((this.surface.agentProtocol && !failure.namesTurn) || (!names && !places)) return failure;
     return failureInClientWords(failure, (sent) => {
       const param = places?.before(sent) ?? sent;
       return names ? names.nameOf(param) : param;

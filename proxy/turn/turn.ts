@@ -1,4 +1,5 @@
 // The types of one turn: the parts of a request, its attempts and its reply that rules read and edit.
+import type { ItemPlaces } from './errors/item-places.ts';
 import type { FormFile, FormPart } from './json/form.ts';
 import type { Json, JsonObject } from './json/json.ts';
 import type { CapsuleItem } from './provider/capsule.ts';
@@ -239,6 +240,8 @@ export interface Outgoing {
   /** Lower-case names; credentials and the account's own headers are added after the rules. */
   readonly headers: Record<string, string>;
   body: Body;
+  /** Where the items that are sent were in the turn; absent for accounts that get them as the rules left them. */
+  readonly places?: ItemPlaces;
 }
 
 /** The reply's head at commit. */

@@ -1,11 +1,12 @@
 // Undoes the Lite rewrite for accounts of other APIs, which know no Lite: they get the turn as it was before (AA26).
 import type { Json } from '../../proxy/turn/json/json.ts';
 import { asList, isObject } from '../../proxy/turn/json/json.ts';
-import type { Body } from '../../proxy/turn/turn.ts';
+import type { Body, Outgoing } from '../../proxy/turn/turn.ts';
 
 /** What the rewrite has replaced. Items that it left as they are have no entry. */
 export interface Replaced {
   readonly members: Pick<Body, 'tools' | 'instructions' | 'parallel_tool_calls' | 'reasoning'>;
+  readonly added: Added;
   /** The item in whose place each item is; undefined for one that was added. */
   readonly items: ReadonlyMap<Json, Json | undefined>;
 }
@@ -17,18 +18,20 @@ export interface Added {
 }
 
 /** @param items as they came. @param rewritten the items after it */
-export function replacedBy(before: Body, items: readonly Json[], rewritten: readonly Json[], { at, count }: Added): Replaced {
+export function replacedBy(before: Body, items: readonly Json[], rewritten: readonly Json[], added: Added): Replaced {
+  const { at, count } = added;
   const replaced = new Map<Json, Json | undefined>();
   for (const [i, item] of rewritten.entries()) {
     const came = i < at ? items[i] : i < at + count ? undefined : items[i - count];
     if (came !== item) replaced.set(item, came);
   }
   const { tools, instructions, parallel_tool_calls, reasoning } = before;
-  return { members: { tools, instructions, parallel_tool_calls, reasoning }, items: replaced };
+  return { members: { tools, instructions, parallel_tool_calls, reasoning }, added, items: replaced };
 }
 
 /** Items that were changed or left out after the rewrite stay so. */
-export function restore(body: Body, { members, items }: Replaced): void {
+export function restore({ body, places }: Pick<Outgoing, 'body' | 'places'>, { members, added, items }: Replaced): void {
+  places?.splice(added.at, added.count, 0);
   const { reasoning, ...others } = members;
   for (const [name, value] of Object.entries(others)) {
     if (value === undefined) delete body[name];

@@ -33,8 +33,8 @@ export const liteRewrite = rule<Memory>({
     if (!isCompaction(kind) || isObject(body.reasoning)) body.reasoning = acrossAllTurns(body.reasoning);
   },
   apis: ['responses', 'chat'],
-  attempt({ body }, { replaced }) {
-    if (replaced) restore(body, replaced);
+  attempt(out, { replaced }) {
+    if (replaced) restore(out, replaced);
   },
   explain: explainInMode('lite', 'moves tools and instructions into input'),
 });

@@ -239,6 +239,54 @@ describe('requests', () => {
     }
   });
 
+  test('[AA64] an item that the account names has its place in the request of its client, on every surface and in both modes', async () => {
+    const tool = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} }, strict: false };
+    const said = (role: string, text: string): JsonObject => ({ type: 'message', role, content: [{ type: 'input_text', text }] });
+    const input = [
+      { type: 'additional_tools', role: 'developer', tools: [tool] },
+      said('user', 'one'),
+      { type: 'reasoning', summary: [] },
+      { type: 'reasoning', summary: [] },
+      { type: 'configuration_update', reasoning: { effort: 'low' } },
+      said('user', 'two'),
+      { type: 'reasoning', summary: [] },
+      said('user', 'three'),
+    ];
+    const native = { ...turnBody('hi'), input, instructions: 'Be brief.' };
+    const compatible = {
+      model: 'model-a',
+      instructions: 'Be brief.',
+      tools: [tool],
+      input: [said('user', 'one'), input[2], said('user', 'two')],
+    };
+    const placeOf = async (path: string, body: object, sent: string): Promise<unknown> => {
+      platform.clear();
+      platform.next.push(refuses(400, { param: sent, code: 'invalid_value' }));
+      const { status, json } = await gate.send(path, { body });
+      assert.equal(status, 400);
+      return json.error.param;
+    };
+    const assertPlaces = async (mode: string): Promise<void> => {
+      assert.equal(await placeOf(NATIVE, native, 'input[0].content'), 'input[1].content', mode);
+      assert.equal(await placeOf(NATIVE, native, 'input.1'), 'input.5', mode);
+      assert.equal(await placeOf(NATIVE, native, 'input[2].content[0].text'), 'input[7].content[0].text', mode);
+      assert.equal(await placeOf(PUBLIC, compatible, 'input[0].content'), 'input[0].content', mode);
+      assert.equal(await placeOf(PUBLIC, compatible, 'input[1].content'), 'input[2].content', mode);
+      assert.equal(await placeOf(PUBLIC, compatible, 'temperature'), 'temperature', mode);
+    };
+    await assertPlaces('full');
+    await gate.reconfigure((draft) => {
+      draft.pools[0].serving_modes = { 'model-a': 'lite' };
+    });
+    try {
+      await assertPlaces('lite');
+    } finally {
+      await gate.reconfigure((draft) => {
+        delete draft.pools[0].serving_modes;
+      });
+    }
+  });
+
   test('[AA16] the row of the attempt names what was left out or changed, from the one table', async () => {
     const input = [
       { type: 'message', role: 'user', id: 'msg_c', status: 'completed', content: [{ type: 'input_text', text: 'hi' }] },

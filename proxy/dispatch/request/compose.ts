@@ -1,5 +1,6 @@
 // The request of one attempt: its rules edit it for this account, then the account's provider encodes it.
 
+import { ItemPlaces } from '../../turn/errors/item-places.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { AdaptedName } from '../../turn/provider/adapted.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
@@ -83,4 +84,5 @@ const outgoing = ({ turn, account, provider }: Composition, carrier: Outgoing['c
   carrier,
   ...provider.requests.begin(turn),
   body,
+  ...(provider.name !== 'agent' && { places: new ItemPlaces() }),
 });

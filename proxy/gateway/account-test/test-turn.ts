@@ -109,6 +109,7 @@ export async function sendTestTurn(subject: TestSubject, asked: Body, over: 'htt
       request: { ...request, body: await request.body },
       adapted,
       tier: 0,
+      places: out.places,
       upload: undefined,
       slot,
       known: { secrets: () => [credentials.secretOf(account.id, generation.loaded) ?? []].flat(), prompt: () => promptOf(work.body) },

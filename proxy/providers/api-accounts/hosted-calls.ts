@@ -1,4 +1,5 @@
 // Leaves out of a history what only hosted tools can have made, for an account that lacks the tool (AA20).
+import type { ItemPlaces } from '../../turn/errors/item-places.ts';
 import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { Adaptations } from '../../turn/provider/adapted.ts';
 
@@ -10,10 +11,23 @@ export interface Hosting {
   readonly images: boolean;
 }
 
+export interface Noted {
+  /** Takes the names of what is left out. */
+  readonly adapted: Adaptations;
+  /** Takes the places of what is left out. */
+  readonly places?: ItemPlaces | undefined;
+}
+
 /** Effort updates go no further either: their effort counts already. The same list where nothing is left out. */
-export function withoutHostedCalls(items: readonly Json[], hosting: Hosting, adapted: Adaptations): readonly Json[] {
+export function withoutHostedCalls(items: readonly Json[], hosting: Hosting, { adapted, places }: Noted): readonly Json[] {
   if (!items.some((item) => isObject(item) && mayGo(item, hosting))) return items;
-  return items.flatMap((item) => (isObject(item) && mayGo(item, hosting) ? replacement(item, hosting, adapted) : [item]));
+  const kept: Json[] = [];
+  for (const item of items) {
+    const instead = isObject(item) && mayGo(item, hosting) ? replacement(item, hosting, adapted) : [item];
+    if (instead.length === 0) places?.splice(kept.length, 1, 0);
+    kept.push(...instead);
+  }
+  return kept;
 }
 
 function mayGo({ type, execution }: JsonObject, { web_search, image_generation, tool_search }: Hosting): boolean {

@@ -1,13 +1,15 @@
 // The tools that items of the input add, joined with those of the turn: public accounts know no such items (AA26).
 import { asList, isObject, type Json } from '../../turn/json/json.ts';
-import type { Body } from '../../turn/turn.ts';
+import type { Body, Outgoing } from '../../turn/turn.ts';
 
 const isAddition = (item: Json): boolean => isObject(item) && item.type === 'additional_tools';
 
 /** The same body where no item adds tools. */
-export function withJoinedTools(body: Body): Body {
+export function withJoinedTools({ body, places }: Pick<Outgoing, 'body' | 'places'>): Body {
   const input = asList(body.input);
   if (!input.some(isAddition)) return body;
   const added = input.flatMap((item) => (isObject(item) && isAddition(item) ? asList(item.tools) : []));
-  return { ...body, tools: [...asList(body.tools), ...added], input: input.filter((item) => !isAddition(item)) };
+  const kept = input.filter((item) => !isAddition(item));
+  places?.filtered(input, kept);
+  return { ...body, tools: [...asList(body.tools), ...added], input: kept };
 }

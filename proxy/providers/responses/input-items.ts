@@ -1,4 +1,5 @@
 // The items of a turn's input as the public Responses API has them: with its members alone, and without what names a stored response (AA28).
+import type { ItemPlaces } from '../../turn/errors/item-places.ts';
 import { asList, isAbsent, isList, isObject, isText, type Json, type JsonObject, mapList } from '../../turn/json/json.ts';
 import type { Adaptations } from '../../turn/provider/adapted.ts';
 import { capsuleIn, isBareReasoning } from '../../turn/provider/capsule.ts';
@@ -47,11 +48,16 @@ export interface InputItemOptions {
   readonly itemIds: boolean;
   /** Takes the names of what was removed. */
   readonly adapted: Adaptations;
+  /** Takes the places of items that are left out. */
+  readonly places?: ItemPlaces | undefined;
 }
 
 export function publicItems(input: readonly Json[], options: InputItemOptions): readonly Json[] {
   const kept = input.filter((item) => !isUnusable(item));
-  if (kept.length < input.length) options.adapted.note('input.reasoning');
+  if (kept.length < input.length) {
+    options.adapted.note('input.reasoning');
+    options.places?.filtered(input, kept);
+  }
   return mapList(kept, (item, at) => (isObject(item) ? publicItem(item, at, options) : item));
 }
 

@@ -1,4 +1,5 @@
 // The tools of a turn for an account that takes functions alone, and for one without some of the hosted tools (AA19, AA20, AA27).
+import type { ItemPlaces } from '../../turn/errors/item-places.ts';
 import { asList, isObject, type Json, type JsonObject, mapList } from '../../turn/json/json.ts';
 import type { AccountModel } from '../../turn/provider/account-model.ts';
 import type { Adaptations } from '../../turn/provider/adapted.ts';
@@ -14,11 +15,12 @@ export interface ToolOptions {
   readonly account: ApiAccountConfig;
   readonly model: AccountModel | undefined;
   readonly adapted: Adaptations;
+  readonly places: ItemPlaces | undefined;
 }
 
 /** @param body with joined tools. @returns a body of its own */
 export function fittedTools(body: Body, options: ToolOptions): Body {
-  const { account, model, adapted } = options;
+  const { account, model, adapted, places } = options;
   const { quirks } = account;
   const hosting = {
     web_search: runs(account, 'web_search'),
@@ -26,7 +28,7 @@ export function fittedTools(body: Body, options: ToolOptions): Body {
     tool_search: runs(account, 'tool_search'),
     images: quirks.images !== 'none' && (model?.modalities.includes('image') ?? false),
   };
-  const items = typeof body.input === 'string' ? body.input : withoutHostedCalls(asList(body.input), hosting, adapted);
+  const items = typeof body.input === 'string' ? body.input : withoutHostedCalls(asList(body.input), hosting, { adapted, places });
   const tools = asList(body.tools).filter((tool) => !isLeftOut(tool, options));
   const kept: Body = { ...body, input: items, tools };
   return quirks.tools === 'all' ? { ...kept, tools: mapList(tools, (tool) => fitted(tool, options)) } : lowered(kept, options);

@@ -17,7 +17,7 @@ import { asCompaction, type CompactRoutes, compactBody, compacts } from './compa
 import { fileForm } from './files.ts';
 import { imageRequest, nativeImagePath } from './images.ts';
 import { type RefusedMemory, refusedMember } from './refused-members.ts';
-import { turnBody } from './turn-body.ts';
+import { type TurnBodyOptions, turnBody } from './turn-body.ts';
 
 export const TURNS = '/responses';
 export const COMPACT = '/responses/compact';
@@ -78,7 +78,7 @@ export class ResponsesRequests implements ProviderRequests {
 
   #turn(out: Outgoing, context: AttemptContext, account: ApiAccountConfig): EncodedRequest {
     const adapted = new Adaptations();
-    const joined = withJoinedTools(out.body);
+    const joined = withJoinedTools(out);
     const way = compacts(context.turn, joined) ? this.#services.compactRoutes.wayOf(account) : undefined;
     if (way === 'route') {
       // The decoding of the reply depends on it.
@@ -87,7 +87,7 @@ export class ResponsesRequests implements ProviderRequests {
       const request = this.#post(COMPACT, turnBytes(body, context.turn), JSON_TYPE, { out, context, adapted });
       return { ...request, adjusts: ({ status }) => this.#services.compactRoutes.refused(account, status) };
     }
-    const body = this.#body(asCompaction(joined, way), context, { account, isFrame: false, adapted });
+    const body = this.#body(asCompaction(joined, way), context, { account, isFrame: false, adapted, places: out.places });
     // The gateway ends the reply at a cap that the account does not get (CR1).
     if (body.max_output_tokens === undefined) delete out.body.max_output_tokens;
     const accept = body.stream === true ? 'text/event-stream' : 'application/json';
@@ -98,9 +98,9 @@ export class ResponsesRequests implements ProviderRequests {
   #frame(out: Outgoing, context: AttemptContext): EncodedFrame {
     const account = apiAccountOf(context);
     const adapted = new Adaptations();
-    const joined = withJoinedTools(out.body);
+    const joined = withJoinedTools(out);
     const way = compacts(context.turn, joined) ? this.#services.compactRoutes.wayOf(account) : undefined;
-    const body = this.#body(asCompaction(joined, way), context, { account, isFrame: true, adapted });
+    const body = this.#body(asCompaction(joined, way), context, { account, isFrame: true, adapted, places: out.places });
     const headers = apiHeaders(out, context, {});
     const bytes = encodeJson(body).bytes;
     return {
@@ -114,16 +114,12 @@ export class ResponsesRequests implements ProviderRequests {
   }
 
   #image(out: Outgoing, context: AttemptContext): EncodedRequest {
-    const body = withJoinedTools(out.body);
+    const body = withJoinedTools(out);
     const { path, contentType, bytes } = imageRequest(body, asList(body.tools));
     return this.#post(path, bytes, { ...JSON_TYPE, 'content-type': contentType }, { out, context });
   }
 
-  #body(
-    body: Body,
-    { turn, model }: AttemptContext,
-    options: { readonly account: ApiAccountConfig; readonly isFrame: boolean; readonly adapted: Adaptations },
-  ): Body {
+  #body(body: Body, { turn, model }: AttemptContext, options: Pick<TurnBodyOptions, 'account' | 'isFrame' | 'adapted' | 'places'>): Body {
     const refused = this.#services.refused.of(options.account.id, String(body.model));
     return turnBody(body, { ...options, model, refused, cacheKeyOf: (stated) => this.#cacheKeys.of(stated, turn) });
   }

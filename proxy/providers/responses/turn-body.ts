@@ -1,4 +1,5 @@
 // The body of a turn for a Responses account: that of the public API, not stored and streamed, with the members that the account takes (AA28).
+import type { ItemPlaces } from '../../turn/errors/item-places.ts';
 import { asList, isAbsent, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { AccountModel } from '../../turn/provider/account-model.ts';
 import type { Adaptations } from '../../turn/provider/adapted.ts';
@@ -23,6 +24,8 @@ export interface TurnBodyOptions {
   readonly cacheKeyOf: (stated: string) => string;
   /** Takes the names of what was changed or removed (AA16). */
   readonly adapted: Adaptations;
+  /** Takes the places of items that are left out (AA64). */
+  readonly places: ItemPlaces | undefined;
 }
 
 /** The members that every account gets. Those of `KEEPABLE` depend on it. */
@@ -35,7 +38,7 @@ const FRAME_MEMBERS: readonly string[] = ['type', 'previous_response_id', 'gener
 
 /** @param stated the body as the rules left it, with the account's own id of its model, and its tools joined */
 export function turnBody(stated: Body, options: TurnBodyOptions): Body {
-  const { account, adapted, isFrame, model } = options;
+  const { account, adapted, isFrame, model, places } = options;
   const { quirks } = account;
   const effort = quirks.effort === 'none' ? withoutEffort(stated, adapted) : effortWord(stated, model, quirks, adapted);
   const body = fittedTools(stated, options);
@@ -44,7 +47,7 @@ export function turnBody(stated: Body, options: TurnBodyOptions): Body {
   for (const name of MEMBERS) if (body[name] !== undefined && body[name] !== null) sent[name] = body[name];
   // Agent backends want the member; of others some refuse an empty one (RB10).
   if (sent.instructions === '') delete sent.instructions;
-  sent.input = publicItems(inputOf(body), { itemIds: quirks.item_ids === 'required', adapted });
+  sent.input = publicItems(inputOf(body), { itemIds: quirks.item_ids === 'required', adapted, places });
   setTools(sent, body, options);
   setLimits(sent, body, { model, adapted });
   setText(sent, body, options);

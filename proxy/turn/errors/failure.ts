@@ -62,6 +62,8 @@ export interface Failure {
   readonly pauses?: true;
   /** `wrong_api`: the address may not be the API's. `adapted`: the account refused what the gateway wrote in a client's place (AA61). */
   readonly sign?: 'wrong_api' | 'adapted';
+  /** Its place is one of the turn as the rules left it, on every surface; else it is the provider's own (AA64). */
+  readonly namesTurn?: true;
   /** The account refused the size of a websocket frame. */
   readonly frameTooLarge?: boolean;
   /** Nothing was sent, because the API has no form for the request: no account is at fault, and accounts of other APIs remain (AA46). */

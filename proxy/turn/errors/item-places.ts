@@ -16,6 +16,15 @@ export class ItemPlaces {
     this.#splices.push({ at, removed, added });
   }
 
+  /** Items were left out of a list: those that stay are the same objects. */
+  filtered(before: readonly unknown[], after: readonly unknown[]): void {
+    let kept = 0;
+    for (const item of before) {
+      if (kept < after.length && after[kept] === item) kept += 1;
+      else this.splice(kept, 1, 0);
+    }
+  }
+
   /**
    * A path in the input as it was before all changes. Of an item that was added: that of the tools that it has now (Lite), else `input`.
    * Other paths stay.

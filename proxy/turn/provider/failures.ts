@@ -1,5 +1,6 @@
 // The failures of a provider API: its refusals, classified for the decision about another account (Q5, Q6).
 import type { Failure } from '../errors/failure.ts';
+import type { ItemPlaces } from '../errors/item-places.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { Headers } from '../turn.ts';
 import type { AdaptedName } from './adapted.ts';
@@ -17,6 +18,8 @@ export interface SentMembers {
   readonly adapted: readonly AdaptedName[];
   /** The tier of its account. */
   readonly tier: number;
+  /** Where its items were in the turn; undefined where none was moved. */
+  readonly places?: Pick<ItemPlaces, 'before'> | undefined;
 }
 
 export interface FailureContext {

@@ -231,11 +231,11 @@ for (const [param, place] of [
   ['stream_options', null],
   ['n', null],
 ] as const) {
-  test(`[AA64] ${param} is ${place ?? 'no place of the client'}`, () => assert.equal(chatPlace(param, []), place));
+  test(`[AA64] ${param} is ${place ?? 'no place of the client'}`, () => assert.equal(chatPlace(param, undefined), place));
 }
 
 test('[AA64] a tool has its own place no longer where tools were lowered', () => {
-  assert.equal(chatPlace('tools[2].function.parameters', ['tools.custom']), null);
+  assert.equal(chatPlace('tools[2].function.parameters', { adapted: ['tools.custom'], tier: 0 }), null);
 });
 
 for (const { what, data, expected } of [

@@ -22,7 +22,7 @@ export function apiFailures(placeOf: PlaceOf): ProviderFailures {
   const failure = (refused: Stated, sent: SentMembers | undefined): Failure => {
     const { status, json, headers, now } = refused;
     const stated = json ? apiErrorIn(json) : NO_ERROR;
-    const param = stated.param === null ? null : placeOf(stated.param, sent?.adapted ?? []);
+    const param = stated.param === null ? null : placeOf(stated.param, sent);
     const blamesEncoding = stated.param !== null && (OURS.has(stated.param) || (param !== null && isAdapted(param, sent)));
     const isJson = json !== undefined;
     const refusal = { status, error: stated, isJson, isModerated: isJson && isModerated(json), blamesEncoding };
@@ -31,6 +31,7 @@ export function apiFailures(placeOf: PlaceOf): ProviderFailures {
       cause: found.cause,
       status: found.status ?? status,
       error: { ...stated, param, code: codeOf(found, stated) },
+      ...(sent && { namesTurn: true }),
       retryAfterMs: found.pauseMs ?? statedBackoff(found.cause, headers, now),
       resetsAt: resetsAt(json, now),
       ...(found.cause === 'quota' ? { backoff: QUOTA_BACKOFF } : {}),

@@ -1,4 +1,4 @@
-// The places of the Responses request that a Chat account names in its errors (AA64).
+// The places of the turn that an account of another API names in its errors (AA64).
 import type { PlaceOf } from './stated-waits.ts';
 
 const MEMBERS: readonly (readonly [RegExp, string])[] = [
@@ -10,10 +10,11 @@ const MEMBERS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** A tool that was lowered has another place than at its client: only where none was, the places are the client's. */
-export const chatPlace: PlaceOf = (param, adapted) => {
+export const chatPlace: PlaceOf = (param, sent) => {
   const tool = /^tools[.[](\d+)\]?\.function\.(\w+)$/.exec(param);
-  if (tool) return adapted.some((name) => name.startsWith('tools')) ? null : `tools.${tool[1]}.${tool[2]}`;
+  if (tool) return sent?.adapted.some((name) => name.startsWith('tools')) ? null : `tools.${tool[1]}.${tool[2]}`;
   return MEMBERS.find(([member]) => member.test(param))?.[1] ?? null;
 };
 
-export const responsesPlace: PlaceOf = (param) => param;
+/** The account got the items of the turn, some of them left out. */
+export const responsesPlace: PlaceOf = (param, sent) => sent?.places?.before(param) ?? param;

@@ -2,11 +2,12 @@
 
 import { retryAfterMs } from '../../../turn/errors/error-statement.ts';
 import type { FailureCause } from '../../../turn/errors/failure.ts';
+import type { SentMembers } from '../../../turn/provider/failures.ts';
 import type { Headers } from '../../../turn/turn.ts';
 import { rateLimits, rateReset } from '../rate-headers.ts';
 
 /** The place in the Responses request of a member that the account names; null for one that no client wrote. */
-export type PlaceOf = (param: string, adapted: readonly string[]) => string | null;
+export type PlaceOf = (param: string, sent: SentMembers | undefined) => string | null;
 
 const LONGEST_RATE_MS = 300_000;
 

@@ -37,7 +37,7 @@ export function chatBody(body: Body, { turn, account, model, isWithoutTools, cac
   const encoding: ChatEncoding = { turn, quirks, model, ownId: String(body.model), tools, adapted };
   const hosting = { web_search: false, image_generation: false, tool_search: false, images: takesImages(model, quirks) };
   const format = formatOf(body, encoding);
-  const items = withoutHostedCalls(itemsOf(body.input), hosting, adapted);
+  const items = withoutHostedCalls(itemsOf(body.input), hosting, { adapted });
   const messages = chatMessages({ instructions: body.instructions, items, systemEnd: format.systemEnd }, encoding);
   const toolsOut = toolMembers(body.tool_choice, body.parallel_tool_calls, encoding);
   const streams = quirks.stream === 'always' || (quirks.stream === 'without_tools' && toolsOut.tools === undefined);
