@@ -7,7 +7,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     serve: 'run the gateway; --demo: on simulated accounts, without a file',
   },
   'Accounts and keys:': {
-    account: 'add, import, login, list, pause, resume, restore, relogin',
+    account: 'add, import, login, test, list, pause, resume, restore, relogin',
     key: 'create, rotate, pause, resume, revoke, list Pool API keys',
     token: "create, list operators' tokens for /mcp",
     client: 'the settings of a client for this gateway',

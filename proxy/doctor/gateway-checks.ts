@@ -49,7 +49,9 @@ function runningDiagnoses(config: Config, { ready, version, accounts, store, cat
     const message = `A guard of the network answers the turns of account ${account} with a challenge page.`;
     found.push({ check, level: 'problem', message, advice: CHALLENGE_ADVICE });
   }
-  return [...found, ...catalogs.flatMap(catalogDiagnoses)];
+  // The list of an account that must log in cannot be read either.
+  const out = new Set(accounts.filter(({ status }) => status === 'reauth_required').map(({ account }) => account));
+  return [...found, ...catalogs.filter(({ account }) => !out.has(account)).flatMap(catalogDiagnoses)];
 }
 
 const refusedText = ({ id, credential }: Pick<AccountConfig, 'id' | 'credential'>): string =>

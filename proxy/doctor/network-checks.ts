@@ -64,7 +64,9 @@ function failureDiagnosis(
   if (step === 'connection') {
     const advice = isProxied
       ? 'Check the proxy of the account or of the environment, its credential, and whether it permits the host.'
-      : `Check firewalls and routes from this machine to ${hostname}, and the provider.`;
+      : code === 'ECONNREFUSED'
+        ? 'Nothing listens there: start the server, or correct the host and the port of the address.'
+        : `Check firewalls and routes from this machine to ${hostname}, and the provider.`;
     return { check: 'connection', level: 'problem', message: `${named} cannot be connected to (${cause}).`, advice };
   }
   const message = `${named} accepts connections, and did not answer HEAD / (${cause}).`;

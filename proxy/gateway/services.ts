@@ -43,6 +43,7 @@ import { isApiAccount } from '../turn/provider/api-account.ts';
 import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import type { CatalogAnswer } from '../turn/provider/reads.ts';
 import type { GuardLimits } from '../turn/settings.ts';
+import { asUnavailable } from '../upstream/account-credentials.ts';
 import { Credentials } from '../upstream/credentials/credentials.ts';
 import { OwnCalls } from '../upstream/credentials/own-calls.ts';
 import { tokenEndpoint } from '../upstream/credentials/token-endpoint.ts';
@@ -247,6 +248,13 @@ export class Services {
     const account = accounts.find((one) => one.id === id);
     if (!account) throw new Error('unknown account');
     const bounds = isApiAccount(account) ? API_CATALOG_BOUNDS : CATALOG_BOUNDS;
-    return this.providerOf(account).catalog.read((path, from) => this.#calls.get(id, path, bounds, from), { account, wire });
+    const { catalog } = this.providerOf(account);
+    return catalog.read((path, from) => this.#calls.get(id, path, bounds, from), { account, wire }).catch(notAsked);
   }
+}
+
+/** An account without its login is not asked: its list is refused as it is with a wrong credential. */
+function notAsked(thrown: unknown): CatalogAnswer {
+  if (asUnavailable(thrown).why !== 'refused') throw thrown;
+  return { status: 401, body: undefined, bytes: 0, refusal: 'credential' };
 }

@@ -167,7 +167,7 @@ const WRONG: Readonly<Record<string, { readonly account?: Draft; readonly fail?:
   },
   'an address without a listener': {
     account: { base_url: 'https://127.0.0.1:1' },
-    says: /cannot be reached: https:\S+ \(north\) cannot be connected to \(ECONNREFUSED\)\. Check firewalls and routes/,
+    says: /cannot be reached: https:\S+ \(north\) cannot be connected to \(ECONNREFUSED\)\. Nothing listens there/,
   },
   'a list of models that is not there': {
     fail: ({ upstream }) => upstream.nextOn('north', '/backend-api/agent/models', 'refuse 404', 'refuse 404'),

@@ -45,7 +45,9 @@ const statedIn = ({ status, code, param }: TestFailure): string => [status, code
 function failureText(failure: TestFailure): string {
   const stated = statedIn(failure);
   const { class: name, message } = failure;
-  return `${name}${stated === '' ? '' : ` (${stated})`}${message === null ? '' : `: ${message}`}`;
+  // The step of the credential has its name already.
+  const cause = name === 'credential' && message !== null && stated === '' ? '' : `${name}${stated === '' ? '' : ` (${stated})`}: `;
+  return message === null ? cause.replace(/: $/, '') : `${cause}${message}`;
 }
 
 /** Undefined where nothing is wrong. */
@@ -63,7 +65,8 @@ export function firstWrong(
   const { failure } = wrong;
   if (!failure) return `account '${account.id}' does not work (${nameOf(wrong)}): ${wrong.found ?? 'no answer'}`;
   const stated = statedIn(failure);
-  return `account '${account.id}' does not work (${nameOf(wrong)}: ${failure.class}${stated === '' ? '' : `, ${stated}`}). ${isNew && failure.class === 'credential' ? NEW_CREDENTIAL : adviceOn(account, failure)}`;
+  const cause = wrong.step === 'credential' ? (failure.message ?? failure.class) : `${failure.class}${stated === '' ? '' : `, ${stated}`}`;
+  return `account '${account.id}' does not work (${nameOf(wrong)}: ${cause}). ${isNew && failure.class === 'credential' ? NEW_CREDENTIAL : adviceOn(account, failure)}`;
 }
 
 /** Of an account that the gateway does not have yet: it has nothing to read again. */

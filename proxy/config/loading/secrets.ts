@@ -117,10 +117,12 @@ async function contentOf(file: string): Promise<{ readonly text: string } | { re
   }
 }
 
+export const NO_FILE = 'there is no such file';
+
 /** Describes a file error without the message of the system. */
 export function faultOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file';
+  if (code === 'ENOENT' || code === 'ENOTDIR') return NO_FILE;
   if (code === 'EACCES' || code === 'EPERM') return 'this file cannot be read: permission denied';
   if (code === 'EISDIR') return 'this is a folder, not a file';
   return `this file cannot be read (${code || 'unknown reason'})`;

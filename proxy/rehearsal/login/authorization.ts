@@ -5,7 +5,7 @@ import { type Answer, jsonAnswer } from '../delivery/answer.ts';
 import type { IdSequence } from '../model/id-sequence.ts';
 import { GrantRefused } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';
-import { backTo, type Decision, decisionIn, loginPage, shownPage } from './login-pages.ts';
+import { backTo, codePage, type Decision, decisionIn, loginPage, shownPage } from './login-pages.ts';
 
 /** A request of a login, and what its answer depends on. */
 interface LoginRequest {
@@ -97,6 +97,7 @@ export class Authorization {
     const query = new URLSearchParams(request.query);
     const userCode = query.get('user_code') ?? '';
     const decision = decisionIn(query);
+    if (userCode === '') return codePage(request);
     if (!decision) return loginPage(request, `Allow the device with the code ${userCode} to use the account ${this.#account}?`);
     this.decide(userCode, decision.is, decision.user);
     return shownPage('You may close this window.');

@@ -33,6 +33,10 @@ export function loginPage({ path, query }: ReceivedRequest, question: string): A
   return page([`<p>${escaped(question)}</p>`, ...links, link({ decision: 'allow', user: 'another-user' }, 'Allow as another user')]);
 }
 
+/** Asks for the code that a device shows. */
+export const codePage = ({ path }: ReceivedRequest): Answer =>
+  page([`<form action="${escaped(path)}"><label>Code <input name="user_code"></label> <button>Continue</button></form>`]);
+
 export const shownPage = (text: string, status = 200): Answer => page([`<p>${escaped(text)}</p>`], status);
 
 /** Sends the browser to the client's redirect address. */

@@ -156,7 +156,10 @@ test('a missing file, a folder and a binary file are findings', async (context) 
   const folder = folderFor(context);
   writeFileSync(join(folder, 'latin1.yaml'), Buffer.from([0x61, 0x3a, 0x20, 0xe4, 0x0a]));
   const messageOf = async (path: string) => ((await loadConfig(path).catch((error: unknown) => error as Error)) as Error).message;
-  assert.equal(await messageOf(join(folder, 'none.yaml')), `${join(folder, 'none.yaml')}:1:1: there is no such file`);
+  assert.equal(
+    await messageOf(join(folder, 'none.yaml')),
+    `${join(folder, 'none.yaml')}:1:1: there is no such file: \`poolgate init\` writes one`,
+  );
   assert.equal(await messageOf(folder), `${folder}:1:1: this is a folder, not a file`);
   assert.equal(await messageOf(join(folder, 'latin1.yaml')), `${join(folder, 'latin1.yaml')}:1:1: this file is not UTF-8 text`);
 });
