@@ -1,16 +1,19 @@
 // The examples of README.md and of the pages in docs/ work as written, with the shipped configuration.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { parse } from 'yaml';
 import { Log } from '../../proxy/base/process/log.ts';
 import { inspect } from '../../proxy/config/loading/load.ts';
 import { Gateway } from '../../proxy/gateway/gateway.ts';
+import { migrations } from '../../store/schema/migrations.ts';
 import { poolgate } from '../cli/run.ts';
 import { fileWith } from '../config/files.ts';
+import { selfSigned } from '../support/certificate.ts';
 import { Probes } from '../support/probes.ts';
 
 const run = promisify(execFile);
@@ -64,7 +67,8 @@ const said = (answer: string): string => {
 };
 
 test('every curl of the pages gets its answer, and the failover gets it from the other account', async () => {
-  const curls = blocks('sh').filter((code) => code.startsWith('curl '));
+  const [demo = ''] = blocksIn(texts.get('README.md') ?? '', 'sh');
+  const curls = [demo.slice(demo.indexOf('curl ')), ...blocks('sh').filter((code) => code.startsWith('curl '))];
   assert.equal(curls.length, 3);
   // In the order of a reader: `south` refuses every third of its turns.
   const replies: string[] = [];
@@ -73,6 +77,14 @@ test('every curl of the pages gets its answer, and the failover gets it from the
   assert.match(said(first), /You said: Say hello\./);
   assert.match(said(failover), /answering as south\. You said: Who are you\?/);
   assert.match(JSON.parse(image).data[0].revised_prompt, /A lighthouse in the fog\./);
+});
+
+test('the first twenty lines of the README lead to a turn of simulated accounts, and to one of real ones', () => {
+  const first = (texts.get('README.md') ?? '').split('\n').slice(0, 20).join('\n');
+  const [demo = '', real = '', ...others] = blocksIn(first, 'sh');
+  assert.deepEqual(others, []);
+  assert.match(demo, /^npx poolgate serve --demo .*\ncurl \S+\/v1\/responses /);
+  assert.match(real, /^npx poolgate init .*\nnpx poolgate account login .*\nnpx poolgate serve .*\ncurl \S+\/v1\/responses .*POOLGATE_KEY/);
 });
 
 test('the SDK example streams an answer', async () => {
@@ -90,6 +102,30 @@ test('the YAML of the pages is valid in the shipped file', async () => {
     const { config, findings } = await inspect(text, { path: `${ROOT}/config.yaml`, env: {}, secrets: false });
     assert.ok(config, JSON.stringify(findings));
   }
+});
+
+test('each account add of the page of accounts writes the row that the page shows', async (context) => {
+  const page = texts.get('docs/accounts.md') ?? '';
+  const commands = [...page.matchAll(/`npx poolgate (account add [^`]+ --[^`]+)`/g)].map(([, command = '']) => command);
+  const rows: { id: string }[] = parse(blocksIn(page, 'yaml')[0] ?? '').accounts;
+  assert.equal(commands.length, rows.length);
+  const path = fileWith(
+    context,
+    'accounts: [{ id: first, base_url: "rehearsal:" }]\npools: [{ id: team, assignments: [{ account: first }] }]\n',
+  );
+  mkdirSync(join(dirname(path), 'certs'));
+  mkdirSync(join(dirname(path), 'secrets'));
+  writeFileSync(join(dirname(path), 'secrets', 'east.token'), 'secret');
+  writeFileSync(join(dirname(path), 'certs', 'ca.pem'), selfSigned({ host: 'ca', from: new Date(0), until: new Date(4e12) }).cert);
+  for (const command of commands) {
+    const { code, err } = await poolgate([...command.split(' '), '--no-check', '--config', path]);
+    assert.deepEqual([code, command], [0, command], err);
+  }
+  const written: { id: string }[] = parse(readFileSync(path, 'utf8')).accounts;
+  assert.deepEqual(
+    written.filter(({ id }) => id !== 'first').toSorted((a, b) => a.id.localeCompare(b.id)),
+    rows.toSorted((a, b) => a.id.localeCompare(b.id)),
+  );
 });
 
 /** Commands that wait for a person, or run until they are stopped; they have tests of their own. */
@@ -118,6 +154,10 @@ const anchorsOf = (text: string): readonly string[] =>
       .replace(/[^\w\- ]/g, '')
       .replaceAll(' ', '-'),
   );
+
+test('the change log says which schema of the store an upgrade makes', () => {
+  assert.match(texts.get('CHANGELOG.md') ?? '', new RegExp(`upgraded to schema version ${migrations.length} at the start`));
+});
 
 test('the links of the pages lead to files, and to headings in them', () => {
   const links = [...texts].flatMap(([page, text]) =>

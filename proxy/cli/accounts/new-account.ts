@@ -1,5 +1,5 @@
 // The row of a new account: what the options of `account add` and `init` say, or the answers to their questions.
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Plain } from '../../config/file/yaml-render.ts';
 import { suggestion } from '../../config/schema/suggestion.ts';
 import { PRESETS, type Preset, type PresetName, presetOf } from '../../turn/provider/presets.ts';
@@ -18,7 +18,13 @@ export interface AccountOptions {
   readonly scope?: readonly string[];
   readonly identityClaim?: string;
   readonly header?: readonly string[];
+  readonly api?: ApiName;
+  readonly proxy?: string;
+  readonly ca?: string;
 }
+
+const APIS = ['chat', 'responses'] as const;
+type ApiName = (typeof APIS)[number];
 
 export type AccountRow = { readonly [setting: string]: Plain };
 
@@ -26,6 +32,7 @@ export type AccountRow = { readonly [setting: string]: Plain };
 export function addAccountOptions(command: Command): Command {
   command
     .option('--preset <name>', `a known kind of API account: ${Object.keys(PRESETS).join(', ')}`)
+    .addOption(new Option('--api <name>', 'what an account without a preset speaks; without it that of an agent backend').choices(APIS))
     .option('--simulated [profile]', 'an account of the bundled simulated provider')
     .option('--env <name>', 'the environment variable that holds its secret')
     .option('--secret-file <path>', 'the file that holds its secret');
@@ -42,7 +49,9 @@ export function addLoginOptions(command: Command): Command {
     .option('--authorize-url <url>', 'its authorization endpoint, for logins with a browser')
     .option('--scope <scope>', 'a scope of its logins; repeat for several', collect)
     .option('--identity-claim <claim>', 'the claim that identifies the user of a login; default: sub')
-    .option('--header <name=value>', 'a header of its requests, without secrets; repeat for several', collect);
+    .option('--header <name=value>', 'a header of its requests, without secrets; repeat for several', collect)
+    .option('--proxy <url>', 'the proxy of all its connections: http, https or socks5')
+    .option('--ca <path>', 'the file of a private certificate authority that its servers have');
 }
 
 /** Whether the options say what kind of account it is. */
@@ -51,7 +60,7 @@ export const namesKind = ({ preset, simulated, baseUrl }: AccountOptions): boole
 
 /** @throws {CommandFailure} where the options leave out what such an account needs */
 export function rowOf(id: string, options: AccountOptions): AccountRow {
-  const { preset: name, simulated, baseUrl } = options;
+  const { preset: name, api, simulated, baseUrl, proxy, ca } = options;
   if (simulated !== undefined) return { id, base_url: `rehearsal:${simulated === true ? '' : simulated}`, keep_fields: ['metadata'] };
   const preset = name === undefined ? undefined : presetOf(presetNamed(name));
   if (baseUrl === undefined && preset?.base_url === undefined) {
@@ -64,9 +73,12 @@ export function rowOf(id: string, options: AccountOptions): AccountRow {
   return {
     id,
     ...(name !== undefined && { preset: name }),
-    ...(baseUrl !== undefined && { base_url: baseUrl, ...insecure(baseUrl, preset) }),
+    ...(api !== undefined && { api }),
+    ...(baseUrl !== undefined && { base_url: baseUrl, ...(isKeyless(options, preset) && insecure(baseUrl)) }),
     ...credentialOf(id, options, preset),
     ...headersOf(options),
+    ...(proxy !== undefined && { proxy: { url: proxy } }),
+    ...(ca !== undefined && { tls: { ca } }),
   };
 }
 
@@ -84,13 +96,17 @@ export const variableOf = (id: string, preset?: string): string =>
 function credentialOf(id: string, options: AccountOptions, preset: Preset | undefined): AccountRow {
   const { tokenUrl, clientId, env, secretFile } = options;
   if (tokenUrl !== undefined || clientId !== undefined) return { credential: { oauth: oauthOf(options) } };
-  if (env === undefined && secretFile === undefined && preset?.credential === 'none') return {};
+  if (isKeyless(options, preset)) return preset ? {} : { credential: 'none' };
   if (env !== undefined && secretFile !== undefined) throw usage('--env and --secret-file exclude each other');
   const secret: { readonly [name: string]: string } =
     secretFile !== undefined ? { file: secretFile } : { env: env ?? variableOf(id, options.preset) };
   if (preset?.credential === 'header') return { credential: { header: { name: 'api-key', ...secret } } };
   return { credential: { bearer: secret } };
 }
+
+/** Servers of an operator's own often demand no secret. */
+const isKeyless = ({ env, secretFile, api }: AccountOptions, preset: Preset | undefined): boolean =>
+  env === undefined && secretFile === undefined && (preset ? preset.credential === 'none' : api !== undefined);
 
 function oauthOf({ tokenUrl, clientId, deviceUrl, authorizeUrl, scope, identityClaim }: AccountOptions): AccountRow {
   if (tokenUrl === undefined || clientId === undefined) throw usage('--token-url and --client-id belong together');
@@ -114,9 +130,8 @@ function headersOf({ header = [] }: AccountOptions): AccountRow {
 }
 
 /** A server of the operator's own network, named on purpose (AA5). */
-function insecure(baseUrl: string, preset: Preset | undefined): AccountRow {
-  const isPlain = /^http:\/\/(?!127\.|localhost[:/]|\[::1\])/i.test(baseUrl);
-  return isPlain && preset?.credential === 'none' ? { insecure_http: true } : {};
+function insecure(baseUrl: string): AccountRow {
+  return /^http:\/\/(?!127\.|localhost[:/]|\[::1\])/i.test(baseUrl) ? { insecure_http: true } : {};
 }
 
 const usage = (message: string): CommandFailure => new CommandFailure(message, { exitCode: 2 });
