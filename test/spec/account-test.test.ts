@@ -46,6 +46,27 @@ async function triedWith(context: TestContext, edit: (draft: Draft) => void): Pr
 // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
 const jsonOf = ({ out }: Ran): any => JSON.parse(out);
 
+for (const [address, line] of [
+  ['+think_tags=true', 'think_tags: true'],
+  ['+usage_excludes_reasoning=true', 'usage_excludes_reasoning: true'],
+] as const) {
+  test(`[AA87] a chat account with ${address} answers, and is misread: the line ${line}, which helps`, async (context) => {
+    const [name = ''] = line.split(': ');
+    const served = () => ({
+      catalog: [{ id: 'model-a', reasoning_levels: ['low', 'high'], default_level: 'high' }],
+      read_models: 'declared',
+    });
+    const mended = simulated('mended', 'chat', address, { ...served(), quirks: { [name]: true } });
+    const { run } = await tried(context, simulated('box', 'chat', address, served()), mended);
+    const misread = await run('box');
+    assert.equal(misread.code, 0, misread.out);
+    assert.ok(misread.out.includes(`           quirks:\n             ${line}\n`), misread.out);
+    assert.ok(misread.out.endsWith(`account 'box' works, but its answers are misread: add quirks: { ${line} }\n`), misread.out);
+    const right = await run('mended');
+    assert.ok(right.out.endsWith("account 'mended' works\n"), right.out);
+  });
+}
+
 for (const [api, address, args, line] of [
   ['chat', '+stream_options=false', [], 'stream_options: false'],
   ['chat', '+max_tokens=max_tokens', [], 'max_tokens: max_tokens'],

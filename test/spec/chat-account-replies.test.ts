@@ -455,6 +455,11 @@ describe('usage', () => {
       assert.deepEqual([input_tokens, output_tokens, estimated], [20, 7, undefined]);
     });
   }
+  test('[AA55] has no more cached tokens than input', async () => {
+    const usage = { prompt_tokens: 20, completion_tokens: 7, total_tokens: 27, prompt_tokens_details: { cached_tokens: 768 } };
+    const { input_tokens_details } = responseOf(await eventsFor([text('Hi'), usageChunk(usage), '[DONE]'])).usage as JsonObject;
+    assert.deepEqual(input_tokens_details, { cached_tokens: 20 });
+  });
   const wrong: readonly (readonly [string, readonly JsonObject[]])[] = [
     ['missing', []],
     ['not whole', [usageChunk({ prompt_tokens: 20 })]],

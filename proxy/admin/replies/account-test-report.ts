@@ -38,7 +38,7 @@ export interface AccountTestStep {
   /** As the gateway understood it; null where none was stated. */
   readonly usage: AccountTestUsage | null;
   readonly adapted: readonly string[];
-  /** Lines for the account's `quirks` that would have avoided the failure. */
+  /** Lines for the account's `quirks` that would have avoided the failure, or that the answer asks for. */
   readonly quirks: readonly string[];
 }
 

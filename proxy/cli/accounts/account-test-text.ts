@@ -50,6 +50,13 @@ function failureText(failure: TestFailure): string {
   return message === null ? cause.replace(/: $/, '') : `${cause}${message}`;
 }
 
+/** The verdict on an account without a failure. */
+export function rightText({ id }: AccountConfig, steps: readonly AccountTestStep[], turn: boolean): string {
+  const quirks = [...new Set(steps.flatMap((step) => step.quirks))];
+  if (quirks.length > 0) return `account '${id}' works, but its answers are misread: add quirks: { ${quirks.join(', ')} }`;
+  return turn ? `account '${id}' works` : `account '${id}' works as far as this goes: no turn was sent`;
+}
+
 /** Undefined where nothing is wrong. */
 export function firstWrong(
   account: AccountConfig,

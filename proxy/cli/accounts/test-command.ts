@@ -8,7 +8,7 @@ import type { AccountConfig } from '../../turn/settings.ts';
 import { type AdminAddress, adminOf, fetchTestPlan, requestTest, Unreachable } from '../admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, json } from '../command.ts';
 import { accountChecks, type CheckedConfig, networkOf } from './account-checks.ts';
-import { costText, diagnosisText, firstWrong, stepText } from './account-test-text.ts';
+import { costText, diagnosisText, firstWrong, rightText, stepText } from './account-test-text.ts';
 
 interface TestOptions extends CommonOptions {
   readonly model?: string;
@@ -55,7 +55,7 @@ async function testAccount(
   // A turn, a login and a simulated account need one that runs.
   const untested = plan || (!turn && steps.length > 0) ? undefined : NO_GATEWAY;
   const wrong = firstWrong(account, { network, steps }) ?? untested;
-  const verdict = wrong ?? (turn ? `account '${id}' works` : `account '${id}' works as far as this goes: no turn was sent`);
+  const verdict = wrong ?? rightText(account, steps, turn);
   if (asJson) io.out(json({ ok: wrong === undefined, plan: plan ?? null, network, steps, verdict }));
   else say(verdict);
   if (wrong !== undefined) throw new CommandFailure('');

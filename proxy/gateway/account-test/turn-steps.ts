@@ -5,7 +5,9 @@ import type { Failure } from '../../turn/errors/failure.ts';
 import { publicError } from '../../turn/errors/sanitise.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import { isApiAccount } from '../../turn/provider/api-account.ts';
+import type { AccountConfig } from '../../turn/settings.ts';
 import type { Body } from '../../turn/turn.ts';
+import { answerQuirks } from './answer-quirks.ts';
 import { quirkLines } from './quirk-lines.ts';
 import { plainBody, resultBody, toolBody } from './test-bodies.ts';
 import { endOf, testStep, usageOf } from './test-step.ts';
@@ -48,9 +50,15 @@ async function turnStep(subject: TestSubject, body: Body, { step: name, over }: 
     failure: failure ? stepFailure(subject, { body, over, failure, stated: stated ?? failure.error }) : null,
     usage: usageOf(client.response),
     adapted: tested.adapted,
-    quirks: failure && stated && isApiAccount(subject.account) ? quirkLines(stated, subject.account, hasTools) : [],
+    quirks: quirksOf(subject.account, tested, hasTools),
   });
   return { step, tested };
+}
+
+function quirksOf(account: AccountConfig, { failure, stated, client }: TestedTurn, hasTools: boolean): readonly string[] {
+  if (!isApiAccount(account)) return [];
+  if (!failure) return answerQuirks(client.response, client.items, account);
+  return quirkLines(stated ?? failure.error, account, hasTools);
 }
 
 interface FailedTurn {

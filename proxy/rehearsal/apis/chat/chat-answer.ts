@@ -39,9 +39,12 @@ const streamed = (chunks: readonly JsonObject[]): Answer => {
   return { ...answer, body: body.kind === 'events' ? { ...body, end: '[DONE]' } : body };
 };
 
-/** A model that writes tags reasons always. */
-function reasons({ reasoning_effort: effort, reasoning, thinking }: JsonObject, { reasoning: spelling }: ChatForm): boolean {
-  if (spelling === 'tags') return true;
+/** The models of servers that write tags, and of those that do not count reasoning as output, reason always. */
+function reasons(
+  { reasoning_effort: effort, reasoning, thinking }: JsonObject,
+  { reasoning: spelling, excludesReasoning }: Pick<ChatForm, 'reasoning' | 'excludesReasoning'>,
+): boolean {
+  if (spelling === 'tags' || excludesReasoning) return true;
   if (isObject(thinking)) return thinking.type === 'enabled';
   const level = effort ?? (isObject(reasoning) ? reasoning.effort : undefined);
   return !isAbsent(level) && level !== 'none';
