@@ -37,12 +37,12 @@ const SLOW: Readonly<Record<string, string>> = {
   'test/nodes/capacity.test.ts': 'leases of real length between three nodes',
   'test/nodes/database-gone.test.ts': 'stops and starts a PostgreSQL of its own, and waits for deadlines of two seconds',
   'test/nodes/forwarding.test.ts': 'starts two nodes for each case',
-  'test/spec/account-login.test.ts': 'logins wait for their provider, and the program starts three times',
-  'test/spec/audit.test.ts': 'runs the commands of an operator, each a process',
-  'test/spec/canary.test.ts': 'each route by each failure, over one gateway',
-  'test/spec/chat-requests.test.ts': 'each value of each parameter of Chat',
-  'test/spec/reload.test.ts': 'starts the program for each kind of change of its file',
-  'test/spec/usage.test.ts': 'days of limits, with every timer of the gateway in them',
+  'test/spec/accounts/account-login.test.ts': 'logins wait for their provider, and the program starts three times',
+  'test/spec/operators/audit.test.ts': 'runs the commands of an operator, each a process',
+  'test/spec/operators/canary.test.ts': 'each route by each failure, over one gateway',
+  'test/spec/chat/chat-requests.test.ts': 'each value of each parameter of Chat',
+  'test/spec/operators/reload.test.ts': 'starts the program for each kind of change of its file',
+  'test/spec/keys/usage.test.ts': 'days of limits, with every timer of the gateway in them',
   'test/store/postgres-outage.test.ts': 'stops and starts a PostgreSQL of its own',
 };
 

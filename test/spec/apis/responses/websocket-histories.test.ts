@@ -1,0 +1,130 @@
+// A client websocket in a Pool whose API account has none: its frames continue responses that the account has not stored (AA24).
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { isObject, type JsonObject } from '../../../../proxy/turn/json/json.ts';
+import { type Platform, startPlatform } from '../../../providers/responses/platform.ts';
+import { startGateway, type TestGateway } from '../../../support/gateway.ts';
+import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf, userMessage } from '../../../support/native-frames.ts';
+import { until } from '../../../support/until.ts';
+import { connect } from '../../../support/websocket.ts';
+
+const LIMIT = 4_000;
+
+let platform: Platform;
+let gate: TestGateway;
+before(async () => {
+  platform = await startPlatform();
+  gate = await startGateway({
+    upstream: { accounts: ['north', 'box'] },
+    config(draft) {
+      draft.accounts[1] = {
+        id: 'box',
+        api: 'responses',
+        base_url: platform.url,
+        credential: 'none',
+        models: { 'model-p': 'own-a' },
+        catalog: [{ id: 'own-a', context_window: 100_000 }],
+      };
+      draft.limits = { ...draft.limits, websocket_history_bytes: LIMIT, websocket_histories_bytes: 2 * LIMIT };
+    },
+  });
+});
+after(async () => {
+  await gate.close();
+  await platform.close();
+});
+beforeEach(() => {
+  platform.clear();
+  gate.heal();
+});
+
+const frame = (text: string, members = {}): ReturnType<typeof frameOf> => frameOf(text, { model: 'model-p', ...members });
+const codeOf = (refused: JsonObject | undefined): unknown => (isObject(refused?.error) ? refused.error.code : undefined);
+const usageOf = (ended: JsonObject | undefined): unknown => (isObject(ended?.response) ? ended.response.usage : undefined);
+
+const ANSWER = {
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'output_text', text: 'hello brave new world', annotations: [] }],
+};
+
+for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
+  test(`[AA24] a frame of ${path} that continues the last response goes out as a whole turn`, async () => {
+    using socket = await connect(gate, path);
+    const first = await socket.turn(frame('hi'));
+    const second = await socket.turn(frame('more', { previous_response_id: responseId(first) }));
+    const third = await socket.turn(frame('last', { previous_response_id: responseId(second) }));
+    assert.equal(third.at(-1)?.type, 'response.completed');
+    assert.deepEqual(
+      platform.requests.map(({ method, json }) => [method, json.previous_response_id]),
+      Array.from({ length: 3 }, () => ['POST', undefined]),
+    );
+    assert.deepEqual(platform.requests[2]?.json.input, [userMessage('hi'), ANSWER, userMessage('more'), ANSWER, userMessage('last')]);
+  });
+}
+
+test('[AA24] an earlier response, or one of another connection, is previous_response_not_found', async () => {
+  using socket = await connect(gate, NATIVE_SOCKET);
+  const first = await socket.turn(frame('hi'));
+  await socket.turn(frame('again'));
+  const [refused] = await socket.turn(frame('more', { previous_response_id: responseId(first) }));
+  assert.equal(codeOf(refused), 'previous_response_not_found');
+  using other = await connect(gate, NATIVE_SOCKET);
+  const [unknown] = await other.turn(frame('more', { previous_response_id: responseId(first) }));
+  assert.equal(codeOf(unknown), 'previous_response_not_found');
+});
+
+test('[AA24] a frame without generation is answered by the gateway, and continued', async () => {
+  using socket = await connect(gate, NATIVE_SOCKET);
+  const warm = await socket.turn(frame('hi', { generate: false }));
+  assert.deepEqual(typesOf(warm), ['response.created', 'response.completed']);
+  assert.deepEqual(usageOf(warm.at(-1)), { input_tokens: 0, output_tokens: 0, total_tokens: 0 });
+  assert.equal(platform.requests.length, 0);
+  await socket.turn(frame('more', { previous_response_id: responseId(warm) }));
+  assert.deepEqual(platform.requests[0]?.json.input, [userMessage('hi'), userMessage('more')]);
+});
+
+test('[AA24] a history past its limit is not kept, and the least recent goes first', async () => {
+  const dropped = gate.count('websocket_histories_dropped');
+  using large = await connect(gate, NATIVE_SOCKET);
+  const turn = await large.turn(frame('x'.repeat(LIMIT)));
+  const [refused] = await large.turn(frame('more', { previous_response_id: responseId(turn) }));
+  assert.equal(codeOf(refused), 'previous_response_not_found');
+  assert.equal(gate.count('websocket_histories_dropped'), dropped + 1);
+  const sockets = await Promise.all([1, 2, 3].map(() => connect(gate, NATIVE_SOCKET)));
+  const turns: Awaited<ReturnType<(typeof large)['turn']>>[] = [];
+  for (const socket of sockets) turns.push(await socket.turn(frame('x'.repeat(LIMIT - 1_000))));
+  const [oldest, , newest] = sockets;
+  const [lost] = (await oldest?.turn(frame('more', { previous_response_id: responseId(turns[0] ?? []) }))) ?? [];
+  assert.equal(codeOf(lost), 'previous_response_not_found');
+  assert.equal((await newest?.turn(frame('m', { previous_response_id: responseId(turns[2] ?? []) })))?.at(-1)?.type, 'response.completed');
+  for (const socket of sockets) socket[Symbol.dispose]();
+});
+
+test('[AA83] websocket_history_bytes is the size of the frames and outputs that are kept, and falls with their connection', async () => {
+  const kept = async (): Promise<number> => {
+    const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+    return Number(/^poolgate_websocket_history_bytes (\d+)$/m.exec(metrics)?.[1]);
+  };
+  await until('the histories of other tests to be gone', async () => ((await kept()) === 0 ? true : undefined));
+  const socket = await connect(gate, NATIVE_SOCKET);
+  const first = frame('héllo');
+  const size = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+  const sent = (members: object): number => size({ type: 'response.create', ...members });
+  const events = await socket.turn(first);
+  const item = (frames: readonly JsonObject[]) => frames.find(({ type }) => type === 'response.output_item.done')?.item;
+  const one = sent(first) + size(item(events));
+  assert.equal(await kept(), one);
+  const second = frame('more', { previous_response_id: responseId(events) });
+  const more = await socket.turn(second);
+  const two = one + sent(second) + size(item(more));
+  assert.equal(await kept(), two, 'what is continued is kept with it');
+  const other = await connect(gate, PUBLIC_SOCKET);
+  const apart = frame('hi', { generate: false });
+  await other.turn(apart);
+  assert.equal(await kept(), two + sent(apart), 'a frame without output');
+  socket[Symbol.dispose]();
+  await until('the history of the connection to be gone', async () => ((await kept()) === sent(apart) ? true : undefined));
+  other[Symbol.dispose]();
+  await until('no history to be left', async () => ((await kept()) === 0 ? true : undefined));
+});
