@@ -39,7 +39,7 @@ export async function askedAccount(id: string, io: Io, kind?: string): Promise<A
   if (chosen === 'simulated') return { row: rowOf(id, { simulated: true }), secrets: [] };
   if (chosen === 'login') return { row: rowOf(id, await askedLogin(io)), secrets: [] };
   const preset = chosen === 'token' ? undefined : presetOf(presetNamed(chosen));
-  const baseUrl = preset?.base_url === undefined ? await needed('Its address, such as https://provider.example: ', io) : undefined;
+  const baseUrl = preset?.base_url === undefined ? await neededAddress('Its address, such as https://provider.example: ', io) : undefined;
   const options = { ...(preset && { preset: chosen }), ...(baseUrl !== undefined && { baseUrl }) };
   if (preset?.credential === 'none') return { row: rowOf(id, options), secrets: [] };
   return withSecret(id, options, io);
@@ -56,11 +56,11 @@ async function withSecret(id: string, options: AccountOptions, io: Io): Promise<
 }
 
 async function askedLogin(io: Io): Promise<AccountOptions> {
-  const baseUrl = await needed('Its address, such as https://provider.example: ', io);
-  const tokenUrl = await needed('Token endpoint (token_url): ', io);
+  const baseUrl = await neededAddress('Its address, such as https://provider.example: ', io);
+  const tokenUrl = await neededAddress('Token endpoint (token_url): ', io);
   const clientId = await needed('Client id (client_id): ', io);
-  const deviceUrl = await answerTo('Device authorization endpoint, for a code in any browser (device_url; empty: none): ', io);
-  const authorizeUrl = await answerTo('Authorization endpoint, for a browser of this machine (authorize_url; empty: none): ', io);
+  const deviceUrl = await addressOr('Device authorization endpoint, for a code in any browser (device_url; empty: none): ', io);
+  const authorizeUrl = await addressOr('Authorization endpoint, for a browser of this machine (authorize_url; empty: none): ', io);
   const scopes = (await answerTo('Scopes, divided by spaces (empty: none): ', io)).split(/\s+/).filter((scope) => scope !== '');
   return {
     baseUrl,
@@ -70,6 +70,22 @@ async function askedLogin(io: Io): Promise<AccountOptions> {
     ...(authorizeUrl !== '' && { authorizeUrl }),
     ...(scopes.length > 0 && { scope: scopes }),
   };
+}
+
+/** Asks again for what is none. @returns an empty text where there is none */
+async function addressOr(question: string, io: Io): Promise<string> {
+  for (;;) {
+    const answer = await answerTo(question, io);
+    if (answer === '' || /^(?:https?:\/\/.|rehearsal:)/.test(answer)) return answer;
+    io.err(`'${answer}' is no address: it begins with https://, or with http:// on this machine.\n`);
+  }
+}
+
+async function neededAddress(question: string, io: Io): Promise<string> {
+  for (;;) {
+    const answer = await addressOr(question, io);
+    if (answer !== '') return answer;
+  }
 }
 
 async function needed(question: string, io: Io): Promise<string> {

@@ -110,10 +110,17 @@ async function accountsOf(options: InitOptions, io: Io): Promise<readonly AskedA
       io.err(`There is an account '${id}' already.\n`);
       continue;
     }
+    if (!ID.test(id)) {
+      io.err(`'${id}' is no name: it has letters, digits, dots, dashes and underscores.\n`);
+      continue;
+    }
     accounts.push(await askedAccount(id, io, kind));
     if (!/^y(?:es)?$/i.test(await answerTo('Another account? [y/N] ', io))) return accounts;
   }
 }
+
+/** As the schema has it. */
+const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** As in the shipped file: one that answers, and one that fails now and then. */
 const SIMULATED: readonly AskedAccount[] = [

@@ -26,7 +26,9 @@ export function startText({ path, port, rows, key, secret, client, logins, notes
   const steps = [
     ...logins.map((id) => `npx poolgate account login ${id}${option}`),
     `npx poolgate serve${option}`,
-    ...(isSimulated ? [] : [`npx poolgate doctor${option}      # in another terminal: reaches the accounts`]),
+    ...(isSimulated
+      ? []
+      : [`npx poolgate account test ${rows[0]?.id}${option}      # in another terminal: reaches it, and sends it a short turn`]),
   ];
   const turn = client
     ? client.text({ origin, agent: client.name === 'codex' ? codex : 'agent', model })

@@ -87,7 +87,10 @@ test('init asks for the addresses of a login, and names the next command', async
   const { path } = emptyFolder(context);
   const answers = [
     '2',
+    'https://provider.example',
+    '2',
     'north',
+    'provider.example',
     'https://provider.example',
     'https://auth.example/token',
     'client-1',
@@ -101,6 +104,7 @@ test('init asks for the addresses of a login, and names the next command', async
   assert.ok(account?.credential && 'oauth' in account.credential);
   assert.deepEqual(account.credential.oauth.scopes, ['openid', 'offline']);
   assert.match(out, /npx poolgate account login north/);
+  assert.match(err, /'https:\/\/provider\.example' is no name: .*\n[\s\S]*'provider\.example' is no address: it begins with https:/);
 });
 
 test('init without a terminal and without options says which options there are', async (context) => {
