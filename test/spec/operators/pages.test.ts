@@ -84,7 +84,10 @@ test('the first twenty lines of the README lead to a turn of simulated accounts,
   const [demo = '', real = '', ...others] = blocksIn(first, 'sh');
   assert.deepEqual(others, []);
   assert.match(demo, /^npx poolgate serve --demo .*\ncurl \S+\/v1\/responses /);
-  assert.match(real, /^npx poolgate init .*\nnpx poolgate account login .*\nnpx poolgate serve .*\ncurl \S+\/v1\/responses .*POOLGATE_KEY/);
+  assert.match(
+    real,
+    /^export OPENAI_API_KEY=.*\nnpx poolgate init --preset openai .*\nnpx poolgate serve .*\ncurl \S+\/v1\/responses .*POOLGATE_KEY/,
+  );
 });
 
 test('the SDK example streams an answer', async () => {

@@ -24,7 +24,13 @@ export function chatUsage(
   const output = usage_excludes_reasoning && total >= input ? total - input : completion;
   const cached = countIn(usage.prompt_tokens_details, 'cached_tokens') ?? asCount(usage.prompt_cache_hit_tokens) ?? 0;
   // Servers state more cached tokens than they read; clients subtract them from the input.
-  return { input, output, total, cached: Math.min(cached, input), reasoning: countIn(usage.completion_tokens_details, 'reasoning_tokens') ?? 0 };
+  return {
+    input,
+    output,
+    total,
+    cached: Math.min(cached, input),
+    reasoning: countIn(usage.completion_tokens_details, 'reasoning_tokens') ?? 0,
+  };
 }
 
 const countIn = (details: Json | undefined, name: string): number | undefined => (isObject(details) ? asCount(details[name]) : undefined);
