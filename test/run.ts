@@ -32,6 +32,7 @@ const SLOW: Readonly<Record<string, string>> = {
   'test/crossing/mixed.test.ts': 'a gateway for each case, because quota outlives a turn',
   'test/crossing/real-servers.test.ts': 'two servers of other projects start as processes',
   'test/crossing/sdks.test.ts': 'a gateway for each SDK, and seven SDKs to load',
+  'test/console/pages.test.ts': 'a browser for each test, and every page in two widths and themes',
   'test/cli/store-trouble.test.ts': 'starts the program for each trouble of its store',
   'test/gateway/process.test.ts': 'starts and stops the program for each signal and each message of its start',
   'test/nodes/capacity.test.ts': 'leases of real length between three nodes',
@@ -141,7 +142,10 @@ try {
   process.env.NODE_COMPILE_CACHE ??= join(folder, 'compiled');
   if (values.long || values.all) process.env.POOLGATE_CASES = 'all';
   if (files.length > 1) process.env[SHARED_SERVER] = (await PostgresServer.start()).folder;
-  const checks = positionals.length > 0 ? [] : [check('tsc', []), check('biome', ['check', '--error-on-warnings'])];
+  const checks =
+    positionals.length > 0
+      ? []
+      : [check('tsc', []), check('tsc', ['-p', 'proxy/console']), check('biome', ['check', '--error-on-warnings'])];
   const [results, ...checked] = await Promise.all([tests(files), ...checks]);
   printSlowest(results);
   if (checked.includes(false) || files.length === 0) process.exitCode = 1;

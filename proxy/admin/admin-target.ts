@@ -36,7 +36,7 @@ export interface NodeTarget {
 
 export interface AdminTarget {
   /** The configuration of new turns. */
-  readonly loaded: Pick<LoadedConfig, 'config' | 'listenTls'>;
+  readonly loaded: Pick<LoadedConfig, 'config' | 'listenTls' | 'path'>;
   /** Unix milliseconds. */
   readonly startedAt: number;
   /** Whether the gateway takes traffic. */

@@ -10,6 +10,8 @@ import { type AdminAnswer, type AdminRequest, type AdminSite, adminJson } from '
 import type { AdminTarget } from './admin-target.ts';
 import { Api } from './api/api.ts';
 import { endpoints } from './api/endpoints.ts';
+import { ConsoleSite } from './console/console-site.ts';
+import { Feed } from './feed/feed.ts';
 import type { Measurements } from './measurements.ts';
 
 export interface OperatorsSiteOptions {
@@ -21,12 +23,15 @@ export interface OperatorsSiteOptions {
 }
 
 const SESSION = '/api/session';
+const EVENTS = '/api/events';
 
 export class OperatorsSite implements AdminSite {
   readonly #measurements: Measurements;
   readonly #sessions: Sessions;
   readonly #signIn: SignIn;
   readonly #api: Api;
+  readonly #feed: Feed;
+  readonly #console: ConsoleSite | undefined;
 
   constructor({ gateway, measurements, cipher, admin }: OperatorsSiteOptions) {
     const sources = { services: gateway.services, process: gateway, rules: RULES };
@@ -34,6 +39,8 @@ export class OperatorsSite implements AdminSite {
     this.#sessions = new Sessions(cipher, () => gateway.wallTime());
     this.#signIn = new SignIn({ sources, sessions: this.#sessions, trusted: admin.trusted_header, onLoopback: isLoopback(admin.host) });
     this.#api = new Api(endpoints(gateway));
+    this.#feed = new Feed(gateway);
+    this.#console = admin.console ? new ConsoleSite() : undefined;
   }
 
   isProxied(address: string | undefined): boolean {
@@ -44,6 +51,9 @@ export class OperatorsSite implements AdminSite {
     const { method, path } = request;
     const health = this.#measurements.health(`${method} ${path}`);
     if (health) return health;
+    // Its files are those of the package: who asks matters for what they show.
+    const file = await this.#console?.answer(request);
+    if (file) return file;
     if (path === SESSION && method === 'POST') return this.#begin(request);
     if (path === SESSION && method === 'DELETE') return adminJson(200, {}, { 'set-cookie': this.#sessions.end(request.isSecure) });
     const signedIn = this.#signIn.of(request);
@@ -66,8 +76,17 @@ export class OperatorsSite implements AdminSite {
         ? this.#measurements.metrics()
         : adminJson(403, { error: 'only an operator with `admin: true` may see them' });
     }
+    if (path === EVENTS) return this.#events(request);
     const { status, body, allow } = await this.#api.answer({ method, path, query, asker, body: (most) => request.body(most) });
     return adminJson(status, body, allow === undefined ? {} : { allow });
+  }
+
+  #events(request: AdminRequest): AdminAnswer {
+    if (request.method !== 'GET') return adminJson(405, { error: 'this path has another method' }, { allow: 'GET' });
+    const last = request.headers['last-event-id'];
+    const stream = this.#feed.open(typeof last === 'string' ? last : undefined, () => this.#signIn.of(request) !== undefined);
+    if (!stream) return adminJson(503, { error: 'too many pages are connected' }, { 'retry-after': '5' });
+    return { status: 200, type: 'text/event-stream', body: stream, headers: { 'cache-control': 'no-store', 'x-accel-buffering': 'no' } };
   }
 }
 

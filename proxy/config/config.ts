@@ -51,6 +51,8 @@ export interface NodeConfig {
 export interface AdminConfig {
   readonly host: string;
   readonly port: number;
+  /** Whether it serves the console at `/`. */
+  readonly console: boolean;
   /** The header of a proxy that has signed the person in: its value is the id of an operator. */
   readonly trusted_header?: TrustedHeader;
 }

@@ -43,7 +43,15 @@ function beyondLoopback(draft: Draft): void {
 test('outside loopback everything but health needs an operator', async () => {
   await using gate = await startGateway({ config: beyondLoopback });
   for (const name of ['GET /healthz', 'GET /readyz']) assert.equal((await ask(gate, name)).status, 200, name);
-  const all = ['GET /metrics', 'GET /api/session', 'GET /api/status', 'GET /api/requests', 'POST /api/reload', 'GET /', 'GET /nothing'];
+  const all = [
+    'GET /metrics',
+    'GET /api/session',
+    'GET /api/status',
+    'GET /api/requests',
+    'POST /api/reload',
+    'GET /api/events',
+    'GET /nothing',
+  ];
   for (const name of all) {
     for (const headers of [{}, { authorization: 'Bearer pg-mcp-unknown' }, { cookie: 'poolgate_session=v1.a.b' }]) {
       const { status, json } = await ask(gate, name, headers as Record<string, string>);

@@ -92,9 +92,12 @@ test('each operation that can be answered without a file is, in the form of its 
   }
   /** Tested with a file, a tokens file or a browser elsewhere. */
   const elsewhere = [
+    'GET /api/events',
     'POST /api/session',
     'DELETE /api/session',
     'POST /api/reload',
+    'POST /api/accounts/{id}/pause',
+    'POST /api/accounts/{id}/resume',
     'POST /api/accounts/{id}/relogin',
     'POST /api/accounts/{id}/login',
   ];
@@ -135,16 +138,7 @@ test('what is wrong with a request is named, in the form of a refusal', async ()
 });
 
 test('an unknown path is 404, and a known one with another method names its methods', async () => {
-  for (const path of [
-    '/api',
-    '/api/',
-    '/api/nothing',
-    '/api/requests/a/b',
-    '/api/requests/',
-    '/status',
-    '/requests',
-    '/api/requests/%zz',
-  ]) {
+  for (const path of ['/api', '/api/', '/api/nothing', '/api/requests/a/b', '/api/requests/', '/status', '/api/requests/%zz']) {
     assert.equal((await ask(`GET ${path}`)).status, 404, path);
   }
   const { status, headers } = await ask('POST /api/requests');

@@ -104,5 +104,5 @@ test('equal configurations have no differences', async () => {
 
 test('turning the admin listener off is marked as a restart', async () => {
   const changes = diffConfigs(await configOf(SMALL), await configOf(`${SMALL}admin: false\n`));
-  assert.deepEqual(changes.map(formatChange), ['admin: {"host":"127.0.0.1","port":4001} -> false (after a restart)']);
+  assert.deepEqual(changes.map(formatChange), ['admin: {"host":"127.0.0.1","port":4001,"console":true} -> false (after a restart)']);
 });

@@ -58,7 +58,7 @@ export class ServeProcess {
 
   /** Both addresses of the start-up line. */
   async addresses(): Promise<{ readonly main: string; readonly admin: string }> {
-    const [, main = '', admin = ''] = /^poolgate serves (\S+), admin (\S+)\n$/.exec(await this.line()) ?? [];
+    const [, main = '', admin = ''] = /^poolgate serves (\S+), admin (\S+)\n/.exec(await this.line()) ?? [];
     return { main, admin };
   }
 

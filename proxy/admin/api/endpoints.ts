@@ -1,6 +1,7 @@
 // THE ENDPOINTS of the admin API. Each has its name, its schemas and its answer; the OpenAPI file is made of this list.
 import type { AdminTarget } from '../admin-target.ts';
 import { accountActions } from '../answers/account-actions.ts';
+import { accountPauses } from '../answers/account-pauses.ts';
 import { accountTests } from '../answers/account-test.ts';
 import { configuration } from '../answers/configuration.ts';
 import { LISTS } from '../answers/lists.ts';
@@ -17,6 +18,7 @@ export const endpoints = (gateway: AdminTarget): readonly Endpoint[] => [
   ...LISTS,
   usage,
   ...requestLog(gateway),
+  ...accountPauses(gateway),
   ...accountActions(gateway),
   ...accountTests(gateway),
   ...accountLogins(gateway),

@@ -26,6 +26,7 @@ export function openApi(endpoints: readonly Endpoint[]): JsonObject {
     paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(endpoint, method, path) };
   }
   paths['/api/session'] = { ...paths['/api/session'], ...SESSION };
+  paths['/api/events'] = EVENTS;
   return {
     openapi: '3.1.0',
     info: { title: 'poolgate admin API', version: manifest.version, description: INTRODUCTION },
@@ -76,6 +77,29 @@ function clean(schema: Json): Json {
     Object.entries(schema).flatMap(([name, value]) => (name === 'x-takes' || value === undefined ? [] : [[name, clean(value)]])),
   );
 }
+
+/** A stream, which is no JSON. */
+const EVENTS: JsonObject = {
+  get: {
+    summary: 'Server-sent events `changed`, whose `topics` name what to ask for again: accounts, requests, configuration.',
+    parameters: [
+      {
+        name: 'last-event-id',
+        in: 'header',
+        required: false,
+        schema: { type: 'string' },
+        description: 'The id of the last event, also of another process: what changed since comes first.',
+      },
+    ],
+    responses: {
+      200: {
+        description: 'Events until the client leaves or its sign-in ends.',
+        content: { 'text/event-stream': { schema: { type: 'string' } } },
+      },
+      ...refusalsOf([401, 403]),
+    },
+  },
+};
 
 /** Begun and ended by the listener itself, before it knows who asks. */
 const SESSION: JsonObject = {

@@ -69,7 +69,9 @@ export async function serve({ config, hint = '' }: ServeOptions): Promise<void> 
   const { tls, unix } = loaded.config.listen;
   const served = [main && urlOf(main, tls ? 'https' : 'http'), unix?.path].filter((place) => place !== undefined);
   const others = Object.entries({ admin, metrics }).map(([name, address]) => (address ? `, ${name} ${urlOf(address)}` : ''));
-  process.stdout.write(`poolgate serves ${served.join(' and ')}${others.join('')}\n${hint}`);
+  const settings = loaded.config.admin;
+  const page = admin && settings !== false && settings.console ? `console ${urlOf(admin)}\n` : '';
+  process.stdout.write(`poolgate serves ${served.join(' and ')}${others.join('')}\n${page}${hint}`);
   const isWhole = await stopped;
   process.exit(isWhole ? 0 : 1);
 }

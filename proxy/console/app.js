@@ -1,0 +1,75 @@
+// The frame of the console: navigation, the state of the connection, the sign-in, and the part that the address names.
+import { useEffect, useState } from 'preact/hooks';
+import { address, follow } from './base/address.js';
+import { html } from './base/html.js';
+import { connection, listen, paused } from './base/live.js';
+import { session, signOut } from './base/session.js';
+import { SignIn } from './parts/sign-in.js';
+
+/** @type {readonly { path: string, name: string, load: () => Promise<import('preact').FunctionComponent> }[]} */
+const PARTS = [
+  { path: '/', name: 'Overview', load: () => import('./pages/overview.js').then(({ Overview }) => Overview) },
+  { path: '/accounts', name: 'Accounts', load: () => import('./pages/accounts.js').then(({ Accounts }) => Accounts) },
+  { path: '/keys', name: 'Keys', load: () => import('./pages/keys.js').then(({ Keys }) => Keys) },
+  { path: '/requests', name: 'Requests', load: () => import('./pages/requests.js').then(({ Requests }) => Requests) },
+  { path: '/models', name: 'Models', load: () => import('./pages/models.js').then(({ Models }) => Models) },
+  { path: '/audit', name: 'Audit', load: () => import('./pages/audit.js').then(({ Audit }) => Audit) },
+];
+
+export function Console() {
+  const who = session.value;
+  if (who === undefined) return html`<main class="centre"><p role="status">Asking the gateway …</p></main>`;
+  if (who === null) return html`<${SignIn} />`;
+  return html`<${Frame} operator=${who.operator} />`;
+}
+
+/** @param {{ operator: string | null }} props */
+function Frame({ operator }) {
+  useEffect(listen, []);
+  const { path } = address.value;
+  const part = PARTS.find((one) => one.path === path) ?? PARTS[0];
+  useEffect(() => {
+    document.title = `${part?.name} · poolgate`;
+  }, [path]);
+  return html`
+    <a class="skip" href="#main">Skip to the content</a>
+    <header class="bar">
+      <strong class="brand">poolgate</strong>
+      <nav aria-label="Parts of the console">
+        ${PARTS.map(
+          ({ path: to, name }) =>
+            html`<a href=${to} key=${to} onClick=${follow} aria-current=${to === path ? 'page' : undefined}>${name}</a>`,
+        )}
+      </nav>
+      <div class="tools">
+        <${Connection} />
+        <button type="button" aria-pressed=${paused.value} onClick=${() => {
+          paused.value = !paused.value;
+        }}>${paused.value ? 'Paused' : 'Pause'}</button>
+        ${operator !== null && html`<button type="button" onClick=${() => void signOut()}>Sign out ${operator}</button>`}
+      </div>
+    </header>
+    <main id="main" tabindex="-1"><${Part} key=${part?.path} load=${part?.load} /></main>
+  `;
+}
+
+const WORDS = { connecting: 'Connecting …', live: 'Live', lost: 'Connection lost; trying again …' };
+
+function Connection() {
+  return html`<span class=${`state ${connection.value === 'live' ? 'good' : 'warn'}`} role="status">${WORDS[connection.value]}</span>`;
+}
+
+/** @param {{ load: (() => Promise<import('preact').FunctionComponent>) | undefined }} props */
+function Part({ load }) {
+  const [Loaded, setLoaded] = useState(/** @type {{ of: import('preact').FunctionComponent } | undefined} */ (undefined));
+  const [failed, setFailed] = useState(false);
+  useEffect(() => {
+    load?.().then(
+      (of) => setLoaded({ of }),
+      () => setFailed(true),
+    );
+  }, []);
+  if (failed)
+    return html`<p class="notice" role="alert">This part could not be loaded. Reload the page: the gateway may have another version.</p>`;
+  return Loaded ? html`<${Loaded.of} />` : null;
+}

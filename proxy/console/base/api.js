@@ -1,0 +1,50 @@
+// The API of the admin listener, as this page asks it.
+
+/** The reason of a refusal, as the API states it. */
+export class ApiError extends Error {
+  /**
+   * @param {number} status 0 where no answer came
+   * @param {string} message
+   */
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+const TIMEOUT_MS = 30_000;
+/** A test of an account sends turns. */
+const TEST_MS = 560_000;
+
+/**
+ * @param {string} path
+ * @param {{ method?: string, token?: string }} [options]
+ * @returns {Promise<any>}
+ */
+export async function ask(path, { method = 'GET', token } = {}) {
+  /** @type {Record<string, string>} */
+  const headers = { ...(method !== 'GET' && { 'x-poolgate-command': 'console' }), ...(token && { authorization: `Bearer ${token}` }) };
+  let response;
+  try {
+    response = await fetch(path, { method, headers, signal: AbortSignal.timeout(path.includes('/test') ? TEST_MS : TIMEOUT_MS) });
+  } catch {
+    throw new ApiError(0, 'the gateway does not answer');
+  }
+  const reply = await response.json().catch(() => undefined);
+  if (response.ok && reply !== undefined) return reply;
+  throw new ApiError(response.status, typeof reply?.error === 'string' ? reply.error : `the gateway answered ${response.status}`);
+}
+
+/**
+ * A path with the parameters that are not empty.
+ * @param {string} path
+ * @param {Record<string, string | number | readonly string[] | undefined>} query
+ */
+export function withQuery(path, query) {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of Array.isArray(value) ? value : [value]) if (one !== undefined && one !== '') params.append(name, String(one));
+  }
+  const text = params.toString();
+  return text === '' ? path : `${path}?${text}`;
+}

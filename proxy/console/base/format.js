@@ -1,0 +1,62 @@
+// Numbers, times and durations as they are shown.
+
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+const grouped = new Intl.NumberFormat('en');
+
+/** @param {number | null | undefined} value */
+export const count = (value) =>
+  value === null || value === undefined ? '–' : value < 10_000 ? grouped.format(value) : compact.format(value);
+
+/** @param {number | null | undefined} value */
+export const dollars = (value) =>
+  value === null || value === undefined ? '–' : `$${value < 0.01 && value > 0 ? value.toFixed(4) : value.toFixed(2)}`;
+
+/** @param {number} share 0 to 1 */
+export const percent = (share) => `${(share * 100).toFixed(share < 0.1 && share > 0 ? 1 : 0)} %`;
+
+/** @param {number | null | undefined} ms */
+export function took(ms) {
+  if (ms === null || ms === undefined) return '–';
+  return ms < 1_000 ? `${Math.round(ms)} ms` : ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : span(ms);
+}
+
+/** @type {readonly (readonly [number, string])[]} */
+const UNITS = [
+  [86_400, 'd'],
+  [3_600, 'h'],
+  [60, 'min'],
+  [1, 's'],
+];
+
+/**
+ * The two largest units: `2 h 05 min`.
+ * @param {number} ms
+ */
+export function span(ms) {
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  const index = Math.max(
+    0,
+    UNITS.findIndex(([unit]) => Math.max(1, seconds) >= unit),
+  );
+  const [size, name] = UNITS[index] ?? [1, 's'];
+  const next = UNITS[index + 1];
+  const whole = `${Math.floor(seconds / size)} ${name}`;
+  return next === undefined ? whole : `${whole} ${String(Math.floor((seconds % size) / next[0])).padStart(2, '0')} ${next[1]}`;
+}
+
+const clockTime = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const shortTime = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const dayTime = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
+
+/**
+ * The time of day, with the day where that is not today.
+ * @param {number | string | null | undefined} at
+ * @param {{ seconds?: boolean }} [options]
+ */
+export function time(at, { seconds = false } = {}) {
+  if (at === null || at === undefined) return '–';
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return '–';
+  const isToday = date.toDateString() === new Date().toDateString();
+  return isToday ? (seconds ? clockTime : shortTime).format(date) : dayTime.format(date);
+}

@@ -1,0 +1,89 @@
+// What the page shows follows the gateway: its feed names what changed, and what is shown of that is asked for again.
+import { effect, signal } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
+import { ask } from './api.js';
+
+/** @typedef {'accounts' | 'requests' | 'configuration'} Topic */
+
+/** Whether the feed is connected: `connecting` at first, `lost` while the gateway cannot be reached. */
+export const connection = signal(/** @type {'connecting' | 'live' | 'lost'} */ ('connecting'));
+
+/** Whether the operator has stopped the updates. */
+export const paused = signal(false);
+
+/** By topic, how often it changed since the page was opened. */
+const versions = signal({ accounts: 0, requests: 0, configuration: 0 });
+
+/** @type {EventSource | undefined} */
+let source;
+
+/** Connects to the feed; the browser connects again by itself, with the id of the last event. */
+export function listen() {
+  source?.close();
+  source = new EventSource('/api/events');
+  source.addEventListener('open', () => {
+    connection.value = 'live';
+  });
+  source.addEventListener('error', () => {
+    connection.value = 'lost';
+    // A refusal, such as the end of a sign-in, is final for the browser.
+    if (source?.readyState === EventSource.CLOSED) setTimeout(listen, 2_000);
+  });
+  source.addEventListener('changed', (event) => {
+    /** @type {readonly Topic[]} */
+    const topics = JSON.parse(event.data).topics;
+    const next = { ...versions.value };
+    for (const topic of topics) if (topic in next) next[topic] += 1;
+    versions.value = next;
+  });
+}
+
+/** Changes that come together are asked for together. */
+const GATHER_MS = 300;
+
+/**
+ * The answer of a path, asked for again when a topic changes; the former answer is shown meanwhile.
+ * @param {string} path
+ * @param {readonly Topic[]} topics
+ * @returns {{ data: any, error: import('./api.js').ApiError | undefined, refresh: () => void }}
+ */
+export function useLive(path, topics) {
+  const [state, setState] = useState({ path: '', data: /** @type {any} */ (undefined), error: /** @type {any} */ (undefined) });
+  const [asked, setAsked] = useState(0);
+  useEffect(() => {
+    let isCurrent = true;
+    ask(path).then(
+      (data) => isCurrent && setState({ path, data, error: undefined }),
+      (error) => isCurrent && setState((before) => ({ path, data: before.path === path ? before.data : undefined, error })),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [path, asked]);
+  useEffect(() => {
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let timer;
+    let seen = '';
+    const stop = effect(() => {
+      const now = `${topics.map((topic) => versions.value[topic]).join()} ${connection.value}`;
+      const isFirst = seen === '';
+      const isChanged = now !== seen && !paused.value && connection.value === 'live';
+      if (isFirst || isChanged) seen = now;
+      if (isFirst || !isChanged) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => setAsked((count) => count + 1), GATHER_MS);
+    });
+    return () => {
+      stop();
+      clearTimeout(timer);
+    };
+  }, [path]);
+  return { data: state.path === path ? state.data : undefined, error: state.error, refresh: () => setAsked((count) => count + 1) };
+}
+
+/** The current time, once a second, for countdowns. */
+export const clock = signal(Date.now());
+
+setInterval(() => {
+  if (document.visibilityState === 'visible') clock.value = Date.now();
+}, 1_000);

@@ -1,0 +1,43 @@
+// Models: what each Pool serves now, in which mode, from which accounts, at which price.
+import { address, filter } from '../base/address.js';
+import { withQuery } from '../base/api.js';
+import { count, dollars } from '../base/format.js';
+import { html } from '../base/html.js';
+import { useLive } from '../base/live.js';
+import { Failure, State, Table, Waiting } from '../parts/shown.js';
+
+/** @type {Readonly<Record<string, import('../parts/shown.js').Tone>>} */
+const TONES = { routable: 'good', unroutable: 'bad', invisible: 'idle', suppressed: 'idle' };
+
+export function Models() {
+  const { id, cursor } = address.value.query;
+  const { data, error } = useLive(withQuery('/api/models', { id, cursor, limit: 50 }), ['accounts', 'configuration']);
+  /** @type {readonly import('../parts/shown.js').Column<any>[]} */
+  const columns = [
+    { head: 'Model', cell: ({ id: name, pool }) => html`<strong>${name}</strong><small>Pool ${pool}</small>` },
+    { head: 'State', cell: ({ state }) => html`<${State} tone=${TONES[state] ?? 'idle'}>${state}</${State}>` },
+    {
+      head: 'Mode',
+      cell: ({ effective_mode, configured_mode, mode_source }) =>
+        html`${effective_mode ?? configured_mode}<small>${mode_source === 'override' ? 'set by the configuration' : 'from the catalog'}</small>`,
+    },
+    { head: 'Window', cell: ({ context_window }) => count(context_window), number: true },
+    { head: 'USD in', cell: ({ prices }) => dollars(prices?.input), number: true },
+    { head: 'USD out', cell: ({ prices }) => dollars(prices?.output), number: true },
+    { head: 'Accounts', cell: ({ accounts }) => accounts.join(', ') },
+    { head: 'Falls back to', cell: ({ fallback }) => fallback.join(', ') || '–' },
+  ];
+  const empty = id
+    ? html`No model matches. <button type="button" onClick=${() => filter({ id: '', cursor: '' })}>Show all</button>`
+    : 'No account has stated a model yet: see its state on the page of accounts.';
+  return html`
+    <h1>Models and modes</h1>
+    <form class="filters" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+      <label>Model <input value=${id ?? ''} onChange=${(/** @type {any} */ event) => filter({ id: event.currentTarget.value.trim(), cursor: '' })} /></label>
+    </form>
+    <${Failure} error=${error} hasData=${data !== undefined} />
+    <${Waiting} isWaiting=${data === undefined && !error} />
+    ${data && html`<${Table} caption="Models by Pool" columns=${columns} rows=${data.models} keyOf=${(/** @type {any} */ model) => `${model.pool}/${model.id}`} empty=${empty} />`}
+    ${data?.next_cursor && html`<button type="button" onClick=${() => filter({ cursor: data.next_cursor })}>Next page</button>`}
+  `;
+}

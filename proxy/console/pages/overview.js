@@ -1,0 +1,140 @@
+// Overview: the state of the gateway in one sentence, sums over three spans, accounts by quota left, and what needs an operator.
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { follow } from '../base/address.js';
+import { withQuery } from '../base/api.js';
+import { count, dollars, percent, span, time, took } from '../base/format.js';
+import { html } from '../base/html.js';
+import { clock, useLive } from '../base/live.js';
+import { wordOf } from '../parts/account-state.js';
+import { Bar, Failure, Section, State, Table, Waiting } from '../parts/shown.js';
+
+const SPANS = [
+  ['1h', 'This hour and the last'],
+  ['24h', '24 hours'],
+  ['7d', '7 days'],
+];
+
+export function Overview() {
+  const { data, error } = useLive('/api/overview', ['accounts', 'configuration', 'requests']);
+  return html`
+    <h1>Overview</h1>
+    <${Failure} error=${error} hasData=${data !== undefined} />
+    <${Waiting} isWaiting=${data === undefined && !error} />
+    ${
+      data &&
+      html`<p class="lead">${sentenceOf(data)}</p>
+        ${
+          data.attention.length > 0 &&
+          html`<${Section} title="Needs an operator">
+            <ul class="attention">${data.attention.map((/** @type {string} */ text) => html`<li key=${text}>${text}</li>`)}</ul>
+          </${Section}>`
+        }`
+    }
+    <${Section} title="Use"><div class="cards">${SPANS.map(([since, title]) => html`<${Sums} key=${since} since=${since} title=${title} />`)}</div></${Section}>
+    <${History} />
+    <${Quotas} />
+  `;
+}
+
+/** @param {any} data */
+function sentenceOf({ ready, accounts, in_flight, uptime_seconds, pools }) {
+  const available = accounts.available ?? 0;
+  const all = Object.values(accounts).reduce((sum, number) => sum + Number(number), 0);
+  const state = ready ? 'The gateway takes turns' : 'The gateway is not ready';
+  return `${state}: ${available} of ${all} accounts are available in ${pools.length} ${pools.length === 1 ? 'Pool' : 'Pools'}, ${in_flight} turns run, up for ${span(uptime_seconds * 1_000)}.`;
+}
+
+/** @param {{ since: string, title: string }} props */
+function Sums({ since, title }) {
+  const { data, error } = useLive(withQuery('/api/usage', { since }), ['requests']);
+  const total = data?.total;
+  const failed = total && total.request_count > 0 ? total.failed_count / total.request_count : 0;
+  return html`<article class="card">
+    <h3>${title}</h3>
+    <${Failure} error=${error} hasData=${data !== undefined} />
+    ${
+      total &&
+      html`<dl>
+          <div><dt>Requests</dt><dd>${count(total.request_count)}</dd></div>
+          <div><dt>Tokens in</dt><dd>${count(total.input_tokens)}</dd></div>
+          <div><dt>Tokens out</dt><dd>${count(total.output_tokens)}</dd></div>
+          <div><dt>Cost</dt><dd>${dollars(total.cost_usd)}</dd></div>
+          <div><dt>Failed</dt><dd class=${failed > 0.05 ? 'bad' : undefined}>${count(total.failed_count)} (${percent(failed)})</dd></div>
+          <div><dt>First event</dt><dd>${took(total.first_event_ms)}</dd></div>
+        </dl>
+        <p class="hint">since ${time(data.since)}</p>`
+    }
+  </article>`;
+}
+
+const HOUR_SECONDS = 3_600;
+const HOURS = 168;
+
+/** Requests of each hour of seven days; an hour without a row had none. */
+function History() {
+  const { data } = useLive(`/api/usage?by=hour&since=7d&limit=${HOURS + 2}`, ['requests']);
+  const [Shown, setShown] = useState(/** @type {{ of: typeof import('../parts/chart.js').Chart } | undefined} */ (undefined));
+  useEffect(() => {
+    // The library of charts is not needed for the first paint.
+    import('../parts/chart.js').then(
+      ({ Chart }) => setShown({ of: Chart }),
+      // A browser with a language that the library does not know shows the sums without it.
+      () => undefined,
+    );
+  }, []);
+  const series = useMemo(() => seriesOf(data), [data]);
+  if (!data || !Shown || data.total.request_count === 0) return null;
+  const label = `Requests by hour over 7 days: ${count(data.total.request_count)} in all, ${count(data.total.failed_count)} of them failed`;
+  return html`<${Section} title="Requests by hour"><${Shown.of} label=${label} ...${series} /></${Section}>`;
+}
+
+/** @param {any} data */
+function seriesOf(data) {
+  if (!data) return { times: [], requests: [], failed: [] };
+  const rows = new Map(data.rows.map((/** @type {any} */ row) => [Date.parse(row.from) / 1_000, row]));
+  const begin = Date.parse(data.since) / 1_000;
+  const end = Date.parse(data.until) / 1_000;
+  const times = Array.from({ length: Math.round((end - begin) / HOUR_SECONDS) }, (_, i) => begin + i * HOUR_SECONDS);
+  return {
+    times,
+    requests: times.map((time) => rows.get(time)?.request_count ?? 0),
+    failed: times.map((time) => rows.get(time)?.failed_count ?? 0),
+  };
+}
+
+function Quotas() {
+  const { data, error } = useLive('/api/accounts?limit=200', ['accounts', 'configuration']);
+  if (!data) return html`<${Failure} error=${error} hasData=${false} />`;
+  /** @type {readonly import('../parts/shown.js').Column<any>[]} */
+  const columns = [
+    { head: 'Account', cell: ({ id }) => html`<a href=${`/accounts?id=${encodeURIComponent(id)}`} onClick=${follow}>${id}</a>` },
+    { head: 'State', cell: ({ state }) => html`<${State} tone=${wordOf(state)[0]}>${wordOf(state)[1]}</${State}>` },
+    { head: 'Quota left', cell: (account) => html`<${QuotaBars} account=${account} />` },
+    { head: 'Turns', cell: ({ in_flight, max_concurrent }) => `${in_flight} of ${max_concurrent}`, number: true },
+  ];
+  const empty = html`There is no account yet: <code>poolgate account add</code> adds one.`;
+  return html`<${Section} title="Accounts">
+    <${Failure} error=${error} hasData=${true} />
+    <${Table} caption="Accounts by quota left" columns=${columns} rows=${data.accounts} keyOf=${(/** @type {any} */ { id }) => id} empty=${empty} />
+    ${data.next_cursor !== null && html`<p class="hint">The first 200; <a href="/accounts" onClick=${follow}>all accounts</a></p>`}
+  </${Section}>`;
+}
+
+/** @param {{ account: any }} props */
+export function QuotaBars({ account }) {
+  const { windows } = account.quota;
+  if (windows.length === 0) return html`<span class="hint">not stated</span>`;
+  return html`<div class="bars">${windows.map((/** @type {any} */ window) => html`<${Window} key=${window.class} id=${account.id} window=${window} />`)}</div>`;
+}
+
+/** @param {{ id: string, window: any }} props */
+function Window({ id, window }) {
+  const left = 1 - window.used_percent / 100;
+  const reset = window.resets_at === null ? undefined : Date.parse(window.resets_at) - clock.value;
+  const name = span(window.length_seconds * 1_000).replace(/ 00 .*/, '');
+  const ends = reset === undefined || reset <= 0 ? '' : `, resets in ${span(reset)}`;
+  return html`<span class="bar-line">
+    <${Bar} share=${left} label=${`Quota left of ${id} in its window of ${name}`} tone=${left <= 0 ? 'bad' : left < 0.15 ? 'warn' : 'good'} />
+    <span>${percent(Math.max(0, left))} of ${name}${ends}</span>
+  </span>`;
+}

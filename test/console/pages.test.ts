@@ -1,0 +1,239 @@
+// The console in a real browser: every page, by keyboard alone, in both themes and widths, with hostile texts, through a restart.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type TestContext, test } from 'node:test';
+import { statusFailure } from '../../proxy/turn/errors/failure.ts';
+import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
+import { operatorRow, tokenOf } from '../support/mcp.ts';
+import { startProgram } from '../support/program.ts';
+import { modelEntry, turnBody } from '../support/rehearsal-replies.ts';
+import { type BrowserPage, openBrowser } from './browser.ts';
+
+const PAGES = [
+  ['/', 'Overview'],
+  ['/accounts', 'Accounts'],
+  ['/keys', 'Keys'],
+  ['/requests', 'Requests'],
+  ['/models', 'Models and modes'],
+  ['/audit', 'Audit'],
+] as const;
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+async function browserFor(context: TestContext): Promise<BrowserPage | undefined> {
+  const page = await openBrowser(context);
+  if (!page) context.skip('the browser needs libnss3');
+  return page;
+}
+
+const turn = (gate: TestGateway) => gate.send('/backend-api/agent/responses', { body: turnBody('hello') });
+
+/** What axe-core finds in the page. */
+async function violations(page: BrowserPage): Promise<readonly string[]> {
+  await page.send('Page.setBypassCSP', { enabled: true });
+  await page.evaluate(`${AXE}; undefined`);
+  return page.evaluate(
+    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 160)).join(' | ')))`,
+  );
+}
+
+const HOSTILE = '<img src=x onerror="globalThis.broken=1"><script>globalThis.broken=1</script>\u202e&lt;';
+
+/** A gateway in whose configuration and rows each text that people or providers choose is hostile. */
+const hostileGateway = () =>
+  startGateway({
+    upstream: {
+      accounts: [
+        { id: 'north', models: [modelEntry({ slug: 'model-a' }), modelEntry({ slug: `<b>model</b>${'x'.repeat(150)}` })] },
+        'south',
+      ],
+    },
+    config: (draft: Draft) => {
+      draft.accounts[0].label = HOSTILE;
+      draft.pools[0].label = HOSTILE;
+      draft.keys[0].limits = { requests_per_day: 5, concurrent: 4 };
+    },
+  });
+
+test('every page shows what is there, as text, without a violation of its policy or of axe-core, in both themes and widths', {
+  timeout: 240_000,
+}, async (context) => {
+  const page = await browserFor(context);
+  if (!page) return;
+  await using gate = await hostileGateway();
+  gate.upstream.next('north', 'refuse 503');
+  await turn(gate);
+  await gate.send(`/v1/${encodeURIComponent(HOSTILE)}`, { headers: { 'user-agent': '<script>' } });
+  await gate.send('/v1/responses', { body: { model: HOSTILE, input: 'hello' } });
+  await gate.leave({
+    audit: [
+      {
+        at: Date.now(),
+        actor: HOSTILE,
+        action: 'account.change',
+        target: 'north',
+        pool: null,
+        fields: [{ path: HOSTILE, from: HOSTILE, to: null }],
+      },
+    ],
+  });
+  for (const [path, title] of PAGES) {
+    for (const [width, theme] of [
+      [1600, 'light'],
+      [360, 'dark'],
+    ] as const) {
+      await page.shape(width, 900, theme);
+      await page.open(gate.adminUrl + path);
+      await page.until(`document.querySelector('h1')?.innerText === ${JSON.stringify(title)} && document.querySelector('table, .empty')`);
+      assert.deepEqual(await violations(page), [], `${path} at ${width} in ${theme}`);
+      assert.equal(await page.evaluate('globalThis.broken'), undefined, path);
+      assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${path} fits into ${width}`);
+    }
+  }
+  await page.open(`${gate.adminUrl}/audit`);
+  await page.sees('<script>globalThis.broken=1</script>');
+  await page.open(`${gate.adminUrl}/accounts`);
+  await page.sees('<img src=x onerror=');
+  assert.deepEqual(page.errors, []);
+});
+
+test('with the keyboard alone: a part, a filter, a turn in its drawer and back', { timeout: 120_000 }, async (context) => {
+  const page = await browserFor(context);
+  if (!page) return;
+  await using gate = await startGateway();
+  gate.upstream.next('north', 'refuse 503');
+  await turn(gate);
+  await gate.send('/v1/nothing');
+  await page.open(`${gate.adminUrl}/`);
+  await page.sees('2 of 2 accounts are available');
+  await page.tabTo('Requests');
+  await page.press('Enter');
+  await page.sees('unknown_endpoint');
+  await page.tabTo('Status');
+  await page.type('2xx');
+  await page.press('Enter');
+  await page.until(`location.search === '?status=2xx' && document.querySelectorAll('tbody tr').length === 1`);
+  await page.tabTo(await page.evaluate(`document.querySelector('tbody button').innerText`));
+  await page.press('Enter');
+  await page.sees('Why this account');
+  await page.until(`document.querySelectorAll('.timeline li').length === 2`);
+  await page.press('Escape');
+  await page.until(`!document.querySelector('dialog') && location.search === '?status=2xx'`);
+  assert.deepEqual(page.errors, []);
+});
+
+test('the page follows the gateway, stops where it is paused, and comes back after a restart', { timeout: 120_000 }, async (context) => {
+  const page = await browserFor(context);
+  if (!page) return;
+  await using first = await startGateway();
+  const { port } = new URL(first.adminUrl);
+  await page.open(`${first.adminUrl}/requests`);
+  await page.sees('No request yet');
+  await page.sees('Live');
+  await turn(first);
+  await page.until(`document.querySelectorAll('tbody tr').length === 1`);
+  await page.tabTo('Pause');
+  await page.press('Enter');
+  await page.sees('Paused');
+  await turn(first);
+  await page.press('Enter');
+  await page.until(`document.querySelectorAll('tbody tr').length === 2`);
+  await first.stop();
+  await page.sees('Connection lost; trying again');
+  await using second = await startGateway({
+    config: (draft) => {
+      draft.admin.port = Number(port);
+    },
+  });
+  await page.sees('Live');
+  await page.sees('No request yet');
+  await turn(second);
+  await page.until(`document.querySelectorAll('tbody tr').length === 1`);
+});
+
+test('an account is restored and tested from the page, and paused and resumed in its file', { timeout: 120_000 }, async (context) => {
+  const page = await browserFor(context);
+  if (!page) return;
+  await using gate = await startGateway();
+  gate.fail('north', 'model-a', statusFailure(429, { 'retry-after': '600' }, Buffer.from('{}'), Date.now()));
+  await page.open(`${gate.adminUrl}/accounts?id=north`);
+  await page.sees('Restore');
+  await page.tabTo('Restore');
+  await page.press('Enter');
+  await page.until(`/Restored|no cooldown/.test(document.body.innerText)`);
+  await page.tabTo('Test');
+  await page.press('Enter');
+  await page.sees('Its credential and its model list work');
+  await using program = await startProgram();
+  await page.open(`http://127.0.0.1:${program.draft.admin.port}/accounts?id=north`);
+  await page.until(`document.querySelector('.actions button')`);
+  await page.evaluate(`[...document.querySelectorAll('.actions button')].find(({ innerText }) => innerText === 'Pause').click()`);
+  await page.sees('An operator has paused it.');
+  assert.match(readFileSync(program.path, 'utf8'), /paused"?: true/);
+  await page.evaluate(`[...document.querySelectorAll('.actions button')].find(({ innerText }) => innerText === 'Resume').click()`);
+  await page.sees('Takes turns.');
+});
+
+test('outside loopback the page asks for a token, shows what is theirs, and forgets it at the sign-out', {
+  timeout: 120_000,
+}, async (context) => {
+  const page = await browserFor(context);
+  if (!page) return;
+  await using gate = await startGateway({
+    config: (draft) => {
+      draft.admin.host = '0.0.0.0';
+      draft.pools.push({ id: 'lab', assignments: [{ account: 'north' }] });
+      draft.operators = [operatorRow('ops', ['team'])];
+    },
+  });
+  await page.open(`${gate.adminUrl}/accounts`);
+  await page.sees('Sign in to poolgate');
+  assert.deepEqual(await violations(page), []);
+  await page.type('wrong');
+  await page.press('Enter');
+  await page.sees('No operator has this token.');
+  await page.evaluate(`document.querySelector('input').value = ''; document.querySelector('input').focus()`);
+  await page.type(tokenOf('ops'));
+  await page.press('Enter');
+  await page.sees('only its owner');
+  assert.equal(await page.evaluate('document.cookie'), '', 'no script reads the session');
+  assert.equal(await page.evaluate(`Object.keys(localStorage).length + Object.keys(sessionStorage).length`), 0);
+  await page.tabTo('Sign out ops');
+  await page.press('Enter');
+  await page.sees('Sign in to poolgate');
+});
+
+test('a page of another origin can neither read nor write nor frame, and a foreign name that leads here is refused', {
+  timeout: 120_000,
+}, async (context) => {
+  const page = await browserFor(context);
+  if (!page) return;
+  await using gate = await startGateway();
+  await using other = await startGateway();
+  await page.open(`${other.adminUrl}/`);
+  await page.send('Page.setBypassCSP', { enabled: true });
+  await page.open(`${other.adminUrl}/accounts`);
+  const tried = (init: string): Promise<unknown> =>
+    page.evaluate(
+      `fetch(${JSON.stringify(`${gate.adminUrl}/api/status`)}, ${init}).then((r) => r.type === 'opaque' ? 'opaque' : r.status, () => 'refused')`,
+    );
+  assert.equal(await tried('{}'), 'refused');
+  assert.equal(await tried(`{ method: 'POST', headers: { 'x-poolgate-command': '1' } }`), 'refused');
+  await page.evaluate(
+    `fetch(${JSON.stringify(`${gate.adminUrl}/api/accounts/north/restore`)}, { method: 'POST', mode: 'no-cors' }).catch(() => undefined)`,
+  );
+  await page.evaluate(
+    `fetch(${JSON.stringify(`${gate.adminUrl}/api/reload`)}, { method: 'POST', mode: 'no-cors' }).catch(() => undefined)`,
+  );
+  assert.equal(gate.count('config_reloads') + gate.count('config_reloads_refused'), 0);
+  const framed = await page.evaluate(
+    `new Promise((resolve) => { const frame = document.createElement('iframe'); frame.src = ${JSON.stringify(gate.adminUrl)}; frame.onload = () => { try { resolve(frame.contentDocument === null ? 'blocked' : 'read'); } catch { resolve('blocked'); } }; document.body.append(frame); })`,
+  );
+  assert.equal(framed, 'blocked');
+  const { port } = new URL(gate.adminUrl);
+  await page.open(`http://localhost:${port}/`);
+  await page.sees('accounts are available');
+  await page.send('Page.navigate', { url: `http://console.localhost:${port}/` });
+  await page.sees('this host is not served');
+});
