@@ -51,7 +51,7 @@ limits: { header_bytes: 32768, file_bytes: 1000 }
 `,
   );
   const pending = [
-    'admin: {"host":"127.0.0.1","port":4001} -> false (after a restart)',
+    'admin: {"host":"127.0.0.1","port":4001,"console":true} -> false (after a restart)',
     'limits.header_bytes: 65536 -> 32768 (after a restart)',
     'listen.host: "127.0.0.1" -> "0.0.0.0" (after a restart)',
     'listen.port: 4000 -> 4100 (after a restart)',
