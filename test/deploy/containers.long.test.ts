@@ -149,7 +149,7 @@ suite('containers', { skip: whyNoContainers() ?? false }, () => {
     const again = startContainer(context, { args: gateway.args, volumes });
     await serving(again);
     const headers = { 'x-poolgate-command': '1' };
-    const rows = await (await fetch('http://127.0.0.1:4001/requests', { headers })).text();
+    const rows = await (await fetch('http://127.0.0.1:4001/api/requests', { headers })).text();
     assert.ok(id && rows.includes('model-a'), 'the row of the turn before');
   });
 
@@ -163,7 +163,7 @@ suite('containers', { skip: whyNoContainers() ?? false }, () => {
     });
     await probed(gateway);
     await turn();
-    const status: Any = await (await fetch('http://127.0.0.1:4001/status')).json();
+    const status: Any = await (await fetch('http://127.0.0.1:4001/api/status')).json();
     assert.deepEqual(
       status.sharing.nodes.map(({ node, address }: Any) => [node, address]),
       [['poolgate-0', 'http://127.0.0.1:4002']],
@@ -218,7 +218,7 @@ suite('containers', { skip: whyNoContainers() ?? false }, () => {
     for (const { id, address } of started) {
       const admin = `http://${address}:4001`;
       const known = await until('all nodes', async () => {
-        const { sharing }: Any = await (await fetch(`${admin}/status`)).json();
+        const { sharing }: Any = await (await fetch(`${admin}/api/status`)).json();
         return sharing.nodes.length === 3 ? sharing.nodes : undefined;
       });
       assert.equal(known.find(({ state }: Any) => state === 'this').node, id);
