@@ -94,7 +94,7 @@ function catalogDiagnoses({ account, failure, bytes = 0, ms = 0 }: CatalogReply)
     });
   if (bytes > LARGE_LIST_BYTES) {
     const message = `The model list of account ${account} has ${(bytes / LARGE_LIST_BYTES).toFixed(1)} MiB; native clients of some versions ignore a list over 1 MiB.`;
-    const advice = 'Leave out models that nobody uses: `suppressed: true` in the Pool, or `models` of the key.';
+    const advice = 'Leave out unused models: `suppressed: true` in the Pool, or `models` of the key.';
     found.push({ check, level: 'warning', message, advice });
   }
   if (ms > SLOW_LIST_MS) {

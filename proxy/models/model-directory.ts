@@ -77,7 +77,7 @@ export class ModelDirectory {
     return this.#of(pool).models;
   }
 
-  /** The models of a Pool that native clients are not told of. */
+  /** The models of a Pool that the native model list leaves out (AA11). */
   unlisted(pool: PoolConfig): readonly UnlistedModel[] {
     return unlistedModels(this.#of(pool).models.listed().models);
   }

@@ -14,7 +14,7 @@ const scripts = new Map<Shell, string>();
 let folder: string;
 const SHELL_MS = 30_000;
 
-/** Without the settings of whoever runs the test. */
+/** Options with which each shell starts without the configuration files of its user. */
 const PLAIN: Readonly<Record<Shell, readonly string[]>> = {
   bash: ['--norc', '--noprofile'],
   zsh: ['--no-rcs'],

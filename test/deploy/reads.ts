@@ -13,7 +13,7 @@ export class Reads {
     this.watched = this.#watch(value, '');
   }
 
-  /** The outermost paths that nobody read, as in `spec.containers.0.name`. */
+  /** The paths of values that were not read, such as `spec.containers.0.name`; of an object that was not read, its own path alone. */
   unread(): readonly string[] {
     return this.#unreadIn(this.#value, '');
   }

@@ -12,9 +12,9 @@ export interface Session {
   readonly seen: number;
 }
 
-/** Without a request a session ends after this time, */
+/** A session without requests ends after this time. */
 const IDLE_MS = 8 * 3_600_000;
-/** and in any case after this one. */
+/** A session ends this long after its sign-in, however often it is used. */
 const LONGEST_MS = 72 * 3_600_000;
 /** A cookie is renewed at most this often. */
 const RENEWED_MS = 300_000;

@@ -12,7 +12,7 @@ export function accountFor({ loaded }: AdminTarget, asker: Asker, id: string): A
   return account;
 }
 
-/** The same, for one that the configuration may not have yet. */
+/** Checks the right to act on an account. The configuration need not have the account yet. @throws ApiRefusal */
 export function checkAccount(asker: Asker, id: string): void {
   const view = asker.view();
   if (!view.isWhole && !view.accountIds.includes(id)) throw noAccount(id);

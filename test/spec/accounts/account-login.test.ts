@@ -167,7 +167,7 @@ suite('account login', () => {
     const expired = await byDevice('south', 'expire');
     assert.match(
       expired.err,
-      /nobody confirmed the login within 20 s, and its code has expired; run the command again for another code\n$/,
+      /the login was not confirmed within 20 s, and its code has expired; run the command again for another code\n$/,
     );
     const state = await byBrowser(['account', 'login', 'south', '--browser'], (url) => fetch(`${url}&decision=other+state`));
     assert.match(state.err, /the callback belongs to another login \(its state differs\): nothing was stored\. Run the command again/);

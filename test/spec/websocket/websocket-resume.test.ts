@@ -84,7 +84,7 @@ for (const [what, end, expected] of [
   });
 }
 
-test('[Q29] the turn of a client that interrupted ends with the next turn of its session, and its row says how long nobody read it', async () => {
+test('[Q29] the turn of a client that interrupted ends with the next turn of its session, and its row says how long it ran without a client', async () => {
   const clock = new ManualClock();
   await using gate = await started({ clock });
   await dropped(gate, await interrupted(gate, 4));

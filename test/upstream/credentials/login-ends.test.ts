@@ -122,7 +122,7 @@ const DEVICES: Readonly<Record<string, DeviceCase>> = {
   },
   'a code that the provider ends early': {
     meanwhile: ({ user }) => user('expire'),
-    end: ['expired', /^nobody confirmed the login within 600 s, and its code has expired/],
+    end: ['expired', /^the login was not confirmed within 600 s, and its code has expired/],
     pauses: [5],
   },
   'a code that nobody confirms': {
@@ -130,7 +130,7 @@ const DEVICES: Readonly<Record<string, DeviceCase>> = {
       upstream.authorizationOf('north').settings = { seconds: 17, intervalSeconds: 5 };
     },
     meanwhile: () => undefined,
-    end: ['expired', /^nobody confirmed the login within 17 s/],
+    end: ['expired', /^the login was not confirmed within 17 s/],
     pauses: [5, 5, 5],
   },
   'connections that are lost for a while': {

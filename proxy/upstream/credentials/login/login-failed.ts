@@ -22,7 +22,7 @@ export const denied = (): LoginFailed =>
 
 /** @param seconds for which the code was valid */
 export const expired = (seconds: number): LoginFailed =>
-  new LoginFailed('expired', `nobody confirmed the login within ${seconds} s, and its code has expired; ${AGAIN} for another code`);
+  new LoginFailed('expired', `the login was not confirmed within ${seconds} s, and its code has expired; ${AGAIN} for another code`);
 
 export const otherState = (): LoginFailed =>
   new LoginFailed(
