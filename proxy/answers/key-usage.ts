@@ -2,15 +2,21 @@
 
 import type { Accounting } from '../keys/accounting.ts';
 import { dollars, type Totals } from '../keys/usage-totals.ts';
+import { Refusal } from '../turn/errors/refusal.ts';
 import type { AnswerHandler } from './answer-handler.ts';
 
-export function keyUsageAnswers(accounting: Pick<Accounting, 'ofKey' | 'ofPool' | 'limits'>): AnswerHandler {
-  return async ({ key, pool }) => {
+export function keyUsageAnswers(accounting: Pick<Accounting, 'daysOf' | 'limits' | 'ofKey' | 'ofPool'>): AnswerHandler {
+  return async ({ key, pool, query }) => {
+    const by = new URLSearchParams(query).get('by');
+    if (by !== null && by !== 'day') throw new Refusal('invalid_request', { param: 'by', message: 'by takes day.' });
     const body = {
       object: 'usage',
       ...shown(accounting.ofKey(key)),
       limits: await accounting.limits(key),
       pool: shown(accounting.ofPool(pool)),
+      ...(by === 'day' && {
+        days: accounting.daysOf(key).map(({ day, totals }) => ({ day: new Date(day).toISOString().slice(0, 10), ...shown(totals) })),
+      }),
     };
     return { status: 200, headers: { 'cache-control': 'no-store' }, body: JSON.stringify(body) };
   };

@@ -1,6 +1,6 @@
 // The client that a command names.
 import { suggestion } from '../config/schema/suggestion.ts';
-import { CLIENTS, type ClientSettings } from './client-settings.ts';
+import { CLIENTS, type ClientSettings } from '../pages/client-settings.ts';
 import { CommandFailure } from './command.ts';
 
 /** @throws {CommandFailure} for an unknown name */

@@ -6,6 +6,7 @@ import { keyUsageAnswers } from '../answers/key-usage.ts';
 import { modelAnswer, tokenCountAnswers } from '../answers/messages.ts';
 import { catalogAnswers, modelAnswers } from '../answers/model-lists.ts';
 import { poolUsageAnswers } from '../answers/pool-usage.ts';
+import { usagePageAnswers } from '../answers/usage-page.ts';
 import { placeOf } from '../base/process/log.ts';
 import { Dispatch } from '../dispatch/dispatch.ts';
 import { ReplyObservers } from '../dispatch/reply/reply-observers.ts';
@@ -33,6 +34,7 @@ export function turnRunner(services: Services, process: ProcessState): TurnRunne
       'count-tokens': tokenCountAnswers,
       'pool-usage': poolUsageAnswers(services),
       'key-usage': keyUsageAnswers(accounting),
+      'usage-page': usagePageAnswers(() => services.loaded().config.wire),
       mcp: mcpAnswers({ services, process, rules: RULES }),
       'file-list': fileListAnswers(files),
       'file-read': fileReadAnswers(files),

@@ -115,6 +115,11 @@ export class Accounting {
     return this.#ledger.ofKey(key.id, KEPT_DAYS);
   }
 
+  /** The days with usage among these 28, oldest first; each by its midnight UTC, Unix milliseconds. */
+  daysOf(key: KeyConfig): readonly { readonly day: number; readonly totals: Readonly<Totals> }[] {
+    return this.#ledger.daysOf(key.id, KEPT_DAYS);
+  }
+
   ofPool(pool: PoolConfig): Readonly<Totals> {
     return this.#ledger.ofPool(pool.id, KEPT_DAYS);
   }

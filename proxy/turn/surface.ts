@@ -15,7 +15,7 @@ import type { AnswerHeaderOptions } from './wire/headers.ts';
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: Buffer | string;
   /** The error code for the row. */
   readonly code?: string;
 }

@@ -25,12 +25,16 @@ function refusalCode(turn: Turn): ErrorCode | undefined {
   return turn.comesFrom(key.allow_from) ? undefined : 'ip_not_authorized';
 }
 
-/** `/mcp` has another credential, which `authenticateOperator` checks (AU2). It is excluded here and not in `routes`, since unsupported rows have no kind to list there. */
+/**
+ * `/mcp` has another credential, which `authenticateOperator` checks (AU2). The page of key holders is a file of the package: it asks for the
+ * key itself. Both are excluded here and not in `routes`, since unsupported rows have no kind to list there.
+ */
 export const authenticate = rule({
   name: 'authenticate',
   routes: '*',
   admit(turn) {
-    if (turn.route.family === 'mcp') return;
+    const { family, kind, status } = turn.route;
+    if (family === 'mcp' || (kind === 'usage-page' && status !== 'unsupported')) return;
     const code = refusalCode(turn);
     if (code) throw plainRefusal(code);
   },

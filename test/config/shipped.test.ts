@@ -147,6 +147,8 @@ POST /v1/fine_tuning/jobs unsupported
 GET /v1/responses/{response_id} unsupported
 POST /v1/responses/{response_id}/cancel unsupported
 DELETE /v1/responses/{response_id} unsupported
+GET /usage unsupported
+GET /usage/{file} unsupported
 POST /mcp supported
 GET /mcp partial
 OPTIONS /mcp supported

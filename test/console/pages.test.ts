@@ -1,14 +1,13 @@
 // The console in a real browser: every page, by keyboard alone, in both themes and widths, with hostile texts, through a restart.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { statusFailure } from '../../proxy/turn/errors/failure.ts';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 import { operatorRow, tokenOf } from '../support/mcp.ts';
 import { startProgram } from '../support/program.ts';
 import { modelEntry, turnBody } from '../support/rehearsal-replies.ts';
-import { type BrowserPage, openBrowser } from './browser.ts';
+import { browserFor, violations } from './visits.ts';
 
 const PAGES = [
   ['/', 'Overview'],
@@ -19,24 +18,7 @@ const PAGES = [
   ['/audit', 'Audit'],
 ] as const;
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-async function browserFor(context: TestContext): Promise<BrowserPage | undefined> {
-  const page = await openBrowser(context);
-  if (!page) context.skip('the browser needs libnss3');
-  return page;
-}
-
 const turn = (gate: TestGateway) => gate.send('/backend-api/agent/responses', { body: turnBody('hello') });
-
-/** What axe-core finds in the page. */
-async function violations(page: BrowserPage): Promise<readonly string[]> {
-  await page.send('Page.setBypassCSP', { enabled: true });
-  await page.evaluate(`${AXE}; undefined`);
-  return page.evaluate(
-    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 160)).join(' | ')))`,
-  );
-}
 
 const HOSTILE = '<img src=x onerror="globalThis.broken=1"><script>globalThis.broken=1</script>\u202e&lt;';
 

@@ -1,8 +1,8 @@
 // `client NAME`: the settings of a client program for this gateway.
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
+import { CLIENTS, KEY_VARIABLE } from '../../pages/client-settings.ts';
 import { clientNamed } from '../client-named.ts';
-import { CLIENTS, KEY_VARIABLE } from '../client-settings.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, inspectValid, json, originOf, table } from '../command.ts';
 
 interface ClientOptions extends CommonOptions {

@@ -35,6 +35,9 @@ const OWN_PATHS: Readonly<Record<string, string>> = {
   embeddings: '/v1/embeddings',
 };
 
+/** The page of key holders, and its files. */
+const USAGE_PAGE: ReadonlySet<string> = new Set(['/usage', '/usage/{}']);
+
 /** The path without the names of its parameters. */
 const shapeOf = (template: string): string => template.replace(/\{[^}]*\}/g, '{}');
 
@@ -56,6 +59,9 @@ function* rowProblems({ path, row, method, template }: RouteRow): Generator<Prob
     yield { path: [...path, 'serve'], message: "'mcp' and the path /mcp belong together" };
   const own = OWN_PATHS[serve];
   if (own !== undefined && shapeOf(template) !== shapeOf(own)) yield { path: [...path, method], message: `'${serve}' serves ${own} alone` };
+  // The page names its files by these paths.
+  if (serve === 'usage-page' && !USAGE_PAGE.has(shapeOf(template)))
+    yield { path: [...path, method], message: "'usage-page' serves /usage and /usage/{file} alone" };
   // A kind for JSON would refuse every form of a client.
   if (serve === 'public-image' && template === '/v1/images/edits')
     yield { path: [...path, 'serve'], message: "'public-image-edit' serves /v1/images/edits, which takes a form", severity: 'warning' };

@@ -3,8 +3,9 @@ import { address, filter } from '../base/address.js';
 import { withQuery } from '../base/api.js';
 import { count, dollars, time } from '../base/format.js';
 import { html } from '../base/html.js';
-import { useLive } from '../base/live.js';
-import { Bar, Failure, State, Table, Waiting } from '../parts/shown.js';
+import { clock, useLive } from '../base/live.js';
+import { LimitBars } from '../parts/limit-bars.js';
+import { Failure, State, Table, Waiting } from '../parts/shown.js';
 
 /** @type {Readonly<Record<string, import('../parts/shown.js').Tone>>} */
 const TONES = { active: 'good', paused: 'idle', revoked: 'bad', expired: 'warn' };
@@ -22,7 +23,7 @@ export function Keys() {
       cell: ({ status: word, expires_at }) =>
         html`<${State} tone=${TONES[word] ?? 'idle'}>${word}</${State}>${expires_at && html`<small>expires ${time(expires_at)}</small>`}`,
     },
-    { head: 'Limits', cell: ({ id: name, limits }) => html`<${Limits} id=${name} limits=${limits} />` },
+    { head: 'Limits', cell: ({ id: name, limits }) => html`<${LimitBars} id=${name} limits=${limits.map(limitOf)} now=${clock.value} />` },
     { head: 'Models', cell: ({ models }) => (models === null ? 'all' : models.join(', ')) },
     {
       head: 'Effort',
@@ -51,17 +52,8 @@ export function Keys() {
   `;
 }
 
-/** @param {{ id: string, limits: readonly any[] }} props */
-function Limits({ id, limits }) {
-  if (limits.length === 0) return html`<span class="hint">unlimited</span>`;
-  return html`<div class="bars">${limits.map((limit) => {
-    const share = limit.max === 0 ? 1 : limit.current / limit.max;
-    const name = `${limit.type} per ${limit.window}`.replace('concurrent per now', 'turns at a time');
-    const shown =
-      limit.type === 'usd' ? `${dollars(limit.current)} of ${dollars(limit.max)}` : `${count(limit.current)} of ${count(limit.max)}`;
-    return html`<span class="bar-line" key=${name}>
-      <${Bar} share=${share} label=${`Used by ${id}: ${name}`} tone=${share >= 1 ? 'bad' : share > 0.8 ? 'warn' : 'good'} />
-      <span>${shown} ${name}</span>
-    </span>`;
-  })}</div>`;
-}
+/** @param {any} limit @returns {import('../parts/limit-bars.js').Limit} */
+const limitOf = ({ type, window, max, current, resets_at }) => ({
+  ...{ type, window, max, current },
+  resetsAt: resets_at === null ? null : Date.parse(resets_at),
+});

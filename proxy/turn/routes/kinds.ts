@@ -162,6 +162,8 @@ export const KINDS = {
   'public-compact': { ...compaction, surface: 'public', methods: [] },
   /** `GET /v1/usage`. */
   'key-usage': { ...answered, surface: 'public', methods: ['GET'] },
+  /** `GET /usage` and `GET /usage/{file}`: the page of key holders, which needs no key. */
+  'usage-page': { ...answered, surface: 'public', methods: ['GET'] },
   /** `POST /v1/files`. */
   'public-file-create': { ...file, surface: 'public', payload: 'file' },
   /** `GET /v1/files`. */

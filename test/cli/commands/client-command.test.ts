@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { CLIENTS } from '../../../proxy/cli/client-settings.ts';
+import { CLIENTS } from '../../../proxy/pages/client-settings.ts';
 import { fileWith, SMALL } from '../../config/files.ts';
 import { poolgate } from '../run.ts';
 

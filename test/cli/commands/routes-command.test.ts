@@ -10,7 +10,7 @@ test('routes lists every row with its status, whether it is served, family, clas
   assert.equal(code, 0);
   const [head, ...lines] = out.trimEnd().split('\n');
   assert.deepEqual(head?.split(/\s+/), ['METHOD', 'PATH', 'STATUS', 'SERVED', 'FAMILY', 'CLASS', 'KIND', 'RULES']);
-  assert.equal(lines.length, 70);
+  assert.equal(lines.length, 72);
   assert.match(lines[0] ?? '', /^GET +\/backend-api\/agent\/models +supported +yes +backend-agent +http +catalog +authenticate /);
   assert.ok(lines.some((line) => /^POST +\/v1\/embeddings +unsupported +no +v1 +http +- +authenticate/.test(line)));
 });

@@ -1,7 +1,11 @@
-// The one page of the console: its import map with hashed names, and the policy that permits it and nothing else.
+// The one page of a site: its import map with hashed names, and the policy that permits it and nothing else.
 import { hash } from 'node:crypto';
 
 export interface PageParts {
+  readonly title: string;
+  /** Id of the element that the first module fills. */
+  readonly root: string;
+  readonly noscript: string;
   /** The name by which a module is imported to its address. */
   readonly imports: Readonly<Record<string, string>>;
   /** Addresses of style sheets. */
@@ -13,18 +17,19 @@ export interface PageParts {
 }
 
 export interface Page {
-  readonly html: string;
+  /** The page, with data for its first module in a block that no browser runs. */
+  html(data?: unknown): string;
   /** The value of Content-Security-Policy. */
   readonly policy: string;
 }
 
-export function consolePage({ imports, styles, main, preloaded }: PageParts): Page {
+export function sitePage({ title, root, noscript, imports, styles, main, preloaded }: PageParts): Page {
   const map = JSON.stringify({ imports });
-  const html = `<!doctype html>
+  const html = (data?: unknown): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<title>poolgate</title>
+<title>${title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="data:,">
@@ -33,14 +38,17 @@ ${styles.map((href) => `<link rel="stylesheet" href="${href}">`).join('\n')}
 ${preloaded.map((href) => `<link rel="modulepreload" href="${href}">`).join('\n')}
 </head>
 <body>
-<div id="console"></div>
-<noscript>The console needs JavaScript. The commands do not: poolgate status.</noscript>
+<div id="${root}"></div>
+<noscript>${noscript}</noscript>${data === undefined ? '' : `\n<script type="application/json" id="data">${inert(data)}</script>`}
 <script type="module" src="${main}"></script>
 </body>
 </html>
 `;
   return { html, policy: policyOf(map) };
 }
+
+/** No text of the data ends its block. */
+const inert = (data: unknown): string => JSON.stringify(data).replaceAll('<', '\\u003c');
 
 /** Nothing of another origin, and no inline script but the import map. */
 const policyOf = (map: string): string =>

@@ -1,0 +1,59 @@
+// A site for browsers: one page, and the modules and style sheets that it names by their hashed addresses.
+import { fileURLToPath } from 'node:url';
+import { type Page, sitePage } from './page.ts';
+import { type StaticFile, staticFile } from './static-files.ts';
+
+export interface SiteParts {
+  readonly title: string;
+  /** Id of the element that the first module fills. */
+  readonly root: string;
+  /** What a browser without scripts shows. */
+  readonly noscript: string;
+  /** Names of own modules and style sheets, below `proxy/console/`. */
+  readonly own: readonly string[];
+  /** The name by which modules import a package, and the file of that package. */
+  readonly packages: Readonly<Record<string, string>>;
+  /** Files of packages that are style sheets: a name, and the file. */
+  readonly packageStyles?: Readonly<Record<string, string>>;
+  /** The own module that runs first. */
+  readonly main: string;
+  /** Whether the first paint needs a module. */
+  readonly isFirst: (name: string) => boolean;
+  /** The address of a file. */
+  readonly addressOf: (name: string, digest: string) => string;
+  /** The addresses to which relative imports of an own module resolve. */
+  readonly importedAs: (name: string) => readonly string[];
+}
+
+export interface Site {
+  readonly page: Page;
+  /** By address. */
+  readonly files: ReadonlyMap<string, StaticFile>;
+}
+
+const OWN = new URL('../console/', import.meta.url);
+
+export async function siteOf(parts: SiteParts): Promise<Site> {
+  const { own, packages, packageStyles = {}, main, isFirst, addressOf, importedAs } = parts;
+  const packageFile = (from: string): string => fileURLToPath(import.meta.resolve(from));
+  const sources = [
+    ...own.map((name) => ({ name, from: fileURLToPath(new URL(name, OWN)), as: importedAs(name) })),
+    ...Object.entries(packages).map(([name, from]) => ({ name: `lib/${name}.js`, from: packageFile(from), as: [name] })),
+    ...Object.entries(packageStyles).map(([name, from]) => ({ name: `lib/${name}`, from: packageFile(from), as: [] })),
+  ];
+  const read = await Promise.all(
+    sources.map(async ({ name, from, as }) => {
+      const { digest, file } = await staticFile(name, from);
+      return { name, as, file, path: addressOf(name, digest) };
+    }),
+  );
+  const modules = read.filter(({ name }) => name.endsWith('.js'));
+  const page = sitePage({
+    ...parts,
+    imports: Object.fromEntries(modules.flatMap(({ as, path }) => as.map((name) => [name, path]))),
+    styles: read.flatMap(({ name, path }) => (name.endsWith('.css') ? [path] : [])),
+    main: modules.find(({ name }) => name === main)?.path ?? '',
+    preloaded: modules.flatMap(({ name, path }) => (isFirst(name) ? [path] : [])),
+  });
+  return { page, files: new Map(read.map(({ path, file }) => [path, file])) };
+}

@@ -1,0 +1,33 @@
+// What tests of pages have in common: a browser or the reason why there is none, and what axe-core finds in a page.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { TestContext } from 'node:test';
+import { type BrowserPage, openBrowser } from './browser.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Skips the test where the machine lacks libraries of the browser. */
+export async function browserFor(context: TestContext): Promise<BrowserPage | undefined> {
+  const page = await openBrowser(context);
+  if (!page) context.skip('the browser needs libnss3');
+  return page;
+}
+
+/** What axe-core finds in the page. */
+export async function violations(page: BrowserPage): Promise<readonly string[]> {
+  await page.send('Page.setBypassCSP', { enabled: true });
+  await page.evaluate(`${AXE}; undefined`);
+  return page.evaluate(
+    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 160)).join(' | ')))`,
+  );
+}
+
+/** Presses the button with this text. */
+export const pressed = (page: BrowserPage, text: string): Promise<unknown> =>
+  page.evaluate(`[...document.querySelectorAll('button')].find(({ innerText }) => innerText.trim() === ${JSON.stringify(text)}).click()`);
+
+/** Chooses a value of a select, or writes it into a field, as a person does. */
+export const filled = (page: BrowserPage, selector: string, value: string): Promise<unknown> =>
+  page.evaluate(
+    `(() => { const at = document.querySelector(${JSON.stringify(selector)}); at.value = ${JSON.stringify(value)}; at.dispatchEvent(new Event('input', { bubbles: true })); at.dispatchEvent(new Event('change', { bubbles: true })); })()`,
+  );
