@@ -18,7 +18,7 @@ const ENTRY_BYTES = 24;
 
 /** Deletes the oldest rows until the log fits. @returns the number of requests that were deleted */
 export async function trimLog(driver: Driver, bytes: number): Promise<number> {
-  const perRequest = await bytesOf(driver, requests, 3);
+  const perRequest = await bytesOf(driver, requests, 5);
   if (perRequest === 0) return 0;
   const count = await driver.roughCount('requests');
   const ofAttempts = (await driver.roughCount('attempts')) * (await bytesOf(driver, attempts, 2));

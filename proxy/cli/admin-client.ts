@@ -84,13 +84,19 @@ export async function fetchRunning(config: AdminAddress): Promise<RunningReply> 
 }
 
 /**
+ * Asks on where the gateway has not searched its whole log in one answer.
  * @param query the filters of `GET /api/requests`
  * @throws {CommandFailure} also when the gateway refuses a filter
  */
 export async function fetchRequests(config: AdminAddress, query: Readonly<Record<string, string>>): Promise<RequestsReply> {
   const answer = await ask(config, 'GET /api/requests', { query });
-  if (answer.status === 200 && isRequestsReply(answer.body)) return answer.body;
-  throw refusal(answer);
+  if (answer.status !== 200 || !isRequestsReply(answer.body)) throw refusal(answer);
+  const { searched_from, next_cursor: cursor, ...reply } = answer.body;
+  if (searched_from === undefined || cursor === null) return answer.body;
+  const { limit = '', ...filters } = query;
+  const left = limit === '' ? {} : { limit: String(Number(limit) - reply.rows.length) };
+  const further = await fetchRequests(config, { ...filters, ...left, cursor });
+  return { ...further, ...reply, rows: [...reply.rows, ...further.rows], more: further.more, next_cursor: further.next_cursor };
 }
 
 /** @throws {CommandFailure} also when the gateway refuses a filter */

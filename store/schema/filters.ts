@@ -50,7 +50,7 @@ export type UsageGroup = 'key_id' | 'pool' | 'day';
 export interface UsageFilter {
   readonly by: readonly UsageGroup[];
   readonly pools?: readonly string[] | undefined;
-  readonly key_id?: string | undefined;
+  readonly key_ids?: readonly string[] | undefined;
   /** The first day, Unix milliseconds at midnight UTC. */
   readonly since?: number | undefined;
   /** The first day that does not count. */

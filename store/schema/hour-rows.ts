@@ -1,6 +1,8 @@
 // What a request adds to the sums of its hour; it is written with the rows of the request, in the same transaction.
+
+import { DAY_MS } from './limit-rows.ts';
 import type { LoggedRequest } from './logged-rows.ts';
-import type { UsageHourRow, UsageRow } from './rows.ts';
+import type { HourSums, UsageDayRow, UsageHourRow, UsagePoolHourRow, UsageRow } from './rows.ts';
 
 export const HOUR_MS = 3_600_000;
 
@@ -25,10 +27,14 @@ export function hourRowOf({ row, firstEventMs }: LoggedRequest, used?: UsageRow)
   };
 }
 
-type HourSums = { -readonly [Field in keyof UsageHourRow]: UsageHourRow[Field] };
+/** What it adds to the sums of its day. */
+export const dayRowOf = ({ hour, ...row }: UsageHourRow): UsageDayRow => ({ day: hour - (hour % DAY_MS), ...row });
+
+/** What it adds to the sums of its Pool in that hour. */
+export const poolHourRowOf = ({ account: _account, model: _model, ...row }: UsageHourRow): UsagePoolHourRow => row;
 
 /** Written out for speed, as that of a day. */
-export function addHour(sum: HourSums, more: UsageHourRow): void {
+export function addHour(sum: { -readonly [Field in keyof HourSums]: number }, more: HourSums): void {
   sum.requests += more.requests;
   sum.failed += more.failed;
   sum.unknown += more.unknown;

@@ -5,6 +5,7 @@ import { StoreError } from '../errors.ts';
 import { RESERVE_LIMITS } from '../postgres/limits/reserve-limits.ts';
 import type { StoreCondition } from './condition.ts';
 import { FIRST_POSTGRES, FIRST_SCHEMA } from './first-schema.ts';
+import { LARGE_LOGS } from './large-logs.ts';
 
 export interface Step {
   /** For both engines. */
@@ -28,6 +29,7 @@ export const migrations: readonly Step[] = [
       PRIMARY KEY (hour, pool, account, model)
     )`,
   },
+  { sql: LARGE_LOGS },
 ];
 
 export interface MigrationOptions {

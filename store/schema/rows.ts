@@ -151,6 +151,18 @@ export interface UsageHourRow {
   readonly first_event_ms: number;
 }
 
+/** What hours and their roll-ups add up. */
+export type HourSums = Omit<UsageHourRow, 'hour' | 'pool' | 'account' | 'model'>;
+
+/** The sum of the hours of one day. */
+export interface UsageDayRow extends Omit<UsageHourRow, 'hour'> {
+  /** Midnight UTC; Unix milliseconds. */
+  readonly day: number;
+}
+
+/** The sum over the accounts and models of a Pool in one hour: as many rows as Pools, however many accounts there are. */
+export type UsagePoolHourRow = HourSums & Pick<UsageHourRow, 'hour' | 'pool'>;
+
 export type UsageKey = Pick<UsageRow, 'key_id' | 'pool' | 'day'>;
 
 /** A node as the others see it. Times are Unix milliseconds. */

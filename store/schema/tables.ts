@@ -13,6 +13,7 @@ import type {
   CredentialImportRow,
   CredentialRow,
   FileRow,
+  HourSums,
   KeySlotRow,
   NewCredentialRow,
   NodeRow,
@@ -21,7 +22,9 @@ import type {
   SlotLockRow,
   SlotRow,
   StampedAccountState,
+  UsageDayRow,
   UsageHourRow,
+  UsagePoolHourRow,
   UsageRow,
 } from './rows.ts';
 
@@ -296,6 +299,19 @@ export const usage = table<UsageRow>('usage', {
   },
 });
 
+const hourSums: { readonly [Field in keyof HourSums]: Column<HourSums> } = {
+  requests: integer((row) => row.requests),
+  failed: integer((row) => row.failed),
+  unknown: integer((row) => row.unknown),
+  input_tokens: integer((row) => row.input_tokens),
+  cached_input_tokens: integer((row) => row.cached_input_tokens),
+  output_tokens: integer((row) => row.output_tokens),
+  cost_nanos: integer((row) => row.cost_nanos),
+  duration_ms: integer((row) => row.duration_ms),
+  first_events: integer((row) => row.first_events),
+  first_event_ms: integer((row) => row.first_event_ms),
+};
+
 /** Nothing keeps copies of it: only operators read it. */
 export const usageHours = table<UsageHourRow>('usage_hours', {
   key: ['hour', 'pool', 'account', 'model'],
@@ -306,17 +322,30 @@ export const usageHours = table<UsageHourRow>('usage_hours', {
     pool: text((row) => row.pool),
     account: text((row) => row.account),
     model: text((row) => row.model),
-    requests: integer((row) => row.requests),
-    failed: integer((row) => row.failed),
-    unknown: integer((row) => row.unknown),
-    input_tokens: integer((row) => row.input_tokens),
-    cached_input_tokens: integer((row) => row.cached_input_tokens),
-    output_tokens: integer((row) => row.output_tokens),
-    cost_nanos: integer((row) => row.cost_nanos),
-    duration_ms: integer((row) => row.duration_ms),
-    first_events: integer((row) => row.first_events),
-    first_event_ms: integer((row) => row.first_event_ms),
+    ...hourSums,
   },
+});
+
+/** A roll-up of the hours: each batch adds to it what it adds to them. */
+export const usageDays = table<UsageDayRow>('usage_days', {
+  key: ['day', 'pool', 'account', 'model'],
+  onConflict: 'add',
+  add: addHour,
+  columns: {
+    day: integer((row) => row.day),
+    pool: text((row) => row.pool),
+    account: text((row) => row.account),
+    model: text((row) => row.model),
+    ...hourSums,
+  },
+});
+
+/** The same over the accounts and models of a Pool. */
+export const usagePoolHours = table<UsagePoolHourRow>('usage_pool_hours', {
+  key: ['hour', 'pool'],
+  onConflict: 'add',
+  add: addHour,
+  columns: { hour: integer((row) => row.hour), pool: text((row) => row.pool), ...hourSums },
 });
 
 export const nodes = table<NodeRow>('nodes', {

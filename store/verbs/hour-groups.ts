@@ -1,13 +1,12 @@
-// The sums of hours, summed by the database: by hour or day, Pool, account and model, or any of them.
+// The sums of hours, summed by the database: by hour or day, Pool, account and model, or any of them. Whole days and whole Pools are read
+// from the roll-ups of the hours, so that an answer reads some thousand rows however many accounts there are.
 
-import type { DatabaseRecord } from '../driver.ts';
+import type { DatabaseRecord, Value } from '../driver.ts';
 import { decode } from '../schema/decoders.ts';
 import type { HourFilter, HourGroup } from '../schema/filters.ts';
 import { DAY_MS } from '../schema/limit-rows.ts';
 import { conditionsOf, equals, numbered, oneOf, type Reader, where } from '../schema/query.ts';
-import type { UsageHourRow } from '../schema/rows.ts';
-
-type HourSums = Omit<UsageHourRow, 'hour' | 'pool' | 'account' | 'model'>;
+import type { HourSums } from '../schema/rows.ts';
 
 /** The sum of a group; null for what it is not grouped by. */
 export interface HourTotal extends HourSums {
@@ -44,15 +43,8 @@ const ROWS = 100;
 const MOST_ROWS = 1_000;
 
 export async function hourSums(reader: Reader, filter: HourFilter): Promise<readonly HourTotal[]> {
-  const { by, pools, account, model, since, until, offset = 0, limit = ROWS } = filter;
-  const { sql: conditions, values } = conditionsOf([
-    // The first condition is the one that the index of the key serves.
-    since === undefined ? undefined : where('hour >= ?', since),
-    until === undefined ? undefined : where('hour < ?', until),
-    oneOf('pool', pools),
-    equals('account', account),
-    equals('model', model),
-  ]);
+  const { by, offset = 0, limit = ROWS } = filter;
+  const { sql: source, values } = sourceOf(filter);
   const groups = (Object.keys(EXPRESSIONS) as HourGroup[]).filter((name) => by.includes(name));
   const columns = [
     ...groups.map((name) => `${EXPRESSIONS[name]} AS of_${name}`),
@@ -64,9 +56,52 @@ export async function hourSums(reader: Reader, filter: HourFilter): Promise<read
     groups.length === 0
       ? ''
       : ` ORDER BY ${groups.map((name, i) => `${i + 1}${name === 'hour' || name === 'day' ? ' DESC' : ''}`).join(', ')}`;
-  const sql = `SELECT ${columns.join(', ')} FROM usage_hours${conditions}${grouped}${ordered} LIMIT ? OFFSET ?`;
+  const sql = `SELECT ${columns.join(', ')} FROM ${source}${grouped}${ordered} LIMIT ? OFFSET ?`;
   const page = [Math.max(0, Math.min(limit, MOST_ROWS)), Math.max(0, offset)];
   return (await reader.query(numbered(sql), [...values, ...page])).map(total);
+}
+
+interface Source {
+  readonly sql: string;
+  readonly values: Value[];
+}
+
+/** The smallest tables that have the answer. */
+function sourceOf(filter: HourFilter): Source {
+  const { by, account, model, since, until } = filter;
+  if (account === undefined && model === undefined && !by.includes('account') && !by.includes('model')) {
+    return partOf('usage_pool_hours', 'hour', filter);
+  }
+  const firstDay = since === undefined ? Number.NEGATIVE_INFINITY : Math.ceil(since / DAY_MS) * DAY_MS;
+  const lastDay = until === undefined ? Number.POSITIVE_INFINITY : Math.floor(until / DAY_MS) * DAY_MS;
+  if (by.includes('hour') || firstDay >= lastDay) return partOf('usage_hours', 'hour', filter);
+  // The hours before the first whole day and after the last one.
+  const edges = [
+    ...(since === undefined || since === firstDay ? [] : [{ since, until: firstDay }]),
+    ...(until === undefined || until === lastDay ? [] : [{ since: lastDay, until }]),
+  ];
+  const days = { since: since === undefined ? undefined : firstDay, until: until === undefined ? undefined : lastDay };
+  const columns = `pool, account, model, ${SUMS.join(', ')}`;
+  const parts = [
+    { names: `day AS hour, ${columns}`, ...partOf('usage_days', 'day', { ...filter, ...days }) },
+    ...edges.map((edge) => ({ names: `hour, ${columns}`, ...partOf('usage_hours', 'hour', { ...filter, ...edge }) })),
+  ];
+  return {
+    sql: `(${parts.map(({ names, sql }) => `SELECT ${names} FROM ${sql}`).join(' UNION ALL ')}) AS hours`,
+    values: parts.flatMap(({ values }) => values),
+  };
+}
+
+/** Rows of one table. */
+function partOf(table: string, time: 'hour' | 'day', { pools, account, model, since, until }: HourFilter): Source {
+  const { sql, values } = conditionsOf([
+    equals('account', account),
+    equals('model', model),
+    since === undefined ? undefined : where(`${time} >= ?`, since),
+    until === undefined ? undefined : where(`${time} < ?`, until),
+    oneOf('pool', pools),
+  ]);
+  return { sql: `${table}${sql}`, values };
 }
 
 function total(record: DatabaseRecord): HourTotal {

@@ -2,7 +2,7 @@
 
 import type { Driver } from '../driver.ts';
 import { GRANTS_KEPT_MS, SLOTS_KEPT_MS } from '../schema/limit-rows.ts';
-import { attempts, audit, files, pins, requests, type Table, usage, usageHours } from '../schema/tables.ts';
+import { attempts, audit, files, pins, requests, type Table, usage, usageDays, usageHours, usagePoolHours } from '../schema/tables.ts';
 import { CHANGES_KEPT_MS } from './changes.ts';
 import { DEAD_NODES_KEPT_MS } from './nodes.ts';
 import { OWNERS_KEPT_MS } from './session-owners.ts';
@@ -45,9 +45,19 @@ export async function purge(driver: Driver, limits: PurgeLimits, now: number): P
     requests: await remove(driver, requests, 'at', requestsBefore),
     audit: await remove(driver, audit, 'at', auditBefore),
     pins: await remove(driver, pins, 'expires_at', pinsBefore),
-    usage: (await remove(driver, usage, 'day', usageBefore)) + (await remove(driver, usageHours, 'hour', usageBefore)),
+    usage: await removeUsage(driver, usageBefore),
     files: await remove(driver, files, 'expires_at', filesBefore),
   };
+}
+
+async function removeUsage(driver: Driver, before: number | undefined): Promise<number> {
+  const counts = [
+    await remove(driver, usage, 'day', before),
+    await remove(driver, usageHours, 'hour', before),
+    await remove(driver, usageDays, 'day', before),
+    await remove(driver, usagePoolHours, 'hour', before),
+  ];
+  return counts.reduce((sum, count) => sum + count);
 }
 
 async function remove(driver: Driver, { name, key }: Table, column: string, before: number | undefined): Promise<number> {

@@ -4,7 +4,7 @@ import type { Driver } from '../driver.ts';
 import { trimLog } from '../log-size.ts';
 import { checkValueVerbs } from '../schema/check-values.ts';
 import { derivedAttempt, logRowsOf, succeededAtOnce } from '../schema/derived-attempt.ts';
-import type { AuditFilter, RequestFilter } from '../schema/filters.ts';
+import type { AuditFilter } from '../schema/filters.ts';
 import { hourRowOf } from '../schema/hour-rows.ts';
 import { type Condition, equals, oneOf, operators, select, selectKeys, where } from '../schema/query.ts';
 import type { AccountStatePatch, NewPin, StampedAccountState } from '../schema/rows.ts';
@@ -18,7 +18,6 @@ import {
   files,
   movedPins,
   pins,
-  requests,
   runningConfig,
   usage,
   usageHours,
@@ -33,6 +32,7 @@ import { heldBy, leaseVerbs } from './leases.ts';
 import { limitVerbs } from './limits.ts';
 import { nodeVerbs } from './nodes.ts';
 import { purge } from './purge.ts';
+import { recentOutcomes, searchRequests } from './request-search.ts';
 import { sessionOwnerVerbs } from './session-owners.ts';
 import { slotVerbs } from './slots.ts';
 import { usageSums } from './usage-groups.ts';
@@ -48,9 +48,6 @@ const SOFT_SHARE = 0.8;
 
 const roomOf = ({ isSoft }: NewPin): number => (isSoft ? SOFT_SHARE : 1);
 
-/** How long before `ended_since` a request of the list may have begun. */
-const LOOK_BACK_MS = 3_600_000;
-
 export interface StoreParts {
   readonly driver: Driver;
   readonly writer: Writer;
@@ -62,7 +59,7 @@ export interface StoreParts {
 }
 
 /** Keyset paging: a page starts after the last row of the previous one, also when rows were added meanwhile. */
-const page = ({ id, since, until, before, limit = LIST_ROWS }: RequestFilter | AuditFilter) => ({
+const page = ({ id, since, until, before, limit = LIST_ROWS }: AuditFilter) => ({
   where: [
     equals('id', id),
     since === undefined ? undefined : where('at >= ?', since),
@@ -72,9 +69,6 @@ const page = ({ id, since, until, before, limit = LIST_ROWS }: RequestFilter | A
   order: 'at DESC, id DESC',
   limit: Math.max(0, Math.min(limit, MOST_LIST_ROWS)),
 });
-
-/** The columns of requests that a filter compares. */
-const EQUAL = ['account', 'key_id', 'model', 'family', 'status', 'status_class', 'code'] as const;
 
 /** The audit rows of Pools, and of accounts that no single Pool has. */
 function concerned({ pools, accounts }: AuditFilter): Condition | undefined {
@@ -106,19 +100,9 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
         for (const [table, its] of logRowsOf(logged)) writer.append(table, its);
         writer.put(usageHours, hourRowOf(logged));
       },
-      list(filter) {
-        const { pools, min_duration_ms, min_retries, ended_since } = filter;
-        const newest = page(filter);
-        const own = [
-          oneOf('pool', pools),
-          ...EQUAL.map((column) => equals(column, filter[column])),
-          min_duration_ms === undefined ? undefined : where('duration_ms >= ?', min_duration_ms),
-          min_retries === undefined ? undefined : where('retries >= ?', min_retries),
-          // The first condition is the one that an index serves.
-          ended_since === undefined ? undefined : where('at >= ? AND at + duration_ms >= ?', ended_since - LOOK_BACK_MS, ended_since),
-        ];
-        return select(operators(driver), requests, { ...newest, where: [...newest.where, ...own] });
-      },
+      list: async (filter) => (await searchRequests(operators(driver), filter)).rows,
+      outcomes: (filter) => recentOutcomes(operators(driver), filter),
+      search: (filter, timeMs) => searchRequests(operators(driver), filter, timeMs),
     },
     attempts: {
       async of(request) {

@@ -3,7 +3,7 @@
 import type { DatabaseRecord } from '../driver.ts';
 import { decode } from '../schema/decoders.ts';
 import type { UsageFilter, UsageGroup } from '../schema/filters.ts';
-import { conditionsOf, equals, numbered, oneOf, type Reader, where } from '../schema/query.ts';
+import { conditionsOf, numbered, oneOf, type Reader, where } from '../schema/query.ts';
 import type { UsageSums } from './usage-sums.ts';
 
 /** The sum of a group; null for what it is not grouped by. */
@@ -31,10 +31,10 @@ const ROWS = 100;
 const MOST_ROWS = 1_000;
 
 export async function usageSums(reader: Reader, filter: UsageFilter): Promise<readonly UsageTotal[]> {
-  const { by, pools, key_id, since, until, offset = 0, limit = ROWS } = filter;
+  const { by, pools, key_ids, since, until, offset = 0, limit = ROWS } = filter;
   const { sql: conditions, values } = conditionsOf([
     oneOf('pool', pools),
-    equals('key_id', key_id),
+    oneOf('key_id', key_ids),
     since === undefined ? undefined : where('day >= ?', since),
     until === undefined ? undefined : where('day < ?', until),
   ]);

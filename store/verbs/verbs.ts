@@ -28,6 +28,7 @@ import type { Lease, LeaseVerbs } from './lease-verbs.ts';
 import type { LimitVerbs } from './limits.ts';
 import type { NodeVerbs } from './nodes.ts';
 import type { Purged, PurgeLimits } from './purge.ts';
+import type { FoundRequests, RequestOutcome } from './request-search.ts';
 import type { SessionOwnerVerbs } from './session-owners.ts';
 import type { SlotVerbs } from './slots.ts';
 import type { UsageTotal } from './usage-groups.ts';
@@ -46,8 +47,12 @@ export interface Store {
   readonly requests: {
     /** With its attempts in order, and its part of the sums of its hour. An attempt that can be derived from its request is not written; `attempts.of` derives it. */
     append(row: RequestRow, attempts?: readonly AttemptRow[]): void;
-    /** Newest first. */
+    /** Newest first, however long it takes. */
     list(filter: RequestFilter): Promise<readonly RequestRow[]>;
+    /** The same, as far as it comes in this time. */
+    search(filter: RequestFilter, timeMs: number): Promise<FoundRequests>;
+    /** How the newest ended, for summaries. */
+    outcomes(filter: Pick<RequestFilter, 'limit' | 'pools' | 'since'>): Promise<readonly RequestOutcome[]>;
   };
   readonly attempts: {
     /** The attempts of one request, in order. */

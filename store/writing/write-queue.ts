@@ -1,6 +1,8 @@
 // The queue of rows to write, in order; a newer row of a key replaces the one that still waits, is added to it, or patches it.
 import type { Batch, Guard } from '../driver.ts';
-import type { Table } from '../schema/tables.ts';
+import { dayRowOf, poolHourRowOf } from '../schema/hour-rows.ts';
+import type { UsageHourRow } from '../schema/rows.ts';
+import { type Table, usageDays, usageHours, usagePoolHours } from '../schema/tables.ts';
 
 export type TableRow = readonly [table: Table, row: object];
 
@@ -128,7 +130,10 @@ export const rowsOf = ({ table, row, others = [] }: Entry): readonly TableRow[] 
 
 const weightOf = ({ table, others = [] }: Entry): number => others.reduce((sum, [other]) => sum + other.weight, table.weight);
 
-/** Groups entries by table, each table's rows in order. Rows of equal keys of a table that adds are added up. */
+/**
+ * Groups entries by table, each table's rows in order. Rows of equal keys of a table that adds are added up, and the hours of the batch are
+ * rolled up: after they were merged, so that it costs a few rows of a batch, and none of a turn.
+ */
 export function batchOf(entries: readonly Entry[]): Batch {
   const batch = new Map<Table, object[]>();
   const sums = new Map<string, object>();
@@ -154,6 +159,10 @@ export function batchOf(entries: readonly Entry[]): Batch {
   for (const { table, row, others } of entries) {
     include(table, row);
     if (others) for (const [other, its] of others) include(other, its);
+  }
+  for (const hour of (batch.get(usageHours) ?? []) as readonly UsageHourRow[]) {
+    include(usageDays, dayRowOf(hour));
+    include(usagePoolHours, poolHourRowOf(hour));
   }
   return batch;
 }

@@ -13,6 +13,7 @@ import { tableOf } from './table.ts';
 
 const HELP = `npm run bench -- [options]
 npm run bench -- simulate     compares the selection strategies with an oracle, on a virtual clock
+npm run bench -- console      each answer that a page of the console loads, over five million requests (--folder keeps them)
 
   --only ROW       only this row, or those whose names begin with it; may be given again
   --quick          three short runs instead of five; 12 rounds of a second instead of 30
@@ -34,6 +35,7 @@ const {
     json: { type: 'string' },
     compare: { type: 'string' },
     profile: { type: 'string' },
+    folder: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
@@ -87,7 +89,7 @@ async function bench(): Promise<number> {
   return [...missing.values()].includes('FAILED') || verdicts.some(({ met }) => met === false) ? 1 : 0;
 }
 
-if (options.help || (what !== undefined && what !== 'simulate')) {
+if (options.help || (what !== undefined && what !== 'simulate' && what !== 'console')) {
   console.log(HELP);
 } else if (what === 'simulate') {
   const [{ promptCacheTable }, { singleNode }, { severalNodes }] = await Promise.all([
@@ -98,6 +100,9 @@ if (options.help || (what !== undefined && what !== 'simulate')) {
   console.log(`${promptCacheTable()}\n`);
   console.log(await singleNode());
   for await (const line of severalNodes()) console.log(line);
+} else if (what === 'console') {
+  const { consoleAnswers } = await import('./console/console.ts');
+  process.exit((await consoleAnswers(options.folder, say)) ? 0 : 1);
 } else {
   // Every child ends with this process.
   const code = await bench().catch((error: unknown) => {

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { operatorRow, tokenOf } from '../support/mcp.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
+import { eventsFrom, type FeedEvent } from './events.ts';
 
 const filesOf = (html: string): readonly string[] => [
   ...new Set([...html.matchAll(/"(\/console\/[^"]+\.[0-9a-f]{12}\.(?:js|css))"/g)].map(([, path = '']) => path)),
@@ -58,50 +59,23 @@ test('admin.console: false serves no page, and the API goes on', async () => {
   assert.equal((await fetch(`${gate.adminUrl}/api/session`)).status, 200);
 });
 
-interface Event {
-  readonly id: string;
-  readonly topics: readonly string[];
-}
-
-/** The events of a stream, one after another. */
-async function* eventsFrom(gate: TestGateway, headers: Record<string, string> = {}): AsyncGenerator<Event> {
-  const abort = new AbortController();
-  const response = await fetch(`${gate.adminUrl}/api/events`, { headers, signal: abort.signal });
-  assert.equal(response.status, 200);
-  let text = '';
-  try {
-    for await (const chunk of response.body ?? []) {
-      text += Buffer.from(chunk).toString();
-      const blocks = text.split('\n\n');
-      text = blocks.pop() ?? '';
-      for (const block of blocks) {
-        const [, id] = /^id: (.*)$/m.exec(block) ?? [];
-        const [, data] = /^data: (.*)$/m.exec(block) ?? [];
-        if (id !== undefined && data !== undefined) yield { id, topics: JSON.parse(data).topics };
-      }
-    }
-  } finally {
-    abort.abort();
-  }
-}
-
 test('the feed names what changed, and after a restart what changed meanwhile', async () => {
   await using gate = await startGateway();
   const events = eventsFrom(gate);
-  const first = (await events.next()).value as Event;
+  const first = (await events.next()).value as FeedEvent;
   assert.deepEqual(first.topics, [], 'nothing has changed since the page was opened');
   await gate.send('/backend-api/agent/responses', { body: turnBody('hello') });
   const seen = new Set<string>();
   let { id } = first;
   while (!seen.has('requests')) {
-    const { value } = (await events.next()) as { value: Event };
+    const { value } = (await events.next()) as { value: FeedEvent };
     for (const topic of value.topics) seen.add(topic);
     ({ id } = value);
   }
   await events.return(undefined);
   await using other = await startGateway();
   const again = eventsFrom(other, { 'last-event-id': id });
-  const { topics } = (await again.next()).value as Event;
+  const { topics } = (await again.next()).value as FeedEvent;
   assert.ok(topics.includes('requests') && topics.includes('configuration'), 'of another process');
   await again.return(undefined);
 });

@@ -54,6 +54,74 @@ for (const { name, fresh } of adapters) {
       await store.close();
     });
 
+    test('are the same from the roll-ups of days and Pools as from the hours', async (context) => {
+      const store = await openStore(await fresh(context), { clock: () => 9 * DAY });
+      context.after(() => store.close());
+      const rows = Array.from({ length: 600 }, (_, n) =>
+        requestRow({
+          id: `req_${n}`,
+          at: DAY + n * 500_000 + (n % 13),
+          pool: `pool-${n % 3}`,
+          account: `Account ${n % 5}`,
+          model: `model-${n % 2}`,
+          duration_ms: n,
+        }),
+      );
+      for (const row of rows) store.requests.append(row);
+      // Whole days; parts of days at both ends; less than a day; all.
+      for (const [since, until] of [
+        [DAY, 3 * DAY],
+        [DAY + 5 * HOUR, 4 * DAY - 7 * HOUR],
+        [2 * DAY + HOUR, 2 * DAY + 9 * HOUR],
+        [2 * DAY + HOUR, undefined],
+        [undefined, undefined],
+      ] as const) {
+        for (const by of [
+          [],
+          ['hour'],
+          ['day'],
+          ['pool'],
+          ['account'],
+          ['model', 'day'],
+          ['account', 'model'],
+          ['hour', 'account'],
+        ] as const) {
+          for (const filter of [{}, { account: 'Account 2' }, { model: 'model-1' }, { pools: ['pool-0', 'pool-2'] }]) {
+            const inIt = rows.filter(
+              ({ at, pool, account, model }) =>
+                at >= (since ?? 0) &&
+                at < (until ?? Number.POSITIVE_INFINITY) &&
+                (filter.account ?? account) === account &&
+                (filter.model ?? model) === model &&
+                (filter.pools?.includes(pool ?? '') ?? true),
+            );
+            const groups = Map.groupBy(inIt, ({ at, pool, account, model }) =>
+              [
+                (by as readonly string[]).includes('hour')
+                  ? at - (at % HOUR)
+                  : (by as readonly string[]).includes('day')
+                    ? at - (at % DAY)
+                    : null,
+                ...(['pool', 'account', 'model'] as const).map((name) =>
+                  (by as readonly string[]).includes(name) ? { pool, account, model }[name] : null,
+                ),
+              ].join(),
+            );
+            const expected = [...groups].map(([name, of]) => `${name}: ${of.length}, ${of.reduce((sum, row) => sum + row.duration_ms, 0)}`);
+            const sums = await settledSums(store, { by, since, until, limit: 1_000, ...filter });
+            const found = sums.map(
+              ({ from, pool, account, model, requests, duration_ms }) =>
+                `${[from, pool, account, model].join()}: ${requests}, ${duration_ms}`,
+            );
+            const none = by.length === 0 && inIt.length === 0 ? [',,,: 0, 0'] : [];
+            assert.deepEqual(found.toSorted(), [...expected, ...none].toSorted(), JSON.stringify({ by, since, until, filter }));
+          }
+        }
+      }
+      assert.ok((await store.purge({ usageBefore: 9 * DAY })).usage > 0);
+      for (const by of [['hour'], ['account'], ['hour', 'account']] as const) assert.deepEqual(await store.usage.hours({ by }), []);
+    });
+
     test('have a settlement once, also where it is written again, and end with the usage of their day', async (context) => {
       const store = await openStore(await fresh(context), { clock: () => DAY });
       const node = await joinedAs(store, 'a');

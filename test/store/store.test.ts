@@ -244,7 +244,7 @@ for (const adapter of adapters) {
       assert.deepEqual(await summed({ by: [] }), ['null null null: 4']);
       assert.deepEqual(await summed({ by: ['key_id'] }), ['ci null null: 3', 'web null null: 1']);
       assert.deepEqual(await summed({ by: ['key_id'], pools: ['team'] }), ['ci null null: 2', 'web null null: 1']);
-      assert.deepEqual(await summed({ by: ['pool'], key_id: 'ci' }), ['null other null: 1', 'null team null: 2']);
+      assert.deepEqual(await summed({ by: ['pool'], key_ids: ['ci'] }), ['null other null: 1', 'null team null: 2']);
       assert.deepEqual(await summed({ by: ['day'], pools: ['team'] }), ['null null 2: 2', 'null null 1: 1']);
       assert.deepEqual(await summed({ by: ['day', 'key_id', 'pool'], since: 2 * day }), ['ci other 2: 1', 'ci team 2: 1', 'web team 2: 1']);
       assert.deepEqual(await summed({ by: ['key_id'], until: 2 * day }), ['ci null null: 1']);

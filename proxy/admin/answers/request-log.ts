@@ -9,6 +9,8 @@ import { REQUESTS, type RequestsReply, TURN, type TurnReply } from '../replies/l
 
 const DEFAULT_ROWS = 100;
 const MOST_ROWS = 999;
+/** A search that finds too few rows in this time answers with what it has, and how far it came. */
+const SEARCH_MS = 150;
 
 const FILTER = args({
   id: name('Only the request with this id.'),
@@ -57,11 +59,16 @@ async function requestsOf(gateway: AdminTarget, view: OperatorView, query: Value
   // Rows wait in the queue for up to 100 ms, and the caller may ask as soon as a turn has ended.
   const unwritten = (await store.flush()) ? 0 : store.stats().queued;
   // One row more than was asked for shows whether rows were left off.
-  const found = await store.requests.list({ ...filterOf(view, query), limit: limit + 1 });
+  const { rows: found, reached } = await store.requests.search({ ...filterOf(view, query), limit: limit + 1 }, SEARCH_MS);
   const rows = found.slice(0, limit);
-  const last = rows.at(-1);
-  const more = found.length > limit;
-  const reply = { now, rows, more, next_cursor: more && last ? placeText(last) : null };
+  const next = found.length > limit ? rows.at(-1) : reached;
+  const reply = {
+    now,
+    rows,
+    more: next !== undefined,
+    next_cursor: next ? placeText(next) : null,
+    ...(next && next === reached && { searched_from: reached.at }),
+  };
   return unwritten > 0 ? { ...reply, unwritten } : reply;
 }
 

@@ -11,6 +11,8 @@ import { ApiRefusal, type Endpoint, endpoint } from '../api/endpoint.ts';
 import { USAGE, USAGE_GROUP, type UsageBy, type UsageReply, type UsageRowReply, type UsageSumsReply } from '../replies/usage-reply.ts';
 
 const DEFAULT_SINCE = '7d';
+/** As many as a page of keys has. */
+const MOST_KEYS = 200;
 
 const QUESTION = args({
   by: list('What each row is the sum of: one or several. Sums by key go with pool and day only.', USAGE_GROUP, {
@@ -19,7 +21,7 @@ const QUESTION = args({
   }),
   since: instant(`From the hour of this time on, in sums by key from its day on; ${DEFAULT_SINCE} if absent.`),
   until: instant('Up to the end of the hour of this time, in sums by key of its day; now if absent.'),
-  key: name('Only this Pool API key (id).'),
+  key: list('Only these Pool API keys (ids).', name('Id of a key.'), { maxItems: MOST_KEYS }),
   pool: name('Only this Pool (id).'),
   model: name('Only this exposed model id.'),
   account: name('Only this account (id or label).'),
@@ -41,16 +43,21 @@ export const usage: Endpoint = endpoint({
   },
 });
 
-/** The span of a question, in whole units. Unix milliseconds. */
-function spanOf(
-  { since = DEFAULT_SINCE, until }: Question,
-  view: OperatorView,
-  unit: number,
-): { readonly since: number; readonly until: number } {
+/** In whole units. Unix milliseconds. */
+interface Span {
+  readonly since: number;
+  readonly until: number;
+  /** For the store: sums up to now need no end, and what has none is read from whole days. */
+  readonly read: { readonly since: number; readonly until: number | undefined };
+}
+
+/** The span of a question. */
+function spanOf({ since = DEFAULT_SINCE, until }: Question, view: OperatorView, unit: number): Span {
   const now = view.now();
-  const end = until === undefined ? now : msOf(until, now);
-  const begin = msOf(since, now);
-  return { since: begin - (begin % unit), until: end - (end % unit) + unit };
+  const wholeUnit = (at: number): number => at - (at % unit);
+  const from = wholeUnit(msOf(since, now));
+  const to = wholeUnit(until === undefined ? now : msOf(until, now)) + unit;
+  return { since: from, until: to, read: { since: from, until: to > now ? undefined : to } };
 }
 
 async function usageOfKeys(view: OperatorView, question: Question): Promise<UsageReply> {
@@ -61,7 +68,7 @@ async function usageOfKeys(view: OperatorView, question: Question): Promise<Usag
   }
   const { store } = view.services;
   const span = spanOf(question, view, DAY_MS);
-  const filter = { pools: view.poolsFor(pool), key_id: key, ...span };
+  const filter = { pools: view.poolsFor(pool), key_ids: key, ...span.read };
   const [total] = await store.usage.sums({ ...filter, by: [] });
   const { rows, next_cursor } = await pageByOffset({ limit, cursor }, (page) => store.usage.sums({ ...filter, ...page, by: groups }));
   return { ...shownSpan(span), total: keySums(total), rows: rows.map(keyRow), next_cursor };
@@ -75,13 +82,13 @@ async function usageOfHours(view: OperatorView, question: Question): Promise<Usa
   if (groups.includes('day') && groups.includes('hour')) throw new ApiRefusal(400, 'by takes day or hour', { param: 'by' });
   const { store } = view.services;
   const span = spanOf(question, view, HOUR_MS);
-  const filter = { pools: view.poolsFor(pool), model, account: account === undefined ? undefined : view.labelOf(account), ...span };
+  const filter = { pools: view.poolsFor(pool), model, account: account === undefined ? undefined : view.labelOf(account), ...span.read };
   const [total] = await store.usage.hours({ ...filter, by: [] });
   const { rows, next_cursor } = await pageByOffset({ limit, cursor }, (page) => store.usage.hours({ ...filter, ...page, by: groups }));
   return { ...shownSpan(span), total: hourSums(total), rows: rows.map(hourRow), next_cursor };
 }
 
-const shownSpan = ({ since, until }: { readonly since: number; readonly until: number }): Pick<UsageReply, 'since' | 'until'> => ({
+const shownSpan = ({ since, until }: Span): Pick<UsageReply, 'since' | 'until'> => ({
   since: iso(since),
   until: iso(until),
 });

@@ -16,10 +16,12 @@ export interface RequestsReply {
   readonly now: number;
   /** Newest first. */
   readonly rows: readonly RequestRow[];
-  /** Whether further rows match, which the limit left off. */
+  /** Whether further rows match, which the limit left off, or may match. */
   readonly more: boolean;
   /** The `cursor` of the next page; null on the last one. */
   readonly next_cursor: string | null;
+  /** Present where the search took too long: of the requests that began before this time none was looked at. The next page goes on there. */
+  readonly searched_from?: number;
   /** Rows of the store that cannot be written at the moment: the newest requests may be among them. Absent where all are. */
   readonly unwritten?: number;
 }
@@ -35,11 +37,16 @@ export const REQUESTS: Schema<RequestsReply> = object(
   {
     now: integer("The gateway's clock, Unix milliseconds."),
     rows: list('Newest first.', REQUEST_ROW),
-    more: flag('Whether further rows match.'),
+    more: flag('Whether further rows match, or may match.'),
     next_cursor: nullable(text('Pass it as cursor for the next page; null on the last page.')),
   },
   undefined,
-  { unwritten: integer('Rows that cannot be written at the moment: the newest requests may be among them.') },
+  {
+    searched_from: integer(
+      'Present where the search took too long, Unix milliseconds: requests that began before this time were not looked at; the next page goes on there.',
+    ),
+    unwritten: integer('Rows that cannot be written at the moment: the newest requests may be among them.'),
+  },
 );
 
 export const isTurnReply = checkOf(TURN);

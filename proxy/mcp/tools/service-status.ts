@@ -1,5 +1,5 @@
 // `service_status`: whether the gateway and the operator's Pools are in order, and what needs an operator.
-import type { RequestRow } from '../../../store/store.ts';
+import type { RequestOutcome } from '../../../store/store.ts';
 import { args, counts, flag, integer, list, nullable, object, text, time, type ValueOf } from '../../turn/json/field-schemas.ts';
 import { CONDITION_TEXT, CONDITIONS, conditionOf } from '../account-condition.ts';
 import type { OperatorView } from '../operator-view.ts';
@@ -143,7 +143,7 @@ function attentionOf(view: OperatorView, conditions: Conditions): readonly strin
 async function recentRequests(view: OperatorView, now: number): Promise<ValueOf<typeof RECENT>> {
   const { store } = view.services;
   await store.flush();
-  const rows = await store.requests.list({ pools: view.poolsFor(undefined), since: now - RECENT_MS, limit: MOST_RECENT });
+  const rows = await store.requests.outcomes({ pools: view.poolsFor(undefined), since: now - RECENT_MS, limit: MOST_RECENT });
   const durations = rows.map(({ duration_ms }) => duration_ms).sort((a, b) => a - b);
   const at = (share: number): number => durations[Math.max(0, Math.ceil(durations.length * share) - 1)] ?? 0;
   return {
@@ -156,7 +156,7 @@ async function recentRequests(view: OperatorView, now: number): Promise<ValueOf<
   };
 }
 
-function countBy(rows: readonly RequestRow[], of: (row: RequestRow) => string | null): Readonly<Record<string, number>> {
+function countBy(rows: readonly RequestOutcome[], of: (row: RequestOutcome) => string | null): Readonly<Record<string, number>> {
   const names = new Map<string, number>();
   for (const row of rows) {
     const name = of(row);

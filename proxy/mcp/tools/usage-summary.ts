@@ -68,7 +68,7 @@ export const usageSummary = tool({
     const { store } = view.services;
     const today = dayOf(view.now());
     const since = today - (days - 1) * DAY_MS;
-    const filter = { pools: view.poolsFor(pool), key_id: key, since };
+    const filter = { pools: view.poolsFor(pool), key_ids: key === undefined ? undefined : [key], since };
     await store.flush();
     const [total] = await store.usage.sums({ ...filter, by: [] });
     const groups = by.map((name) => GROUPS[name]);

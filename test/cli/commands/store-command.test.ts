@@ -29,7 +29,10 @@ test('store copy copies the store of the configuration file to the database of a
   assert.equal(row?.rows, 1);
   assert.ok(there.out.includes(row.digest.slice(0, 16)));
   const again = await poolgate(['store', 'copy', '--from', 'postgres:DATABASE_URL', '--to', back], env);
-  assert.deepEqual([again.code, again.err], [1, 'the destination has rows in requests, usage_hours; it must be empty\n']);
+  assert.deepEqual(
+    [again.code, again.err],
+    [1, 'the destination has rows in requests, usage_days, usage_hours, usage_pool_hours; it must be empty\n'],
+  );
 });
 
 test('store copy accepts a configuration file for either end', async (context) => {

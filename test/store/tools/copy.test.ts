@@ -105,12 +105,14 @@ for (const from of adapters) {
           requests: 1_200,
           running_config: 1,
           usage: 3,
+          usage_days: new Set(TEXTS.map((text) => text ?? '')).size,
           usage_hours: new Set(TEXTS.map((text) => text ?? '')).size,
+          usage_pool_hours: 1,
         });
         assert.equal(
           new Set(counts.filter((count) => count.rows > 0).map(({ digest }) => digest)).size,
-          12,
-          'each has a digest of its own',
+          13,
+          'each has a digest of its own, but the days and the hours: all rows are of the first hour of a day',
         );
         assert.deepEqual(await contentOf(destination), await contentOf(source));
         const token = await using(destination, async (store) => (await store.leases.acquire('lease-0', 'owner', 1_000))?.token ?? 0);
