@@ -11,7 +11,9 @@ import type { Log } from '../base/process/log.ts';
 import type { Counters } from '../base/process/metrics.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
-import type { Reloaded } from '../config/loading/reloader.ts';
+import type { EditOptions, EditResult } from '../config/file/edits/edit-config.ts';
+import type { EditOrder } from '../config/file/edits/edit-order.ts';
+import type { Reloaded, ReloadPreview } from '../config/loading/reloader.ts';
 import type { SealedCapsules } from '../encryption/sealed-capsules.ts';
 import type { TurnPreviews } from '../explain/facts.ts';
 import type { OverflowSpending } from '../keys/overflow/overflow-spending.ts';
@@ -45,6 +47,14 @@ export interface AdminTarget {
     readonly lastReloadSucceeded: boolean;
     /** @param actor of the audit rows @throws ConfigError when the file has errors; nothing changes then */
     reload(actor: string): Promise<Reloaded>;
+    /** What a reload would change. @throws ConfigError when the file has errors */
+    preview(): Promise<ReloadPreview>;
+    /**
+     * Edits the file, and puts it in force.
+     * @param owned the Pools that may be changed; undefined: all
+     * @throws ConfigError, InvalidEdit, EditError; nothing changes then
+     */
+    edit(actor: string, order: EditOrder, owned: EditOptions['owned']): Promise<EditResult>;
   };
   readonly accountTester: AccountTester;
   readonly previews: TurnPreviews;

@@ -6,6 +6,7 @@ import type { Cipher } from '../encryption/cipher.ts';
 import type { McpSources } from '../mcp/mcp-sources.ts';
 import { Sessions } from './access/sessions.ts';
 import { type SignedIn, SignIn } from './access/sign-in.ts';
+import { otherFile } from './access/stated-file.ts';
 import { type AdminAnswer, type AdminRequest, type AdminSite, adminJson } from './admin-listener.ts';
 import type { AdminTarget } from './admin-target.ts';
 import { Api } from './api/api.ts';
@@ -26,6 +27,7 @@ const SESSION = '/api/session';
 const EVENTS = '/api/events';
 
 export class OperatorsSite implements AdminSite {
+  readonly #gateway: AdminTarget;
   readonly #measurements: Measurements;
   readonly #sessions: Sessions;
   readonly #signIn: SignIn;
@@ -35,6 +37,7 @@ export class OperatorsSite implements AdminSite {
 
   constructor({ gateway, measurements, cipher, admin }: OperatorsSiteOptions) {
     const sources = { services: gateway.services, process: gateway, rules: RULES };
+    this.#gateway = gateway;
     this.#measurements = measurements;
     this.#sessions = new Sessions(cipher, () => gateway.wallTime());
     this.#signIn = new SignIn({ sources, sessions: this.#sessions, trusted: admin.trusted_header, onLoopback: isLoopback(admin.host) });
@@ -77,7 +80,11 @@ export class OperatorsSite implements AdminSite {
         : adminJson(403, { error: 'only an operator with `admin: true` may see them' });
     }
     if (path === EVENTS) return this.#events(request);
-    const { status, body, allow } = await this.#api.answer({ method, path, query, asker, body: (most) => request.body(most) });
+    const { status, body, allow } = await this.#api.answer({
+      ...{ method, path, query, asker },
+      body: (most) => request.body(most),
+      otherFile: () => otherFile(request.headers, this.#gateway.loaded.path),
+    });
     return adminJson(status, body, allow === undefined ? {} : { allow });
   }
 

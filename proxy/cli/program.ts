@@ -1,8 +1,8 @@
 // The command line: every command with its options, and exit codes 0 (done), 1 (findings) and 2 (usage).
 import { Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { EditError } from '../config/file/edit.ts';
 import { EditRefused } from '../config/file/file-replacement.ts';
+import { EditError } from '../config/file/yaml-places.ts';
 import { ConfigError, type Finding, formatFinding } from '../config/schema/finding.ts';
 import { CommandFailure, type Io, json } from './command.ts';
 import { addAccountCommands } from './commands/account-command.ts';

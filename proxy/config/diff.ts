@@ -18,7 +18,7 @@ export interface ConfigChange {
 }
 
 /** Settings to redact in logs, audit rows and status replies: secrets, references to secrets, and account addresses. */
-const PRIVATE: ReadonlySet<string> = new Set([
+export const PRIVATE: ReadonlySet<string> = new Set([
   'base_url',
   'credential',
   'headers',

@@ -3,8 +3,11 @@ import { auditWait } from '../admin/answers/audit-wait.ts';
 import { type AuditEntry, auditEntries, keysOf } from '../config/audit-changes.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { diffConfigs, formatChange, redact, versionOf } from '../config/diff.ts';
+import { type EditOptions, type EditResult, editConfig } from '../config/file/edits/edit-config.ts';
+import type { EditOrder } from '../config/file/edits/edit-order.ts';
 import { type FileState, watchFile } from '../config/file/file-watch.ts';
-import { type Reloaded, Reloader } from '../config/loading/reloader.ts';
+import { EditError } from '../config/file/yaml-places.ts';
+import { type Reloaded, Reloader, type ReloadPreview } from '../config/loading/reloader.ts';
 import { ConfigError } from '../config/schema/finding.ts';
 import type { Json } from '../turn/json/json.ts';
 import type { Services } from './services.ts';
@@ -83,11 +86,37 @@ export class ConfigFollower {
   }
 
   /** @throws ConfigError when the file is invalid; nothing changes then */
-  async reload(actor: ReloadActor): Promise<Reloaded> {
+  reload(actor: ReloadActor): Promise<Reloaded> {
+    return this.#reloader.alone((reload) => this.#reloaded(actor, reload));
+  }
+
+  /** What a reload would change. @throws ConfigError when the file is invalid */
+  preview(): Promise<ReloadPreview> {
+    return this.#reloader.preview();
+  }
+
+  /**
+   * Edits the file, and reloads it before anything else does: the change is audited as this actor's.
+   * @throws what `editConfig` does; nothing changes then
+   */
+  edit(actor: ReloadActor, order: EditOrder, owned: EditOptions['owned']): Promise<EditResult> {
+    const { path } = this.#target.loaded;
+    return this.#reloader.alone(async (reload) => {
+      const result = await editConfig(path, order, { owned, secrets: true });
+      // Also for an unchanged file, which may have been edited a moment ago.
+      await this.#reloaded(actor, reload).catch((thrown: unknown) => {
+        if (!result.changed || !(thrown instanceof ConfigError)) throw thrown;
+        throw new EditError('the file has the edit, and errors that were saved meanwhile: it is in force when they are corrected');
+      });
+      return result;
+    });
+  }
+
+  async #reloaded(actor: ReloadActor, reload: () => Promise<Reloaded>): Promise<Reloaded> {
     const { counters, log } = this.#target.services;
     try {
       const before = this.#reloader.running.config;
-      const reloaded = await this.#reloader.reload();
+      const reloaded = await reload();
       const { changes, version, warnings } = reloaded;
       this.#lastReloadSucceeded = true;
       counters.add('config_reloads');

@@ -73,7 +73,9 @@ test('an operator sees and changes what is theirs, and `admin: true` sees and ch
   assert.deepEqual(await rowsOf('root'), [null, 'bench', 'ci']);
 
   const session = async (operator: string) => (await ask(gate, 'GET /api/session', bearer(operator))).json;
-  assert.deepEqual(await session('ops'), { operator: 'ops', whole: false, pools: ['team'], owns: ['team'], accounts: ['south'] });
+  const { edits, ...rights } = await session('ops');
+  assert.deepEqual(rights, { operator: 'ops', whole: false, pools: ['team'], owns: ['team'], accounts: ['south'] });
+  assert.match(edits.off, /it does not exist \(ENOENT\)$/);
   assert.deepEqual((await session('both')).accounts, ['north', 'south']);
   assert.deepEqual((await session('root')).whole, true);
 

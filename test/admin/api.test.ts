@@ -75,6 +75,9 @@ const asked = async (): Promise<readonly (readonly [operation: string, request: 
     ['POST /api/accounts/{id}/test', 'POST /api/accounts/north/test?model=model-a&tools=true'],
     ['POST /api/accounts/{id}/restore', 'POST /api/accounts/north/restore'],
     ['GET /api/accounts/{id}/login', 'GET /api/accounts/north/login'],
+    ['GET /api/tokens', 'GET /api/tokens'],
+    ['GET /api/nodes', 'GET /api/nodes'],
+    ['GET /api/config', 'GET /api/config'],
   ];
 };
 
@@ -100,6 +103,15 @@ test('each operation that can be answered without a file is, in the form of its 
     'POST /api/accounts/{id}/resume',
     'POST /api/accounts/{id}/relogin',
     'POST /api/accounts/{id}/login',
+    'POST /api/keys',
+    'PATCH /api/keys/{id}',
+    'POST /api/keys/{id}/rotate',
+    'POST /api/keys/{id}/pause',
+    'POST /api/keys/{id}/resume',
+    'POST /api/keys/{id}/revoke',
+    'PUT /api/pools/{pool}/modes/{model}',
+    'POST /api/tokens',
+    'DELETE /api/tokens/{operator}/{token}',
   ];
   assert.deepEqual(operations.toSorted(), [...requests.map(([operation]) => operation), ...elsewhere].toSorted());
 });

@@ -1,5 +1,6 @@
 // A running gateway for a test: real sockets, the rehearsal provider behind it, every port 0, one temporary store.
 import { hash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { stringify } from 'yaml';
 import type { ProcessLoad } from '../../proxy/admission/process-load.ts';
 import { Log } from '../../proxy/base/process/log.ts';
@@ -29,6 +30,8 @@ export interface GatewayOptions {
   readonly upstream?: UpstreamOptions;
   /** Edits the configuration before it is loaded. */
   readonly config?: (draft: Draft) => void;
+  /** Where the configuration is written, so that it can be edited and reloaded; by default there is no file. */
+  readonly path?: string;
   readonly clock?: Clock;
   /** What `openStore` takes; in memory by default. `freshDatabase()` is one that several gateways may share. */
   readonly store?: string;
@@ -116,7 +119,7 @@ export class TestGateway extends Probes {
   /** Edits the running configuration, as an operator's saved file would. */
   async reconfigure(edit: (draft: Draft) => void): Promise<void> {
     edit(this.#draft);
-    await this.gateway.reload(await loadedFrom(this.#draft));
+    await this.gateway.reload(await loadedFrom(this.#draft, this.gateway.loaded.path));
   }
 
   /** The credential files are read again, as after a log-in of the operator. */
@@ -180,9 +183,10 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     options,
   );
   options.config?.(draft);
-  const { clock, load, providerOf, surfaces } = options;
+  const { clock, path, load, providerOf, surfaces } = options;
+  if (path !== undefined) writeFileSync(path, stringify(draft));
   try {
-    return await running(await loadedFrom(draft), {
+    return await running(await loadedFrom(draft, path), {
       upstream,
       draft,
       ...(clock && { clock }),
@@ -253,13 +257,13 @@ export async function draftFor(
   };
 }
 
-export async function loadedFrom(draft: Draft): Promise<LoadedConfig> {
+export async function loadedFrom(draft: Draft, path = '/test/config.yaml'): Promise<LoadedConfig> {
   const bearers = Object.fromEntries((draft.accounts as { id: string }[]).map(({ id }) => [`BEARER_${id.toUpperCase()}`, bearerOf(id)]));
   const { HTTPS_PROXY, HTTP_PROXY, NO_PROXY } = process.env;
   const env = { HTTPS_PROXY, HTTP_PROXY, NO_PROXY, ...bearers, NODE_SECRET, OTHER_SECRET: 'secret-of-other-nodes' };
-  const { config, findings, ...resolved } = await inspect(stringify(draft), { path: '/test/config.yaml', env });
+  const { config, findings, ...resolved } = await inspect(stringify(draft), { path, env });
   if (!config) throw new Error(findings.map(({ line, column, message }) => `${line}:${column}: ${message}`).join('\n'));
-  return { config, path: '/test/config.yaml', ...resolved };
+  return { config, path, ...resolved };
 }
 
 export interface SseEvent {

@@ -20,6 +20,12 @@ export type Need =
 /** Whether they may act on an account: all its Pools are theirs. */
 export const mayChangeAccount = (asker: Asker, id: string): boolean => asker.view().ownsAccount(id);
 
+/** The Pools that they may change; undefined: all, also those that the file has meanwhile. */
+export const ownedPools = (asker: Asker): readonly string[] | undefined => {
+  const view = asker.view();
+  return view.isWhole ? undefined : view.pools.filter((pool) => view.isOwned(pool)).map(({ id }) => id);
+};
+
 /** Whether they may change keys and modes of a Pool. */
 export const mayChangePool = (asker: Asker, id: string): boolean => {
   const view = asker.view();

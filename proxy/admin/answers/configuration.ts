@@ -30,8 +30,9 @@ export const configuration = (gateway: AdminTarget): readonly Endpoint[] => [
     name: 'POST /api/reload',
     summary: 'Reads the configuration file again; running turns keep their configuration.',
     need: 'whole',
+    ofFile: true,
     reply: RELOADED,
-    refuses: [422],
+    refuses: [409, 422],
     answer: ({ asker }) => gateway.follower.reload(asker.actor),
   }),
   endpoint({

@@ -30,6 +30,7 @@ export const accountLogins = (gateway: AdminTarget): readonly Endpoint[] => [
     name: 'POST /api/accounts/{id}/login',
     summary: 'Stores a login and uses it at once; its quota and its models are read before the answer.',
     need: 'view',
+    ofFile: true,
     body: LOGIN_REQUEST,
     reply: LOGIN,
     refuses: [404, 409],

@@ -1,9 +1,10 @@
 // The admin API: finds the endpoint of a request, checks what it asks, and encodes the answer.
+import { EditRefused } from '../../config/file/file-replacement.ts';
 import { ConfigError } from '../../config/schema/finding.ts';
 import { ToolError } from '../../mcp/tool.ts';
 import type { Asker } from '../access/asker.ts';
 import { AnswerFault, BodyTooLarge } from '../admin-listener.ts';
-import { ApiRefusal, type Endpoint } from './endpoint.ts';
+import { ApiRefusal, type Endpoint, type RefusalReply, refusalOf } from './endpoint.ts';
 import { checkedBody, checkedQuery } from './request-check.ts';
 
 export interface ApiRequest {
@@ -14,6 +15,8 @@ export interface ApiRequest {
   /** Reads the decoded JSON body; undefined where there is none. */
   readonly body: (most?: number) => Promise<unknown>;
   readonly asker: Asker;
+  /** The reason of the refusal where the caller states another configuration file. */
+  readonly otherFile: () => Promise<string | undefined>;
 }
 
 export interface ApiAnswer {
@@ -50,6 +53,8 @@ export class Api {
     const { endpoint } = found;
     try {
       if (endpoint.need === 'whole' && !request.asker.view().isWhole) throw new ApiRefusal(403, NOT_ADMIN);
+      const other = endpoint.ofFile ? await request.otherFile() : undefined;
+      if (other !== undefined) throw new ApiRefusal(409, other, { code: 'other_file' });
       const query = checkedQuery(endpoint, request.query);
       const body = request.method === 'GET' ? undefined : checkedBody(endpoint, await request.body(endpoint.bodyBytes?.()));
       const answer = await endpoint.answer({ asker: request.asker, path: named(found.parts, parts), query, body });
@@ -57,7 +62,7 @@ export class Api {
     } catch (thrown) {
       if (thrown instanceof ApiRefusal) return { status: thrown.status, body: thrown.reply };
       if (thrown instanceof ToolError) return refused(400, thrown.message);
-      if (thrown instanceof ConfigError) return { status: 422, body: { error: 'the file has errors', findings: thrown.findings } };
+      if (thrown instanceof ConfigError) return { status: 422, body: faulty(thrown, request.asker) };
       if (thrown instanceof BodyTooLarge) throw thrown;
       throw new AnswerFault(endpoint.name, thrown);
     }
@@ -66,7 +71,14 @@ export class Api {
 
 const NOT_ADMIN = 'only an operator with `admin: true` may do this';
 
-const refused = (status: number, error: string): ApiAnswer => ({ status, body: { error } });
+const refused = (status: 400 | 404 | 405, error: string): ApiAnswer => ({ status, body: refusalOf(status, error) });
+
+/** The errors of a file name settings of everyone, but those of an edit come from the edit. */
+function faulty(error: ConfigError, asker: Asker): RefusalReply {
+  const isEdit = error instanceof EditRefused;
+  const reason = isEdit ? 'the file is unchanged; with this edit it would have errors' : 'the file has errors';
+  return refusalOf(422, reason, isEdit || asker.view().isWhole ? { findings: error.findings } : {});
+}
 
 /** Undefined for a path that is encoded wrongly. */
 function partsOf(path: string): readonly string[] | undefined {

@@ -3,7 +3,7 @@ import type { Finding } from '../../config/schema/finding.ts';
 import type { Schema } from '../../turn/json/field-schemas.ts';
 import type { Asker, Need } from '../access/asker.ts';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A request whose query and body have been checked. */
 export interface Asked<Query, Body> {
@@ -25,6 +25,8 @@ export interface EndpointOf<Query, Body, Reply> {
   /** The most bytes of its body, where that is not the usual bound. */
   readonly bodyBytes?: () => number;
   readonly reply: Schema<Reply>;
+  /** Whether it is about the configuration file: a client that states another one is refused. */
+  readonly ofFile?: boolean;
   /** The statuses of its refusals, besides those of every endpoint. */
   readonly refuses?: readonly (404 | 409 | 422)[];
   /** @throws ApiRefusal */
@@ -36,9 +38,44 @@ export type Endpoint = EndpointOf<unknown, unknown, unknown>;
 /** Fixes the types of query, body and reply by inference from the schemas. */
 export const endpoint = <Query, Body, Reply>(definition: EndpointOf<Query, Body, Reply>): Endpoint => definition as Endpoint;
 
+/** What programs know refusals by. */
+export const REFUSAL_CODES = [
+  'invalid_request',
+  'sign_in_required',
+  'not_permitted',
+  'not_found',
+  'method_not_allowed',
+  'conflict',
+  'other_file',
+  'edits_off',
+  'file_changed',
+  'request_too_large',
+  'invalid_configuration',
+] as const;
+
+export type RefusalCode = (typeof REFUSAL_CODES)[number];
+
+/** Of refusals without a code of their own. */
+const CODES: Readonly<Record<ApiRefusal['status'] | 405, RefusalCode>> = {
+  400: 'invalid_request',
+  401: 'sign_in_required',
+  403: 'not_permitted',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  409: 'conflict',
+  422: 'invalid_configuration',
+};
+
+export const refusalOf = (status: keyof typeof CODES, error: string, more: Omit<RefusalReply, 'error'> = {}): RefusalReply => ({
+  error,
+  code: CODES[status],
+  ...more,
+});
+
 /** The body of a refusal. */
 export interface RefusalReply {
   readonly error: string;
+  readonly code?: RefusalCode;
   /** The parameter or member that is wrong. */
   readonly param?: string;
   /** Of a configuration file with errors. */
@@ -53,6 +90,6 @@ export class ApiRefusal extends Error {
   constructor(status: ApiRefusal['status'], error: string, more: Omit<RefusalReply, 'error'> = {}) {
     super(error);
     this.status = status;
-    this.reply = { error, ...more };
+    this.reply = refusalOf(status, error, more);
   }
 }

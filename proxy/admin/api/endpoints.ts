@@ -1,11 +1,16 @@
 // THE ENDPOINTS of the admin API. Each has its name, its schemas and its answer; the OpenAPI file is made of this list.
 import type { AdminTarget } from '../admin-target.ts';
 import { accountActions } from '../answers/account-actions.ts';
-import { accountPauses } from '../answers/account-pauses.ts';
 import { accountTests } from '../answers/account-test.ts';
 import { configuration } from '../answers/configuration.ts';
+import { accountPauses } from '../answers/edits/account-pauses.ts';
+import { configurationFile } from '../answers/edits/configuration-file.ts';
+import { keyEdits } from '../answers/edits/key-edits.ts';
+import { modeEdits } from '../answers/edits/mode-edits.ts';
+import { tokenEdits } from '../answers/edits/token-edits.ts';
 import { LISTS } from '../answers/lists.ts';
 import { accountLogins } from '../answers/login-actions.ts';
+import { nodes } from '../answers/nodes.ts';
 import { requestLog } from '../answers/request-log.ts';
 import { session } from '../answers/session.ts';
 import { status } from '../answers/status.ts';
@@ -13,7 +18,7 @@ import { usage } from '../answers/usage.ts';
 import type { Endpoint } from './endpoint.ts';
 
 export const endpoints = (gateway: AdminTarget): readonly Endpoint[] => [
-  session,
+  session(gateway),
   status(gateway),
   ...LISTS,
   usage,
@@ -22,5 +27,10 @@ export const endpoints = (gateway: AdminTarget): readonly Endpoint[] => [
   ...accountActions(gateway),
   ...accountTests(gateway),
   ...accountLogins(gateway),
+  ...keyEdits(gateway),
+  modeEdits(gateway),
+  ...tokenEdits(gateway),
+  configurationFile(gateway),
   ...configuration(gateway),
+  nodes(gateway),
 ];

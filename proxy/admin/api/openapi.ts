@@ -1,6 +1,7 @@
 // The OpenAPI document of the admin API, made of its endpoints: the same schemas check requests, and replies in tests.
 import manifest from '../../../package.json' with { type: 'json' };
 import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
+import { FILE_HEADER } from '../access/stated-file.ts';
 import { COMMAND_HEADER } from '../access/web-pages.ts';
 import { REFUSAL } from '../replies/configuration-replies.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -15,7 +16,7 @@ const WORDS: Readonly<Record<number, string>> = {
   401: 'A sign-in is required.',
   403: 'The operator may not do this, or the request comes from a web page of another origin.',
   404: 'It is not known, or not in the view of the operator.',
-  409: 'Its state does not permit this.',
+  409: 'Its state does not permit this, or the configuration file cannot be edited, was saved meanwhile, or is not the stated one.',
   422: 'The configuration file has errors.',
 };
 
@@ -39,14 +40,19 @@ export function openApi(endpoints: readonly Endpoint[]): JsonObject {
   };
 }
 
-function operationOf({ summary, need, query, body, reply, refuses = [] }: Endpoint, method: string, path: string): JsonObject {
-  const refusals = [...(query || body ? [400] : []), 401, 403, ...refuses];
+function operationOf({ summary, need, query, body, reply, ofFile, refuses = [] }: Endpoint, method: string, path: string): JsonObject {
+  const refusals = new Set([...(query || body ? [400] : []), 401, 403, ...refuses, ...(ofFile ? [409] : [])]);
   return {
     summary,
     ...(need === 'whole' && { description: 'Needs `admin: true`.' }),
-    parameters: [...pathParameters(path), ...queryParameters(query?.json), ...(method === 'GET' ? [] : [COMMAND])],
+    parameters: [
+      ...pathParameters(path),
+      ...queryParameters(query?.json),
+      ...(method === 'GET' ? [] : [COMMAND]),
+      ...(ofFile ? [STATED_FILE] : []),
+    ],
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: clean(body.json) } } } }),
-    responses: { 200: answered('The answer.', clean(reply.json)), ...refusalsOf(refusals) },
+    responses: { 200: answered('The answer.', clean(reply.json)), ...refusalsOf([...refusals]) },
   };
 }
 
@@ -56,6 +62,14 @@ const refusalsOf = (statuses: readonly number[]): JsonObject =>
   Object.fromEntries(statuses.map((status) => [status, answered(WORDS[status] ?? '', { $ref: '#/components/schemas/Refusal' })]));
 
 const COMMAND: JsonObject = { name: COMMAND_HEADER, in: 'header', required: true, schema: { type: 'string' }, description: 'Any value.' };
+
+const STATED_FILE: JsonObject = {
+  name: FILE_HEADER,
+  in: 'header',
+  required: false,
+  schema: { type: 'string' },
+  description: 'The absolute path of the configuration file that the client means, percent-encoded: a gateway on another one refuses.',
+};
 
 const pathParameters = (path: string): readonly JsonObject[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));

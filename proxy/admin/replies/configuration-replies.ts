@@ -5,7 +5,7 @@ import type { ExplainedTurn } from '../../explain/explanation.ts';
 import { CAP, PRICES } from '../../mcp/money-fields.ts';
 import { anything, flag, integer, list, nullable, object, oneOf, record, type Schema, text } from '../../turn/json/field-schemas.ts';
 import { LACKS } from '../../turn/provider/lack.ts';
-import type { RefusalReply } from '../api/endpoint.ts';
+import { REFUSAL_CODES, type RefusalReply } from '../api/endpoint.ts';
 import { checkOf } from '../api/reply-check.ts';
 
 /** GET /api/explain. */
@@ -15,7 +15,7 @@ export interface ExplainReply {
   readonly turns: readonly ExplainedTurn[];
 }
 
-const FINDING: Schema<Finding> = object({
+export const FINDING: Schema<Finding> = object({
   file: text('The file.'),
   line: integer('From 1.'),
   column: integer('From 1.'),
@@ -24,12 +24,13 @@ const FINDING: Schema<Finding> = object({
 });
 
 export const REFUSAL: Schema<RefusalReply> = object({ error: text('The reason; nothing changed.') }, 'A refusal.', {
+  code: oneOf(REFUSAL_CODES, 'What it is known by.'),
   param: text('The parameter or member that is wrong.'),
   findings: list('The errors of the configuration file.', FINDING),
 });
 
 /** Compared where it is used: a change has `from` and `to` where they are no secret. */
-const CHANGE = object(
+export const CHANGE = object(
   {
     path: text('Path of the setting; rows of lists are named by their id.'),
     kind: oneOf(['added', 'removed', 'changed', 'reordered'], 'What happened to it.'),

@@ -194,7 +194,7 @@ const NODE: Schema<NodeStatus> = open(
   }),
 );
 
-const SHARING: Schema<NodesStatus> = open(
+export const SHARING: Schema<NodesStatus> = open(
   object({
     nodes: list('On the store.', NODE),
     standing: oneOf(['member', 'unsure', 'cut_off'], 'Of this node.') as Schema<NodesStatus['standing']>,

@@ -1,7 +1,7 @@
 // `account`: lists, pauses, resumes, restores and logs in again the upstream accounts.
 import type { Command } from 'commander';
 import type { AccountActionReply } from '../../admin/replies/account-replies.ts';
-import { accountPause } from '../../config/file/account-pause.ts';
+import { accountPause } from '../../config/file/edits/account-pause.ts';
 import { rewriteConfig } from '../../config/file/file-replacement.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import { addAccountAdd } from '../accounts/add-command.ts';
@@ -50,10 +50,7 @@ export function addAccountCommands(program: Command, io: Io): void {
   for (const [verb, paused, description] of PAUSES) {
     addCommand(account, { usage: `${verb} <id>`, description, examples: [`poolgate account ${verb} north`] }).action(
       async (id: string, options: CommonOptions) => {
-        const changed = await rewriteConfig(options.config, (input) => {
-          indexOfId(input.config.accounts, id, 'account');
-          return accountPause(input, id, paused);
-        });
+        const changed = await rewriteConfig(options.config, (input) => accountPause(input, { do: 'account.pause', id, paused }));
         // Also for an unchanged file, which may have been edited a moment ago.
         const running = await reloaded(adminOf(await inspectValid(options.config, io), io));
         if (options.json) return io.out(json({ id, paused, changed, running: running === undefined }));

@@ -4,8 +4,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { inspect, readConfig } from '../loading/load.ts';
 import { ConfigError, isError } from '../schema/finding.ts';
-import { type Edit, EditError, editText } from './edit.ts';
+import { type Edit, editText } from './edit.ts';
 import { parseYaml } from './yaml.ts';
+import { EditError, FileChanged } from './yaml-places.ts';
 
 /** The longest wait for another edit of the same file. */
 const LOCK_TIMEOUT_MS = 3000;
@@ -17,15 +18,20 @@ export interface EditInput {
 }
 
 /**
- * Reads the file, applies edits, checks the result like `check` does (without secrets, which may not be readable here), and replaces
- * the file. If the path is a link, the linked file is replaced.
+ * Reads the file, applies edits, checks the result like `check` does (by default without secrets, which may not be readable here), and
+ * replaces the file. If the path is a link, the linked file is replaced.
  * @param choose returns the edits for the current content; none leaves the file unchanged
+ * @param secrets whether secrets are read too, as for a reload
  * @returns whether the file was changed
  * @throws {ConfigError} when the file is invalid
  * @throws {EditRefused} when the edited file would be invalid
  * @throws {EditError} when the file cannot be edited or replaced
  */
-export async function rewriteConfig(path: string, choose: (input: EditInput) => readonly Edit[]): Promise<boolean> {
+export async function rewriteConfig(
+  path: string,
+  choose: (input: EditInput) => readonly Edit[],
+  { secrets = false }: { readonly secrets?: boolean } = {},
+): Promise<boolean> {
   // For a missing file, readConfig throws the finding.
   const target = await realpath(path).catch(async () => readConfig(path).then(() => path));
   const draft = `${target}.edit`;
@@ -33,18 +39,18 @@ export async function rewriteConfig(path: string, choose: (input: EditInput) => 
   let replaced = false;
   try {
     const text = await readConfig(path);
-    const { config, findings } = await inspect(text, { path, secrets: false });
+    const { config, findings } = await inspect(text, { path, secrets });
     if (!config) throw new ConfigError(findings.filter(isError));
     const edits = choose({ config, content: parseYaml(text, path).document.toJS() });
     if (edits.length === 0) return false;
     const result = edits.reduce(editText, text);
-    const after = await inspect(result, { path, secrets: false });
+    const after = await inspect(result, { path, secrets });
     if (!after.config) throw new EditRefused(after.findings.filter(isError));
     await lock.writeFile(result).catch(notReplaced);
     await keepOwner(lock, target).catch(notReplaced);
     await lock.sync().catch(notReplaced);
     // Text editors do not use this lock: a file that one of them saved meanwhile is not overwritten.
-    if ((await readConfig(path)) !== text) throw new EditError('the file was changed during the edit; try again');
+    if ((await readConfig(path)) !== text) throw new FileChanged('the file was changed during the edit; try again');
     await rename(draft, target).catch(notReplaced);
     replaced = true;
     return true;
@@ -73,10 +79,11 @@ async function createDraft(draft: string): Promise<FileHandle> {
 }
 
 /** The most frequent failures. `EBUSY`: the file itself is a mount, as in a container. */
-const REASONS: Readonly<Record<string, string>> = {
+export const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'its folder cannot be written by this user',
   EBUSY: 'it is mounted by itself; mount its folder, or edit it outside the container',
   EDQUOT: 'the disk quota is used up',
+  ENOENT: 'it does not exist',
   ENOSPC: 'the disk is full',
   EPERM: 'its folder cannot be written by this user',
   EROFS: 'its file system is read-only',

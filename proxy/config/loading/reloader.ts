@@ -14,6 +14,11 @@ export interface Reloaded {
   readonly warnings: readonly Finding[];
 }
 
+export interface ReloadPreview extends Reloaded {
+  /** `versionOf` the configuration in the file. */
+  readonly file_version: string;
+}
+
 export class Reloader {
   #running: LoadedConfig;
   #queue: Promise<unknown> = Promise.resolve();
@@ -43,15 +48,31 @@ export class Reloader {
    * @throws {ConfigError} when the file has errors; nothing changes then
    */
   reload(): Promise<Reloaded> {
-    const result = this.#queue.then(() => this.#reload());
+    return this.alone((reload) => reload());
+  }
+
+  /** Work without another reload before its end: an edit of the file and the reload that puts it in force. */
+  alone<Value>(work: (reload: () => Promise<Reloaded>) => Promise<Value>): Promise<Value> {
+    const result = this.#queue.then(() => work(() => this.#reload()));
     this.#queue = result.catch(() => undefined);
     return result;
   }
 
-  async #reload(): Promise<Reloaded> {
+  /** What a reload would change, without one. @throws {ConfigError} when the file has errors */
+  async preview(): Promise<ReloadPreview> {
+    const { loaded, changes, warnings } = await this.#next();
+    return { version: versionOf(this.#running.config), file_version: versionOf(loaded.config), changes, warnings };
+  }
+
+  async #next(): Promise<{ loaded: LoadedConfig; changes: readonly ConfigChange[]; warnings: readonly Finding[] }> {
     const running = this.#running;
     const { loaded, warnings } = await loadConfigInBackground(running.path, this.#options);
-    const changes = [...diffConfigs(running.config, loaded.config), ...rotatedSecrets(running, loaded)];
+    return { loaded, warnings, changes: [...diffConfigs(running.config, loaded.config), ...rotatedSecrets(running, loaded)] };
+  }
+
+  async #reload(): Promise<Reloaded> {
+    const running = this.#running;
+    const { loaded, changes, warnings } = await this.#next();
     if (changes.some(({ restart }) => !restart)) {
       const config = withRunningSettings(running.config, loaded.config);
       // Another pair of files waits for the restart that its setting needs.

@@ -9,7 +9,7 @@ import { tool } from '../tool.ts';
 
 const STATUSES = ['active', 'paused', 'revoked', 'expired'] as const;
 
-const KEY_ROW = object({
+export const KEY_ROW = object({
   id: text('Id of the key.'),
   pool: text('Id of its Pool.'),
   status: oneOf(STATUSES, 'Only an active key is accepted.'),
@@ -67,7 +67,7 @@ function statusOf({ status, expires_at }: KeyConfig, view: OperatorView): (typeo
   return status === 'active' && expires_at !== undefined && view.now() >= expires_at ? 'expired' : status;
 }
 
-async function shownKey(key: KeyConfig, view: OperatorView): Promise<ValueOf<typeof KEY_ROW>> {
+export async function shownKey(key: KeyConfig, view: OperatorView): Promise<ValueOf<typeof KEY_ROW>> {
   const { reasoning_effort: effort } = key;
   return {
     id: key.id,

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { type Edit, EditError, editText } from '../../../proxy/config/file/edit.ts';
+import { type Edit, editText } from '../../../proxy/config/file/edit.ts';
+import { EditError } from '../../../proxy/config/file/yaml-places.ts';
 
 const CASES: readonly { readonly what: string; readonly before: string; readonly edit: Edit; readonly after: string }[] = [
   {

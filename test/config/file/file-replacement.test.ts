@@ -4,8 +4,8 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, s
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { EditError } from '../../../proxy/config/file/edit.ts';
 import { EditRefused, rewriteConfig } from '../../../proxy/config/file/file-replacement.ts';
+import { EditError } from '../../../proxy/config/file/yaml-places.ts';
 import { ConfigError } from '../../../proxy/config/schema/finding.ts';
 import { fileWith, folderFor, SMALL } from '../files.ts';
 

@@ -117,7 +117,7 @@ test('[S9] an account whose credential was refused needs relogin, and restore re
   const { code, err } = await poolgate(['account', 'restore', 'north', '--config', path]);
   assert.deepEqual([code, err], [1, "account 'north' needs another login: poolgate account relogin north\n"]);
   const gone = await fetch(`${gate.adminUrl}/api/accounts/west/restore`, { method: 'POST', headers: { 'x-poolgate-command': '1' } });
-  assert.deepEqual([gone.status, await gone.json()], [404, { error: "the running gateway has no account 'west'" }]);
+  assert.deepEqual([gone.status, await gone.json()], [404, { error: "the running gateway has no account 'west'", code: 'not_found' }]);
   const page = await fetch(`${gate.adminUrl}/api/accounts/north/relogin`, { method: 'POST' });
   assert.equal(page.status, 403, 'a web page cannot do it');
 });

@@ -1,0 +1,16 @@
+// The edit that pauses an account, or uses it again.
+import type { Edit } from '../edit.ts';
+import type { EditInput } from '../file-replacement.ts';
+import { indexIn } from './invalid-edit.ts';
+
+export interface AccountPause {
+  readonly do: 'account.pause';
+  readonly id: string;
+  readonly paused: boolean;
+}
+
+/** None where it is so already. @throws InvalidEdit */
+export function accountPause({ config: { accounts } }: EditInput, { id, paused }: AccountPause): readonly Edit[] {
+  const index = indexIn(accounts, id, 'account');
+  return accounts[index]?.paused === paused ? [] : [{ set: ['accounts', index, 'paused'], to: paused }];
+}

@@ -1,0 +1,56 @@
+// THE EDITS that commands and the admin API order: plain data, so that a large file is edited in a thread of its own.
+import type { Edit } from '../edit.ts';
+import type { EditInput } from '../file-replacement.ts';
+import { type AccountPause, accountPause } from './account-pause.ts';
+import type { Pools } from './edited-pools.ts';
+import { type KeyCreation, type KeyRotation, type KeyStatusChange, keyCreation, keyRotation, keyStatusChange } from './key-edits.ts';
+import { type KeyPolicyChange, keyPolicyChange } from './key-policy-edits.ts';
+import { type ModeChoice, modeEdits } from './mode-edits.ts';
+import { type TokenCreation, type TokenRevocation, tokenCreation, tokenRevocation } from './token-edits.ts';
+
+export type EditOrder =
+  | AccountPause
+  | KeyCreation
+  | KeyPolicyChange
+  | KeyRotation
+  | KeyStatusChange
+  | ModeChoice
+  | TokenCreation
+  | TokenRevocation;
+
+/** How secrets that an order makes begin. */
+export const PREFIXES: Readonly<Partial<Record<EditOrder['do'], 'pg-' | 'pg-mcp-'>>> = {
+  'key.create': 'pg-',
+  'key.rotate': 'pg-',
+  'token.create': 'pg-mcp-',
+};
+
+export interface OrderTask {
+  readonly order: EditOrder;
+  /** The Pools that may be changed; undefined: all. */
+  readonly owned: Pools;
+  /** Of the secret that the order makes; empty where it makes none. */
+  readonly sha256: string;
+}
+
+/** None where nothing has to change. @throws InvalidEdit */
+export function editsOf(input: EditInput, { order, owned, sha256 }: OrderTask): readonly Edit[] {
+  switch (order.do) {
+    case 'account.pause':
+      return accountPause(input, order);
+    case 'key.create':
+      return keyCreation(input, order, owned, sha256);
+    case 'key.rotate':
+      return keyRotation(input, order, owned, sha256);
+    case 'key.status':
+      return keyStatusChange(input, order, owned);
+    case 'key.change':
+      return keyPolicyChange(input, order, owned);
+    case 'mode.set':
+      return modeEdits(input, order, owned);
+    case 'token.create':
+      return tokenCreation(input, order, sha256);
+    case 'token.revoke':
+      return tokenRevocation(input, order);
+  }
+}

@@ -1,0 +1,31 @@
+// An edit that the content of the file does not permit. The file is unchanged.
+import { suggestion } from '../../schema/suggestion.ts';
+
+/** `unknown`: a row is missing. `state`: what the file has does not permit it. `argument`: a value is wrong. `right`: it is of a foreign Pool. */
+export type Objection = 'unknown' | 'state' | 'argument' | 'right';
+
+/** Its message is for operators. */
+export class InvalidEdit extends Error {
+  override readonly name = 'InvalidEdit';
+  readonly objection: Objection;
+  /** The argument that is wrong. */
+  readonly param: string | undefined;
+
+  constructor(objection: Objection, message: string, param?: string) {
+    super(message);
+    this.objection = objection;
+    this.param = param;
+  }
+}
+
+/**
+ * The index of the row with this id.
+ * @param noun `key` or `Pool`, for the message
+ * @throws {InvalidEdit} when there is none; it suggests the nearest id
+ */
+export function indexIn(rows: readonly { readonly id: string }[], id: string, noun: string): number {
+  const index = rows.findIndex((row) => row.id === id);
+  if (index >= 0) return index;
+  const ids = rows.map((row) => row.id);
+  throw new InvalidEdit('unknown', `there is no ${noun} '${id}'${suggestion(id, ids)}`);
+}

@@ -1,0 +1,81 @@
+// A gateway on a file of its own, with several operators, for tests of edits over the admin API.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { parse } from 'yaml';
+import { folderFor } from '../../config/files.ts';
+import { bearerOf, type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
+import { operatorRow, tokenOf } from '../../support/mcp.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
+  readonly json: any;
+}
+
+export interface Asking {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Stage {
+  readonly gate: TestGateway;
+  readonly path: string;
+  /** Asks as an operator; null as nobody in particular, on loopback. @param name `POST /api/keys` */
+  as(operator: string | null, name: string, asking?: Asking): Promise<Answer>;
+  file(): string;
+  /** Its content. */
+  content(): Draft;
+}
+
+/**
+ * Two Pools: `north` serves both. The operator `ops` owns `team` and sees `lab`, `lab` owns `lab`, `root` sees and changes everything.
+ * @param comment edits the written text, as an operator who adds comments
+ */
+export async function stage(
+  context: TestContext,
+  {
+    config,
+    comment,
+    onLoopback = false,
+  }: { config?: (draft: Draft) => void; comment?: (text: string) => string; onLoopback?: boolean } = {},
+): Promise<Stage> {
+  const folder = folderFor(context);
+  const path = join(folder, 'config.yaml');
+  for (const id of ['north', 'south']) writeFileSync(join(folder, id), bearerOf(id));
+  const gate = await startGateway({
+    path,
+    config: (draft) => {
+      for (const account of draft.accounts) account.credential = { bearer: { file: join(folder, account.id) } };
+      if (!onLoopback) draft.admin.host = '0.0.0.0';
+      draft.pools.push({ id: 'lab', label: 'Lab', assignments: [{ account: 'north' }] });
+      draft.keys.push({ id: 'bench', pool: 'lab', secret_sha256: ['b'.repeat(64)] });
+      draft.operators = [operatorRow('ops', ['team'], ['lab']), operatorRow('lab', ['lab']), { ...operatorRow('root', []), admin: true }];
+      config?.(draft);
+    },
+  });
+  context.after(() => gate.close());
+  if (comment) writeFileSync(path, comment(readFileSync(path, 'utf8')));
+  const file = (): string => readFileSync(path, 'utf8');
+  return {
+    gate,
+    path,
+    file,
+    content: () => parse(file()) as Draft,
+    async as(operator, name, { body, headers = {} } = {}) {
+      const [method = '', to = ''] = name.split(' ');
+      const response = await fetch(gate.adminUrl + to, {
+        method,
+        headers: {
+          'x-poolgate-command': '1',
+          ...(operator !== null && { authorization: `Bearer ${tokenOf(operator)}` }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, text, json: JSON.parse(text) };
+    },
+  };
+}
