@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { statusFailure } from '../../proxy/turn/errors/failure.ts';
+import { failure, statusFailure } from '../../proxy/turn/errors/failure.ts';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 import { operatorRow, tokenOf } from '../support/mcp.ts';
 import { startProgram } from '../support/program.ts';
 import { modelEntry, turnBody } from '../support/rehearsal-replies.ts';
-import { browserFor, violations } from './visits.ts';
+import { browserFor, filled, pressed, violations } from './visits.ts';
 
 const PAGES = [
   ['/', 'Overview'],
@@ -98,8 +98,9 @@ test('with the keyboard alone: a part, a filter, a turn in its drawer and back',
   await page.until(`location.search === '?status=2xx' && document.querySelectorAll('tbody tr').length === 1`);
   await page.tabTo(await page.evaluate(`document.querySelector('tbody button').innerText`));
   await page.press('Enter');
-  await page.sees('Why this account');
-  await page.until(`document.querySelectorAll('.timeline li').length === 2`);
+  await page.sees('Why this account, and why not each other');
+  await page.sees('NORTH\ntried: it failed');
+  await page.until(`/End: completed/.test(document.querySelector('.timeline').innerText)`);
   await page.press('Escape');
   await page.until(`!document.querySelector('dialog') && location.search === '?status=2xx'`);
   assert.deepEqual(page.errors, []);
@@ -147,6 +148,12 @@ test('an account is restored and tested from the page, and paused and resumed in
   await page.tabTo('Test');
   await page.press('Enter');
   await page.sees('Its credential and its model list work');
+  const turns = gate.upstream.turns('north').length;
+  await pressed(page, 'Test with a turn');
+  await page.sees('Test north with a turn');
+  assert.equal(gate.upstream.turns('north').length, turns, 'nothing was sent before the confirmation');
+  await pressed(page, 'Send');
+  await page.sees('Its credential, its model list and a turn work');
   await using program = await startProgram();
   await page.open(`http://127.0.0.1:${program.draft.admin.port}/accounts?id=north`);
   await page.until(`document.querySelector('.actions button')`);
@@ -218,4 +225,36 @@ test('a page of another origin can neither read nor write nor frame, and a forei
   await page.sees('accounts are available');
   await page.send('Page.navigate', { url: `http://console.localhost:${port}/` });
   await page.sees('this host is not served');
+});
+
+test('what needs an operator has its action; a search by time; accounts a page at a time', { timeout: 120_000 }, async (context) => {
+  const page = await browserFor(context);
+  if (!page) return;
+  const accounts = Array.from({ length: 60 }, (_, i) => `north-${i}`);
+  await using gate = await startGateway({
+    upstream: { accounts },
+    config: (draft) => {
+      draft.keys.push({ id: 'old', pool: 'team', secret_sha256: ['ab'.repeat(32)], expires_at: '2026-01-01T00:00:00Z' });
+    },
+  });
+  await turn(gate);
+  gate.fail('north-3', 'model-a', failure('quota', { retryAfterMs: 600_000 }));
+  await page.open(`${gate.adminUrl}/`);
+  await page.sees('Key old has expired');
+  await page.sees('Account north-3 is out of quota');
+  await pressed(page, 'Restore');
+  await page.until(`!document.body.innerText.includes('Account north-3 is out of quota')`);
+  await page.until(`document.querySelectorAll('tbody tr').length === 50`);
+  await pressed(page, 'Next accounts');
+  await page.until(`document.querySelectorAll('tbody tr').length === 10`);
+  await page.sees('north-59');
+  await pressed(page, 'Previous accounts');
+  await page.until(`document.querySelectorAll('tbody tr').length === 50`);
+  await page.open(`${gate.adminUrl}/requests`);
+  await page.until(`document.querySelectorAll('tbody tr').length === 1`);
+  await filled(page, 'input[type="datetime-local"]', '2100-01-01T00:00');
+  await page.sees('No request matches.');
+  assert.match(await page.evaluate('location.search'), /^\?since=41\d{11}$/);
+  await pressed(page, 'Show all');
+  await page.until(`document.querySelectorAll('tbody tr').length === 1`);
 });

@@ -1,5 +1,6 @@
 // GET /api/requests and /api/requests/{id}: rows of the request log, newest first, and one turn with its attempts.
 import type { RequestFilter } from '../../../store/schema/filters.ts';
+import { accountsThen } from '../../mcp/accounts-then.ts';
 import type { OperatorView } from '../../mcp/operator-view.ts';
 import { placeOfCursor, placeText } from '../../mcp/paging.ts';
 import { args, integer, name, text, type ValueOf } from '../../turn/json/field-schemas.ts';
@@ -97,5 +98,6 @@ async function turnOf({ services: { store } }: AdminTarget, view: OperatorView, 
   await store.flush();
   const [turn] = await store.requests.list({ id, pools: view.poolsFor(undefined), limit: 1 });
   if (!turn) throw new ApiRefusal(404, `the request log has no turn '${id}'`);
-  return { turn, attempts: await store.attempts.of(turn) };
+  const attempts = await store.attempts.of(turn);
+  return { turn, attempts, accounts: accountsThen(turn, attempts, view) };
 }

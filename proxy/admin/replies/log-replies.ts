@@ -1,5 +1,6 @@
 // Replies of the request log: their types and schemas for both sides.
 import { ATTEMPT, type AttemptRow, REQUEST, type RequestRow } from '../../../store/schema/logged-rows.ts';
+import { ACCOUNTS_THEN, type AccountThen } from '../../mcp/accounts-then.ts';
 import { flag, integer, list, nullable, object, type Schema, text } from '../../turn/json/field-schemas.ts';
 import { checkOf } from '../api/reply-check.ts';
 import { rowSchema } from './stored-rows.ts';
@@ -8,6 +9,8 @@ import { rowSchema } from './stored-rows.ts';
 export interface TurnReply {
   readonly turn: RequestRow;
   readonly attempts: readonly AttemptRow[];
+  /** The accounts of its Pool, and why each was chosen or not; absent in answers of former versions. */
+  readonly accounts?: readonly AccountThen[];
 }
 
 /** GET /api/requests. */
@@ -28,10 +31,14 @@ export interface RequestsReply {
 
 const REQUEST_ROW = rowSchema(REQUEST);
 
-export const TURN: Schema<TurnReply> = object({
-  turn: REQUEST_ROW,
-  attempts: list('In order.', rowSchema(ATTEMPT)),
-});
+export const TURN: Schema<TurnReply> = object(
+  {
+    turn: REQUEST_ROW,
+    attempts: list('In order.', rowSchema(ATTEMPT)),
+  },
+  undefined,
+  { accounts: ACCOUNTS_THEN },
+);
 
 export const REQUESTS: Schema<RequestsReply> = object(
   {

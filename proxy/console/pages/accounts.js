@@ -1,14 +1,13 @@
 // Accounts: state with its cause, quota, load, last failure and cost, and what an operator does about them.
-import { useState } from 'preact/hooks';
-import { address, filter } from '../base/address.js';
-import { ask, withQuery } from '../base/api.js';
-import { count, dollars, time } from '../base/format.js';
+import { address, filter, follow } from '../base/address.js';
+import { withQuery } from '../base/api.js';
+import { count, dollars, span, time } from '../base/format.js';
 import { html } from '../base/html.js';
-import { useLive } from '../base/live.js';
-import { session } from '../base/session.js';
+import { clock, useLive } from '../base/live.js';
+import { AccountActions } from '../parts/account-actions.js';
 import { sentenceOf, wordOf } from '../parts/account-state.js';
+import { QuotaBars } from '../parts/quota-bars.js';
 import { Failure, State, Table, Waiting } from '../parts/shown.js';
-import { QuotaBars } from './overview.js';
 
 const STATES = [
   'available',
@@ -41,11 +40,16 @@ export function Accounts() {
     {
       head: 'State',
       cell: (account) =>
-        html`<${State} tone=${wordOf(account.state)[0]}>${wordOf(account.state)[1]}</${State}><small>${sentenceOf(account)}</small>`,
+        html`<${State} tone=${wordOf(account.state)[0]}>${wordOf(account.state)[1]}</${State}><small>${sentenceOf(account)}${ends(account.until)}</small><${Cooldowns} models=${account.models_in_cooldown} />`,
     },
     { head: 'Quota left', cell: (account) => html`<${QuotaBars} account=${account} />` },
     { head: 'Turns', cell: ({ in_flight, max_concurrent }) => `${in_flight} of ${max_concurrent}`, number: true },
-    { head: 'Models', cell: ({ catalog }) => count(catalog.models), number: true },
+    {
+      head: 'Models',
+      cell: ({ id: name, catalog }) =>
+        html`<a href=${`/models?account=${encodeURIComponent(name)}`} onClick=${follow}>${count(catalog.models)}</a>`,
+      number: true,
+    },
     {
       head: 'Last failure',
       cell: ({ last_failure: failure }) => (failure ? html`${failure.cause}<small>${time(failure.at)}</small>` : '–'),
@@ -55,7 +59,7 @@ export function Accounts() {
       cell: ({ label }) => html`${count(used.get(label)?.request_count ?? 0)}<small>${dollars(used.get(label)?.cost_usd ?? 0)}</small>`,
       number: true,
     },
-    { head: 'Actions', cell: (account) => html`<${Actions} account=${account} refresh=${refresh} />` },
+    { head: 'Actions', cell: (account) => html`<${AccountActions} account=${account} refresh=${refresh} />` },
   ];
   const isFiltered = Boolean(id || state || pool);
   const empty = isFiltered
@@ -77,49 +81,14 @@ export function Accounts() {
   `;
 }
 
-/** @param {{ account: any, refresh: () => void }} props */
-function Actions({ account, refresh }) {
-  const [said, setSaid] = useState(/** @type {{ text: string, isBad: boolean } | undefined} */ (undefined));
-  const [busy, setBusy] = useState('');
-  const { id, state } = account;
-  const mayAct = session.value?.accounts.includes(id) ?? false;
-  if (!mayAct) return html`<span class="hint">only its owner</span>`;
-  /**
-   * @param {string} name
-   * @param {string} path
-   * @param {(reply: any) => string} textOf
-   */
-  const act = async (name, path, textOf) => {
-    setBusy(name);
-    try {
-      const reply = await ask(`/api/accounts/${encodeURIComponent(id)}/${path}`, { method: 'POST' });
-      setSaid({ text: textOf(reply), isBad: reply.ok === false });
-      refresh();
-    } catch (error) {
-      setSaid({ text: error instanceof Error ? error.message : 'failed', isBad: true });
-    }
-    setBusy('');
-  };
-  const isPaused = state === 'paused';
-  return html`<div class="actions">
-    <button type="button" disabled=${busy !== ''} onClick=${() =>
-      act('pause', isPaused ? 'resume' : 'pause', () =>
-        isPaused ? 'In use.' : 'Paused; running turns end.',
-      )}>${isPaused ? 'Resume' : 'Pause'}</button>
-    <button type="button" disabled=${busy !== ''} onClick=${() =>
-      act('restore', 'restore', ({ fields }) => (fields.length === 0 ? 'It had no cooldown.' : 'Restored.'))}>Restore</button>
-    <button type="button" disabled=${busy !== ''} onClick=${() =>
-      act('relogin', 'relogin', ({ credential }) =>
-        credential === 'imported' ? 'Uses the new login.' : 'Its login has not changed; the next turn tries it.',
-      )}>Read login again</button>
-    <button type="button" disabled=${busy !== ''} onClick=${() => act('test', 'test?turn=false', testText)}>${busy === 'test' ? 'Testing …' : 'Test'}</button>
-    <span role="status" class=${said?.isBad ? 'bad' : 'hint'}>${said?.text}</span>
-  </div>`;
+/** The end of a cooldown, counted down. @param {string | null} until */
+function ends(until) {
+  const left = until === null ? undefined : Date.parse(until) - clock.value;
+  return left === undefined || left <= 0 ? '' : `, ${span(left)} left`;
 }
 
-/** @param {{ ok: boolean, steps: readonly { ok: boolean, step: string, failure: { message: string | null, class: string } | null }[] }} report */
-function testText({ ok, steps }) {
-  if (ok) return 'Its credential and its model list work; no turn was sent.';
-  const failed = steps.find((step) => !step.ok);
-  return `Failed at ${failed?.step ?? 'its beginning'}: ${failed?.failure?.message ?? failed?.failure?.class ?? 'no reason was stated'}`;
+/** Models that it does not serve for now, while it serves others. @param {{ models: readonly any[] }} props */
+function Cooldowns({ models }) {
+  if (models.length === 0) return null;
+  return html`<small class="warn">without ${models.map(({ model, cause, until }) => `${model}${cause === null ? '' : ` (${cause})`}${ends(until)}`).join('; ')}</small>`;
 }

@@ -9,9 +9,15 @@ import { Failure, State, Table, Waiting } from '../parts/shown.js';
 /** @type {Readonly<Record<string, import('../parts/shown.js').Tone>>} */
 const TONES = { routable: 'good', unroutable: 'bad', invisible: 'idle', suppressed: 'idle' };
 
+const FILTERS = /** @type {const} */ ([
+  ['id', 'Model'],
+  ['pool', 'Pool'],
+  ['account', 'Account'],
+]);
+
 export function Models() {
-  const { id, cursor } = address.value.query;
-  const { data, error } = useLive(withQuery('/api/models', { id, cursor, limit: 50 }), ['accounts', 'configuration']);
+  const { id, pool, account, cursor } = address.value.query;
+  const { data, error } = useLive(withQuery('/api/models', { id, pool, account, cursor, limit: 50 }), ['accounts', 'configuration']);
   /** @type {readonly import('../parts/shown.js').Column<any>[]} */
   const columns = [
     { head: 'Model', cell: ({ id: name, pool }) => html`<strong>${name}</strong><small>Pool ${pool}</small>` },
@@ -27,13 +33,17 @@ export function Models() {
     { head: 'Accounts', cell: ({ accounts }) => accounts.join(', ') },
     { head: 'Falls back to', cell: ({ fallback }) => fallback.join(', ') || '–' },
   ];
-  const empty = id
-    ? html`No model matches. <button type="button" onClick=${() => filter({ id: '', cursor: '' })}>Show all</button>`
-    : 'No account has stated a model yet: see its state on the page of accounts.';
+  const empty =
+    id || pool || account
+      ? html`No model matches. <button type="button" onClick=${() => filter({ id: '', pool: '', account: '', cursor: '' })}>Show all</button>`
+      : 'No account has stated a model yet: see its state on the page of accounts.';
   return html`
     <h1>Models and modes</h1>
     <form class="filters" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
-      <label>Model <input value=${id ?? ''} onChange=${(/** @type {any} */ event) => filter({ id: event.currentTarget.value.trim(), cursor: '' })} /></label>
+      ${FILTERS.map(
+        ([name, label]) =>
+          html`<label key=${name}>${label} <input value=${address.value.query[name] ?? ''} onChange=${(/** @type {any} */ event) => filter({ [name]: event.currentTarget.value.trim(), cursor: '' })} /></label>`,
+      )}
     </form>
     <${Failure} error=${error} hasData=${data !== undefined} />
     <${Waiting} isWaiting=${data === undefined && !error} />

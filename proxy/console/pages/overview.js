@@ -4,9 +4,11 @@ import { follow } from '../base/address.js';
 import { withQuery } from '../base/api.js';
 import { count, dollars, percent, span, time, took } from '../base/format.js';
 import { html } from '../base/html.js';
-import { clock, useLive } from '../base/live.js';
+import { useLive } from '../base/live.js';
 import { wordOf } from '../parts/account-state.js';
-import { Bar, Failure, Section, State, Table, Waiting } from '../parts/shown.js';
+import { Matters } from '../parts/matters.js';
+import { QuotaBars } from '../parts/quota-bars.js';
+import { Failure, Section, State, Table, Waiting } from '../parts/shown.js';
 
 const SPANS = [
   ['1h', 'This hour and the last'],
@@ -15,7 +17,7 @@ const SPANS = [
 ];
 
 export function Overview() {
-  const { data, error } = useLive('/api/overview', ['accounts', 'configuration', 'requests']);
+  const { data, error, refresh } = useLive('/api/overview', ['accounts', 'configuration', 'requests']);
   return html`
     <h1>Overview</h1>
     <${Failure} error=${error} hasData=${data !== undefined} />
@@ -23,17 +25,23 @@ export function Overview() {
     ${
       data &&
       html`<p class="lead">${sentenceOf(data)}</p>
-        ${
-          data.attention.length > 0 &&
-          html`<${Section} title="Needs an operator">
-            <ul class="attention">${data.attention.map((/** @type {string} */ text) => html`<li key=${text}>${text}</li>`)}</ul>
-          </${Section}>`
-        }`
+        <${States} accounts=${data.accounts} />
+        ${data.matters.length > 0 && html`<${Section} title="Needs an operator"><${Matters} matters=${data.matters} refresh=${refresh} /></${Section}>`}`
     }
     <${Section} title="Use"><div class="cards">${SPANS.map(([since, title]) => html`<${Sums} key=${since} since=${since} title=${title} />`)}</div></${Section}>
     <${History} />
     <${Quotas} />
   `;
+}
+
+/** How many accounts are in each state, each with the way to them. @param {{ accounts: Readonly<Record<string, number>> }} props */
+function States({ accounts }) {
+  return html`<ul class="chips">
+    ${Object.entries(accounts).map(
+      ([state, number]) =>
+        html`<li key=${state}><a class="chip" href=${`/accounts?state=${state}`} onClick=${follow}><${State} tone=${wordOf(state)[0]}>${count(number)} ${wordOf(state)[1]}</${State}></a></li>`,
+    )}
+  </ul>`;
 }
 
 /** @param {any} data */
@@ -62,7 +70,7 @@ function Sums({ since, title }) {
           <div><dt>Failed</dt><dd class=${failed > 0.05 ? 'bad' : undefined}>${count(total.failed_count)} (${percent(failed)})</dd></div>
           <div><dt>First event</dt><dd>${took(total.first_event_ms)}</dd></div>
         </dl>
-        <p class="hint">since ${time(data.since)}</p>`
+        <p class="hint last">since ${time(data.since)}</p>`
     }
   </article>`;
 }
@@ -102,9 +110,10 @@ function seriesOf(data) {
   };
 }
 
+/** All accounts, a page at a time. */
 function Quotas() {
-  const { data, error } = useLive('/api/accounts?limit=200', ['accounts', 'configuration']);
-  if (!data) return html`<${Failure} error=${error} hasData=${false} />`;
+  const [cursors, setCursors] = useState(/** @type {readonly string[]} */ ([]));
+  const { data, error } = useLive(withQuery('/api/accounts', { limit: 50, cursor: cursors.at(-1) }), ['accounts', 'configuration']);
   /** @type {readonly import('../parts/shown.js').Column<any>[]} */
   const columns = [
     { head: 'Account', cell: ({ id }) => html`<a href=${`/accounts?id=${encodeURIComponent(id)}`} onClick=${follow}>${id}</a>` },
@@ -114,27 +123,12 @@ function Quotas() {
   ];
   const empty = html`There is no account yet: <code>poolgate account add</code> adds one.`;
   return html`<${Section} title="Accounts">
-    <${Failure} error=${error} hasData=${true} />
-    <${Table} caption="Accounts by quota left" columns=${columns} rows=${data.accounts} keyOf=${(/** @type {any} */ { id }) => id} empty=${empty} />
-    ${data.next_cursor !== null && html`<p class="hint">The first 200; <a href="/accounts" onClick=${follow}>all accounts</a></p>`}
+    <${Failure} error=${error} hasData=${data !== undefined} />
+    <${Waiting} isWaiting=${data === undefined && !error} />
+    ${data && html`<${Table} caption="Accounts by quota left" columns=${columns} rows=${data.accounts} keyOf=${(/** @type {any} */ { id }) => id} empty=${empty} />`}
+    <p class="pages">
+      ${cursors.length > 0 && html`<button type="button" onClick=${() => setCursors(cursors.slice(0, -1))}>Previous accounts</button>`}
+      ${data?.next_cursor && html`<button type="button" onClick=${() => setCursors([...cursors, data.next_cursor])}>Next accounts</button>`}
+    </p>
   </${Section}>`;
-}
-
-/** @param {{ account: any }} props */
-export function QuotaBars({ account }) {
-  const { windows } = account.quota;
-  if (windows.length === 0) return html`<span class="hint">not stated</span>`;
-  return html`<div class="bars">${windows.map((/** @type {any} */ window) => html`<${Window} key=${window.class} id=${account.id} window=${window} />`)}</div>`;
-}
-
-/** @param {{ id: string, window: any }} props */
-function Window({ id, window }) {
-  const left = 1 - window.used_percent / 100;
-  const reset = window.resets_at === null ? undefined : Date.parse(window.resets_at) - clock.value;
-  const name = span(window.length_seconds * 1_000).replace(/ 00 .*/, '');
-  const ends = reset === undefined || reset <= 0 ? '' : `, resets in ${span(reset)}`;
-  return html`<span class="bar-line">
-    <${Bar} share=${left} label=${`Quota left of ${id} in its window of ${name}`} tone=${left <= 0 ? 'bad' : left < 0.15 ? 'warn' : 'good'} />
-    <span>${percent(Math.max(0, left))} of ${name}${ends}</span>
-  </span>`;
 }

@@ -1,11 +1,11 @@
 // Requests: the log as it grows, with filters that the address holds, and one turn in a drawer.
-import { useEffect, useRef } from 'preact/hooks';
 import { address, filter } from '../base/address.js';
 import { withQuery } from '../base/api.js';
-import { count, time, took } from '../base/format.js';
+import { time, took } from '../base/format.js';
 import { html } from '../base/html.js';
 import { useLive } from '../base/live.js';
 import { Failure, State, Table, Waiting } from '../parts/shown.js';
+import { statusOf, TurnDrawer, tokensOf } from '../parts/turn-drawer.js';
 
 const FILTERS = /** @type {const} */ ([
   ['key', 'Key'],
@@ -14,6 +14,11 @@ const FILTERS = /** @type {const} */ ([
   ['status', 'Status', '429 or 5xx'],
   ['code', 'Code'],
   ['id', 'Request id'],
+]);
+
+const TIMES = /** @type {const} */ ([
+  ['since', 'From'],
+  ['until', 'Until'],
 ]);
 
 export function Requests() {
@@ -48,6 +53,12 @@ export function Requests() {
             <input value=${query[name] ?? ''} placeholder=${hint} onChange=${(/** @type {any} */ event) => filter({ [name]: event.currentTarget.value.trim(), cursor: '' })} />
           </label>`,
       )}
+      ${TIMES.map(
+        ([name, label]) =>
+          html`<label key=${name}>${label}
+            <input type="datetime-local" value=${localTime(query[name])} onChange=${(/** @type {any} */ event) => filter({ [name]: instantOf(event.currentTarget.value), cursor: '' })} />
+          </label>`,
+      )}
     </form>
     <${Failure} error=${error} hasData=${data !== undefined} />
     <${Waiting} isWaiting=${data === undefined && !error} />
@@ -56,11 +67,11 @@ export function Requests() {
       ${cursor && html`<button type="button" onClick=${() => filter({ cursor: '' })}>Newest</button>`}
       ${data?.next_cursor && html`<button type="button" onClick=${() => filter({ cursor: data.next_cursor })}>Older</button>`}
     </p>
-    ${turn && html`<${Drawer} key=${turn} id=${turn} />`}
+    ${turn && html`<${TurnDrawer} key=${turn} id=${turn} />`}
   `;
 }
 
-const clear = () => filter(Object.fromEntries(FILTERS.map(([name]) => [name, ''])));
+const clear = () => filter(Object.fromEntries([...FILTERS, ...TIMES].map(([name]) => [name, ''])));
 
 /** @param {any} row @returns {import('../parts/shown.js').Tone} */
 function toneOf({ status, outcome }) {
@@ -69,72 +80,12 @@ function toneOf({ status, outcome }) {
   return status >= 400 ? 'warn' : 'good';
 }
 
-/** @param {any} row */
-const statusOf = ({ status, outcome, code }) =>
-  [status, ...(status < 400 && outcome !== 'completed' ? [outcome] : []), ...(code ? [code] : [])].join(' ');
-
-/** @param {any} row */
-function tokensOf({ input_tokens, output_tokens, tokens_estimated }) {
-  if (input_tokens === null && output_tokens === null) return '–';
-  return `${tokens_estimated ? '~' : ''}${count(input_tokens)} + ${count(output_tokens)}`;
+/** A field takes the local time without a zone; the address has Unix milliseconds. @param {string | undefined} at */
+function localTime(at) {
+  const date = new Date(Number(at));
+  if (at === undefined || Number.isNaN(date.getTime())) return '';
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-/** @param {{ id: string }} props */
-function Drawer({ id }) {
-  const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
-  const { data, error } = useLive(`/api/requests/${encodeURIComponent(id)}`, []);
-  useEffect(() => {
-    const { current } = dialog;
-    current?.showModal();
-    return () => current?.close();
-  }, []);
-  const close = () => filter({ turn: '' });
-  return html`<dialog ref=${dialog} class="drawer" aria-labelledby="turn" onClose=${close} onCancel=${close}>
-    <header><h2 id="turn">Request</h2><button type="button" onClick=${close}>Close</button></header>
-    <p><code>${id}</code></p>
-    <${Failure} error=${error} hasData=${data !== undefined} />
-    ${data && html`<${Turn} turn=${data.turn} attempts=${data.attempts} />`}
-  </dialog>`;
-}
-
-/** @param {{ turn: any, attempts: readonly any[] }} props */
-function Turn({ turn, attempts }) {
-  const others = Object.entries(turn.why?.others ?? {});
-  return html`
-    <dl>
-      <div><dt>Began</dt><dd>${time(turn.at, { seconds: true })}</dd></div>
-      <div><dt>Status</dt><dd>${statusOf(turn)}</dd></div>
-      <div><dt>Took</dt><dd>${took(turn.duration_ms)}</dd></div>
-      <div><dt>Pool</dt><dd>${turn.pool ?? '–'}</dd></div>
-      <div><dt>Key</dt><dd>${turn.key_id ?? '–'}</dd></div>
-      <div><dt>Model</dt><dd>${turn.model ?? '–'}</dd></div>
-      <div><dt>Effort</dt><dd>${turn.effort ?? '–'}</dd></div>
-      <div><dt>Tokens in and out</dt><dd>${tokensOf(turn)}</dd></div>
-      <div><dt>Of it cached</dt><dd>${count(turn.cached_input_tokens)}</dd></div>
-    </dl>
-    <h3>Timeline</h3>
-    ${attempts.length === 0 && html`<p class="hint">No account was asked.</p>`}
-    <ol class="timeline">
-      ${attempts.map((attempt) => html`<${Attempt} key=${attempt.ordinal} attempt=${attempt} turn=${turn} />`)}
-    </ol>
-    ${
-      turn.why &&
-      html`<h3>Why this account</h3>
-        <p>${turn.why.reason}${others.length === 0 ? '' : `; not others: ${others.map(([reason, number]) => `${reason} (${number})`).join(', ')}`}</p>`
-    }
-  `;
-}
-
-/** @param {{ attempt: any, turn: any }} props */
-function Attempt({ attempt, turn }) {
-  const whole = Math.max(1, turn.duration_ms);
-  const before = Math.max(0, attempt.at - turn.at);
-  const result = attempt.error_class ?? attempt.status ?? 'no answer';
-  return html`<li>
-    <span>${attempt.account}: ${result}, after ${took(before)}, took ${took(attempt.duration_ms)}${attempt.cause === 'first' ? '' : ` (${attempt.cause})`}</span>
-    <span class="track" aria-hidden="true"><span class=${attempt.error_class ? 'bad' : 'good'} style=${{
-      marginInlineStart: `${Math.min(99, (before / whole) * 100)}%`,
-      inlineSize: `${Math.max(1, Math.min(100, (attempt.duration_ms / whole) * 100))}%`,
-    }}></span></span>
-  </li>`;
-}
+/** @param {string} local */
+const instantOf = (local) => (local === '' ? '' : String(new Date(local).getTime()));

@@ -24,7 +24,7 @@ export function Table({ caption, columns, rows, keyOf, empty }) {
         ${rows.map(
           (row) =>
             html`<tr key=${keyOf(row)}>
-              ${columns.map(({ head, cell, number }) => html`<td key=${head} class=${number ? 'number' : undefined}>${cell(row)}</td>`)}
+              ${columns.map(({ head, cell, number }) => html`<td key=${head} data-head=${head} class=${number ? 'number' : undefined}><div>${cell(row)}</div></td>`)}
             </tr>`,
         )}
       </tbody>

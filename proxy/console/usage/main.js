@@ -94,7 +94,7 @@ function Page() {
 function Shown({ shown: { usage, models, at }, failure }) {
   const main = useRef(/** @type {HTMLElement | null} */ (null));
   // The form with the focus is gone.
-  useEffect(() => main.current?.focus(), []);
+  useEffect(() => main.current?.focus({ preventScroll: true }), []);
   const limits = usage.limits.map((/** @type {any} */ one) => ({
     type: one.limit_type,
     window: one.limit_window,

@@ -1,7 +1,6 @@
 // `explain_selection`: which account a turn went to or would go to, and why each other one was not chosen.
 
-import { CHOSEN_BECAUSE, NOT_CHOSEN_BECAUSE } from '../../../store/schema/logged-rows.ts';
-import type { AttemptRow, RequestRow } from '../../../store/store.ts';
+import type { RequestRow } from '../../../store/store.ts';
 import type { ExplainedAccount } from '../../explain/candidates.ts';
 import type { ExplainedChoice } from '../../explain/choice.ts';
 import { type ExplainedTurn, explainTurns } from '../../explain/explanation.ts';
@@ -11,6 +10,7 @@ import { args, flag, integer, list, name, nullable, object, oneOf, text, type Va
 import { LACKS } from '../../turn/provider/lack.ts';
 import type { KeyConfig } from '../../turn/settings.ts';
 import type { Route } from '../../turn/turn.ts';
+import { ACCOUNTS_THEN, accountsThen } from '../accounts-then.ts';
 import { CAP, PRICES, shownCap } from '../money-fields.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { REQUEST_ATTEMPT, REQUEST_ROW, shownAttempt, shownRequest } from '../request-rows.ts';
@@ -21,14 +21,7 @@ const ENDPOINT = 'POST /v1/responses';
 const LOGGED = object({
   request: REQUEST_ROW,
   attempts: list('Every attempt at an account, in order; empty for a request that was refused before.', REQUEST_ATTEMPT),
-  accounts: list(
-    'The accounts of its Pool, and why each was chosen, tried or not chosen then.',
-    object({
-      account: text('Label of the account.'),
-      outcome: oneOf(['chosen', 'tried', 'not_chosen'], 'chosen: it answered, or was tried last. tried: it failed before.'),
-      why: text('The reason. Where the log has several reasons for several accounts, all of them, each with its number of accounts.'),
-    }),
-  ),
+  accounts: ACCOUNTS_THEN,
 });
 
 const CHAIN = object(
@@ -155,25 +148,6 @@ async function shownLogged(row: RequestRow, view: OperatorView): Promise<ValueOf
   };
 }
 
-/** By label, as the log names accounts: those that were tried, then the others that the Pool has now. */
-function accountsThen(row: RequestRow, attempts: readonly AttemptRow[], view: OperatorView): ValueOf<typeof LOGGED>['accounts'] {
-  const { account: chosen, why } = row;
-  const tried = new Map(attempts.map(({ account, status, error_class }) => [account, error_class ?? `status ${status}`]));
-  const pool = view.pools.find(({ id }) => id === row.pool);
-  const others = (pool?.assignments ?? [])
-    .map(({ account }) => view.labelOf(account))
-    .filter((label) => label !== chosen && !tried.has(label));
-  return [
-    ...(chosen === null
-      ? []
-      : [{ account: chosen, outcome: 'chosen' as const, why: why ? chosenBecause(why.reason) : 'it was tried last' }]),
-    ...[...tried].flatMap(([account, failure]) =>
-      account === chosen ? [] : [{ account, outcome: 'tried' as const, why: `it failed: ${failure}` }],
-    ),
-    ...others.map((account) => ({ account, outcome: 'not_chosen' as const, why: notChosenBecause(why) })),
-  ];
-}
-
 interface Asked {
   readonly key?: string | undefined;
   readonly pool?: string | undefined;
@@ -253,17 +227,4 @@ function whyOf({ account, takes, why }: ExplainedAccount, choice: ExplainedChoic
   if (choice?.tied.includes(account)) return `${why}; as good as ${chosen}`;
   if (takes === 'pinned') return `${why}, so that only turns that are bound to it go there`;
   return `${why}; ${choice?.reason === 'soft_pin' ? `the session stays with ${chosen}` : `${choice?.reason} prefers ${chosen}`}`;
-}
-
-const meaningOf = (reason: string): string => NOT_CHOSEN_BECAUSE[reason] ?? reason;
-
-const chosenBecause = (reason: string): string => CHOSEN_BECAUSE[reason] ?? `the strategy ${reason} of the Pool preferred it`;
-
-/** Why an account that was not tried was not chosen: the row counts the accounts of each reason, and does not name them. */
-function notChosenBecause(why: RequestRow['why']): string {
-  const reasons = Object.entries(why?.others ?? {}).filter(([reason]) => reason !== 'tried');
-  if (reasons.length === 0)
-    return why?.reason === 'hard_pin' ? 'no other account was compared' : 'was not in the Pool, or no account was chosen';
-  if (reasons.length === 1) return reasons.map(([reason]) => meaningOf(reason)).join();
-  return `one of: ${reasons.map(([reason, count]) => `${meaningOf(reason)} (${count})`).join('; ')}`;
 }

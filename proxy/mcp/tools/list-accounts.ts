@@ -21,6 +21,7 @@ import type { AccountConfig } from '../../turn/settings.ts';
 import { type AccountCondition, CONDITION_TEXT, CONDITIONS, conditionOf } from '../account-condition.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { NEXT_CURSOR, PAGE_ARGS, pageOf } from '../paging.ts';
+import { usedUpAt } from '../quota-forecast.ts';
 import { iso, isoOrNull } from '../times.ts';
 import { tool } from '../tool.ts';
 
@@ -30,6 +31,9 @@ const WINDOW = object({
   used_percent: number('Percent of the window that is used; 100 is exhausted.'),
   resets_at: nullable(time('When it resets.')),
   stated_at: nullable(time('When the provider stated this.')),
+  used_up_at: nullable(
+    time('When it would be used up at its mean rate since it began; null where it lasts until its reset, or too little is known.'),
+  ),
 });
 
 const ACCOUNT_ROW = object({
@@ -206,6 +210,7 @@ function shownQuota(quota: QuotaStatus | undefined): ValueOf<typeof ACCOUNT_ROW>
       used_percent: window.used_percent,
       resets_at: window.resets_at === null ? null : isoOrNull(window.resets_at * 1000),
       stated_at: isoOrNull(window.stated_at),
+      used_up_at: isoOrNull(usedUpAt(window)),
     })),
   };
 }

@@ -2,6 +2,7 @@
 import type { RequestOutcome } from '../../../store/store.ts';
 import { args, counts, flag, integer, list, nullable, object, text, time, type ValueOf } from '../../turn/json/field-schemas.ts';
 import { CONDITION_TEXT, CONDITIONS, conditionOf } from '../account-condition.ts';
+import { MATTERS, mattersOf } from '../attention.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { iso, isoOrNull } from '../times.ts';
 import { tool } from '../tool.ts';
@@ -43,6 +44,7 @@ export const serviceStatus = tool({
     uptime_seconds: integer('Seconds since then.'),
     config_version: text('Digest of the running configuration: equal for equal settings.'),
     attention: list('What needs an operator, one sentence each; empty if nothing does.', text('A sentence.')),
+    matters: MATTERS,
     pools: list(
       'Your Pools.',
       object({
@@ -74,6 +76,7 @@ export const serviceStatus = tool({
     const count = (state: string): number => [...conditions.values()].filter((condition) => condition.state === state).length;
     const states = CONDITIONS.map((state) => [state, count(state)] as const).filter(([, number]) => number > 0);
     const { admission } = view.settings;
+    const matters = mattersOf(view, conditions, (index) => routableModels(view, index));
     return {
       now: iso(at),
       operator: view.operator,
@@ -81,7 +84,8 @@ export const serviceStatus = tool({
       started_at: iso(process.startedAt),
       uptime_seconds: Math.max(0, Math.floor((at - process.startedAt) / 1000)),
       config_version: view.configVersion,
-      attention: attentionOf(view, conditions),
+      attention: matters.map((matter) => matter.text),
+      matters,
       pools: view.pools.map(({ id, label, assignments }, index) => ({
         id,
         label,
@@ -105,8 +109,6 @@ export const serviceStatus = tool({
   },
 });
 
-type Conditions = ReadonlyMap<string, ReturnType<typeof conditionOf>>;
-
 function accountConditions({ accounts, services }: OperatorView): [string, ReturnType<typeof conditionOf>][] {
   const health = new Map(services.capacity.status().accounts.map((status) => [status.account, status]));
   const quota = new Map(services.usage.quota.status().map((status) => [status.account, status]));
@@ -121,24 +123,6 @@ const routableModels = ({ pools, services }: OperatorView, index: number): numbe
   const pool = pools[index];
   return pool ? services.models.models(pool).listed().models.length : 0;
 };
-
-function attentionOf(view: OperatorView, conditions: Conditions): readonly string[] {
-  const accounts = [...conditions].flatMap(([account, { state, until, cause }]) => {
-    const end = isoOrNull(until);
-    if (state === 'reauth_required') return [`account ${account} must be logged in again: its provider refuses its credential`];
-    if (state === 'out_of_quota') return [`account ${account} is out of quota${end === null ? '' : ` until ${end}`}`];
-    if (state === 'challenge_page')
-      return [`account ${account} gets a challenge page of the network instead of answers: check its headers`];
-    if (state === 'no_models') return [`account ${account} serves no model: its model list could not be read (${cause})`];
-    if (state === 'cooldown') return [`account ${account} is in cooldown${end === null ? '' : ` until ${end}`}`];
-    return [];
-  });
-  const pools = view.pools.flatMap(({ id }, index) => (routableModels(view, index) === 0 ? [`Pool ${id} can serve no model now`] : []));
-  const keys = view.keys.flatMap(({ id, status, expires_at }) =>
-    status === 'active' && expires_at !== undefined && view.now() >= expires_at ? [`key ${id} has expired`] : [],
-  );
-  return [...accounts, ...pools, ...keys];
-}
 
 async function recentRequests(view: OperatorView, now: number): Promise<ValueOf<typeof RECENT>> {
   const { store } = view.services;

@@ -1,0 +1,51 @@
+// What needs an operator, each with what can be done about it.
+import { useState } from 'preact/hooks';
+import { follow } from '../base/address.js';
+import { ask } from '../base/api.js';
+import { html } from '../base/html.js';
+import { session } from '../base/session.js';
+import { SaidText, useAction } from './action.js';
+
+/** @typedef {{ about: 'account' | 'pool' | 'key', id: string, state: string, until: string | null, text: string }} Matter */
+
+const FIRST = 8;
+
+/** @param {{ matters: readonly Matter[], refresh: () => void }} props */
+export function Matters({ matters, refresh }) {
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole ? matters : matters.slice(0, FIRST);
+  return html`<ul class="attention">
+      ${shown.map((matter) => html`<${OneMatter} key=${`${matter.about} ${matter.id} ${matter.state}`} matter=${matter} refresh=${refresh} />`)}
+    </ul>
+    ${matters.length > FIRST && html`<button type="button" onClick=${() => setWhole(!isWhole)}>${isWhole ? 'Show fewer' : `Show all ${matters.length}`}</button>`}`;
+}
+
+/** @type {Readonly<Record<Matter['about'], (id: string) => readonly [string, string]>>} */
+const PLACES = {
+  account: (id) => [`/accounts?id=${encodeURIComponent(id)}`, `Account ${id}`],
+  pool: (id) => [`/models?pool=${encodeURIComponent(id)}`, `Models of ${id}`],
+  key: (id) => [`/keys?id=${encodeURIComponent(id)}`, `Key ${id}`],
+};
+
+/** States that end at an operator's word. */
+const RESTORED = new Set(['cooldown', 'out_of_quota']);
+
+/** @param {{ matter: Matter, refresh: () => void }} props */
+function OneMatter({ matter: { about, id, state, text }, refresh }) {
+  const { busy, said, run } = useAction();
+  const [href, name] = PLACES[about](id);
+  const mayRestore = about === 'account' && RESTORED.has(state) && session.value?.accounts.includes(id);
+  const restore = async () => {
+    await ask(`/api/accounts/${encodeURIComponent(id)}/restore`, { method: 'POST' });
+    refresh();
+    return 'Restored.';
+  };
+  return html`<li>
+    <span class=${`state ${state === 'cooldown' || state === 'out_of_quota' || state === 'expired' ? 'warn' : 'bad'}`}>${text.charAt(0).toUpperCase() + text.slice(1)}</span>
+    <span class="actions">
+      ${mayRestore && html`<button type="button" disabled=${busy !== ''} onClick=${() => run('restore', restore)}>Restore</button>`}
+      <a class="button" href=${href} onClick=${follow}>${name}</a>
+      <${SaidText} said=${said} />
+    </span>
+  </li>`;
+}

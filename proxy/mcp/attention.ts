@@ -1,0 +1,62 @@
+// What needs an operator: accounts, Pools and keys that are out of order, each with its state and a sentence.
+import { list, nullable, object, oneOf, text, time, type ValueOf } from '../turn/json/field-schemas.ts';
+import type { AccountCondition } from './account-condition.ts';
+import type { OperatorView } from './operator-view.ts';
+import { isoOrNull } from './times.ts';
+
+const MATTER = object({
+  about: oneOf(['account', 'pool', 'key'], 'What it is about.'),
+  id: text('Id of the account, Pool or key.'),
+  state: oneOf(
+    ['reauth_required', 'out_of_quota', 'challenge_page', 'no_models', 'cooldown', 'no_routable_model', 'expired'],
+    'State of the account as in list_accounts; no_routable_model of a Pool; expired of a key.',
+  ),
+  until: nullable(time('When it ends by itself; null where it does not, or that is not known.')),
+  text: text('The same as a sentence.'),
+});
+
+export const MATTERS = list('The same as attention, with what each is about.', MATTER);
+
+export type Matter = ValueOf<typeof MATTER>;
+
+/** @param routable the number of models that turns of the Pool at this index can get */
+export function mattersOf(
+  view: OperatorView,
+  conditions: ReadonlyMap<string, AccountCondition>,
+  routable: (index: number) => number,
+): readonly Matter[] {
+  const accounts = [...conditions].flatMap(([id, condition]) => accountMatter(id, condition));
+  const pools = view.pools.flatMap(({ id }, index): Matter[] =>
+    routable(index) > 0 ? [] : [{ about: 'pool', id, state: 'no_routable_model', until: null, text: `Pool ${id} can serve no model now` }],
+  );
+  const keys = view.keys.flatMap(({ id, status, expires_at }): Matter[] =>
+    status === 'active' && expires_at !== undefined && view.now() >= expires_at
+      ? [{ about: 'key', id, state: 'expired', until: null, text: `key ${id} has expired` }]
+      : [],
+  );
+  return [...accounts, ...pools, ...keys];
+}
+
+function accountMatter(id: string, { state, until: end, cause }: AccountCondition): readonly Matter[] {
+  const until = isoOrNull(end);
+  const ends = until === null ? '' : ` until ${until}`;
+  switch (state) {
+    case 'reauth_required':
+      return [{ about: 'account', id, state, until, text: `account ${id} must be logged in again: its provider refuses its credential` }];
+    case 'out_of_quota':
+      return [{ about: 'account', id, state, until, text: `account ${id} is out of quota${ends}` }];
+    case 'challenge_page':
+      return [
+        {
+          ...{ about: 'account' as const, id, state, until },
+          text: `account ${id} gets a challenge page of the network instead of answers: check its headers`,
+        },
+      ];
+    case 'no_models':
+      return [{ about: 'account', id, state, until, text: `account ${id} serves no model: its model list could not be read (${cause})` }];
+    case 'cooldown':
+      return [{ about: 'account', id, state, until, text: `account ${id} is in cooldown${ends}` }];
+    default:
+      return [];
+  }
+}
