@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { failure, statusFailure } from '../../proxy/turn/errors/failure.ts';
+import { statusFailure } from '../../proxy/turn/errors/failure.ts';
+import { failure } from '../accounts/health/support.ts';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 import { operatorRow, tokenOf } from '../support/mcp.ts';
 import { startProgram } from '../support/program.ts';
@@ -230,7 +231,7 @@ test('a page of another origin can neither read nor write nor frame, and a forei
 test('what needs an operator has its action; a search by time; accounts a page at a time', { timeout: 120_000 }, async (context) => {
   const page = await browserFor(context);
   if (!page) return;
-  const accounts = Array.from({ length: 60 }, (_, i) => `north-${i}`);
+  const accounts = Array.from({ length: 60 }, (_, i) => `north${i}`);
   await using gate = await startGateway({
     upstream: { accounts },
     config: (draft) => {
@@ -238,16 +239,16 @@ test('what needs an operator has its action; a search by time; accounts a page a
     },
   });
   await turn(gate);
-  gate.fail('north-3', 'model-a', failure('quota', { retryAfterMs: 600_000 }));
+  gate.fail('north3', 'model-a', failure('quota', { retryAfterMs: 600_000 }));
   await page.open(`${gate.adminUrl}/`);
   await page.sees('Key old has expired');
-  await page.sees('Account north-3 is out of quota');
+  await page.sees('Account north3 is out of quota');
   await pressed(page, 'Restore');
-  await page.until(`!document.body.innerText.includes('Account north-3 is out of quota')`);
+  await page.until(`!document.body.innerText.includes('Account north3 is out of quota')`);
   await page.until(`document.querySelectorAll('tbody tr').length === 50`);
   await pressed(page, 'Next accounts');
   await page.until(`document.querySelectorAll('tbody tr').length === 10`);
-  await page.sees('north-59');
+  await page.sees('north59');
   await pressed(page, 'Previous accounts');
   await page.until(`document.querySelectorAll('tbody tr').length === 50`);
   await page.open(`${gate.adminUrl}/requests`);
