@@ -10,7 +10,7 @@ export interface FileResult {
   /** Errors that no test has caught. */
   readonly uncaught: readonly string[];
   readonly wallMs: number;
-  /** Of the process that ran it; that of the programs it started is not counted. */
+  /** Of the process that ran it, on Linux with that of the programs it started. */
   readonly processorMs: number;
 }
 
@@ -25,15 +25,13 @@ export class FileRun {
     this.file = file;
   }
 
-  /** @returns whether it was the end of the file */
-  add(event: TestEvent): boolean {
-    if (event.type === 'test:enqueue') return false;
+  add(event: TestEvent): void {
+    if (event.type === 'test:enqueue') return;
     if (event.type === 'test:dequeue') this.#running.set(event.data.testId, event.data.name);
     else if (event.type === 'test:complete') {
       this.#running.delete(event.data.testId);
       this.#ended = event.data.name;
     } else this.events.push(event);
-    return (event.type === 'test:pass' || event.type === 'test:fail') && event.data.nesting === 0;
   }
 
   printed(type: 'test:stdout' | 'test:stderr', bytes: Buffer): void {

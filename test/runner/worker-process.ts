@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { type FileResult, FileRun } from './file-run.ts';
-import type { SentError, SentEvent } from './reporter.ts';
+import type { SentError, SentEvent, Usage } from './reporter.ts';
 
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
 const REPORTER = new URL('reporter.ts', import.meta.url).href;
@@ -15,8 +15,7 @@ export class WorkerProcess {
   readonly #child: ChildProcess;
   readonly #exit: Promise<string>;
   readonly #files: string[] = [];
-  #processorMs = 0;
-  #memoryBytes = 0;
+  #usage: Usage = { processorMs: 0, memoryBytes: 0 };
 
   constructor() {
     this.#child = fork(WORKER, {
@@ -34,12 +33,12 @@ export class WorkerProcess {
   }
 
   get isWorn(): boolean {
-    return !this.#child.connected || this.#memoryBytes > MEMORY_BYTES;
+    return !this.#child.connected || this.#usage.memoryBytes > MEMORY_BYTES;
   }
 
   async run(file: string, deadlineMs: number): Promise<FileResult> {
     const run = new FileRun(file);
-    const [start, processorMs] = [performance.now(), this.#processorMs];
+    const [start, { processorMs }] = [performance.now(), this.#usage];
     const onOut = (bytes: Buffer) => run.printed('test:stdout', bytes);
     const onError = (bytes: Buffer) => run.printed('test:stderr', bytes);
     this.#child.stdout?.on('data', onOut);
@@ -61,7 +60,7 @@ export class WorkerProcess {
       uncaught: run.uncaught,
       lost: why,
       wallMs: performance.now() - start,
-      processorMs: this.#processorMs - processorMs,
+      processorMs: this.#usage.processorMs - processorMs,
     };
   }
 
@@ -79,9 +78,9 @@ export class WorkerProcess {
           run.uncaught.push(sent.uncaught);
           return;
         }
-        this.#processorMs = sent.processorMs;
-        this.#memoryBytes = sent.memoryBytes;
-        if (!run.add(sent.event)) return;
+        run.add(sent.event);
+        if (sent.usage === undefined) return;
+        this.#usage = sent.usage;
         this.#child.off('message', onMessage);
         resolve(undefined);
       };

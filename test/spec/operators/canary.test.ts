@@ -15,6 +15,7 @@ import { bearerOf, startGateway, type TestGateway } from '../../support/gateway.
 import { TOOL_NAMES } from '../../support/mcp.ts';
 import { headOf, RawClient } from '../../support/raw.ts';
 import { replyBytes, replyEvents, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
+import { sampleOf } from '../../support/sample.ts';
 import { isChat } from '../../support/turn-paths.ts';
 import { connect, type TestSocket, UpgradeRefusal } from '../../support/websocket.ts';
 
@@ -466,7 +467,7 @@ function failuresOf({ dispatched, over }: Request): Readonly<Record<string, Scri
 }
 
 /** Every request of every kind: each at an account, in a Pool and with a key of its own, since accounts are remembered by what they do. */
-const CASES = Object.entries(ROUTES)
+const CROSS = Object.entries(ROUTES)
   .flatMap(([route, request]) =>
     Object.entries(failuresOf(request)).map(([failure, script]) => ({
       route,
@@ -485,6 +486,15 @@ const CASES = Object.entries(ROUTES)
         ),
       ),
   );
+
+/** Of a kind the first: every sample has each route as it answers by itself, and each failure of each API at some route. */
+const firstOf = <T, K>(cases: readonly T[], kindOf: (one: T) => K): readonly T[] =>
+  [...Map.groupBy(cases, kindOf).values()].flatMap(([first]) => first ?? []);
+
+const CASES = sampleOf(CROSS, [
+  ...firstOf(CROSS, ({ route, api }) => `${route} ${api}`),
+  ...firstOf(CROSS, ({ failure, api, request }) => `${failure} ${api} ${request.over}`),
+]);
 const keyOf = (index: number): string => `pg-${canary('pool-key')}-${index}`;
 
 /** Texts of the account's owner and of our own side: in no answer at all, not even one that the provider made. */
@@ -663,7 +673,7 @@ const FORBIDDEN = [MARK, 'bearer-of', 'pgc1.', ...formsOf(canary('prompt')), ...
 
 test('afterwards no confidential text is in a log line, in an answer of the admin listener or of /mcp, or in any file of the store [S4]', async () => {
   const rows = await gate.rows();
-  assert.ok(rows.length > 100, 'the requests did leave rows');
+  assert.ok(rows.length > 50, 'the requests did leave rows');
   const lines = gate.logged.join('');
   assert.ok(lines.includes('"event":"request"'), 'and log lines');
   const seen: Record<string, string | Buffer> = { 'the log': lines };
