@@ -197,9 +197,9 @@ export class AttemptSender implements Confidential {
           if (failure && verdict.kind !== 'failed') noteErrorClass(turn, failure);
         },
       });
+    const { body: bytes } = request;
     // A large body is written in parts.
-    const { body: bytes, ...head } = request;
-    return bytes instanceof Promise ? bytes.then((written) => run({ ...head, body: written })) : run({ ...head, body: bytes });
+    return bytes instanceof Promise ? bytes.then((written) => run({ ...request, body: written })) : run({ ...request, body: bytes });
   }
 
   #compose(body: Body, continuation: Continuation, composition: Composition): ComposedAttempt {

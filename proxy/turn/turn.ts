@@ -241,7 +241,7 @@ export interface Outgoing {
   readonly headers: Record<string, string>;
   body: Body;
   /** Where the items that are sent were in the turn; absent for accounts that get them as the rules left them. */
-  readonly places?: ItemPlaces;
+  readonly places?: ItemPlaces | undefined;
 }
 
 /** The reply's head at commit. */

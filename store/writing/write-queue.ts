@@ -136,7 +136,7 @@ const weightOf = ({ table, others = [] }: Entry): number => others.reduce((sum, 
  */
 export function batchOf(entries: readonly Entry[]): Batch {
   const batch = new Map<Table, object[]>();
-  const sums = new Map<string, object>();
+  const sums = new Map<Table, Map<string, object>>();
   const include = (table: Table, row: object): void => {
     let rows = batch.get(table);
     if (!rows) {
@@ -147,12 +147,17 @@ export function batchOf(entries: readonly Entry[]): Batch {
       rows.push(row);
       return;
     }
-    const name = `${table.name}\0${table.identity(row)}`;
-    const sum = sums.get(name);
+    let ofTable = sums.get(table);
+    if (!ofTable) {
+      ofTable = new Map();
+      sums.set(table, ofTable);
+    }
+    const identity = table.identity(row);
+    const sum = ofTable.get(identity);
     if (sum) table.add(sum, row);
     else {
       const copy = { ...row };
-      sums.set(name, copy);
+      ofTable.set(identity, copy);
       rows.push(copy);
     }
   };

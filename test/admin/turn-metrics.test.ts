@@ -36,7 +36,7 @@ test('names beyond the limit count as other', () => {
   const metrics = new TurnMetrics();
   const facts = { modelKnown: true, firstEventMs: undefined, costNanos: 1 };
   for (let i = 0; i < 2_100; i++) metrics.record(row({ model: `model-${i}`, code: `code-${i}`, key_id: `key-${i}` }), [ATTEMPT], facts);
-  const { turns } = metrics.families.get('v1 messages') ?? assert.fail('no family');
+  const { turns } = metrics.families.get('v1')?.get('messages') ?? assert.fail('no family');
   for (const cells of [turns, metrics.models, metrics.costs]) assert.equal(cells.size, 2_001);
   assert.equal(metrics.models.get(OTHER)?.input, 200, '100 turns of 2 tokens');
   assert.equal(metrics.costs.get(OTHER), 100);

@@ -35,30 +35,28 @@ export function whyOf(
   { account, reason, index, tried, leftSoftPin, leftAffinity, tiers }: Choice,
 ): Why {
   const others: Record<string, number> = {};
-  if (index) {
-    const indexes = tiers ?? [index];
-    for (const availability of AVAILABILITIES) {
-      // The chosen account is among the available ones, unless a pin left the cohort and its overflow.
-      let count = availability === 'available' && index.get(account) ? -1 : 0;
-      for (const one of indexes) count += one.count(availability, tried);
-      if (count > 0) others[availability === 'available' ? 'less_preferred' : availability] = count;
-    }
-    const excluded = tierDemand?.excluded ?? lacking;
-    for (const lacks of excluded === lacking ? [lacking] : [lacking, excluded]) {
-      for (const [id, { reason: lack }] of lacks) if (indexes.some((one) => one.get(id))) others[lack] = (others[lack] ?? 0) + 1;
-    }
-    const closed = lacking.size + (tierDemand?.excluded.size ?? 0);
-    const sent = closed === 0 ? tried.size : [...tried].filter((id) => !lacking.has(id) && !tierDemand?.excluded.has(id)).length;
-    if (sent > 0) others.tried = sent;
-    const notSources = pool.assignments.length - indexes.reduce((sum, { candidates }) => sum + candidates.length, 0);
-    if (notSources > 0) others.not_a_source = notSources;
+  const why: { -readonly [Field in keyof Why]: Why[Field] } = { reason, others };
+  if (leftSoftPin !== undefined) why.left_soft_pin = leftSoftPin;
+  if (leftAffinity !== undefined) why.left_affinity = leftAffinity;
+  if (!index) return why;
+  const indexes = tiers ?? [index];
+  let candidates = 0;
+  for (const one of indexes) candidates += one.candidates.length;
+  for (const availability of AVAILABILITIES) {
+    // The chosen account is among the available ones, unless a pin left the cohort and its overflow.
+    let count = availability === 'available' && index.get(account) ? -1 : 0;
+    for (const one of indexes) count += one.count(availability, tried);
+    if (count > 0) others[availability === 'available' ? 'less_preferred' : availability] = count;
   }
-  return {
-    reason,
-    others,
-    ...(leftSoftPin === undefined ? {} : { left_soft_pin: leftSoftPin }),
-    ...(leftAffinity === undefined ? {} : { left_affinity: leftAffinity }),
-  };
+  const closed = lacking.size > 0 || tierDemand ? [lacking, ...(tierDemand ? [tierDemand.excluded] : [])] : [];
+  for (const lacks of closed) {
+    for (const [id, { reason: lack }] of lacks) if (indexes.some((one) => one.get(id))) others[lack] = (others[lack] ?? 0) + 1;
+  }
+  const sent = closed.length === 0 ? tried.size : [...tried].filter((id) => !closed.some((lacks) => lacks.has(id))).length;
+  if (sent > 0) others.tried = sent;
+  const notSources = pool.assignments.length - candidates;
+  if (notSources > 0) others.not_a_source = notSources;
+  return why;
 }
 
 export interface UnavailableAccount {

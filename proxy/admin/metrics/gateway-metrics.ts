@@ -10,7 +10,7 @@ import { databaseMetrics } from './database-metrics.ts';
 import type { DurationsOf, Metric, Sample } from './metrics-page.ts';
 import { nodeMetrics } from './node-metrics.ts';
 import { tierMetrics } from './tier-metrics.ts';
-import { OTHER } from './turn-metrics.ts';
+import { type FamilyCells, OTHER, type TurnMetrics } from './turn-metrics.ts';
 
 export function gatewayMetrics(gateway: AdminTarget): readonly Metric[] {
   return [
@@ -195,9 +195,9 @@ function turnMetrics(gateway: AdminTarget): readonly Metric[] {
       help: 'Requests and websocket turns that ended, by route family, API of the client, status class and error code (empty: none)',
       labels: ['family', 'surface', 'status', 'code'],
       samples: () =>
-        [...cells.families.values()].flatMap(({ family, surface, turns }) =>
+        byFamily(cells).flatMap(({ labels, turns }) =>
           [...turns].flatMap(([code, counts]) =>
-            counts.flatMap((value, digit) => (value > 0 ? { labels: { family, surface, status: `${digit}xx`, code }, value } : [])),
+            counts.flatMap((value, digit) => (value > 0 ? { labels: { ...labels, status: `${digit}xx`, code }, value } : [])),
           ),
         ),
     },
@@ -206,16 +206,14 @@ function turnMetrics(gateway: AdminTarget): readonly Metric[] {
       type: 'histogram',
       help: 'Time from the beginning of a turn to its end',
       labels: ['family', 'surface'],
-      cells: () =>
-        [...cells.families.values()].map(({ family, surface, duration }) => ({ labels: { family, surface }, durations: duration })),
+      cells: () => byFamily(cells).map(({ labels, duration }) => ({ labels, durations: duration })),
     },
     {
       name: 'turn_first_event_seconds',
       type: 'histogram',
       help: 'Time from the beginning of a turn to the first event or byte of its reply that was passed on',
       labels: ['family', 'surface'],
-      cells: () =>
-        [...cells.families.values()].map(({ family, surface, firstEvent }) => ({ labels: { family, surface }, durations: firstEvent })),
+      cells: () => byFamily(cells).map(({ labels, firstEvent }) => ({ labels, durations: firstEvent })),
     },
     {
       name: 'tokens_total',
@@ -336,6 +334,9 @@ function turnMetrics(gateway: AdminTarget): readonly Metric[] {
     },
   ];
 }
+
+const byFamily = ({ families }: TurnMetrics): readonly (FamilyCells & Pick<Sample, 'labels'>)[] =>
+  [...families].flatMap(([family, surfaces]) => [...surfaces].map(([surface, cells]) => ({ ...cells, labels: { family, surface } })));
 
 const byClass = (waits: Iterable<readonly [string, Durations]>): readonly DurationsOf[] =>
   [...waits].map(([name, durations]) => ({ labels: { class: name }, durations }));

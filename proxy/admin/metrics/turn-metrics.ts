@@ -9,9 +9,6 @@ export const OTHER = 'other';
 const MOST_NAMES = 2_000;
 
 export interface FamilyCells {
-  readonly family: string;
-  /** The API of its clients (AM68). */
-  readonly surface: string;
   /** Code (empty where there is none) to turns by the first digit of their status. */
   readonly turns: Map<string, number[]>;
   readonly duration: Durations;
@@ -44,8 +41,8 @@ export interface MeasuredTurn {
 }
 
 export class TurnMetrics {
-  /** By family and surface. */
-  readonly families = new Map<string, FamilyCells>();
+  /** By family, then by surface, the API of the clients (AM68). */
+  readonly families = new Map<string, Map<string, FamilyCells>>();
   readonly models = new Map<string, ModelCells>();
   /** By the account's label. */
   readonly accounts = new Map<string, AccountCells>();
@@ -67,7 +64,7 @@ export class TurnMetrics {
   }
 
   record(row: RequestRow, attempts: readonly AttemptRow[], { modelKnown, firstEventMs, costNanos }: MeasuredTurn): void {
-    const family = cellsOf(this.families, `${row.family} ${row.surface}`, () => newFamily(row));
+    const family = cellsOf(cellsOf(this.families, row.family, newSurfaces), row.surface, newFamily);
     const turns = cellsOf(family.turns, row.code ?? '', newStatuses);
     const digit = Math.min(5, Math.floor(row.status / 100));
     turns[digit] = (turns[digit] ?? 0) + 1;
@@ -76,7 +73,7 @@ export class TurnMetrics {
     if (attempts.length === 0) return;
     for (const { account, adapted, cause, ordinal, error_class, status } of attempts) {
       const { attempts: outcomes, adapted: names } = cellsOf(this.accounts, account, newAccount);
-      for (const name of adapted?.split(',') ?? []) count(names, name, 1);
+      if (adapted !== null) for (const name of adapted.split(',')) count(names, name, 1);
       count(outcomes, error_class ?? (status === null ? 'unfinished' : 'answered'), 1);
       if (ordinal > 0) count(this.failovers, cause, 1);
     }
@@ -100,13 +97,8 @@ export class TurnMetrics {
 /** Labels as one name; none of them contains a line break. */
 const labelsOf = (...labels: readonly (string | number)[]): string => labels.join('\n');
 
-const newFamily = ({ family, surface }: RequestRow): FamilyCells => ({
-  family,
-  surface,
-  turns: new Map(),
-  duration: new Durations(),
-  firstEvent: new Durations(),
-});
+const newSurfaces = (): Map<string, FamilyCells> => new Map();
+const newFamily = (): FamilyCells => ({ turns: new Map(), duration: new Durations(), firstEvent: new Durations() });
 const newStatuses = (): number[] => [0, 0, 0, 0, 0, 0];
 const newModel = (): ModelCells => ({ input: 0, cachedInput: 0, output: 0 });
 const newAccount = (): AccountCells => ({ attempts: new Map(), adapted: new Map(), estimated: 0 });

@@ -78,11 +78,8 @@ function untoldCap({ identity }: LiveTurn, { max_output_tokens: cap }: Body, out
   return identity?.key.output_tokens && !told && typeof cap === 'number' ? cap : undefined;
 }
 
-const outgoing = ({ turn, account, provider }: Composition, carrier: Outgoing['carrier'], body: Body): Outgoing => ({
-  account,
-  api: provider.name,
-  carrier,
-  ...provider.requests.begin(turn),
-  body,
-  ...(provider.name !== 'agent' && { places: new ItemPlaces() }),
-});
+function outgoing({ turn, account, provider }: Composition, carrier: Outgoing['carrier'], body: Body): Outgoing {
+  const { path, headers } = provider.requests.begin(turn);
+  const places = provider.name === 'agent' ? undefined : new ItemPlaces();
+  return { account, api: provider.name, carrier, path, headers, body, places };
+}
