@@ -1,6 +1,7 @@
 // The command line: every command with its options, and exit codes 0 (done), 1 (findings) and 2 (usage).
 import { Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
+import { InvalidEdit } from '../config/file/edits/invalid-edit.ts';
 import { EditRefused } from '../config/file/file-replacement.ts';
 import { EditError } from '../config/file/yaml-places.ts';
 import { ConfigError, type Finding, formatFinding } from '../config/schema/finding.ts';
@@ -97,7 +98,7 @@ function failureOf(error: unknown): Failure | undefined {
   if (error instanceof CommandFailure) return error;
   if (error instanceof EditRefused) return failure('the file is unchanged; with this edit it would be invalid:', error.findings);
   if (error instanceof ConfigError) return failure('', error.findings);
-  if (error instanceof EditError) return failure(error.message);
+  if (error instanceof EditError || error instanceof InvalidEdit) return failure(error.message);
   if (error instanceof Error && (error.name === 'StoreError' || error.name === 'NodeNameTaken')) return failure(error.message);
   if (isAddressError(error)) return failure(`cannot listen: ${error.message}; \`poolgate doctor\` gives advice`);
   return undefined;

@@ -8,7 +8,7 @@ import { startProgram } from '../support/program.ts';
 import { until } from '../support/until.ts';
 
 test('status, doctor and requests show that the store cannot be written', async () => {
-  await using program = await startProgram();
+  await using program = await startProgram({ here: true });
   const status = async (): Promise<string> => (await program.poolgate('status')).out;
   assert.doesNotMatch(await status(), /STORE|GATEWAY/);
   const other = await Connection.open(join(program.folder, 'data/poolgate.db'));
@@ -37,6 +37,7 @@ test('status, doctor and requests show that the store cannot be written', async 
 
 test('operator actions take effect and are answered while the store cannot be written; their audit rows are written later', async () => {
   await using program = await startProgram({
+    here: true,
     config: (draft) => {
       draft.pools[0].strategy = 'fill_first';
     },
@@ -58,7 +59,7 @@ test('operator actions take effect and are answered while the store cannot be wr
 });
 
 test('status and doctor show that another gateway has the SQLite file', async () => {
-  await using program = await startProgram();
+  await using program = await startProgram({ here: true });
   await program.stop();
   const claim = await Connection.open(join(program.folder, 'data/poolgate.db-gateway'));
   await claim.script('BEGIN EXCLUSIVE');

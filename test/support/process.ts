@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { bearerOf, DIGEST, type Draft } from './gateway.ts';
-import { COMMAND } from './program.ts';
+import { COMMAND } from './program-run.ts';
 import type { Upstream } from './rehearsal.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -1,32 +1,22 @@
-// The program itself as an operator runs it: a process of its own on a file of its own, with accounts that the test scripts.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+// The program itself as an operator runs it, on a file of its own, with accounts that the test scripts.
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
-import { nodeFlags } from '../../scripts/node-flags.mjs';
 import { poolgate, type Ran } from '../cli/run.ts';
 import { bearerOf, DIGEST, type Draft, KEY } from './gateway.ts';
+import { type ProgramRun, runHere, runProcess, type Written } from './program-run.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from './rehearsal.ts';
 import { until } from './until.ts';
-
-/** As `npx poolgate` runs it, without the check for a Node that is new enough. */
-export const COMMAND: readonly string[] = [
-  ...nodeFlags(process.versions.node),
-  fileURLToPath(new URL('../../proxy/main.ts', import.meta.url)),
-];
-
-/** On a busy machine. */
-const START_MS = 20_000;
 
 /** One line of the operator log. */
 // biome-ignore lint/suspicious/noExplicitAny: each event has fields of its own
 export type Line = Readonly<Record<string, any>>;
 
 export interface ProgramOptions {
+  /** In the process of the test: for tests whose subject is no process. */
+  readonly here?: boolean;
   readonly upstream?: UpstreamOptions;
   /** Edits the configuration before it is written. */
   readonly config?: (draft: Draft) => void;
@@ -42,26 +32,36 @@ export class Program {
   /** Of the configuration file. */
   readonly path: string;
   readonly draft: Draft;
-  url = '';
-  #child: ChildProcess | undefined;
-  #out = '';
-  #err = '';
+  readonly #written: Written = { out: '', err: '' };
+  readonly #start: typeof runProcess;
+  #run: ProgramRun | undefined;
 
-  constructor(parts: { readonly upstream: Upstream; readonly folder: string; readonly path: string; readonly draft: Draft }) {
+  constructor(parts: {
+    readonly upstream: Upstream;
+    readonly folder: string;
+    readonly path: string;
+    readonly draft: Draft;
+    readonly here: boolean;
+  }) {
+    this.#start = parts.here ? runHere : runProcess;
     this.upstream = parts.upstream;
     this.folder = parts.folder;
     this.path = parts.path;
     this.draft = parts.draft;
   }
 
+  get url(): string {
+    return this.#run?.url ?? '';
+  }
+
   /** Everything that it wrote. */
   get written(): string {
-    return this.#out + this.#err;
+    return this.#written.out + this.#written.err;
   }
 
   /** The lines of its log so far, of one event or of all. */
   lines(event?: string): readonly Line[] {
-    const lines = this.#err.split('\n').filter((line) => line.startsWith('{'));
+    const lines = this.#written.err.split('\n').filter((line) => line.startsWith('{'));
     return lines.map((line) => JSON.parse(line) as Line).filter((line) => event === undefined || line.event === event);
   }
 
@@ -71,26 +71,7 @@ export class Program {
   }
 
   async run(): Promise<void> {
-    const env = { ...process.env, BEARER_NORTH: bearerOf('north'), BEARER_SOUTH: bearerOf('south') };
-    const child = spawn(process.execPath, [...COMMAND, 'serve', '--config', this.path], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-    this.#child = child;
-    child.stdout.on('data', (text) => {
-      this.#out += text;
-    });
-    child.stderr.on('data', (text) => {
-      this.#err += text;
-    });
-    const from = this.#out.length;
-    const started = () => {
-      if (child.exitCode !== null) throw new Error(`the program ended: ${this.written}`);
-      return /poolgate serves ([^,\s]+)/.exec(this.#out.slice(from))?.[1];
-    };
-    try {
-      this.url = await until('the program to serve', started, START_MS);
-    } catch (error) {
-      await this.kill();
-      throw error;
-    }
+    this.#run = await this.#start(this.path, { BEARER_NORTH: bearerOf('north'), BEARER_SOUTH: bearerOf('south') }, this.#written);
   }
 
   /** Saves the draft as the file, whole and at once. */
@@ -133,30 +114,22 @@ export class Program {
   }
 
   signal(name: NodeJS.Signals): void {
-    this.#child?.kill(name);
+    this.#run?.signal(name);
   }
 
   /** Ends it as a crash does. Resolves when it has ended. */
   async kill(): Promise<void> {
-    const child = this.#child;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const exit = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exit;
+    await this.#run?.kill();
   }
 
   /** Closes the reading end of its log. */
   closeLog(): void {
-    this.#child?.stderr?.destroy();
+    this.#run?.closeLog();
   }
 
   /** Resolves with its exit code. */
   async stop(): Promise<number | null> {
-    const child = this.#child;
-    if (!child || child.exitCode !== null) return child?.exitCode ?? null;
-    const exit = new Promise<number | null>((resolve) => child.once('exit', resolve));
-    child.kill('SIGTERM');
-    return exit;
+    return (await this.#run?.stop()) ?? null;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -167,7 +140,7 @@ export class Program {
 }
 
 /** Starts it on two accounts, `north` and `south`, and a Pool `team` with the key of tests; `await using` ends it. */
-export async function startProgram({ upstream: accounts, config, urls, place }: ProgramOptions = {}): Promise<Program> {
+export async function startProgram({ here = false, upstream: accounts, config, urls, place }: ProgramOptions = {}): Promise<Program> {
   const upstream = await startUpstream({
     accounts: ['north', 'south'].map((id) => ({ id, credential: bearerOf(id) })),
     ...accounts,
@@ -189,7 +162,7 @@ export async function startProgram({ upstream: accounts, config, urls, place }: 
   urls?.(draft, upstream);
   const path = place?.(folder, stringify(draft)) ?? join(folder, 'config.yaml');
   if (!place) writeFileSync(path, stringify(draft));
-  const program = new Program({ upstream, folder, path, draft });
+  const program = new Program({ upstream, folder, path, draft, here });
   try {
     await program.run();
   } catch (error) {

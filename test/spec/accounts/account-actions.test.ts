@@ -31,6 +31,7 @@ const turn = () => ({ body: { model: 'model-a', input: `hello ${turns++}` } });
 
 test('[S9] account pause and resume edit the file with its comments, reach the running gateway and leave rows', async () => {
   await using program = await startProgram({
+    here: true,
     config: (draft) => {
       draft.pools[0].strategy = 'fill_first';
     },
@@ -127,6 +128,7 @@ test('[S9] account relogin reads a static bearer from its file again and ends th
   const file = join(folder, 'north.token');
   await writeFile(file, bearerOf('north'));
   await using program = await startProgram({
+    here: true,
     config: (draft) => {
       draft.pools[0].strategy = 'fill_first';
       draft.accounts[0].credential = { bearer: { file } };

@@ -15,6 +15,7 @@ suite('account add and import', () => {
 
   before(async () => {
     program = await startProgram({
+      here: true,
       upstream: {
         accounts: [
           ...['north', 'south', 'east'].map((id) => ({ id, credential: bearerOf(id) })),

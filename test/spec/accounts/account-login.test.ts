@@ -21,6 +21,7 @@ suite('account login', () => {
 
   before(async () => {
     program = await startProgram({
+      here: true,
       upstream: { accounts: IDS.map((id) => ({ id, oauth: { client_id: CLIENT } })) },
       config: (draft) => {
         draft.accounts = IDS.map((id) => ({ id, base_url: '', credential: { oauth: {} } }));
@@ -86,7 +87,7 @@ suite('account login', () => {
     program.status('/v1/responses', { key: keyOf(id), body: { model: 'model-a', input: 'hello' } });
 
   test('[Q9] an account without a login asks for one, and a device login counts at once: its models and its quota are read', async () => {
-    assert.match((await command(['status'])).out, /^north +login required /m);
+    await until('the status', async () => /^north +login required /m.test((await command(['status'])).out) || undefined);
     program.upstream.clear();
     const { code, out, err } = await byDevice('north', 'allow');
     assert.equal(code, 0, err);

@@ -32,7 +32,7 @@ async function settled(program: Program, act: () => unknown): Promise<void> {
 }
 
 test('[S9] key, token and mode commands leave rows of their own, in the Pool that they concern, without secrets', async () => {
-  await using program = await startProgram();
+  await using program = await startProgram({ here: true });
   const secrets: string[] = [];
   const run = (...args: readonly string[]) =>
     settled(program, async () => {
@@ -78,7 +78,7 @@ test('[S9] key, token and mode commands leave rows of their own, in the Pool tha
 });
 
 test('[S9] a saved file is audited field by field, with the actor that caused the reload; addresses and credentials only as changed', async () => {
-  await using program = await startProgram();
+  await using program = await startProgram({ here: true });
   await settled(program, () =>
     program.save((draft) => {
       draft.pools[0].max_attempts = 5;
@@ -114,7 +114,7 @@ test('[S9] a saved file is audited field by field, with the actor that caused th
 });
 
 test('[S9] a change that needs a restart is audited when it takes effect, and so are changes made while no gateway ran', async () => {
-  await using program = await startProgram();
+  await using program = await startProgram({ here: true });
   await settled(program, () => program.save((draft) => Object.assign(draft.listen, { host: 'localhost' })));
   await program.stop();
   const before = await auditOf(program);
@@ -141,7 +141,7 @@ test('[S9] a change that needs a restart is audited when it takes effect, and so
 });
 
 test('[S9] changes that were made while no gateway ran are audited field by field at the start, without secrets', async () => {
-  await using program = await startProgram();
+  await using program = await startProgram({ here: true });
   await settled(program, () => program.poolgate('mode', 'set', 'team', 'model-a', 'lite'));
   await program.stop();
   const before = await auditOf(program);

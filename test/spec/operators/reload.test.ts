@@ -104,6 +104,7 @@ describe('the file is reloaded', () => {
 
 test('a link is followed to another file, as mounted volumes change theirs', async () => {
   await using program = await startProgram({
+    here: true,
     place: (folder, text) => {
       // config.yaml -> ..data/config.yaml, ..data -> v1: a volume is changed by swapping the middle link.
       mkdirSync(join(folder, 'v1'));
@@ -124,7 +125,7 @@ test('a link is followed to another file, as mounted volumes change theirs', asy
 });
 
 test('turns in flight keep their configuration: their account, key, Pool and route may all be removed', async () => {
-  await using program = await startProgram();
+  await using program = await startProgram({ here: true });
   const { upstream } = program;
   const streams = [];
   for (const path of ['/backend-api/agent/responses', '/v1/responses']) {
@@ -152,7 +153,7 @@ test('turns in flight keep their configuration: their account, key, Pool and rou
 });
 
 test('an account that does not answer does not delay a reload: the next change still takes effect', async () => {
-  await using program = await startProgram();
+  await using program = await startProgram({ here: true });
   program.upstream.nextOn('north', '/backend-api/agent/models', 'stall before headers', 'stall before headers', 'stall before headers');
   program.save(withKey('first'));
   await opens(program, 'first');
@@ -164,7 +165,7 @@ test('an account that does not answer does not delay a reload: the next change s
 });
 
 test('rehearsal accounts can be added, and wire words changed, while it runs', async () => {
-  await using program = await startProgram();
+  await using program = await startProgram({ here: true });
   program.save((draft) => {
     draft.accounts = [{ id: 'stage', base_url: 'rehearsal:' }];
     draft.pools[0].assignments = [{ account: 'stage' }];
@@ -182,6 +183,7 @@ test('rehearsal accounts can be added, and wire words changed, while it runs', a
 
 test('a turn on a rehearsal account continues when the rehearsal changes, for longer than a drain', async () => {
   await using program = await startProgram({
+    here: true,
     config: (draft) => {
       draft.timeouts = { drain_ms: 100 };
       draft.accounts = [{ id: 'stage', base_url: 'rehearsal:' }];
@@ -279,7 +281,7 @@ test('a reload changes client_header_ms, like every other timeout', async () => 
 });
 
 test('keys, tokens and modes: a running gateway applies the commands, and a secret is shown once and not stored', async () => {
-  await using program = await startProgram();
+  await using program = await startProgram({ here: true });
   const served = (key: string) => program.status('/v1/models', { key });
   const becomes = (key: string, status: number) =>
     until(`the key to get ${status}`, async () => ((await served(key)) === status ? true : undefined));

@@ -30,6 +30,7 @@ async function stage(context: TestContext, proxy: string): Promise<Stage> {
   });
   context.after(() => trap.close());
   const program = await startProgram({
+    here: true,
     upstream: { accounts: [{ id: 'north', oauth: { client_id: 'client-1' } }, 'south'] },
     config: (draft) => {
       draft.accounts = [{ id: 'north', base_url: '', credential: { oauth: {} }, proxy: { url: proxy } }];
