@@ -15,6 +15,7 @@ import { JSON_ALONE, rulesCost } from './scenarios/rules.ts';
 import { chatStreams, flatStreams, messageStreams, pacedStreams } from './scenarios/sse.ts';
 import { startToFirstAnswer } from './scenarios/start.ts';
 import { stalledUploads, uploads } from './scenarios/uploads.ts';
+import { WATCHED, watchedTurns } from './scenarios/watched.ts';
 import { idleWebsockets, RAW_RELAY, websocketTurns } from './scenarios/websocket.ts';
 import type { Scenario } from './sheet.ts';
 
@@ -66,6 +67,10 @@ export const ROWS: readonly Row[] = [
     subject: GATEWAY_V1,
     reference: REFERENCE_STREAM,
     aim: times(0.75),
+  }),
+  row('console', '… with five pages of the console open', 'µs', watchedTurns, 'cpu per watched turn', times(1.02), {
+    subject: WATCHED,
+    reference: GATEWAY,
   }),
   row('latency', 'latency added at 1 connection, p50', 'µs', addedLatency, 'added latency', times(2), bare(1.3)),
   row('sse-paced', 'CPU per million events, 200 streams × 50/s', 's', pacedStreams, 'cpu per paced event', times(1.15), bare(1)),

@@ -21,7 +21,7 @@ keys:
 `;
 
 /** A folder that is removed after the test. */
-export function folderFor(context: TestContext): string {
+export function folderFor(context: Pick<TestContext, 'after'>): string {
   const folder = mkdtempSync(join(tmpdir(), 'poolgate-config-'));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;

@@ -22,6 +22,19 @@ const LIBRARIES_MISSING = 127;
 
 /** Undefined where the machine lacks libraries of the browser. */
 export async function openBrowser(context: TestContext): Promise<BrowserPage | undefined> {
+  return (await openPages(context, 1))?.[0];
+}
+
+/**
+ * Several pages of one browser.
+ * @param context ends the browser
+ * @param bind puts the command where it runs
+ */
+export async function openPages(
+  context: Pick<TestContext, 'after'>,
+  count: number,
+  bind: (command: readonly string[]) => readonly string[] = (command) => command,
+): Promise<readonly BrowserPage[] | undefined> {
   const folder = folderFor(context);
   const args = [
     '--headless',
@@ -33,7 +46,8 @@ export async function openBrowser(context: TestContext): Promise<BrowserPage | u
     `--user-data-dir=${folder}`,
     'about:blank',
   ];
-  const browser = spawn(await chromium.executablePath(), args, {
+  const [command = '', ...bound] = bind([await chromium.executablePath(), ...args]);
+  const browser = spawn(command, bound, {
     stdio: 'ignore',
     // The page asks for its language; that of a build machine may be none.
     env: { ...process.env, LANG: 'en_US.UTF-8', LC_ALL: 'en_US.UTF-8', LANGUAGE: 'en_US' },
@@ -50,14 +64,21 @@ export async function openBrowser(context: TestContext): Promise<BrowserPage | u
     assert.equal(browser.exitCode, LIBRARIES_MISSING, 'the browser ended');
     return undefined;
   }
-  const targets = (await (await fetch(`http://127.0.0.1:${port}/json/list`)).json()) as { type: string; webSocketDebuggerUrl: string }[];
-  const target = targets.find(({ type }) => type === 'page') ?? assert.fail('no page');
-  const socket = new WebSocket(target.webSocketDebuggerUrl);
-  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
-  context.after(() => socket.terminate());
-  const page = new BrowserPage(socket, browser);
-  await Promise.all(['Page', 'Runtime', 'Log', 'Network'].map((domain) => page.send(`${domain}.enable`)));
-  return page;
+  const http = `http://127.0.0.1:${port}/json`;
+  for (let i = 1; i < count; i++) await fetch(`${http}/new?about:blank`, { method: 'PUT' });
+  const targets = (await (await fetch(`${http}/list`)).json()) as { type: string; webSocketDebuggerUrl: string }[];
+  const pages = targets.filter(({ type }) => type === 'page');
+  assert.equal(pages.length, count);
+  return Promise.all(
+    pages.map(async ({ webSocketDebuggerUrl }) => {
+      const socket = new WebSocket(webSocketDebuggerUrl);
+      await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
+      context.after(() => socket.terminate());
+      const page = new BrowserPage(socket, browser);
+      await Promise.all(['Page', 'Runtime', 'Log', 'Network'].map((domain) => page.send(`${domain}.enable`)));
+      return page;
+    }),
+  );
 }
 
 /** The browser writes its port into its folder when it is ready. */

@@ -11,10 +11,25 @@ type Topic = (typeof TOPICS)[number];
 /** By topic, a short text that differs when the topic has changed; other texts after a restart. */
 type States = Readonly<Record<Topic, string>>;
 
+/** What the texts are made of, and how busy the gateway is. */
+interface Seen {
+  readonly states: States;
+  /** Differs only for what people wait for: another state of an account, another configuration. */
+  readonly pressing: string;
+  /** Rows that were written since the start. */
+  readonly written: number;
+  readonly at: number;
+}
+
 /** States are compared so often, while anyone listens. */
 const TICK_MS = 1_000;
+/** More rows than this in a second are more than people read: pages ask again less often then, so that turns keep the processor. */
+const BUSY_ROWS = 100;
+const BUSY_MS = 5_000;
 /** A comment after so many ticks without an event keeps proxies from ending the connection. */
 const QUIET_TICKS = 15;
+/** A page that has not read for so many ticks is disconnected; it comes back with the id of its last event. */
+const UNREAD_TICKS = 60;
 /** Streams at the same time. */
 const MOST_STREAMS = 100;
 /** How often pages ask for the rows of other nodes. */
@@ -26,13 +41,20 @@ interface Listener {
   readonly stream: Readable;
   /** Whether the sign-in still holds. */
   readonly isSignedIn: () => boolean;
+  /** Topics that changed while it did not read. */
+  readonly missed: Set<Topic>;
+  /** Ticks without an event. */
   quiet: number;
+  /** Ticks for which it did not read. */
+  unread: number;
 }
 
 export class Feed {
   readonly #gateway: AdminTarget;
   readonly #listeners = new Set<Listener>();
-  #states: States | undefined;
+  /** As the last event said it. */
+  #seen: Seen | undefined;
+  #isWaiting = false;
 
   constructor(gateway: AdminTarget) {
     this.#gateway = gateway;
@@ -45,27 +67,35 @@ export class Feed {
   open(last: string | undefined, isSignedIn: () => boolean): Readable | undefined {
     if (this.#listeners.size >= MOST_STREAMS) return undefined;
     const stream = new Readable({ read: () => undefined });
-    const listener: Listener = { stream, isSignedIn, quiet: 0 };
+    const listener: Listener = { stream, isSignedIn, missed: new Set(), quiet: 0, unread: 0 };
     stream.once('close', () => this.#listeners.delete(listener));
-    const now = statesOf(this.#gateway);
-    if (this.#listeners.size === 0) this.#wait();
+    if (this.#listeners.size === 0) this.#seen = undefined;
     this.#listeners.add(listener);
-    this.#states = now;
-    stream.push(`retry: ${RETRY_MS}\n${eventOf(now, last === undefined ? [] : changed(statesIn(last), now))}`);
+    this.#wait();
+    // The others have not been told of what changed since their last event: they are with the next one.
+    this.#seen ??= seenAt(this.#gateway);
+    const { states } = this.#seen;
+    stream.push(`retry: ${RETRY_MS}\n${eventOf(states, last === undefined ? [] : changed(statesIn(last), states))}`);
     return stream;
   }
 
+  /** One timer, also where a page leaves and another one comes before it has run. */
   #wait(): void {
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
     this.#gateway.services.clock.after(TICK_MS, () => this.#tick());
   }
 
   #tick(): void {
+    this.#isWaiting = false;
     if (this.#listeners.size === 0) return;
     this.#wait();
-    const now = statesOf(this.#gateway);
-    const topics = changed(this.#states, now);
-    this.#states = now;
-    for (const listener of this.#listeners) this.#send(listener, now, topics);
+    const now = seenAt(this.#gateway);
+    const before = this.#seen ?? now;
+    const isDue = now.pressing !== before.pressing || !isBusy(before, now);
+    const topics = isDue ? changed(before.states, now.states) : [];
+    if (isDue) this.#seen = now;
+    for (const listener of this.#listeners) this.#send(listener, now.states, topics);
   }
 
   #send(listener: Listener, now: States, topics: readonly Topic[]): void {
@@ -74,26 +104,50 @@ export class Feed {
       stream.push(null);
       return;
     }
-    listener.quiet = topics.length > 0 ? 0 : listener.quiet + 1;
-    // A page that does not read gets the rest when it does: what is missing is named by the id of its last event.
-    if (stream.readableLength > 0) return;
-    if (topics.length > 0) stream.push(eventOf(now, topics));
+    for (const topic of topics) listener.missed.add(topic);
+    // At most one event waits for a page that does not read.
+    if (stream.readableLength > 0) {
+      listener.unread += 1;
+      if (listener.unread >= UNREAD_TICKS) stream.destroy();
+      return;
+    }
+    listener.unread = 0;
+    listener.quiet = listener.missed.size > 0 ? 0 : listener.quiet + 1;
+    if (listener.missed.size > 0) stream.push(eventOf(now, [...listener.missed]));
     else if (listener.quiet % QUIET_TICKS === 0) stream.push(': still here\n\n');
+    listener.missed.clear();
   }
 }
 
-function statesOf({ services, startedAt }: AdminTarget): States {
+function seenAt({ services, startedAt }: AdminTarget): Seen {
   const { capacity, clock, counters, store, usage } = services;
-  const accounts = hash('sha256', JSON.stringify([capacity.status().accounts, usage.quota.status()]), 'base64url').slice(0, 10);
+  const { accounts } = capacity.status();
+  const lasting = digestOf([
+    accounts.map(({ inFlight: _, lastFailure: _failure, ...state }) => state),
+    usage.quota.status().map(({ status }) => status),
+  ]);
+  const passing = digestOf([accounts.map(({ inFlight, lastFailure }) => [inFlight, lastFailure?.at]), usage.quota.status()]);
   // Another process begins to count again.
   const process = startedAt.toString(36);
+  const { written } = store.stats();
+  const at = clock.now();
   // Rows of other nodes are found by asking.
-  const others = services.node ? Math.floor(clock.now() / OTHER_NODES_MS) : '';
+  const others = services.node ? Math.floor(at / OTHER_NODES_MS) : '';
+  const configuration = `${process}.${counters.values.config_reloads}`;
   return {
-    accounts,
-    requests: `${process}.${store.stats().written}.${others}`,
-    configuration: `${process}.${counters.values.config_reloads}`,
+    states: { accounts: `${lasting}.${passing}`, requests: `${process}.${written}.${others}`, configuration },
+    pressing: `${lasting} ${configuration}`,
+    written,
+    at,
   };
+}
+
+const digestOf = (value: unknown): string => hash('sha256', JSON.stringify(value), 'base64url').slice(0, 10);
+
+/** Whether more was written since than people read, and the last event is new enough. */
+function isBusy(before: Seen, now: Seen): boolean {
+  const elapsed = now.at - before.at;
+  return elapsed < BUSY_MS && now.written - before.written > (BUSY_ROWS * Math.max(elapsed, TICK_MS)) / 1_000;
 }
 
 const changed = (before: Partial<States> | undefined, now: States): readonly Topic[] =>

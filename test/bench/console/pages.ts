@@ -1,0 +1,32 @@
+// Pages of the console in a real browser, for the bench.
+import { type BrowserPage, openPages } from '../../console/browser.ts';
+import type { Stage } from '../stage.ts';
+
+export interface OpenPages {
+  readonly pages: readonly BrowserPage[];
+  close(): Promise<void>;
+}
+
+/** @param cores where the browser runs; by default anywhere @throws Error where the machine lacks its libraries */
+export async function pagesOf(count: number, cores?: Stage['cores']): Promise<OpenPages> {
+  const ends: (() => unknown)[] = [];
+  const context = { after: (end?: unknown) => void (typeof end === 'function' && ends.push(end as () => unknown)) };
+  const pages = await openPages(context, count, cores && ((command) => cores.pinned('load', command)));
+  if (!pages) throw new Error('the browser lacks libraries: apt-get install libnss3');
+  return {
+    pages,
+    async close() {
+      for (const end of ends.toReversed()) await end();
+    },
+  };
+}
+
+/** Milliseconds from the navigation to the first paint with content, in a browser that has nothing of the page. */
+export async function firstPaint(page: BrowserPage, url: string): Promise<number> {
+  await page.send('Network.setCacheDisabled', { cacheDisabled: true });
+  await page.open('about:blank');
+  await page.open(url);
+  const paint = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime";
+  await page.until(paint);
+  return Number(await page.evaluate(paint));
+}
