@@ -66,8 +66,8 @@ export type HourGroup = 'hour' | 'day' | 'pool' | 'account' | 'model';
 
 export interface HourFilter extends Pick<UsageFilter, 'pools' | 'offset' | 'limit'> {
   readonly by: readonly HourGroup[];
-  /** Label of the account. */
-  readonly account?: string | undefined;
+  /** Labels of accounts. */
+  readonly accounts?: readonly string[] | undefined;
   readonly model?: string | undefined;
   /** The first hour, Unix milliseconds at its beginning. */
   readonly since?: number | undefined;

@@ -68,8 +68,8 @@ interface Source {
 
 /** The smallest tables that have the answer. */
 function sourceOf(filter: HourFilter): Source {
-  const { by, account, model, since, until } = filter;
-  if (account === undefined && model === undefined && !by.includes('account') && !by.includes('model')) {
+  const { by, accounts, model, since, until } = filter;
+  if (accounts === undefined && model === undefined && !by.includes('account') && !by.includes('model')) {
     return partOf('usage_pool_hours', 'hour', filter);
   }
   const firstDay = since === undefined ? Number.NEGATIVE_INFINITY : Math.ceil(since / DAY_MS) * DAY_MS;
@@ -93,9 +93,9 @@ function sourceOf(filter: HourFilter): Source {
 }
 
 /** Rows of one table. */
-function partOf(table: string, time: 'hour' | 'day', { pools, account, model, since, until }: HourFilter): Source {
+function partOf(table: string, time: 'hour' | 'day', { pools, accounts, model, since, until }: HourFilter): Source {
   const { sql, values } = conditionsOf([
-    equals('account', account),
+    oneOf('account', accounts),
     equals('model', model),
     since === undefined ? undefined : where(`${time} >= ?`, since),
     until === undefined ? undefined : where(`${time} < ?`, until),

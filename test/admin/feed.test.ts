@@ -15,6 +15,7 @@ interface Account {
 class Stage {
   now = 1_000_000;
   written = 0;
+  readonly counted: string[] = [];
   accounts: readonly Account[] = [{ account: 'north', inFlight: 0, status: 'active' }];
   #tick: (() => void) | undefined;
   readonly feed = new Feed({
@@ -23,7 +24,7 @@ class Stage {
       capacity: { status: () => ({ accounts: this.accounts }) },
       usage: { quota: { status: () => [] } },
       store: { stats: () => ({ written: this.written }) },
-      counters: { values: { config_reloads: 0 } },
+      counters: { values: { config_reloads: 0 }, add: (name: string) => void this.counted.push(name) },
       clock: {
         now: () => this.now,
         after: (_ms: number, run: () => void) => {
@@ -98,4 +99,5 @@ test('one event waits for a page that does not read; it gets the topics of the o
     topicsOf(reading);
   }
   assert.deepEqual([reading.destroyed, stalled.destroyed], [false, true]);
+  assert.deepEqual(stage.counted, ['console_pages_stalled']);
 });

@@ -86,12 +86,12 @@ for (const { name, fresh } of adapters) {
           ['account', 'model'],
           ['hour', 'account'],
         ] as const) {
-          for (const filter of [{}, { account: 'Account 2' }, { model: 'model-1' }, { pools: ['pool-0', 'pool-2'] }]) {
+          for (const filter of [{}, { accounts: ['Account 2', 'Account 4'] }, { model: 'model-1' }, { pools: ['pool-0', 'pool-2'] }]) {
             const inIt = rows.filter(
               ({ at, pool, account, model }) =>
                 at >= (since ?? 0) &&
                 at < (until ?? Number.POSITIVE_INFINITY) &&
-                (filter.account ?? account) === account &&
+                (filter.accounts?.includes(account ?? '') ?? true) &&
                 (filter.model ?? model) === model &&
                 (filter.pools?.includes(pool ?? '') ?? true),
             );

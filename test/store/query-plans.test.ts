@@ -63,7 +63,7 @@ const HOURS: readonly (readonly [HourFilter, indexes: readonly string[]])[] = [
   [{ by: ['hour'], since: SINCE, pools: ['a', 'b'] }, ['usage_pool_hours']],
   [{ by: ['account'], since: SINCE }, ['usage_days', 'usage_hours']],
   [{ by: ['model'], since: SINCE, until: SINCE + 3 * DAY }, ['usage_days', 'usage_hours']],
-  [{ by: ['hour'], since: SINCE, account: 'a' }, ['usage_hours_of_account']],
+  [{ by: ['hour'], since: SINCE, accounts: ['a', 'b'] }, ['usage_hours_of_account']],
   [{ by: ['hour'], since: SINCE, model: 'a' }, ['usage_hours_of_model']],
 ];
 

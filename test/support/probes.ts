@@ -148,6 +148,11 @@ export class Probes {
     await this.flush();
   }
 
+  /** The verbs of the request log, of which a test may replace one. */
+  get requestLog() {
+    return this.gateway.services.store.requests;
+  }
+
   /** Resolves when the store has everything that was written so far. */
   async flush(): Promise<void> {
     await this.gateway.services.store.flush();

@@ -11,8 +11,8 @@ import { ApiRefusal, type Endpoint, endpoint } from '../api/endpoint.ts';
 import { USAGE, USAGE_GROUP, type UsageBy, type UsageReply, type UsageRowReply, type UsageSumsReply } from '../replies/usage-reply.ts';
 
 const DEFAULT_SINCE = '7d';
-/** As many as a page of keys has. */
-const MOST_KEYS = 200;
+/** As many as a page of them has. */
+const MOST_NAMES = 200;
 
 const QUESTION = args({
   by: list('What each row is the sum of: one or several. Sums by key go with pool and day only.', USAGE_GROUP, {
@@ -21,10 +21,10 @@ const QUESTION = args({
   }),
   since: instant(`From the hour of this time on, in sums by key from its day on; ${DEFAULT_SINCE} if absent.`),
   until: instant('Up to the end of the hour of this time, in sums by key of its day; now if absent.'),
-  key: list('Only these Pool API keys (ids).', name('Id of a key.'), { maxItems: MOST_KEYS }),
+  key: list('Only these Pool API keys (ids).', name('Id of a key.'), { maxItems: MOST_NAMES }),
   pool: name('Only this Pool (id).'),
   model: name('Only this exposed model id.'),
-  account: name('Only this account (id or label).'),
+  account: list('Only these accounts.', name('Id or label of an account.'), { maxItems: MOST_NAMES }),
   ...PAGE_ARGS,
 });
 
@@ -82,7 +82,8 @@ async function usageOfHours(view: OperatorView, question: Question): Promise<Usa
   if (groups.includes('day') && groups.includes('hour')) throw new ApiRefusal(400, 'by takes day or hour', { param: 'by' });
   const { store } = view.services;
   const span = spanOf(question, view, HOUR_MS);
-  const filter = { pools: view.poolsFor(pool), model, account: account === undefined ? undefined : view.labelOf(account), ...span.read };
+  const accounts = account?.map((one) => view.labelOf(one));
+  const filter = { pools: view.poolsFor(pool), model, accounts, ...span.read };
   const [total] = await store.usage.hours({ ...filter, by: [] });
   const { rows, next_cursor } = await pageByOffset({ limit, cursor }, (page) => store.usage.hours({ ...filter, ...page, by: groups }));
   return { ...shownSpan(span), total: hourSums(total), rows: rows.map(hourRow), next_cursor };

@@ -65,7 +65,10 @@ export class Feed {
    * @param last the `Last-Event-ID` of a page that had been connected: what changed since then comes first
    */
   open(last: string | undefined, isSignedIn: () => boolean): Readable | undefined {
-    if (this.#listeners.size >= MOST_STREAMS) return undefined;
+    if (this.#listeners.size >= MOST_STREAMS) {
+      this.#gateway.services.counters.add('console_pages_refused');
+      return undefined;
+    }
     const stream = new Readable({ read: () => undefined });
     const listener: Listener = { stream, isSignedIn, missed: new Set(), quiet: 0, unread: 0 };
     stream.once('close', () => this.#listeners.delete(listener));
@@ -108,7 +111,10 @@ export class Feed {
     // At most one event waits for a page that does not read.
     if (stream.readableLength > 0) {
       listener.unread += 1;
-      if (listener.unread >= UNREAD_TICKS) stream.destroy();
+      if (listener.unread < UNREAD_TICKS) return;
+      this.#gateway.services.counters.add('console_pages_stalled');
+      this.#listeners.delete(listener);
+      stream.destroy();
       return;
     }
     listener.unread = 0;

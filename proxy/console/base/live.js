@@ -43,7 +43,7 @@ const GATHER_MS = 300;
 
 /**
  * The answer of a path, asked for again when a topic changes; the former answer is shown meanwhile.
- * @param {string} path
+ * @param {string} path empty while it is not known what to ask
  * @param {readonly Topic[]} topics
  * @returns {{ data: any, error: import('./api.js').ApiError | undefined, refresh: () => void }}
  */
@@ -51,6 +51,7 @@ export function useLive(path, topics) {
   const [state, setState] = useState({ path: '', data: /** @type {any} */ (undefined), error: /** @type {any} */ (undefined) });
   const [asked, setAsked] = useState(0);
   useEffect(() => {
+    if (path === '') return undefined;
     let isCurrent = true;
     ask(path).then(
       (data) => isCurrent && setState({ path, data, error: undefined }),

@@ -29,7 +29,9 @@ export function Accounts() {
     'accounts',
     'configuration',
   ]);
-  const { data: usage } = useLive('/api/usage?by=account&since=24h&limit=200', ['requests']);
+  const account = data?.accounts.map((/** @type {any} */ one) => one.id) ?? [];
+  const asked = account.length === 0 ? '' : withQuery('/api/usage', { by: 'account', since: '24h', limit: 50, account });
+  const { data: usage } = useLive(asked, ['requests']);
   const used = new Map((usage?.rows ?? []).map((/** @type {any} */ row) => [row.account, row]));
   /** @type {readonly import('../parts/shown.js').Column<any>[]} */
   const columns = [

@@ -13,7 +13,10 @@ const TONES = { active: 'good', paused: 'idle', revoked: 'bad', expired: 'warn' 
 export function Keys() {
   const { id, status, cursor } = address.value.query;
   const { data, error } = useLive(withQuery('/api/keys', { id, status, cursor, limit: 50 }), ['requests', 'configuration']);
-  const { data: usage } = useLive('/api/usage?by=key&since=7d&limit=200', ['requests']);
+  const key = data?.keys.map((/** @type {any} */ one) => one.id) ?? [];
+  const { data: usage } = useLive(key.length === 0 ? '' : withQuery('/api/usage', { by: 'key', since: '7d', limit: 50, key }), [
+    'requests',
+  ]);
   const used = new Map((usage?.rows ?? []).map((/** @type {any} */ row) => [row.key, row]));
   /** @type {readonly import('../parts/shown.js').Column<any>[]} */
   const columns = [

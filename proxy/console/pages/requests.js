@@ -41,9 +41,13 @@ export function Requests() {
     { head: 'Endpoint', cell: ({ method, endpoint }) => `${method} ${endpoint}` },
   ];
   const isFiltered = Object.keys(query).length > 0;
-  const empty = isFiltered
-    ? html`No request matches. <button type="button" onClick=${clear}>Show all</button>`
-    : 'No request yet: send one with a key of a Pool, and it appears here.';
+  // Of a long log an answer has what was found in time.
+  const searched = data?.searched_from;
+  const empty = searched
+    ? `No request since ${time(searched)} matches; older ones have not been searched yet.`
+    : isFiltered
+      ? html`No request matches. <button type="button" onClick=${clear}>Show all</button>`
+      : 'No request yet: send one with a key of a Pool, and it appears here.';
   return html`
     <h1>Requests</h1>
     <form class="filters" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
@@ -65,7 +69,7 @@ export function Requests() {
     ${data && html`<${Table} caption="Requests, newest first" columns=${columns} rows=${data.rows} keyOf=${(/** @type {any} */ { id }) => id} empty=${empty} />`}
     <p class="pages">
       ${cursor && html`<button type="button" onClick=${() => filter({ cursor: '' })}>Newest</button>`}
-      ${data?.next_cursor && html`<button type="button" onClick=${() => filter({ cursor: data.next_cursor })}>Older</button>`}
+      ${data?.next_cursor && html`<button type="button" onClick=${() => filter({ cursor: data.next_cursor })}>${searched ? `Search before ${time(searched)}` : 'Older'}</button>`}
     </p>
     ${turn && html`<${TurnDrawer} key=${turn} id=${turn} />`}
   `;

@@ -15,6 +15,7 @@ export const asked = (now: number, id: string): readonly string[] => [
   '/api/usage?by=hour&since=7d&limit=170&pool=pool-7',
   '/api/usage?by=hour&since=7d&limit=170&account=account-7',
   '/api/usage?by=hour&since=7d&limit=170&model=model-7',
+  `/api/usage?by=account&since=24h&limit=50${Array.from({ length: 50 }, (_, i) => `&account=account-${i}`).join('')}`,
   '/api/usage?by=account&since=24h&limit=200',
   '/api/usage?by=account&since=7d&limit=200',
   '/api/usage?by=model&since=7d',

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { fileWith, SMALL } from '../../config/files.ts';
+import { requestRow } from '../../store/samples.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { poolgate } from '../run.ts';
@@ -126,4 +127,35 @@ test('the admin route refuses a parameter that is not a filter', async () => {
   const response = await fetch(`${gate.adminUrl}/api/requests?colour=red`);
   assert.equal(response.status, 400);
   assert.match(((await response.json()) as { error: string }).error, /^there is no parameter colour; known: id, pool, key, /);
+});
+
+test('a search that is too long for one answer goes on until it has what was asked for', async (context) => {
+  await using gate = await startGateway();
+  const at = Date.now();
+  const rows = Array.from({ length: 1_200 }, (_, n) =>
+    requestRow({
+      id: `req_${String(n).padStart(6, '0')}`,
+      at: at - 5_000 + n,
+      status: n === 3 ? 418 : 429,
+      status_class: '4xx',
+      pool: 'team',
+    }),
+  );
+  await gate.leave({ requests: rows });
+  const { requestLog } = gate;
+  const search = requestLog.search.bind(requestLog);
+  // The time of each answer is over at once: it has looked at 500 rows.
+  const asked = context.mock.method(requestLog, 'search', (filter: Parameters<typeof search>[0]) => search(filter, 0));
+  // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
+  const reply = (await (await fetch(`${gate.adminUrl}/api/requests?status=418`)).json()) as any;
+  assert.deepEqual([reply.rows, reply.more, reply.searched_from], [[], true, at - 5_000 + 700]);
+  const { out, err } = await poolgate(['requests', '--status', '418', '--json', '--config', fileOf(context, gate)]);
+  assert.equal(err, '');
+  const { rows: found, more, next_cursor, searched_from } = JSON.parse(out);
+  assert.deepEqual(
+    found.map(({ id }: { id: string }) => id),
+    ['req_000003'],
+  );
+  assert.deepEqual([more, next_cursor, searched_from], [false, null, undefined]);
+  assert.equal(asked.mock.callCount(), 1 + 3);
 });

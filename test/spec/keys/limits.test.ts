@@ -486,6 +486,24 @@ const DRIVES: Readonly<Record<string, Drive>> = {
       assert.equal((await gate.send('/v1/usage')).json.request_count, turns.length);
     },
   },
+  'open pages of the console': {
+    async run({ adminUrl }) {
+      const abort = new AbortController();
+      const open = () => fetch(`${adminUrl}/api/events`, { signal: abort.signal });
+      const pages = await Promise.all(Array.from({ length: 100 }, open));
+      assert.deepEqual([...new Set(pages.map(({ status }) => status))], [200]);
+      const further = await open();
+      assert.equal(further.status, 503);
+      assert.match(await further.text(), /too many pages are connected/);
+      abort.abort();
+      // Its place is free again.
+      await until('a place', async () => {
+        const { status, body } = await fetch(`${adminUrl}/api/events`);
+        await body?.cancel();
+        return status === 200 || undefined;
+      });
+    },
+  },
   'interim answers of an account (1xx) before its answer': {
     run: byHand(
       (socket) => void socket.end('HTTP/1.1 100 Continue\r\n\r\n'.repeat(17) + rawResponse(200, '{}')),
