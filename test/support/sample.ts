@@ -2,7 +2,7 @@
 // POOLGATE_CASES=all. POOLGATE_SEED=7 draws another sample.
 import { SeededRandom } from '../simulation/seeded-random.ts';
 
-const SHARE = 1 / 8;
+const SHARE = 1 / 16;
 
 export const ALL_CASES = process.env.POOLGATE_CASES === 'all';
 

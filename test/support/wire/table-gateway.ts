@@ -37,7 +37,7 @@ export class TableGateway {
 
   /** @param cases all that will be run here */
   constructor(cases: readonly WireCase[]) {
-    this.#members = [...new Set(cases.flatMap(({ body, changes }) => [...Object.keys(body), ...Object.keys(changes)]))];
+    this.#members = [...new Set(cases.flatMap(({ body, changes, equivalent = {} }) => [body, changes, equivalent].flatMap(Object.keys)))];
     this.#models.of(ORDINARY);
     for (const { model, key } of cases) {
       this.#models.of(model);
