@@ -1,5 +1,8 @@
 // The client of a running gateway's admin listener; every reply is checked before a command uses it.
+import { resolve } from 'node:path';
+import { FILE_HEADER } from '../admin/access/stated-file.ts';
 import { COMMAND_HEADER } from '../admin/access/web-pages.ts';
+import type { RefusalCode } from '../admin/api/endpoint.ts';
 import {
   type AccountActionReply,
   isAccountActionReply,
@@ -13,16 +16,20 @@ import {
 } from '../admin/replies/account-replies.ts';
 import type { AccountTestOrder, AccountTestPlan, AccountTestReply } from '../admin/replies/account-test-report.ts';
 import { type ExplainReply, isExplainReply, isRefusal, isReloadReply } from '../admin/replies/configuration-replies.ts';
+import { type ConfigurationFileReply, isConfigurationFileReply } from '../admin/replies/edit-replies.ts';
 import { isRequestsReply, isTurnReply, type RequestsReply, type TurnReply } from '../admin/replies/log-replies.ts';
-import { isRunningReply, isStatusReply, type RunningReply, type StatusReply } from '../admin/replies/status-reply.ts';
+import { isStatusReply, type StatusReply } from '../admin/replies/status-reply.ts';
 import { isUsageReply, type UsageReply } from '../admin/replies/usage-reply.ts';
 import type { Config } from '../config/config.ts';
+import type { EditResult } from '../config/file/edits/edit-config.ts';
 import { listenersIn } from '../config/file/listeners.ts';
 import { readConfig } from '../config/loading/load.ts';
 import type { Reloaded } from '../config/loading/reloader.ts';
+import type { Finding } from '../config/schema/finding.ts';
 import { isObject, type JsonObject } from '../turn/json/json.ts';
 import type { Route } from '../turn/turn.ts';
 import { CommandFailure, type Io, originOf } from './command.ts';
+import type { EditCall } from './edits/edit-calls.ts';
 
 const TIMEOUT_MS = 15_000;
 
@@ -40,20 +47,54 @@ export interface AdminAddress {
   readonly admin: Config['admin'];
   /** Of an operator: outside loopback the gateway requires it. */
   readonly token: string | undefined;
+  /** Absolute path of the command's file: a gateway on another one refuses what is about the file. */
+  readonly file: string;
 }
 
-export const adminOf = ({ admin }: Pick<Config, 'admin'>, { env }: Pick<Io, 'env'>): AdminAddress => ({ admin, token: env.POOLGATE_TOKEN });
+/** @param path of the configuration file */
+export const adminOf = ({ admin }: Pick<Config, 'admin'>, { env }: Pick<Io, 'env'>, path: string): AdminAddress => ({
+  admin,
+  token: env.POOLGATE_TOKEN,
+  file: resolve(path),
+});
 
 /**
  * The address in a file that may have errors elsewhere: that is when the state of a running gateway is of interest.
  * @throws {ConfigError} with the errors of the listeners
  */
 export async function adminIn(path: string, io: Pick<Io, 'env'>): Promise<AdminAddress> {
-  return adminOf(listenersIn(await readConfig(path), path), io);
+  return adminOf(listenersIn(await readConfig(path), path), io, path);
 }
 
 /** No gateway answered. */
-export class Unreachable extends CommandFailure {}
+export class Unreachable extends CommandFailure {
+  /** Whether one took the request, and did not answer in time: what it did is not known. */
+  readonly isLate: boolean;
+
+  constructor(message: string, { isLate = false } = {}) {
+    super(message);
+    this.isLate = isLate;
+  }
+}
+
+/** The gateway refused, with a reason. */
+export class Refused extends CommandFailure {
+  readonly status: number;
+  readonly code: RefusalCode | undefined;
+
+  constructor(message: string, { status, code, ...how }: RefusedOptions) {
+    super(message, how);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+interface RefusedOptions {
+  readonly status: number;
+  readonly code: RefusalCode | undefined;
+  readonly exitCode?: 1 | 2;
+  readonly findings?: readonly Finding[];
+}
 
 /** @throws {CommandFailure} when no gateway answers, or it answers in another form. */
 export async function fetchStatus(config: AdminAddress): Promise<StatusReply> {
@@ -73,14 +114,19 @@ export async function fetchExposed(config: AdminAddress): Promise<ReadonlyMap<st
   }
 }
 
-/**
- * The part of the status that a comparison of configurations needs; every version replies it.
- * @throws {CommandFailure} when no gateway answers, or it answers in another form.
- */
-export async function fetchRunning(config: AdminAddress): Promise<RunningReply> {
-  const answer = await ask(config, 'GET /api/status');
-  if (answer.status === 200 && isRunningReply(answer.body)) return answer.body;
+/** @throws {CommandFailure} also when the gateway runs on another file */
+export async function fetchConfiguration(config: AdminAddress): Promise<ConfigurationFileReply> {
+  const answer = await ask(config, 'GET /api/config');
+  if (answer.status === 200 && isConfigurationFileReply(answer.body)) return answer.body;
   throw refusal(answer);
+}
+
+/** @throws {CommandFailure} also when the gateway refuses the edit, with its reason */
+export async function requestEdit(config: AdminAddress, { request, body, result }: EditCall): Promise<EditResult> {
+  const answer = await ask(config, request, body === undefined ? {} : { body });
+  const edited = answer.status === 200 ? result(answer.body) : undefined;
+  if (edited) return edited;
+  throw refusal(answer, isRefusal(answer.body) ? `${answer.body.error}:` : '');
 }
 
 /**
@@ -228,6 +274,7 @@ async function ask(config: AdminAddress, request: string, { body: sent, query, t
       // No web page can send this header to another origin without a preflight.
       headers: {
         [COMMAND_HEADER]: '1',
+        [FILE_HEADER]: encodeURIComponent(config.file),
         ...(config.token !== undefined && { authorization: `Bearer ${config.token}` }),
         ...(sent !== undefined && { 'content-type': 'application/json' }),
       },
@@ -243,6 +290,7 @@ async function ask(config: AdminAddress, request: string, { body: sent, query, t
       isTimeout(thrown)
         ? `the gateway at ${origin} did not answer within ${timeoutMs / 1000} s`
         : `no gateway answers at ${origin}; is it running, and on this file?`,
+      { isLate: isTimeout(thrown) },
     );
   }
 }
@@ -263,9 +311,12 @@ function adminOrigin({ admin }: AdminAddress): string {
 function refusal(answer: Answer, faulty = ''): CommandFailure {
   const { status, body } = answer;
   if (!REFUSED.has(status) || !isRefusal(body)) return unexpected(answer);
-  if (status === 401) return new CommandFailure(`${answer.origin} requires an operator: set POOLGATE_TOKEN to a token of one`);
-  if (body.findings) return new CommandFailure(faulty, { findings: body.findings });
-  return new CommandFailure(body.error, { exitCode: status === 400 ? 2 : 1 });
+  const { code, error, findings } = body;
+  if (status === 401) {
+    return new Refused(`${answer.origin} requires an operator: set POOLGATE_TOKEN to a token of one`, { status, code });
+  }
+  if (findings) return new Refused(faulty, { status, code, findings });
+  return new Refused(error, { status, code, exitCode: status === 400 ? 2 : 1 });
 }
 
 const REFUSED: ReadonlySet<number> = new Set([400, 401, 403, 404, 409, 422]);

@@ -9,7 +9,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Accounts and keys:': {
     account: 'add, import, login, test, list, pause, resume, restore, relogin',
     key: 'create, rotate, pause, resume, revoke, list Pool API keys',
-    token: "create, list operators' tokens for /mcp",
+    token: "create, revoke, list operators' tokens",
     client: 'the settings of a client for this gateway',
   },
   'Configuration:': {

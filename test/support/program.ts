@@ -1,11 +1,11 @@
 // The program itself as an operator runs it, on a file of its own, with accounts that the test scripts.
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { poolgate, type Ran } from '../cli/run.ts';
 import { bearerOf, DIGEST, type Draft, KEY } from './gateway.ts';
+import { portOfOurs } from './ports.ts';
 import { type ProgramRun, runHere, runProcess, type Written } from './program-run.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from './rehearsal.ts';
 import { until } from './until.ts';
@@ -170,25 +170,4 @@ export async function startProgram({ here = false, upstream: accounts, config, u
     throw error;
   }
   return program;
-}
-
-/** Ports that the system assigns to no process by itself: those of its own choice lie above 32768 on Linux, above 49152 elsewhere. */
-const PORTS = { first: 10_000, count: 20_000, perProcess: 16 };
-
-let handedOut = 0;
-
-/**
- * A free port that stays free while the program is down: commands find the running gateway by the one in its file. A port
- * of the system's choice would do for a moment only, since any connection that another test makes may be given it next.
- */
-async function portOfOurs(): Promise<number> {
-  for (;;) {
-    const port = PORTS.first + ((process.pid * PORTS.perProcess + handedOut++) % PORTS.count);
-    const server = createServer().listen(port, '127.0.0.1');
-    const free = await new Promise((resolve) => server.once('listening', () => resolve(true)).once('error', () => resolve(false)));
-    if (free) {
-      await new Promise((resolve) => server.close(resolve));
-      return port;
-    }
-  }
 }

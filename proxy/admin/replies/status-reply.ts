@@ -24,14 +24,6 @@ import {
 import type { Json } from '../../turn/json/json.ts';
 import { checkOf } from '../api/reply-check.ts';
 
-/** The part of it that a comparison of the file with the running configuration reads. */
-export interface RunningReply {
-  /** `versionOf` the running configuration. */
-  readonly version: string;
-  /** `redact` of the running configuration. */
-  readonly config: Json;
-}
-
 /** An account with the settings that limit it. */
 export interface LimitedAccount extends AccountStatus {
   readonly paused: boolean;
@@ -68,7 +60,11 @@ export interface LimitedClass {
 }
 
 /** Further members are for people, and differ between versions. */
-export interface StatusReply extends RunningReply {
+export interface StatusReply {
+  /** `versionOf` the running configuration. */
+  readonly version: string;
+  /** `redact` of the running configuration. */
+  readonly config: Json;
   /** The gateway's clock, Unix milliseconds. */
   readonly now: number;
   /** ISO 8601. */
@@ -205,12 +201,11 @@ export const SHARING: Schema<NodesStatus> = open(
   }),
 );
 
-const RUNNING = { version: text('Digest of the running configuration.'), config: CONFIG };
-
 export const STATUS: Schema<StatusReply> = open(
   object(
     {
-      ...RUNNING,
+      version: text('Digest of the running configuration.'),
+      config: CONFIG,
       now: number("The gateway's clock, Unix milliseconds."),
       started_at: text('ISO 8601.'),
       ready: flag('Whether it takes traffic.'),
@@ -248,5 +243,4 @@ export const STATUS: Schema<StatusReply> = open(
   ),
 );
 
-export const isRunningReply = checkOf<RunningReply>(open(object(RUNNING)));
 export const isStatusReply = checkOf(STATUS);

@@ -30,7 +30,7 @@ export async function loginPlace(path: string, io: Pick<Io, 'env'>): Promise<Log
   if (!config) throw new ConfigError(findings.filter(isError));
   const loaded = { config, connections, environment };
   try {
-    const gateway = adminOf(config, io);
+    const gateway = adminOf(config, io, path);
     await requestReload(gateway);
     const close = (): Promise<void> => Promise.resolve();
     return {

@@ -48,7 +48,7 @@ async function testAccount(
     if (!asJson) for (const text of texts) io.out(`${text}\n`);
   };
   const order: AccountTestOrder = { model, tools, turn };
-  const gateway = adminOf(config, io);
+  const gateway = adminOf(config, io, path);
   const plan = await planOf(gateway, id, order);
   if (plan?.model) say(costText(plan));
   const { network, steps } = plan ? await byGateway(account, loaded, { gateway, order, say }) : await byItself(account, loaded, say);

@@ -1,15 +1,14 @@
 // `account`: lists, pauses, resumes, restores and logs in again the upstream accounts.
 import type { Command } from 'commander';
 import type { AccountActionReply } from '../../admin/replies/account-replies.ts';
-import { accountPause } from '../../config/file/edits/account-pause.ts';
-import { rewriteConfig } from '../../config/file/file-replacement.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import { addAccountAdd } from '../accounts/add-command.ts';
 import { addAccountImport } from '../accounts/import-command.ts';
 import { addAccountLogin } from '../accounts/login-command.ts';
 import { addAccountTest } from '../accounts/test-command.ts';
-import { type AdminAddress, adminOf, requestAccountAction, requestReload, Unreachable } from '../admin-client.ts';
+import { adminOf, requestAccountAction } from '../admin-client.ts';
 import { addCommand, type CommonOptions, type Io, indexOfId, inspectValid, json, table } from '../command.ts';
+import { orderEdit } from '../edits/ordered-edit.ts';
 
 export function addAccountCommands(program: Command, io: Io): void {
   const account = program.command('account').description('add, log in, test, list, pause, resume and restore the upstream accounts');
@@ -50,12 +49,12 @@ export function addAccountCommands(program: Command, io: Io): void {
   for (const [verb, paused, description] of PAUSES) {
     addCommand(account, { usage: `${verb} <id>`, description, examples: [`poolgate account ${verb} north`] }).action(
       async (id: string, options: CommonOptions) => {
-        const changed = await rewriteConfig(options.config, (input) => accountPause(input, { do: 'account.pause', id, paused }));
-        // Also for an unchanged file, which may have been edited a moment ago.
-        const running = await reloaded(adminOf(await inspectValid(options.config, io), io));
-        if (options.json) return io.out(json({ id, paused, changed, running: running === undefined }));
+        // An id with a typing error is named with the nearest one of the file.
+        indexOfId((await inspectValid(options.config, io)).accounts, id, 'account');
+        const { changed, alone } = await orderEdit({ do: 'account.pause', id, paused }, options, io);
+        if (options.json) return io.out(json({ id, paused, changed, running: alone === undefined }));
         const state = `account '${id}' is ${changed ? '' : 'already '}${paused ? 'paused' : 'in use'}`;
-        return io.out(`${state}${running === undefined ? '' : ` in the file; ${running}`}\n`);
+        return io.out(`${state}${alone === undefined ? '' : ` in the file; ${alone}`}\n`);
       },
     );
   }
@@ -65,7 +64,7 @@ export function addAccountCommands(program: Command, io: Io): void {
       async (id: string, { config: path, json: asJson }: CommonOptions) => {
         const config = await inspectValid(path, io);
         indexOfId(config.accounts, id, 'account');
-        const reply = await requestAccountAction(adminOf(config, io), action, id);
+        const reply = await requestAccountAction(adminOf(config, io, path), action, id);
         return io.out(asJson ? json(reply) : `${actionLines(reply).join('\n')}\n`);
       },
     );
@@ -81,17 +80,6 @@ const ACTIONS = [
   ['restore', 'end the cooldowns of an account and of its models, so that it gets turns at once'],
   ['relogin', 'read the credential of an account again, after another login, and use it'],
 ] as const;
-
-/** Makes a running gateway read the file. Undefined when it did, else why it could not be asked. */
-async function reloaded(gateway: AdminAddress): Promise<string | undefined> {
-  try {
-    await requestReload(gateway);
-    return undefined;
-  } catch (thrown) {
-    if (thrown instanceof Unreachable) return thrown.message;
-    throw thrown;
-  }
-}
 
 function actionLines({ account, credential, fields }: AccountActionReply): readonly string[] {
   const login =

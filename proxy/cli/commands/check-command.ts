@@ -22,7 +22,7 @@ export function addCheck(program: Command, io: Io): void {
       const text = await readConfig(path);
       const options = { path, env: io.env, strictEnv: strict };
       const alone = await inspect(text, options);
-      const exposed = alone.config?.pools.some(hasAliases) ? await fetchExposed(adminOf(alone.config, io)) : undefined;
+      const exposed = alone.config?.pools.some(hasAliases) ? await fetchExposed(adminOf(alone.config, io, path)) : undefined;
       const { config, findings } = exposed ? await inspect(text, { ...options, exposed }) : alone;
       if (asJson) io.out(json({ ok: config !== undefined, findings }));
       else io.out([...findings.map(formatFinding), summary(path, findings, config)].join('\n').concat('\n'));

@@ -21,7 +21,7 @@ export function addDoctor(program: Command, io: Io): void {
     .action(async ({ config: path, json: asJson, offline = false }: Options) => {
       // An unset variable is a warning: the gateway may start from another environment.
       const inspection = await inspect(await readConfig(path), { path, env: io.env, strictEnv: false });
-      const gateway = inspection.config ? await answerOf(adminOf(inspection.config, io)) : { unavailable: 'the file has errors' };
+      const gateway = inspection.config ? await answerOf(adminOf(inspection.config, io, path)) : { unavailable: 'the file has errors' };
       // The other commands start without loading the checks.
       const [{ diagnose }, { thisHost }] = await Promise.all([
         import('../../doctor/doctor.ts'),

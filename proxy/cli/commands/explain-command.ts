@@ -61,7 +61,7 @@ export function addExplain(program: Command, io: Io): void {
         const rules = (await loadChains())(route.kind);
         const body = bodyFile === undefined ? undefined : await bodyIn(bodyFile);
         const isNamed = key !== undefined || model !== undefined || body !== undefined;
-        const explained = isNamed ? await explain(config, io, route, { key, model, session, body }) : undefined;
+        const explained = isNamed ? await explain(config, io, route, { key, model, session, body, file }) : undefined;
         const admission = config.admission[route.class];
         const note = noteOf(route);
         if (asJson) return io.out(json({ ...route, served: note === null, note, admission, rules, ...explained }));
@@ -97,11 +97,11 @@ async function explain(
   config: Config,
   io: Io,
   route: Route,
-  { session, ...question }: Omit<Question, 'session'> & Pick<Options, 'session'>,
+  { session, file, ...question }: Omit<Question, 'session'> & Pick<Options, 'session'> & { readonly file: string },
 ): Promise<Explanation> {
   if (question.key !== undefined) indexOfId(config.keys, question.key, 'key');
   const turns = (await explainTurns(config, route, question, { rules: await loadRules(), providerOf, now: Date.now() })) ?? [];
-  const reply = await fetchExplained(adminOf(config, io), route, { ...question, session });
+  const reply = await fetchExplained(adminOf(config, io, file), route, { ...question, session });
   if ('refused' in reply) throw new CommandFailure(reply.refused, { exitCode: 2 });
   if ('unavailable' in reply) return { known: `from the file alone: ${reply.unavailable}`, turns };
   const same = reply.version === versionOf(config);

@@ -1,9 +1,9 @@
 // `diff` and `reload`: the configuration of the running gateway compared with the file.
 import type { Command } from 'commander';
-import { diffConfigs, formatChange, redact, versionOf } from '../../config/diff.ts';
+import { formatChange } from '../../config/diff.ts';
 import { formatFinding } from '../../config/schema/finding.ts';
-import { adminIn, adminOf, fetchRunning, requestReload } from '../admin-client.ts';
-import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from '../command.ts';
+import { adminIn, fetchConfiguration, requestReload } from '../admin-client.ts';
+import { addCommand, CommandFailure, type CommonOptions, type Io, json } from '../command.ts';
 
 interface DiffOptions extends CommonOptions {
   readonly exitCode?: boolean;
@@ -17,10 +17,9 @@ export function addDiff(program: Command, io: Io): void {
   })
     .option('--exit-code', 'exit with 1 when they differ')
     .action(async ({ config: path, json: asJson, exitCode = false }: DiffOptions) => {
-      const config = await inspectValid(path, io);
-      const running = await fetchRunning(adminOf(config, io));
-      const changes = diffConfigs(running.config, redact(config));
-      if (asJson) io.out(json({ running: running.version, file: versionOf(config), changes }));
+      const { version: running, file_version: file, changes, findings } = await fetchConfiguration(await adminIn(path, io));
+      if (!changes) throw new CommandFailure('', { findings });
+      if (asJson) io.out(json({ running, file, changes }));
       else io.out(changes.length === 0 ? 'no difference\n' : changes.map(formatChange).join('\n').concat('\n'));
       if (exitCode && changes.length > 0) throw new CommandFailure('');
     });

@@ -2,6 +2,7 @@
 import { access, open } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { codeOf, makeFolderOf, writeFaultOf } from '../../../store/folder.ts';
+import { makeSecret } from '../../config/file/edits/new-secret.ts';
 import { inspect } from '../../config/loading/load.ts';
 import { formatFinding, isError } from '../../config/schema/finding.ts';
 import { CLIENTS, type ClientSettings, KEY_VARIABLE } from '../../pages/client-settings.ts';
@@ -11,7 +12,6 @@ import { type AccountOptions, addAccountOptions, namesKind, rowOf } from '../acc
 import { writtenSecrets } from '../accounts/secret-files.ts';
 import { clientNamed } from '../client-named.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, json } from '../command.ts';
-import { makeSecret } from '../new-secret.ts';
 import { newFile, POOL } from './init-file.ts';
 import { type Started, startText } from './init-text.ts';
 

@@ -3,9 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { parse } from 'yaml';
+import { poolgate, type Ran } from '../../cli/run.ts';
 import { folderFor } from '../../config/files.ts';
 import { bearerOf, type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { operatorRow, tokenOf } from '../../support/mcp.ts';
+import { portOfOurs } from '../../support/ports.ts';
 
 export interface Answer {
   readonly status: number;
@@ -27,6 +29,8 @@ export interface Stage {
   file(): string;
   /** Its content. */
   content(): Draft;
+  /** A command on this file; as an operator, with its token. */
+  run(args: readonly string[], operator?: string): Promise<Ran>;
 }
 
 /**
@@ -42,13 +46,14 @@ export async function stage(
   }: { config?: (draft: Draft) => void; comment?: (text: string) => string; onLoopback?: boolean } = {},
 ): Promise<Stage> {
   const folder = folderFor(context);
+  const port = await portOfOurs();
   const path = join(folder, 'config.yaml');
   for (const id of ['north', 'south']) writeFileSync(join(folder, id), bearerOf(id));
   const gate = await startGateway({
     path,
     config: (draft) => {
       for (const account of draft.accounts) account.credential = { bearer: { file: join(folder, account.id) } };
-      if (!onLoopback) draft.admin.host = '0.0.0.0';
+      draft.admin = { host: onLoopback ? '127.0.0.1' : '0.0.0.0', port };
       draft.pools.push({ id: 'lab', label: 'Lab', assignments: [{ account: 'north' }] });
       draft.keys.push({ id: 'bench', pool: 'lab', secret_sha256: ['b'.repeat(64)] });
       draft.operators = [operatorRow('ops', ['team'], ['lab']), operatorRow('lab', ['lab']), { ...operatorRow('root', []), admin: true }];
@@ -63,6 +68,7 @@ export async function stage(
     path,
     file,
     content: () => parse(file()) as Draft,
+    run: (args, operator) => poolgate([...args, '--config', path], operator === undefined ? {} : { POOLGATE_TOKEN: tokenOf(operator) }),
     async as(operator, name, { body, headers = {} } = {}) {
       const [method = '', to = ''] = name.split(' ');
       const response = await fetch(gate.adminUrl + to, {

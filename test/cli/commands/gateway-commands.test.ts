@@ -1,55 +1,17 @@
 // `diff` and `reload` against an admin listener.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type TestContext, test } from 'node:test';
-import { redact, versionOf } from '../../../proxy/config/diff.ts';
-import { loadConfig } from '../../../proxy/config/loading/load.ts';
-import { Reloader } from '../../../proxy/config/loading/reloader.ts';
-import { ConfigError } from '../../../proxy/config/schema/finding.ts';
+import { test } from 'node:test';
+import { stage } from '../../admin/edits/stage.ts';
 import { fileWith, SMALL } from '../../config/files.ts';
 import { poolgate } from '../run.ts';
 
-/** A server with the admin routes of these commands, and a file with its port. */
-async function gateway(context: TestContext): Promise<string> {
-  let reloader: Reloader | undefined;
-  const server = createServer(async (request, response) => {
-    const { status, body } = await (request.url === '/api/reload' ? reloadAnswer(reloader) : statusAnswer(reloader));
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  context.after(() => server.close());
-  const path = fileWith(context, `${SMALL}admin: { port: ${(server.address() as AddressInfo).port} }\n`);
-  reloader = new Reloader((await loadConfig(path)).loaded, () => undefined);
-  return path;
-}
-
-interface Answer {
-  readonly status: number;
-  readonly body: unknown;
-}
-
-function statusAnswer(reloader: Reloader | undefined): Answer {
-  assert.ok(reloader);
-  const { config } = reloader.running;
-  return { status: 200, body: { version: versionOf(config), uptime_s: 1, config: redact(config) } };
-}
-
-async function reloadAnswer(reloader: Reloader | undefined): Promise<Answer> {
-  assert.ok(reloader);
-  try {
-    return { status: 200, body: await reloader.reload() };
-  } catch (error) {
-    assert.ok(error instanceof ConfigError);
-    return { status: 422, body: { error: 'the file has errors', findings: error.findings } };
-  }
-}
-
 test('diff lists what a reload would change, and nothing after the reload', async (context) => {
-  const path = await gateway(context);
+  const { path, file } = await stage(context, { onLoopback: true });
   assert.deepEqual(await poolgate(['diff', '--exit-code', '--config', path]), { code: 0, out: 'no difference\n', err: '' });
-  await poolgate(['mode', 'set', 'team', 'model-a', 'lite', '--config', path]);
+  writeFileSync(path, file().replace('label: Team', 'label: Team\n    serving_modes: { model-a: lite }'));
   const change = 'pools[team].serving_modes.model-a: added "lite"\n';
   assert.equal((await poolgate(['diff', '--config', path])).out, change);
   assert.equal((await poolgate(['diff', '--exit-code', '--config', path])).code, 1);
@@ -61,16 +23,19 @@ test('diff lists what a reload would change, and nothing after the reload', asyn
 });
 
 test('diff --json names both versions and the changes', async (context) => {
-  const path = await gateway(context);
-  await poolgate(['key', 'pause', 'ci', '--config', path]);
-  const { running, file, changes } = JSON.parse((await poolgate(['diff', '--json', '--config', path])).out);
-  assert.notEqual(running, file);
+  const { path, file } = await stage(context, { onLoopback: true });
+  writeFileSync(path, file().replace('id: ci\n', 'id: ci\n    status: paused\n'));
+  const { running, file: next, changes } = JSON.parse((await poolgate(['diff', '--json', '--config', path])).out);
+  assert.notEqual(running, next);
   assert.deepEqual(changes, [{ path: 'keys[ci].status', kind: 'changed', from: 'active', to: 'paused', restart: false }]);
 });
 
 test('reload of an invalid file reports the findings and keeps the configuration', async (context) => {
-  const path = await gateway(context);
-  writeFileSync(path, readFileSync(path, 'utf8').replace('pool: team', 'pool: taem'));
+  const { path, file } = await stage(context, { onLoopback: true });
+  writeFileSync(path, file().replace('pool: team', 'pool: taem'));
+  const { code: differs, err: why } = await poolgate(['diff', '--config', path]);
+  assert.equal(differs, 1);
+  assert.match(why, /keys\[ci\]\.pool: there is no Pool 'taem'; did you mean 'team'\?\n$/);
   const { code, err } = await poolgate(['reload', '--config', path]);
   assert.equal(code, 1);
   assert.match(err, /^the gateway keeps its configuration; the file has errors:\n.*keys\[ci\]\.pool: there is no Pool 'taem'/);
@@ -128,7 +93,7 @@ test('a reply in another form is reported as one of another version, for every c
       [['status'], 'GET /api/status'],
       [['top'], 'GET /api/status'],
       [['requests'], 'GET /api/requests'],
-      [['diff'], 'GET /api/status'],
+      [['diff'], 'GET /api/config'],
       [['reload'], 'POST /api/reload'],
       [['explain', '--turn', 'req_1'], 'GET /api/requests/req_1'],
     ] as const) {

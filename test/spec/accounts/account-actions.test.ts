@@ -4,17 +4,18 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { carrierFailure, statusFailure } from '../../../proxy/turn/errors/failure.ts';
 import { type AuditRow, openStore } from '../../../store/store.ts';
 import { poolgate } from '../../cli/run.ts';
-import { fileWith, SMALL } from '../../config/files.ts';
+import { folderFor, SMALL } from '../../config/files.ts';
 import { bearerOf, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { startProgram } from '../../support/program.ts';
 
-/** A file by which commands find this gateway. */
-const fileOf = (context: TestContext, gate: TestGateway): string =>
-  fileWith(context, `${SMALL}admin: { port: ${new URL(gate.adminUrl).port} }\n`);
+/** Writes the file of a gateway by which commands find it. */
+function found(path: string, { adminUrl }: TestGateway): void {
+  writeFileSync(path, `${SMALL}admin: { port: ${new URL(adminUrl).port} }\n`);
+}
 
 /** The rows of a program that has stopped, oldest first. */
 async function auditOf(folder: string): Promise<readonly Pick<AuditRow, 'actor' | 'action' | 'target' | 'fields'>[]> {
@@ -81,8 +82,9 @@ test('[S9] account pause and resume edit the file with its comments, reach the r
 });
 
 test('[S9] account restore ends the cooldowns of an account and its models, and its audit row names them', async (context) => {
-  await using gate = await startGateway();
-  const path = fileOf(context, gate);
+  const path = join(folderFor(context), 'config.yaml');
+  await using gate = await startGateway({ path });
+  found(path, gate);
   for (let i = 0; i < 3; i++) gate.fail('north', 'model-a', carrierFailure('connect'));
   const missing = Buffer.from('{"error":{"code":"model_not_found"}}');
   for (let i = 0; i < 3; i++) gate.fail('south', 'model-a', statusFailure(404, {}, missing, Date.now()));
@@ -105,8 +107,9 @@ test('[S9] account restore ends the cooldowns of an account and its models, and 
 });
 
 test('[S9] an account whose credential was refused needs relogin, and restore refuses it', async (context) => {
-  await using gate = await startGateway();
-  const path = fileOf(context, gate);
+  const path = join(folderFor(context), 'config.yaml');
+  await using gate = await startGateway({ path });
+  found(path, gate);
   gate.fail('north', 'model-a', statusFailure(401, {}, Buffer.from('{}'), Date.now()));
   assert.equal(gate.account('north').status, 'reauth_required');
   await gate.flush();
@@ -165,14 +168,16 @@ test('[S9] account relogin of an OAuth account imports its tokens file, and asks
   const login = (refresh: string): Promise<void> =>
     writeFile(file, JSON.stringify({ tokens: { refresh_token: refresh, access_token: 'at-first' } }));
   await login('rt-first');
+  const path = join(folderFor(context), 'config.yaml');
   await using gate = await startGateway({
+    path,
     upstream: { accounts: [{ id: 'north', oauth: { refresh_token: 'rt-first', access_token: 'at-first', expires_in: 3600 } }, 'south'] },
     config: (draft) => {
       const [north] = draft.accounts;
       north.credential = { oauth: { file, token_url: `${north.base_url}/oauth/token`, client_id: 'client-1' } };
     },
   });
-  const path = fileOf(context, gate);
+  found(path, gate);
   const relogin = () => poolgate(['account', 'relogin', 'north', '--config', path]);
   gate.upstream.loginOf('north').expire();
   gate.upstream.nextOn('north', '/oauth/token', { kind: 'reply', status: 400, body: { json: { error: 'invalid_grant' } } });

@@ -53,7 +53,7 @@ test('key create refuses an existing id, an unknown Pool, and a missing --pool',
 test('key create refuses an expiry time in the past, and one that does not exist', async (context) => {
   const path = fileWith(context, SMALL);
   const past = await poolgate(['key', 'create', 'b', '--expires-at', '2020-01-01T00:00:00Z', '--config', path]);
-  assert.deepEqual([past.code, past.out, past.err], [2, '', '--expires-at 2020-01-01T00:00:00Z is in the past\n']);
+  assert.deepEqual([past.code, past.out, past.err], [2, '', 'expires_at 2020-01-01T00:00:00Z is in the past\n']);
   const none = await poolgate(['key', 'create', 'b', '--expires-at', '2999-02-29T00:00:00Z', '--config', path]);
   assert.deepEqual([none.code, none.out], [1, '']);
   assert.match(none.err, /: keys\[b\]\.expires_at: this date or time does not exist\n$/);

@@ -1,12 +1,10 @@
 // `key`: creates, rotates, pauses, resumes, revokes and lists the Pool API keys of the file.
 import type { Command } from 'commander';
-import { msOfIso } from '../../base/time/iso-time.ts';
-import type { Config } from '../../config/config.ts';
-import { rewriteConfig } from '../../config/file/file-replacement.ts';
 import type { KeyConfig } from '../../turn/settings.ts';
-import { addCommand, CommandFailure, type CommonOptions, collect, type Io, indexOfId, inspectValid, json, table } from '../command.ts';
-import { makeSecret, showSecret } from '../new-secret.ts';
+import { addCommand, type CommonOptions, collect, type Io, inspectValid, json, table } from '../command.ts';
 import { poolNamed } from '../pool-named.ts';
+import { orderEdit } from './ordered-edit.ts';
+import { showSecret } from './shown-secret.ts';
 
 interface CreateOptions extends CommonOptions {
   readonly pool?: string;
@@ -31,23 +29,11 @@ export function addKeyCommands(program: Command, io: Io): void {
     .option('--model <id>', 'a model that it may use; repeat for several; all if absent', collect)
     .option('--expires-at <time>', 'expiry time, such as 2027-01-01T00:00:00Z')
     .action(async (id: string, options: CreateOptions) => {
-      if (options.expiresAt !== undefined && msOfIso(options.expiresAt) <= Date.now())
-        throw new CommandFailure(`--expires-at ${options.expiresAt} is in the past`, { exitCode: 2 });
-      const { secret, sha256 } = makeSecret('pg-');
-      await rewriteConfig(options.config, ({ config }) => {
-        if (config.keys.some((known) => known.id === id))
-          throw new CommandFailure(`key '${id}' exists already; \`poolgate key rotate ${id}\` adds a secret to it`);
-        const row = {
-          id,
-          pool: poolNamed(config, options.pool),
-          secret_sha256: [sha256],
-          status: 'active',
-          ...(options.expiresAt !== undefined && { expires_at: options.expiresAt }),
-          ...(options.model && { models: options.model }),
-        };
-        return [{ append: ['keys'], row }];
-      });
-      showSecret(io, options, { id, secret, note: `key '${id}' was added to ${options.config}` });
+      const { pool, model, expiresAt } = options;
+      const policies = { ...(expiresAt !== undefined && { expires_at: expiresAt }), ...(model && { models: model }) };
+      const order = { do: 'key.create', id, pool: poolNamed(await inspectValid(options.config, io), pool), policies } as const;
+      const { made } = await orderEdit(order, options, io);
+      showSecret(io, options, { id, secret: made?.secret ?? '', note: `key '${id}' was added to ${options.config}` });
     });
 
   addCommand(key, {
@@ -55,11 +41,10 @@ export function addKeyCommands(program: Command, io: Io): void {
     description: 'add a secret to a key and show it once; old secrets work until their hashes are removed from the file',
     examples: ['poolgate key rotate ci'],
   }).action(async (id: string, options: CommonOptions) => {
-    const { secret, sha256 } = makeSecret('pg-');
-    await rewriteConfig(options.config, ({ config }) => [{ append: ['keys', indexOfUsable(config, id), 'secret_sha256'], row: sha256 }]);
+    const { made } = await orderEdit({ do: 'key.rotate', id }, options, io);
     showSecret(io, options, {
       id,
-      secret,
+      secret: made?.secret ?? '',
       note: `a secret was added to key '${id}' in ${options.config}; the last of its hashes is the new one; remove those before it when the old secret is no longer in use`,
     });
   });
@@ -67,10 +52,7 @@ export function addKeyCommands(program: Command, io: Io): void {
   for (const [verb, status, description] of VERBS) {
     addCommand(key, { usage: `${verb} <id>`, description, examples: [`poolgate key ${verb} ci`] }).action(
       async (id: string, options: CommonOptions) => {
-        const changed = await rewriteConfig(options.config, ({ config }) => {
-          if (config.keys.find((known) => known.id === id)?.status === status) return [];
-          return [{ set: ['keys', indexOfUsable(config, id), 'status'], to: status }];
-        });
+        const { changed } = await orderEdit({ do: 'key.status', id, status }, options, io);
         io.out(options.json ? json({ id, status, changed }) : `key '${id}' is ${changed ? '' : 'already '}${status}\n`);
       },
     );
@@ -104,10 +86,3 @@ const VERBS: readonly (readonly [verb: string, status: Status, description: stri
   ['resume', 'active', 'accept a paused key again'],
   ['revoke', 'revoked', 'refuse a key permanently'],
 ];
-
-/** @throws {CommandFailure} also for a revoked key */
-function indexOfUsable({ keys }: Config, id: string): number {
-  const index = indexOfId(keys, id, 'key');
-  if (keys[index]?.status === 'revoked') throw new CommandFailure(`key '${id}' is revoked, and that is final`);
-  return index;
-}

@@ -1,0 +1,63 @@
+// How each edit is ordered from a running gateway, and what its answer says.
+import {
+  isAccountPauseReply,
+  isKeyEditReply,
+  isMadeKeyReply,
+  isMadeTokenReply,
+  isModeEditReply,
+  isRevokedTokenReply,
+} from '../../admin/replies/edit-replies.ts';
+import type { EditResult } from '../../config/file/edits/edit-config.ts';
+import type { EditOrder } from '../../config/file/edits/edit-order.ts';
+
+export interface EditCall {
+  /** `POST /api/keys`. */
+  readonly request: string;
+  readonly body?: unknown;
+  /** Undefined for an answer in another form. */
+  readonly result: (reply: unknown) => EditResult | undefined;
+}
+
+export function callOf(order: EditOrder): EditCall {
+  switch (order.do) {
+    case 'account.pause': {
+      const request = `POST /api/accounts/${part(order.id)}/${order.paused ? 'pause' : 'resume'}`;
+      return { request, result: (reply) => (isAccountPauseReply(reply) ? { changed: reply.changed } : undefined) };
+    }
+    case 'key.create': {
+      const { id, pool, policies } = order;
+      return { request: 'POST /api/keys', body: { id, pool, ...policies }, result: madeKey };
+    }
+    case 'key.rotate':
+      return { request: `POST /api/keys/${part(order.id)}/rotate`, result: madeKey };
+    case 'key.status':
+      return { request: `POST /api/keys/${part(order.id)}/${STATUS_VERBS[order.status]}`, result: editedKey };
+    case 'key.change':
+      return { request: `PATCH /api/keys/${part(order.id)}`, body: order.changes, result: editedKey };
+    case 'mode.set': {
+      const request = `PUT /api/pools/${part(order.pool)}/modes/${part(order.model)}`;
+      const result: EditCall['result'] = (reply) => (isModeEditReply(reply) ? { changed: reply.changed } : undefined);
+      return { request, body: { mode: order.mode }, result };
+    }
+    case 'token.create': {
+      const { do: _, ...body } = order;
+      const result: EditCall['result'] = (reply) =>
+        isMadeTokenReply(reply) ? { changed: true, made: { secret: reply.secret, name: reply.token } } : undefined;
+      return { request: 'POST /api/tokens', body, result };
+    }
+    case 'token.revoke': {
+      const request = `DELETE /api/tokens/${part(order.operator)}/${part(order.token)}`;
+      return { request, result: (reply) => (isRevokedTokenReply(reply) ? { changed: true } : undefined) };
+    }
+  }
+}
+
+const STATUS_VERBS = { active: 'resume', paused: 'pause', revoked: 'revoke' } as const;
+
+const part = encodeURIComponent;
+
+const editedKey: EditCall['result'] = (reply) => (isKeyEditReply(reply) ? { changed: reply.changed } : undefined);
+
+/** Its name, the begin of its hash, is in no answer. */
+const madeKey: EditCall['result'] = (reply) =>
+  isMadeKeyReply(reply) ? { changed: reply.changed, made: { secret: reply.secret, name: '' } } : undefined;

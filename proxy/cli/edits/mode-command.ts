@@ -1,0 +1,21 @@
+// `mode set POOL MODEL MODE`: edits a serving mode of the file (Q30).
+import { Argument, type Command } from 'commander';
+import { addCommand, type CommonOptions, type Io, json } from '../command.ts';
+import { orderEdit } from './ordered-edit.ts';
+
+export function addModeCommands(program: Command, io: Io): void {
+  const mode = program.command('mode').description('set serving modes');
+
+  addCommand(mode, {
+    usage: 'set <pool> <model>',
+    description: 'set the serving mode of an exposed model id in a Pool; auto removes its row, so that the catalog decides',
+    examples: ['poolgate mode set team model-a lite', 'poolgate mode set team model-a auto'],
+  })
+    .addArgument(new Argument('<mode>', 'the serving mode').choices(['auto', 'lite', 'full']))
+    .action(async (pool: string, model: string, value: 'auto' | 'lite' | 'full', options: CommonOptions) => {
+      const { changed } = await orderEdit({ do: 'mode.set', pool, model, mode: value }, options, io);
+      io.out(
+        options.json ? json({ pool, model, mode: value, changed }) : `${model} in Pool ${pool} is ${changed ? '' : 'already '}${value}\n`,
+      );
+    });
+}
