@@ -51,7 +51,7 @@ test('[S9] key, token and mode commands leave rows of their own, in the Pool tha
   const rows = await auditOf(program);
   const mine = rows.filter(({ action }) => !action.startsWith('config.'));
   const row = (action: string, target: string, pool: string | null, fields: AuditRow['fields']) => ({
-    actor: 'file',
+    actor: 'command',
     action,
     target,
     pool,
