@@ -194,40 +194,6 @@ test('outside loopback the page asks for a token, shows what is theirs, and forg
   await page.sees('Sign in to poolgate');
 });
 
-test('a page of another origin can neither read nor write nor frame, and a foreign name that leads here is refused', {
-  timeout: 120_000,
-}, async (context) => {
-  const page = await browserFor(context);
-  if (!page) return;
-  await using gate = await startGateway();
-  await using other = await startGateway();
-  await page.open(`${other.adminUrl}/`);
-  await page.send('Page.setBypassCSP', { enabled: true });
-  await page.open(`${other.adminUrl}/accounts`);
-  const tried = (init: string): Promise<unknown> =>
-    page.evaluate(
-      `fetch(${JSON.stringify(`${gate.adminUrl}/api/status`)}, ${init}).then((r) => r.type === 'opaque' ? 'opaque' : r.status, () => 'refused')`,
-    );
-  assert.equal(await tried('{}'), 'refused');
-  assert.equal(await tried(`{ method: 'POST', headers: { 'x-poolgate-command': '1' } }`), 'refused');
-  await page.evaluate(
-    `fetch(${JSON.stringify(`${gate.adminUrl}/api/accounts/north/restore`)}, { method: 'POST', mode: 'no-cors' }).catch(() => undefined)`,
-  );
-  await page.evaluate(
-    `fetch(${JSON.stringify(`${gate.adminUrl}/api/reload`)}, { method: 'POST', mode: 'no-cors' }).catch(() => undefined)`,
-  );
-  assert.equal(gate.count('config_reloads') + gate.count('config_reloads_refused'), 0);
-  const framed = await page.evaluate(
-    `new Promise((resolve) => { const frame = document.createElement('iframe'); frame.src = ${JSON.stringify(gate.adminUrl)}; frame.onload = () => { try { resolve(frame.contentDocument === null ? 'blocked' : 'read'); } catch { resolve('blocked'); } }; document.body.append(frame); })`,
-  );
-  assert.equal(framed, 'blocked');
-  const { port } = new URL(gate.adminUrl);
-  await page.open(`http://localhost:${port}/`);
-  await page.sees('accounts are available');
-  await page.send('Page.navigate', { url: `http://console.localhost:${port}/` });
-  await page.sees('this host is not served');
-});
-
 test('what needs an operator has its action; a search by time; accounts a page at a time', { timeout: 120_000 }, async (context) => {
   const page = await browserFor(context);
   if (!page) return;
