@@ -2,17 +2,31 @@
 import { useEffect, useState } from 'preact/hooks';
 import { address, follow } from './base/address.js';
 import { html } from './base/html.js';
-import { connection, listen, paused } from './base/live.js';
+import { connection, listen, paused, useLive } from './base/live.js';
 import { session, signOut } from './base/session.js';
 import { SignIn } from './parts/sign-in.js';
 
-/** @type {readonly { path: string, name: string, load: () => Promise<import('preact').FunctionComponent> }[]} */
+/** @typedef {import('./base/session.js').Session} Session */
+
+/** @type {readonly { path: string, name: string, isFor?: (who: Session, nodes: any) => boolean, load: () => Promise<import('preact').FunctionComponent> }[]} */
 const PARTS = [
   { path: '/', name: 'Overview', load: () => import('./pages/overview.js').then(({ Overview }) => Overview) },
   { path: '/accounts', name: 'Accounts', load: () => import('./pages/accounts.js').then(({ Accounts }) => Accounts) },
   { path: '/keys', name: 'Keys', load: () => import('./pages/keys.js').then(({ Keys }) => Keys) },
   { path: '/requests', name: 'Requests', load: () => import('./pages/requests.js').then(({ Requests }) => Requests) },
   { path: '/models', name: 'Models', load: () => import('./pages/models.js').then(({ Models }) => Models) },
+  {
+    path: '/nodes',
+    name: 'Nodes',
+    isFor: (_who, nodes) => Boolean(nodes?.sharing),
+    load: () => import('./pages/nodes.js').then(({ Nodes }) => Nodes),
+  },
+  {
+    path: '/configuration',
+    name: 'Configuration',
+    isFor: ({ whole }) => whole,
+    load: () => import('./pages/configuration.js').then(({ Configuration }) => Configuration),
+  },
   { path: '/audit', name: 'Audit', load: () => import('./pages/audit.js').then(({ Audit }) => Audit) },
 ];
 
@@ -20,12 +34,19 @@ export function Console() {
   const who = session.value;
   if (who === undefined) return html`<main class="centre"><p role="status">Asking the gateway …</p></main>`;
   if (who === null) return html`<${SignIn} />`;
-  return html`<${Frame} operator=${who.operator} />`;
+  return html`<${Frame} who=${who} />`;
 }
 
-/** @param {{ operator: string | null }} props */
-function Frame({ operator }) {
+/** @param {{ who: Session }} props */
+function Frame({ who }) {
+  const { operator } = who;
   useEffect(listen, []);
+  // What they may do follows the configuration.
+  const { data: now } = useLive('/api/session', ['configuration']);
+  useEffect(() => {
+    if (now) session.value = now;
+  }, [now]);
+  const { data: nodes } = useLive(who.whole ? '/api/nodes' : '', ['configuration']);
   const { path } = address.value;
   const part = PARTS.find((one) => one.path === path) ?? PARTS[0];
   useEffect(() => {
@@ -36,7 +57,7 @@ function Frame({ operator }) {
     <header class="bar">
       <strong class="brand">poolgate</strong>
       <nav aria-label="Parts of the console">
-        ${PARTS.map(
+        ${PARTS.filter(({ isFor }) => isFor === undefined || isFor(who, nodes)).map(
           ({ path: to, name }) =>
             html`<a href=${to} key=${to} onClick=${follow} aria-current=${to === path ? 'page' : undefined}>${name}</a>`,
         )}

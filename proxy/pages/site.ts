@@ -13,6 +13,8 @@ export interface SiteParts {
   readonly own: readonly string[];
   /** The name by which modules import a package, and the file of that package. */
   readonly packages: Readonly<Record<string, string>>;
+  /** By the name of a package whose file is a script and no module: the variable that it defines. */
+  readonly scripts?: Readonly<Record<string, string>>;
   /** Files of packages that are style sheets: a name, and the file. */
   readonly packageStyles?: Readonly<Record<string, string>>;
   /** The own module that runs first. */
@@ -33,17 +35,32 @@ export interface Site {
 
 const OWN = new URL('../console/', import.meta.url);
 
+interface Source {
+  readonly name: string;
+  readonly from: string;
+  readonly as: readonly string[];
+  readonly end?: string;
+}
+
+/** Makes a module of a script. */
+const exportOf = (variable: string | undefined): string => (variable === undefined ? '' : `\nexport default ${variable};\n`);
+
 export async function siteOf(parts: SiteParts): Promise<Site> {
-  const { own, packages, packageStyles = {}, main, isFirst, addressOf, importedAs } = parts;
+  const { own, packages, packageStyles = {}, scripts = {}, main, isFirst, addressOf, importedAs } = parts;
   const packageFile = (from: string): string => fileURLToPath(import.meta.resolve(from));
   const sources = [
     ...own.map((name) => ({ name, from: fileURLToPath(new URL(name, OWN)), as: importedAs(name) })),
-    ...Object.entries(packages).map(([name, from]) => ({ name: `lib/${name}.js`, from: packageFile(from), as: [name] })),
+    ...Object.entries(packages).map(([name, from]) => ({
+      name: `lib/${name}.js`,
+      from: packageFile(from),
+      as: [name],
+      end: exportOf(scripts[name]),
+    })),
     ...Object.entries(packageStyles).map(([name, from]) => ({ name: `lib/${name}`, from: packageFile(from), as: [] })),
   ];
   const read = await Promise.all(
-    sources.map(async ({ name, from, as }) => {
-      const { digest, file } = await staticFile(name, from);
+    sources.map(async ({ name, from, as, end }: Source) => {
+      const { digest, file } = await staticFile(name, from, end);
       return { name, as, file, path: addressOf(name, digest) };
     }),
   );

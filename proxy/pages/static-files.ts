@@ -17,24 +17,35 @@ export interface EncodedFile {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** @param name its name in the site, such as `base/api.js` @param from where it is read */
-export async function staticFile(name: string, from: string): Promise<{ readonly digest: string; readonly file: StaticFile }> {
-  const plain = withoutMap(await readFile(from));
-  const [zipped, brotli] = await Promise.all([promisify(gzip)(plain, { level: 9 }), promisify(brotliCompress)(plain)]);
+/**
+ * @param name its name in the site, such as `base/api.js`
+ * @param from where it is read
+ * @param end is added to it
+ */
+export async function staticFile(name: string, from: string, end = ''): Promise<{ readonly digest: string; readonly file: StaticFile }> {
+  const plain = Buffer.from(withoutMap(await readFile(from, 'utf8')) + end);
   const type = name.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8';
-  return { digest: hash('sha256', plain, 'hex').slice(0, 12), file: { type, plain, gzip: zipped, brotli } };
+  return { digest: hash('sha256', plain, 'hex').slice(0, 12), file: await compressed(type, plain) };
 }
 
-/** The best encoding that the client accepts. */
-export function encodedFile({ type, plain, gzip: zipped, brotli }: StaticFile, accepted = ''): EncodedFile {
+export async function compressed(type: string, plain: Buffer): Promise<StaticFile> {
+  const [zipped, brotli] = await Promise.all([promisify(gzip)(plain, { level: 9 }), promisify(brotliCompress)(plain)]);
+  return { type, plain, gzip: zipped, brotli };
+}
+
+/** The best encoding that the client accepts. @param kept what browsers may keep of it */
+export function encodedFile({ type, plain, gzip: zipped, brotli }: StaticFile, accepted = '', kept = FOR_GOOD): EncodedFile {
   const [body, encoding] = /\bbr\b/.test(accepted)
     ? [brotli, 'br']
     : /\bgzip\b/.test(accepted)
       ? [zipped, 'gzip']
       : ([plain, undefined] as const);
-  const headers = { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable', vary: 'accept-encoding' };
+  const headers = { 'content-type': type, 'cache-control': kept, vary: 'accept-encoding' };
   return { body, headers: encoding === undefined ? headers : { ...headers, 'content-encoding': encoding } };
 }
 
+/** A name has the hash of the content. */
+const FOR_GOOD = 'public, max-age=31536000, immutable';
+
 /** Packages name source maps that are not served. */
-const withoutMap = (content: Buffer): Buffer => Buffer.from(content.toString('utf8').replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n'));
+const withoutMap = (content: string): string => content.replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n');

@@ -17,6 +17,8 @@ const PAGES = [
   ['/requests', 'Requests'],
   ['/models', 'Models and modes'],
   ['/audit', 'Audit'],
+  ['/nodes', 'Nodes'],
+  ['/configuration', 'Configuration'],
 ] as const;
 
 const turn = (gate: TestGateway) => gate.send('/backend-api/agent/responses', { body: turnBody('hello') });
@@ -68,7 +70,9 @@ test('every page shows what is there, as text, without a violation of its policy
     ] as const) {
       await page.shape(width, 900, theme);
       await page.open(gate.adminUrl + path);
-      await page.until(`document.querySelector('h1')?.innerText === ${JSON.stringify(title)} && document.querySelector('table, .empty')`);
+      await page.until(
+        `document.querySelector('h1')?.innerText === ${JSON.stringify(title)} && document.querySelector('table, .empty, .lead')`,
+      );
       assert.deepEqual(await violations(page), [], `${path} at ${width} in ${theme}`);
       assert.equal(await page.evaluate('globalThis.broken'), undefined, path);
       assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${path} fits into ${width}`);

@@ -22,9 +22,11 @@ export async function violations(page: BrowserPage): Promise<readonly string[]> 
   );
 }
 
-/** Presses the button with this text. */
+/** Presses the button with this text: of the open dialog, else of the part, else of the frame. */
 export const pressed = (page: BrowserPage, text: string): Promise<unknown> =>
-  page.evaluate(`[...document.querySelectorAll('button')].find(({ innerText }) => innerText.trim() === ${JSON.stringify(text)}).click()`);
+  page.evaluate(
+    `['dialog[open] button', 'main button', 'button'].flatMap((where) => [...document.querySelectorAll(where)]).find(({ innerText }) => innerText.trim() === ${JSON.stringify(text)}).click()`,
+  );
 
 /** Chooses a value of a select, or writes it into a field, as a person does. */
 export const filled = (page: BrowserPage, selector: string, value: string): Promise<unknown> =>

@@ -1,7 +1,7 @@
 // Serves the console: one page for its addresses, and the static files that it names.
 import { readdir } from 'node:fs/promises';
 import { type Site, siteOf } from '../../pages/site.ts';
-import { encodedFile } from '../../pages/static-files.ts';
+import { compressed, encodedFile, type StaticFile } from '../../pages/static-files.ts';
 import type { AdminAnswer, AdminRequest } from '../admin-listener.ts';
 import { adminJson } from '../admin-listener.ts';
 
@@ -15,7 +15,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '@preact/signals': '@preact/signals',
   '@preact/signals-core': '@preact/signals-core',
   htm: 'htm',
-  uplot: 'uplot/dist/uPlot.esm.js',
+  // Its module is not minified.
+  uplot: 'uplot/dist/uPlot.iife.min.js',
 };
 
 const OWN = new URL('../../console/', import.meta.url);
@@ -27,7 +28,7 @@ const OTHER_SITE = /^usage\//;
 const LATER = /uplot|pages\/(?!overview)|chart/;
 
 export class ConsoleSite {
-  #site: Promise<Site> | undefined;
+  #site: Promise<Site & { readonly html: StaticFile }> | undefined;
 
   /** Undefined for an address that is not of the console. */
   async answer({ method, path, headers }: Pick<AdminRequest, 'headers' | 'method' | 'path'>): Promise<AdminAnswer | undefined> {
@@ -36,34 +37,33 @@ export class ConsoleSite {
     if (method !== 'GET') return adminJson(405, { error: 'this path has another method' }, { allow: 'GET' });
     // At the first request: a gateway whose console is not opened pays nothing.
     this.#site ??= consoleSite();
-    const { page, files } = await this.#site;
+    const { page, files, html } = await this.#site;
+    const accepted = String(headers['accept-encoding'] ?? '');
     if (isPage) {
-      return {
-        status: 200,
-        type: 'text/html; charset=utf-8',
-        body: page.html(),
-        headers: { 'cache-control': 'no-store', 'content-security-policy': page.policy },
-      };
+      const { body, headers: own } = encodedFile(html, accepted, 'no-store');
+      return { status: 200, type: html.type, body, headers: { ...own, 'content-security-policy': page.policy } };
     }
     const file = files.get(path);
     if (!file) return adminJson(404, { error: 'unknown path' });
-    const { body, headers: own } = encodedFile(file, String(headers['accept-encoding'] ?? ''));
+    const { body, headers: own } = encodedFile(file, accepted);
     return { status: 200, type: file.type, body, headers: own };
   }
 }
 
-async function consoleSite(): Promise<Site> {
+async function consoleSite(): Promise<Site & { readonly html: StaticFile }> {
   const names = (await readdir(OWN, { recursive: true })).filter((name) => /\.(?:js|css)$/.test(name) && !OTHER_SITE.test(name));
-  return siteOf({
+  const site = await siteOf({
     title: 'poolgate',
     root: 'console',
     noscript: 'The console needs JavaScript. The commands do not: poolgate status.',
     own: names.sort(),
     packages: PACKAGES,
+    scripts: { uplot: 'uPlot' },
     packageStyles: { 'uplot.css': 'uplot/dist/uPlot.min.css' },
     main: 'main.js',
     isFirst: (name) => !LATER.test(name),
     addressOf: (name, digest) => `/console/${name.replace(/\.(\w+)$/, `.${digest}.$1`)}`,
     importedAs: (name) => [`/console/${name}`],
   });
+  return { ...site, html: await compressed('text/html; charset=utf-8', Buffer.from(site.page.html())) };
 }

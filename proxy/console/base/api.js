@@ -18,21 +18,38 @@ const TEST_MS = 560_000;
 
 /**
  * @param {string} path
- * @param {{ method?: string, token?: string }} [options]
+ * @param {{ method?: string, token?: string, body?: unknown }} [options] body: sent as JSON
  * @returns {Promise<any>}
  */
-export async function ask(path, { method = 'GET', token } = {}) {
+export async function ask(path, { method = 'GET', token, body } = {}) {
   /** @type {Record<string, string>} */
-  const headers = { ...(method !== 'GET' && { 'x-poolgate-command': 'console' }), ...(token && { authorization: `Bearer ${token}` }) };
+  const headers = {
+    ...(method !== 'GET' && { 'x-poolgate-command': 'console' }),
+    ...(token && { authorization: `Bearer ${token}` }),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+  };
+  const text = body === undefined ? null : JSON.stringify(body);
   let response;
   try {
-    response = await fetch(path, { method, headers, signal: AbortSignal.timeout(path.includes('/test') ? TEST_MS : TIMEOUT_MS) });
+    response = await fetch(path, {
+      method,
+      headers,
+      body: text,
+      signal: AbortSignal.timeout(path.includes('/test') ? TEST_MS : TIMEOUT_MS),
+    });
   } catch {
     throw new ApiError(0, 'the gateway does not answer');
   }
   const reply = await response.json().catch(() => undefined);
   if (response.ok && reply !== undefined) return reply;
-  throw new ApiError(response.status, typeof reply?.error === 'string' ? reply.error : `the gateway answered ${response.status}`);
+  throw new ApiError(response.status, reasonOf(reply) ?? `the gateway answered ${response.status}`);
+}
+
+/** With what is wrong in the file, where it is the file. @param {any} reply */
+function reasonOf(reply) {
+  if (typeof reply?.error !== 'string') return undefined;
+  const [finding] = Array.isArray(reply.findings) ? reply.findings : [];
+  return finding ? `${reply.error}: line ${finding.line}: ${finding.message}` : reply.error;
 }
 
 /**

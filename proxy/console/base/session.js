@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { ApiError, ask } from './api.js';
 
-/** @typedef {{ operator: string | null, whole: boolean, pools: string[], owns: string[], accounts: string[] }} Session */
+/** @typedef {{ operator: string | null, whole: boolean, pools: string[], owns: string[], accounts: string[], edits: { off: string | null } }} Session */
 
 /** Undefined before the gateway has answered, null where a sign-in is required. */
 export const session = signal(/** @type {Session | null | undefined} */ (undefined));

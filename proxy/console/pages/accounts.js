@@ -6,6 +6,7 @@ import { html } from '../base/html.js';
 import { clock, useLive } from '../base/live.js';
 import { AccountActions } from '../parts/account-actions.js';
 import { sentenceOf, wordOf } from '../parts/account-state.js';
+import { Field } from '../parts/field.js';
 import { QuotaBars } from '../parts/quota-bars.js';
 import { Failure, State, Table, Waiting } from '../parts/shown.js';
 
@@ -42,7 +43,7 @@ export function Accounts() {
     {
       head: 'State',
       cell: (account) =>
-        html`<${State} tone=${wordOf(account.state)[0]}>${wordOf(account.state)[1]}</${State}><small>${sentenceOf(account)}${ends(account.until)}</small><${Cooldowns} models=${account.models_in_cooldown} />`,
+        html`<${State} tone=${wordOf(account.state)[0]}>${wordOf(account.state)[1]}</${State}><small>${sentenceOf(account)}<${Left} until=${account.until} /></small><${Cooldowns} models=${account.models_in_cooldown} />`,
     },
     { head: 'Quota left', cell: (account) => html`<${QuotaBars} account=${account} />` },
     { head: 'Turns', cell: ({ in_flight, max_concurrent }) => `${in_flight} of ${max_concurrent}`, number: true },
@@ -70,7 +71,7 @@ export function Accounts() {
   return html`
     <h1>Accounts</h1>
     <form class="filters" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
-      <label>Account <input value=${id ?? ''} onChange=${(/** @type {any} */ event) => filter({ id: event.currentTarget.value.trim(), cursor: '' })} /></label>
+      <${Field} label="Account" value=${id} change=${(/** @type {string} */ to) => filter({ id: to, cursor: '' })} />
       <label>State <select value=${state ?? ''} onChange=${(/** @type {any} */ event) => filter({ state: event.currentTarget.value, cursor: '' })}>
         <option value="">all</option>
         ${STATES.map((name) => html`<option key=${name} value=${name}>${wordOf(name)[1]}</option>`)}
@@ -79,18 +80,24 @@ export function Accounts() {
     <${Failure} error=${error} hasData=${data !== undefined} />
     <${Waiting} isWaiting=${data === undefined && !error} />
     ${data && html`<${Table} caption="Accounts" columns=${columns} rows=${data.accounts} keyOf=${(/** @type {any} */ account) => account.id} empty=${empty} />`}
-    ${data?.next_cursor && html`<button type="button" onClick=${() => filter({ cursor: data.next_cursor })}>Next page</button>`}
+    <p class="pages">
+      ${cursor && html`<button type="button" onClick=${() => filter({ cursor: '' })}>First page</button>`}
+      ${data?.next_cursor && html`<button type="button" onClick=${() => filter({ cursor: data.next_cursor })}>Next page</button>`}
+    </p>
   `;
 }
 
-/** The end of a cooldown, counted down. @param {string | null} until */
-function ends(until) {
-  const left = until === null ? undefined : Date.parse(until) - clock.value;
-  return left === undefined || left <= 0 ? '' : `, ${span(left)} left`;
+/** The end of a cooldown, counted down. @param {{ until: string | null }} props */
+function Left({ until }) {
+  const left = until === null ? 0 : Date.parse(until) - clock.value;
+  return left <= 0 ? null : html`, ${span(left)} left`;
 }
 
 /** Models that it does not serve for now, while it serves others. @param {{ models: readonly any[] }} props */
 function Cooldowns({ models }) {
   if (models.length === 0) return null;
-  return html`<small class="warn">without ${models.map(({ model, cause, until }) => `${model}${cause === null ? '' : ` (${cause})`}${ends(until)}`).join('; ')}</small>`;
+  return html`<small class="warn">without ${models.map(
+    ({ model, cause, until }, i) =>
+      html`<span key=${model}>${i === 0 ? '' : '; '}${model}${cause === null ? '' : ` (${cause})`}<${Left} until=${until} /></span>`,
+  )}</small>`;
 }

@@ -4,6 +4,7 @@ import { withQuery } from '../base/api.js';
 import { time } from '../base/format.js';
 import { html } from '../base/html.js';
 import { useLive } from '../base/live.js';
+import { Field } from '../parts/field.js';
 import { Failure, Table, Waiting } from '../parts/shown.js';
 
 const FILTERS = /** @type {const} */ ([
@@ -38,9 +39,7 @@ export function Audit() {
     <form class="filters" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
       ${FILTERS.map(
         ([name, label, hint]) =>
-          html`<label key=${name}>${label}
-            <input value=${query[name] ?? ''} placeholder=${hint} onChange=${(/** @type {any} */ event) => filter({ [name]: event.currentTarget.value.trim(), cursor: '' })} />
-          </label>`,
+          html`<${Field} key=${name} label=${label} value=${query[name]} hint=${hint} change=${(/** @type {string} */ to) => filter({ [name]: to, cursor: '' })} />`,
       )}
     </form>
     <${Failure} error=${error} hasData=${data !== undefined} />

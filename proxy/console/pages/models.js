@@ -4,6 +4,9 @@ import { withQuery } from '../base/api.js';
 import { count, dollars } from '../base/format.js';
 import { html } from '../base/html.js';
 import { useLive } from '../base/live.js';
+import { EditsOff } from '../parts/edits-off.js';
+import { Field } from '../parts/field.js';
+import { ModeChoice } from '../parts/mode-choice.js';
 import { Failure, State, Table, Waiting } from '../parts/shown.js';
 
 /** @type {Readonly<Record<string, import('../parts/shown.js').Tone>>} */
@@ -17,16 +20,15 @@ const FILTERS = /** @type {const} */ ([
 
 export function Models() {
   const { id, pool, account, cursor } = address.value.query;
-  const { data, error } = useLive(withQuery('/api/models', { id, pool, account, cursor, limit: 50 }), ['accounts', 'configuration']);
+  const { data, error, refresh } = useLive(withQuery('/api/models', { id, pool, account, cursor, limit: 50 }), [
+    'accounts',
+    'configuration',
+  ]);
   /** @type {readonly import('../parts/shown.js').Column<any>[]} */
   const columns = [
     { head: 'Model', cell: ({ id: name, pool }) => html`<strong>${name}</strong><small>Pool ${pool}</small>` },
     { head: 'State', cell: ({ state }) => html`<${State} tone=${TONES[state] ?? 'idle'}>${state}</${State}>` },
-    {
-      head: 'Mode',
-      cell: ({ effective_mode, configured_mode, mode_source }) =>
-        html`${effective_mode ?? configured_mode}<small>${mode_source === 'override' ? 'set by the configuration' : 'from the catalog'}</small>`,
-    },
+    { head: 'Mode', cell: (model) => html`<${ModeChoice} model=${model} refresh=${refresh} />` },
     { head: 'Window', cell: ({ context_window }) => count(context_window), number: true },
     { head: 'USD in', cell: ({ prices }) => dollars(prices?.input), number: true },
     { head: 'USD out', cell: ({ prices }) => dollars(prices?.output), number: true },
@@ -39,15 +41,19 @@ export function Models() {
       : 'No account has stated a model yet: see its state on the page of accounts.';
   return html`
     <h1>Models and modes</h1>
+    <${EditsOff} />
     <form class="filters" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
       ${FILTERS.map(
         ([name, label]) =>
-          html`<label key=${name}>${label} <input value=${address.value.query[name] ?? ''} onChange=${(/** @type {any} */ event) => filter({ [name]: event.currentTarget.value.trim(), cursor: '' })} /></label>`,
+          html`<${Field} key=${name} label=${label} value=${address.value.query[name]} change=${(/** @type {string} */ to) => filter({ [name]: to, cursor: '' })} />`,
       )}
     </form>
     <${Failure} error=${error} hasData=${data !== undefined} />
     <${Waiting} isWaiting=${data === undefined && !error} />
     ${data && html`<${Table} caption="Models by Pool" columns=${columns} rows=${data.models} keyOf=${(/** @type {any} */ model) => `${model.pool}/${model.id}`} empty=${empty} />`}
-    ${data?.next_cursor && html`<button type="button" onClick=${() => filter({ cursor: data.next_cursor })}>Next page</button>`}
+    <p class="pages">
+      ${cursor && html`<button type="button" onClick=${() => filter({ cursor: '' })}>First page</button>`}
+      ${data?.next_cursor && html`<button type="button" onClick=${() => filter({ cursor: data.next_cursor })}>Next page</button>`}
+    </p>
   `;
 }

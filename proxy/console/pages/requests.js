@@ -4,6 +4,7 @@ import { withQuery } from '../base/api.js';
 import { time, took } from '../base/format.js';
 import { html } from '../base/html.js';
 import { useLive } from '../base/live.js';
+import { Field } from '../parts/field.js';
 import { Failure, State, Table, Waiting } from '../parts/shown.js';
 import { statusOf, TurnDrawer, tokensOf } from '../parts/turn-drawer.js';
 
@@ -53,15 +54,11 @@ export function Requests() {
     <form class="filters" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
       ${FILTERS.map(
         ([name, label, hint]) =>
-          html`<label key=${name}>${label}
-            <input value=${query[name] ?? ''} placeholder=${hint} onChange=${(/** @type {any} */ event) => filter({ [name]: event.currentTarget.value.trim(), cursor: '' })} />
-          </label>`,
+          html`<${Field} key=${name} label=${label} value=${query[name]} hint=${hint} change=${(/** @type {string} */ to) => filter({ [name]: to, cursor: '' })} />`,
       )}
       ${TIMES.map(
         ([name, label]) =>
-          html`<label key=${name}>${label}
-            <input type="datetime-local" value=${localTime(query[name])} onChange=${(/** @type {any} */ event) => filter({ [name]: instantOf(event.currentTarget.value), cursor: '' })} />
-          </label>`,
+          html`<${Field} key=${name} label=${label} type="datetime-local" value=${localTime(query[name])} change=${(/** @type {string} */ to) => filter({ [name]: instantOf(to), cursor: '' })} />`,
       )}
     </form>
     <${Failure} error=${error} hasData=${data !== undefined} />
