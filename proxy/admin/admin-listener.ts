@@ -27,7 +27,7 @@ export interface AdminRequest {
   /** Whether the client came over TLS, as it or its proxy says: it decides about its own cookie only. */
   readonly isSecure: boolean;
   /** The decoded JSON body; undefined where there is none, or it is none. @throws BodyTooLarge for one of more bytes */
-  body(most?: number): Promise<unknown>;
+  body(most: number): Promise<unknown>;
 }
 
 /** What a listener serves. */
@@ -53,8 +53,6 @@ export class AnswerFault extends Error {
   }
 }
 
-/** The usual bound: more than any tokens file has. */
-const BODY_BYTES = 262_144;
 const BODY_MS = 10_000;
 
 export const adminJson = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): AdminAnswer => ({
@@ -128,10 +126,10 @@ export class AdminServer {
         headers,
         address: socket.remoteAddress,
         isSecure: headers['x-forwarded-proto'] === 'https',
-        body: (most = BODY_BYTES) => bodyOf(request, most),
+        body: (most) => bodyOf(request, most),
       });
     } catch (thrown) {
-      if (thrown instanceof BodyTooLarge) return adminJson(413, { error: thrown.message });
+      if (thrown instanceof BodyTooLarge) return adminJson(413, { error: thrown.message, code: 'request_too_large' });
       const { route, cause } = thrown instanceof AnswerFault ? thrown : { route: 'other', cause: thrown };
       this.#log.error('admin_answer_failed', { route, ...placeOf(cause) });
       return adminJson(500, { error: 'failed' });

@@ -7,7 +7,7 @@ import type { McpSources } from '../mcp/mcp-sources.ts';
 import { Sessions } from './access/sessions.ts';
 import { type SignedIn, SignIn } from './access/sign-in.ts';
 import { otherFile } from './access/stated-file.ts';
-import { type AdminAnswer, type AdminRequest, type AdminSite, adminJson } from './admin-listener.ts';
+import { type AdminAnswer, type AdminRequest, type AdminSite, adminJson, BodyTooLarge } from './admin-listener.ts';
 import type { AdminTarget } from './admin-target.ts';
 import { Api } from './api/api.ts';
 import { endpoints } from './api/endpoints.ts';
@@ -82,10 +82,19 @@ export class OperatorsSite implements AdminSite {
     if (path === EVENTS) return this.#events(request);
     const { status, body, allow } = await this.#api.answer({
       ...{ method, path, query, asker },
-      body: (most) => request.body(most),
+      body: (most) => this.#body(request, most),
       otherFile: () => otherFile(request.headers, this.#gateway.loaded.path),
     });
     return adminJson(status, body, allow === undefined ? {} : { allow });
+  }
+
+  async #body(request: AdminRequest, most = this.#gateway.loaded.config.limits.admin_body_bytes): Promise<unknown> {
+    try {
+      return await request.body(most);
+    } catch (thrown) {
+      if (thrown instanceof BodyTooLarge) this.#gateway.services.counters.add('admin_bodies_too_large');
+      throw thrown;
+    }
   }
 
   #events(request: AdminRequest): AdminAnswer {
@@ -99,6 +108,9 @@ export class OperatorsSite implements AdminSite {
 
 const UNKNOWN = adminJson(
   401,
-  { error: 'a sign-in is required: the token of an operator, as Authorization: Bearer, or POST /api/session with it' },
+  {
+    error: 'a sign-in is required: the token of an operator, as Authorization: Bearer, or POST /api/session with it',
+    code: 'sign_in_required',
+  },
   { 'www-authenticate': 'Bearer' },
 );

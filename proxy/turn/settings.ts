@@ -252,6 +252,10 @@ export interface Limits {
   readonly keyless_rows_per_second: number;
   /** Rows that wait to be written; log rows and pins past it are dropped. */
   readonly rows_waiting: number;
+  /** A body of the admin API. */
+  readonly admin_body_bytes: number;
+  /** Readers of the feed of changes at the same time. */
+  readonly console_pages: number;
 }
 
 /** When new turns are refused for the load of the process; 0 turns a limit off. */

@@ -19,6 +19,7 @@ class Stage {
   accounts: readonly Account[] = [{ account: 'north', inFlight: 0, status: 'active' }];
   #tick: (() => void) | undefined;
   readonly feed = new Feed({
+    loaded: { config: { limits: { console_pages: 10 } } },
     startedAt: 1,
     services: {
       capacity: { status: () => ({ accounts: this.accounts }) },

@@ -18,7 +18,7 @@ interface Seen {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
-const sharingOf = async (gate: TestGateway): Promise<any> => ((await (await fetch(`${gate.adminUrl}/api/status`)).json()) as any).sharing;
+const sharingOf = async (gate: TestGateway): Promise<any> => ((await (await fetch(`${gate.adminUrl}/api/nodes`)).json()) as any).sharing;
 const metricsOf = async (gate: TestGateway): Promise<string> => (await fetch(`${gate.adminUrl}/metrics`)).text();
 const nodesAt = async (gate: TestGateway): Promise<readonly Seen[]> => (await sharingOf(gate)).nodes;
 

@@ -133,6 +133,8 @@ export function turnOf(options: TurnOptions = {}): TestTurn {
       pins_in_memory: 50_000,
       keyless_rows_per_second: 20,
       rows_waiting: 50_000,
+      admin_body_bytes: 262_144,
+      console_pages: 100,
     },
     key,
     holdReply: () => undefined,

@@ -30,8 +30,6 @@ const BUSY_MS = 5_000;
 const QUIET_TICKS = 15;
 /** A page that has not read for so many ticks is disconnected; it comes back with the id of its last event. */
 const UNREAD_TICKS = 60;
-/** Streams at the same time. */
-const MOST_STREAMS = 100;
 /** How often pages ask for the rows of other nodes. */
 const OTHER_NODES_MS = 5_000;
 /** How soon a page connects again. */
@@ -65,8 +63,9 @@ export class Feed {
    * @param last the `Last-Event-ID` of a page that had been connected: what changed since then comes first
    */
   open(last: string | undefined, isSignedIn: () => boolean): Readable | undefined {
-    if (this.#listeners.size >= MOST_STREAMS) {
-      this.#gateway.services.counters.add('console_pages_refused');
+    const { loaded, services } = this.#gateway;
+    if (this.#listeners.size >= loaded.config.limits.console_pages) {
+      services.counters.add('console_pages_refused');
       return undefined;
     }
     const stream = new Readable({ read: () => undefined });

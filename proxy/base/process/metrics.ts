@@ -44,6 +44,7 @@ export const COUNTERS = {
   upstream_connect_timeouts: 'Attempts whose connection, or whose tunnel through a proxy, could not be used in time',
   upstream_first_byte_timeouts: 'Attempts that got no answer in time',
   upstream_interim_refused: 'Attempts that failed because the account sent too many interim answers (1xx)',
+  admin_bodies_too_large: 'Requests of the admin API refused for the size of their body',
   console_pages_refused: 'Pages of the console, or other readers of /api/events, beyond those that may be connected',
   console_pages_stalled: 'Pages of the console that were disconnected because they did not read',
   upstream_events_too_large: 'Replies cut because an event, an answer or the kept parts of the reply were too large',

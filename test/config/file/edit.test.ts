@@ -84,6 +84,32 @@ const CASES: readonly { readonly what: string; readonly before: string; readonly
     edit: { remove: ['m', 'b'] },
     after: 'm: { a: x }\n',
   },
+  {
+    what: 'a row of a list goes with its lines and the comments that are indented into it',
+    before: 'keys:\n  - id: a\n  # of b\n  - id: b # second\n    status: paused\n    # until May\n  - id: c\nd: 1\n',
+    edit: { remove: ['keys', 1] },
+    after: 'keys:\n  - id: a\n  # of b\n  - id: c\nd: 1\n',
+  },
+  {
+    what: 'the last row leaves an empty list, and the comment of the list',
+    before: 'keys: # none\n  - id: a\nd: 1\n',
+    edit: { remove: ['keys', 0] },
+    after: 'keys: [] # none\nd: 1\n',
+  },
+  {
+    what: 'a list at the indent of its key loses its last line',
+    before: 'h:\n- one # 1\n- two\n',
+    edit: { remove: ['h', 1] },
+    after: 'h:\n- one # 1\n',
+  },
+  {
+    what: 'a row is removed from brackets: the first one',
+    before: 'h: [one, two, three] # h\n',
+    edit: { remove: ['h', 0] },
+    after: 'h: [two, three] # h\n',
+  },
+  { what: 'the last of several in brackets', before: 'h: [one, two]\n', edit: { remove: ['h', 1] }, after: 'h: [one]\n' },
+  { what: 'the only one leaves empty brackets', before: 'h: [one]\n', edit: { remove: ['h', 0] }, after: 'h: []\n' },
   { what: 'the only key leaves empty braces', before: 'm: { a: x }\n', edit: { remove: ['m', 'a'] }, after: 'm: {}\n' },
   {
     what: 'a row is added below the last, past the comments that belong to it',
