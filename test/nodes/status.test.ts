@@ -113,7 +113,7 @@ test('[Q34] a node that left is not shown, a node that died is shown as dead', a
 
 test('with SQLite there are no other nodes to show', async (context) => {
   await using gate = await startGateway();
-  assert.equal(await sharingOf(gate), undefined);
+  assert.equal(await sharingOf(gate), null);
   assert.doesNotMatch(await textOf(context, gate), /NODE/);
   assert.doesNotMatch(await metricsOf(gate), /poolgate_(?:node_up|node_config|settlements|account_slots)/);
 });
