@@ -29,7 +29,7 @@ test('check of a valid file counts its contents, and exits with 0', async (conte
   const path = fileWith(context, SMALL);
   const { code, out } = await poolgate(['check', '--config', path]);
   assert.equal(code, 0);
-  assert.equal(out, `${path}: no findings (1 account, 1 Pool, 1 key, 0 operators, 70 routes)\n`);
+  assert.equal(out, `${path}: no findings (1 account, 1 Pool, 1 key, 0 operators, 72 routes)\n`);
 });
 
 test('an unset variable is a warning in check and an error in check --strict', async (context) => {
