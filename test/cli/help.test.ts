@@ -20,7 +20,8 @@ test('bash completes commands, options and choices by the words before', async (
   const { out } = await poolgate(['completion', 'bash']);
   const completed = (...words: readonly string[]): readonly string[] => {
     const script = `${out}\nCOMP_WORDS=(poolgate "$@"); COMP_CWORD=$#; _poolgate; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const { stdout, stderr } = spawnSync('bash', ['-c', script, 'bash', ...words], { encoding: 'utf8' });
+    // Without it bash reads the user's file: it takes the socket that is its input for a login from another machine.
+    const { stdout, stderr } = spawnSync('bash', ['--norc', '-c', script, 'bash', ...words], { encoding: 'utf8' });
     assert.equal(stderr, '');
     return stdout.split('\n').filter((line) => line !== '');
   };

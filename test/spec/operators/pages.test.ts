@@ -72,7 +72,7 @@ test('every curl of the pages gets its answer, and the failover gets it from the
   assert.equal(curls.length, 3);
   // In the order of a reader: `south` refuses every third of its turns.
   const replies: string[] = [];
-  for (const code of curls) replies.push((await run('bash', ['-c', here(code)])).stdout);
+  for (const code of curls) replies.push((await run('bash', ['--norc', '-c', here(code)])).stdout);
   const [first = '', failover = '', image = ''] = replies;
   assert.match(said(first), /You said: Say hello\./);
   assert.match(said(failover), /answering as south\. You said: Who are you\?/);
