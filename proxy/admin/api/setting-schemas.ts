@@ -3,10 +3,13 @@ import { resolved, type SchemaNode, settings } from '../../config/schema/schema.
 import type { Schema } from '../../turn/json/field-schemas.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 
+const NODES: ReadonlyMap<string, SchemaNode> = new Map([...settings()].map(({ path, node }) => [path, node]));
+
 /** @param path `keys[].limits` */
 export function settingSchema<Value>(path: string): Schema<Value> {
-  for (const setting of settings()) if (setting.path === path) return { json: standalone(setting.node) };
-  throw new Error(`there is no setting ${path}`);
+  const node = NODES.get(path);
+  if (!node) throw new Error(`there is no setting ${path}`);
+  return { json: standalone(node) };
 }
 
 /** Without references, and without defaults, which are for files. */
