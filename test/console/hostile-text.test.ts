@@ -83,7 +83,7 @@ test('on every page hostile text is text: no element is made of it, no script ru
     for (const width of [1600, 360]) {
       await page.shape(width, 900);
       await page.open(gate.adminUrl + path);
-      await page.until(`document.querySelector('h1') && document.querySelector('table, .empty')`);
+      await page.until(`document.querySelector('h1') && document.querySelector('table, .empty, .lead > code')`);
       if (path.includes('turn=')) await page.until(`document.querySelector('dialog .timeline')`);
       const shown = SHOWS_MARKUP.some((one) => path.startsWith(one));
       if (shown) await page.sees('<script>globalThis.broken=1</script>');

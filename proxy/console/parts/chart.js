@@ -56,5 +56,5 @@ export function Chart({ label, times, requests, failed }) {
       plot?.destroy();
     };
   }, [times, requests, failed]);
-  return html`<div class="card chart" ref=${place} role="img" aria-label=${label}></div>`;
+  return html`<div class="card"><div class="chart" ref=${place} role="img" aria-label=${label}></div></div>`;
 }
