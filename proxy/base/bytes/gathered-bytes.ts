@@ -44,6 +44,31 @@ export class GatheredBytes {
     this.#closeCopied();
     const [first = NOTHING] = this.#chunks;
     const all = this.#only ?? (this.#chunks.length <= 1 ? first : Buffer.concat(this.#chunks, this.length));
+    this.clear();
+    return all;
+  }
+
+  /** Like `take`, with a pause after each part of this many bytes. Nothing may be added meanwhile. */
+  *takeInParts(bytes: number): Generator<undefined, Buffer> {
+    this.#closeCopied();
+    const chunks = this.#chunks;
+    if (this.#only || chunks.length <= 1) return this.take();
+    const all = Buffer.allocUnsafeSlow(this.length);
+    let [at, pauseAt] = [0, bytes];
+    for (let i = 0; i < chunks.length; i++) {
+      at += (chunks[i] as Buffer).copy(all, at);
+      // Its memory is free from now on.
+      chunks[i] = NOTHING;
+      if (at < pauseAt) continue;
+      pauseAt += bytes;
+      yield;
+    }
+    this.clear();
+    return all;
+  }
+
+  /** Drops all bytes. */
+  clear(): void {
     this.#only = undefined;
     this.#chunks = [];
     this.#block = NOTHING;
@@ -51,7 +76,6 @@ export class GatheredBytes {
     this.#end = 0;
     this.length = 0;
     this.held = 0;
-    return all;
   }
 
   #readd(only: Buffer): void {

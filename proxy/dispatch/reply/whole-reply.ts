@@ -1,6 +1,7 @@
 // A reply that is one body: a JSON answer, or a refusal with a status; read within a limit, then checked as a whole.
 import { isUtf8 } from 'node:buffer';
 import { GatheredBytes } from '../../base/bytes/gathered-bytes.ts';
+import { joinInParts } from '../../base/bytes/join-in-parts.ts';
 import { loggedCode } from '../../turn/errors/error-codes.ts';
 import { type CarrierFailure, carrierFailure, type Failure } from '../../turn/errors/failure.ts';
 import { Refusal, refusalOf } from '../../turn/errors/refusal.ts';
@@ -56,12 +57,15 @@ export class WholeReply implements ByteReader {
   end(): void {
     if (this.#over) return;
     this.#cancelTimer();
-    const body = this.#chunks.take();
-    if (this.#refused) this.#judge(() => this.#refuse(body));
+    if (this.#refused) {
+      const body = this.#chunks.take();
+      this.#judge(() => this.#refuse(body));
+    } else if (this.#bytes >= LARGE.bytes) void this.#judgeInParts((key, signal) => joinInParts(this.#chunks, key, signal));
     else {
+      const body = this.#chunks.take();
       const scan = scanOf(body, this.#context.turn.limits.json_values);
       if (typeof scan === 'string') this.#tooDense();
-      else if (scan && (body.length >= LARGE.bytes || scan.values >= LARGE.values)) void this.#judgeLarge(body);
+      else if (scan && scan.values >= LARGE.values) void this.#judgeInParts(async () => body);
       else this.#judgeText(body);
     }
   }
@@ -126,17 +130,17 @@ export class WholeReply implements ByteReader {
     this.#judge(() => this.#settle(parsed(text), text, body));
   }
 
-  /** Parses it in parts. The client may leave meanwhile. */
-  async #judgeLarge(body: Buffer): Promise<void> {
+  /** Joins and parses it in parts. The client may leave meanwhile. */
+  async #judgeInParts(join: (key: string, signal: AbortSignal) => Promise<Buffer>): Promise<void> {
     const { turn } = this.#context;
-    const parsing = new AbortController();
-    this.#parsing = parsing;
-    const json = await parseLargeJson(body, {
-      key: turn.identity?.key.id ?? '',
-      maxValues: turn.limits.json_values,
-      signal: parsing.signal,
-    }).catch(() => undefined);
-    if (!this.#over) this.#judge(() => this.#settle(isObject(json) ? json : undefined, isUtf8(body) ? body : body.toString('utf8'), body));
+    this.#parsing = new AbortController();
+    const { signal } = this.#parsing;
+    const key = turn.identity?.key.id ?? '';
+    const body = await join(key, signal).catch(() => NO_BODY);
+    const json = await parseLargeJson(body, { key, maxValues: turn.limits.json_values, signal }).catch(() => undefined);
+    if (this.#over) return;
+    if (typeof json === 'string') this.#tooDense();
+    else this.#judge(() => this.#settle(json, isUtf8(body) ? body : body.toString('utf8'), body));
   }
 
   #judge(settles: () => void): void {

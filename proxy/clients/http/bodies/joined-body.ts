@@ -45,7 +45,7 @@ export class JoinedBody extends Readable {
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     clearTimeout(this.#timer);
-    this.#gathered.take();
+    this.#gathered.clear();
     this.#request.off('data', this.#add).off('end', this.#end);
     this.#open();
     if (!this.#hasEnded) dropRest(this.#request);

@@ -5,6 +5,7 @@ import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { BodyShare } from '../../../base/bytes/body-memory.ts';
 import { GatheredBytes } from '../../../base/bytes/gathered-bytes.ts';
+import { JOINED_AT_ONCE, joinInParts } from '../../../base/bytes/join-in-parts.ts';
 import type { CounterName, Counters } from '../../../base/process/metrics.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import type { Limits, Timeouts } from '../../../turn/settings.ts';
@@ -105,6 +106,7 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
     const chunks = new GatheredBytes();
     const held = share.body(() => fail(new Refusal('server_is_overloaded'), 'bodies_displaced'));
     let done = false;
+    let joining: AbortController | undefined;
     const late = setTimeout(() => fail(new Refusal('request_timeout', { message: LATE }), 'bodies_late'), timeouts.client_body_ms);
 
     const settle = (): boolean => {
@@ -123,7 +125,8 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
     const fail = (refusal: Refusal, counter?: CounterName): void => {
       if (!settle()) return;
       // A client that goes on sending keeps the request.
-      chunks.take();
+      chunks.clear();
+      joining?.abort();
       if (counter) counters.add(counter);
       reject(refusal);
     };
@@ -143,7 +146,17 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
     const onEnd = (): void => {
       // Bytes after the compressed data are not part of it, and another reader might treat them as the body.
       if (decoder && decoder.bytesWritten < arrival.bytes) garbled();
+      else if (chunks.length > JOINED_AT_ONCE) join();
       else if (settle()) resolve(chunks.take());
+    };
+    const join = (): void => {
+      arrival.stop();
+      joining = new AbortController();
+      joinInParts(chunks, share.key, joining.signal).then(
+        (body) => settle() && resolve(body),
+        // A failure has ended it.
+        () => undefined,
+      );
     };
 
     const arrival = new BodyArrival(request, {
