@@ -140,7 +140,7 @@ try {
   const files = chosen();
   process.env.NODE_COMPILE_CACHE ??= join(folder, 'compiled');
   if (values.long || values.all) process.env.POOLGATE_CASES = 'all';
-  if (files.length > 1) process.env[SHARED_SERVER] = (await PostgresServer.start()).folder;
+  if (files.length > 1) process.env[SHARED_SERVER] = (await PostgresServer.start('shared')).folder;
   const checks =
     positionals.length > 0
       ? []
