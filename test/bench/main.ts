@@ -13,6 +13,7 @@ import { tableOf } from './table.ts';
 
 const HELP = `npm run bench -- [options]
 npm run bench -- simulate     compares the selection strategies with an oracle, on a virtual clock
+npm run bench -- rules        what each rule adds to a native turn of 40 KB, by phase
 npm run bench -- console      each answer that a page of the console loads, over five million requests (--folder keeps them)
 
   --only ROW       only this row, or those whose names begin with it; may be given again
@@ -89,7 +90,7 @@ async function bench(): Promise<number> {
   return [...missing.values()].includes('FAILED') || verdicts.some(({ met }) => met === false) ? 1 : 0;
 }
 
-if (options.help || (what !== undefined && what !== 'simulate' && what !== 'console')) {
+if (options.help || (what !== undefined && what !== 'simulate' && what !== 'console' && what !== 'rules')) {
   console.log(HELP);
 } else if (what === 'simulate') {
   const [{ promptCacheTable }, { singleNode }, { severalNodes }] = await Promise.all([
@@ -100,6 +101,9 @@ if (options.help || (what !== undefined && what !== 'simulate' && what !== 'cons
   console.log(`${promptCacheTable()}\n`);
   console.log(await singleNode());
   for await (const line of severalNodes()) console.log(line);
+} else if (what === 'rules') {
+  const { ruleCosts } = await import('./rule-costs.ts');
+  console.log(await ruleCosts());
 } else if (what === 'console') {
   const { consoleAnswers } = await import('./console/console.ts');
   process.exit((await consoleAnswers(options.folder, say)) ? 0 : 1);
