@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { follow } from '../base/address.js';
 import { ask } from '../base/api.js';
+import { span, time } from '../base/format.js';
 import { html } from '../base/html.js';
 import { session } from '../base/session.js';
 import { SaidText, useAction } from './action.js';
@@ -31,7 +32,8 @@ const PLACES = {
 const RESTORED = new Set(['cooldown', 'out_of_quota']);
 
 /** @param {{ matter: Matter, refresh: () => void }} props */
-function OneMatter({ matter: { about, id, state, text }, refresh }) {
+function OneMatter({ matter, refresh }) {
+  const { about, id, state } = matter;
   const { busy, said, run } = useAction();
   const [href, name] = PLACES[about](id);
   const mayRestore = about === 'account' && RESTORED.has(state) && session.value?.accounts.includes(id);
@@ -41,11 +43,20 @@ function OneMatter({ matter: { about, id, state, text }, refresh }) {
     return 'Restored.';
   };
   return html`<li>
-    <span class=${`state ${state === 'cooldown' || state === 'out_of_quota' || state === 'expired' ? 'warn' : 'bad'}`}>${text.charAt(0).toUpperCase() + text.slice(1)}</span>
+    <span class=${`state ${state === 'cooldown' || state === 'out_of_quota' || state === 'expired' ? 'warn' : 'bad'}`}>${sentenceOf(matter)}</span>
     <span class="actions">
       ${mayRestore && html`<button type="button" disabled=${busy !== ''} onClick=${() => run('restore', restore)}>Restore</button>`}
       <a class="button" href=${href} onClick=${follow}>${name}</a>
       <${SaidText} said=${said} />
     </span>
   </li>`;
+}
+
+/**
+ * The sentence with its end in the reader's time.
+ * @param {Matter} matter
+ */
+function sentenceOf({ text, until }) {
+  const local = until === null ? text : text.replace(until, `${time(until)}, in ${span(Date.parse(until) - Date.now())}`);
+  return local.charAt(0).toUpperCase() + local.slice(1);
 }
