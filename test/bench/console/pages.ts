@@ -24,7 +24,7 @@ export async function pagesOf(count: number, cores?: Stage['cores']): Promise<Op
 /** Milliseconds from the navigation to the first paint with content, in a browser that has nothing of the page. */
 export async function firstPaint(page: BrowserPage, url: string): Promise<number> {
   await page.send('Network.setCacheDisabled', { cacheDisabled: true });
-  await page.open('about:blank');
+  await page.send('Page.navigate', { url: 'about:blank' });
   await page.open(url);
   const paint = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime";
   await page.until(paint);
