@@ -6,6 +6,8 @@ export interface PageParts {
   /** Id of the element that the first module fills. */
   readonly root: string;
   readonly noscript: string;
+  /** Markup of the root until the scripts have run: the first paint waits for no module. */
+  readonly first?: string;
   /** The name by which a module is imported to its address. */
   readonly imports: Readonly<Record<string, string>>;
   /** Addresses of style sheets. */
@@ -23,7 +25,7 @@ export interface Page {
   readonly policy: string;
 }
 
-export function sitePage({ title, root, noscript, imports, styles, main, preloaded }: PageParts): Page {
+export function sitePage({ title, root, noscript, first = '', imports, styles, main, preloaded }: PageParts): Page {
   const map = JSON.stringify({ imports });
   const html = (data?: unknown): string => `<!doctype html>
 <html lang="en">
@@ -38,7 +40,7 @@ ${styles.map((href) => `<link rel="stylesheet" href="${href}">`).join('\n')}
 ${preloaded.map((href) => `<link rel="modulepreload" href="${href}">`).join('\n')}
 </head>
 <body>
-<div id="${root}"></div>
+<div id="${root}">${first}</div>
 <noscript>${noscript}</noscript>${data === undefined ? '' : `\n<script type="application/json" id="data">${inert(data)}</script>`}
 <script type="module" src="${main}"></script>
 </body>

@@ -9,6 +9,8 @@ export interface SiteParts {
   readonly root: string;
   /** What a browser without scripts shows. */
   readonly noscript: string;
+  /** Markup of the root until the scripts have run: the first paint waits for no module. */
+  readonly first?: string;
   /** Names of own modules and style sheets, below `proxy/console/`. */
   readonly own: readonly string[];
   /** The name by which modules import a package, and the file of that package. */

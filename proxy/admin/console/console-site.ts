@@ -56,6 +56,8 @@ async function consoleSite(): Promise<Site & { readonly html: StaticFile }> {
     title: 'poolgate',
     root: 'console',
     noscript: 'The console needs JavaScript. The commands do not: poolgate status.',
+    // As the page itself begins.
+    first: '<main class="centre"><p role="status">Asking the gateway …</p></main>',
     own: names.sort(),
     packages: PACKAGES,
     scripts: { uplot: 'uPlot' },
