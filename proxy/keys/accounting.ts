@@ -89,7 +89,7 @@ export class Accounting {
   settle(
     turn: Pick<AccountedTurn, 'key' | 'pool'>,
     reservation: Reservation | undefined,
-    { row, attempts, firstEventMs, wasSent, served, spending, costUsd }: EndedTurn,
+    { row, attempts, wasSent, served, spending, costUsd }: EndedTurn,
   ): number {
     if (!reservation || !wasSent) {
       reservation?.settle(undefined);
@@ -105,7 +105,7 @@ export class Accounting {
     if (row.model !== null && totals.output_tokens > 0 && (limitsOf(key.limits).needsEstimate || hasTiers(pool))) {
       this.#forecast.add(key.id, row.model, totals.output_tokens);
     }
-    reservation.settle({ pool: pool.id, totals, of: { row, attempts, firstEventMs } });
+    reservation.settle({ pool: pool.id, totals, of: { row, attempts } });
     spending?.settle(totalsOf(row, costNanos, { requests: 1, tokens: 0, costNanos: spending.nanos }));
     return totals.cost_nanos;
   }

@@ -198,10 +198,9 @@ export class TurnRunner {
     const { accounting, turnMetrics, log } = this.#services;
     try {
       const row = requestRow(turn, ending, attempts, () => (attempts.rows.length > 0 ? reservation?.estimatedUsage() : undefined));
-      const firstEventMs = turn.committedAt === undefined ? undefined : turn.committedAt - turn.at;
-      const ended = { ...attempts, row, attempts: attempts.rows, firstEventMs, costUsd: turn.noted.cost_usd };
+      const ended = { ...attempts, row, attempts: attempts.rows, costUsd: turn.noted.cost_usd };
       const costNanos = accounting.settle(turn, reservation, ended);
-      turnMetrics.record(row, attempts.rows, { modelKnown: turn.model !== undefined, firstEventMs, costNanos });
+      turnMetrics.record(row, attempts.rows, { modelKnown: turn.model !== undefined, costNanos });
       if (!log.debugs) return;
       const { id, endpoint, method, status, code, account, retries, duration_ms, detached_ms } = row;
       log.debug('request', { id, endpoint, method, status, code, account, retries, duration_ms, ...(detached_ms && { detached_ms }) });

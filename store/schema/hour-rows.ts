@@ -7,8 +7,8 @@ import type { HourSums, UsageDayRow, UsageHourRow, UsagePoolHourRow, UsageRow } 
 export const HOUR_MS = 3_600_000;
 
 /** @param used undefined for a request that used nothing */
-export function hourRowOf({ row, firstEventMs }: LoggedRequest, used?: UsageRow): UsageHourRow {
-  const { at, pool, account, model, status, outcome, duration_ms } = row;
+export function hourRowOf({ row }: LoggedRequest, used?: UsageRow): UsageHourRow {
+  const { at, pool, account, model, status, outcome, duration_ms, first_event_ms } = row;
   return {
     hour: at - (at % HOUR_MS),
     pool: pool ?? '',
@@ -22,8 +22,8 @@ export function hourRowOf({ row, firstEventMs }: LoggedRequest, used?: UsageRow)
     output_tokens: used?.output_tokens ?? 0,
     cost_nanos: used?.cost_nanos ?? 0,
     duration_ms,
-    first_events: firstEventMs === undefined ? 0 : 1,
-    first_event_ms: firstEventMs ?? 0,
+    first_events: first_event_ms === null ? 0 : 1,
+    first_event_ms: first_event_ms ?? 0,
   };
 }
 

@@ -98,6 +98,9 @@ export const REQUEST = {
   outcome: internal(oneOf(['completed', 'incomplete', 'failed', 'cut', 'client_gone', 'refused'], 'How the turn ended.')),
   // An operator turns it on: `log.client_address`.
   client_address: internal(nullable(text('Address of the client; null unless log.client_address is on, and where it is not known.'))),
+  first_event_ms: nullable(
+    integer('Milliseconds from the arrival of the request to the first event or byte of its answer; null for a turn without one.'),
+  ),
 };
 
 export type RequestRow = DescribedRow<typeof REQUEST>;
@@ -125,6 +128,4 @@ export interface LoggedRequest {
   readonly row: RequestRow;
   /** In order. One that can be derived from the row is not stored. */
   readonly attempts: readonly AttemptRow[];
-  /** Milliseconds from its arrival to the first event or byte of its answer; it is kept in the sums of its hour. */
-  readonly firstEventMs?: number | undefined;
 }

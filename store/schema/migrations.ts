@@ -30,6 +30,7 @@ export const migrations: readonly Step[] = [
     )`,
   },
   { sql: LARGE_LOGS },
+  { sql: 'ALTER TABLE requests ADD COLUMN first_event_ms BIGINT' },
 ];
 
 export interface MigrationOptions {

@@ -171,6 +171,7 @@ export const requests = table<RequestRow>('requests', {
     why: (row) => row.why,
     outcome: (row) => row.outcome,
     client_address: (row) => row.client_address,
+    first_event_ms: (row) => row.first_event_ms,
   }),
 });
 

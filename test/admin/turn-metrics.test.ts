@@ -34,7 +34,7 @@ const ATTEMPT = {
 
 test('names beyond the limit count as other', () => {
   const metrics = new TurnMetrics();
-  const facts = { modelKnown: true, firstEventMs: undefined, costNanos: 1 };
+  const facts = { modelKnown: true, costNanos: 1 };
   for (let i = 0; i < 2_100; i++) metrics.record(row({ model: `model-${i}`, code: `code-${i}`, key_id: `key-${i}` }), [ATTEMPT], facts);
   const { turns } = metrics.families.get('v1')?.get('messages') ?? assert.fail('no family');
   for (const cells of [turns, metrics.models, metrics.costs]) assert.equal(cells.size, 2_001);
@@ -46,7 +46,7 @@ test('names beyond the limit count as other', () => {
 
 test('a model that its Pool does not have is not a label', () => {
   const metrics = new TurnMetrics();
-  metrics.record(row({ model: 'invented' }), [ATTEMPT], { modelKnown: false, firstEventMs: 3, costNanos: 0 });
+  metrics.record(row({ model: 'invented' }), [ATTEMPT], { modelKnown: false, costNanos: 0 });
   assert.deepEqual([...metrics.models.keys()], [OTHER]);
 });
 

@@ -255,7 +255,15 @@ test('refused requests leave rows without their path', async () => {
       },
       ...{ input_tokens: null, cached_input_tokens: null, output_tokens: null, tokens_estimated: false },
       ...{ configured_mode: null, effective_mode: null, mode_source: null, reason_class: null, error_class: null },
-      ...{ payload_compression: null, upstream_error_param: null, why: null, outcome: 'refused', detached_ms: null, effort: null },
+      ...{
+        payload_compression: null,
+        upstream_error_param: null,
+        why: null,
+        outcome: 'refused',
+        first_event_ms: null,
+        detached_ms: null,
+        effort: null,
+      },
       ...{ api: null, adapted: null, tier: null, overflow: null, requested_model: null, client_address: null },
     },
   );

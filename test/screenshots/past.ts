@@ -49,7 +49,7 @@ export async function writePast(store: string, now: number, { accounts, keys, mo
       };
       const used = { key_id: row.key_id ?? '', pool: 'team', day: at - (at % DAY_MS), ...sums, cost_nanos, held_tokens: 0, held_nanos: 0 };
       const tokens = failed ? {} : { input_tokens: input, cached_input_tokens: cached, output_tokens: output };
-      written.usage.add(used, { row: { ...row, ...tokens }, attempts: [], firstEventMs: Math.round(300 + draw() * 900) });
+      written.usage.add(used, { row: { ...row, ...tokens }, attempts: [] });
     }
     await written.flush();
   }
@@ -85,6 +85,7 @@ function rowOf({ at, account, key_id, model, took, failed, draw }: Turn): Reques
     code: failed ? 'usage_limit_reached' : null,
     retries: draw() < 0.08 ? 1 : 0,
     duration_ms: Math.round(took),
+    first_event_ms: Math.round(300 + draw() * 900),
     detached_ms: null,
     effort: 'medium',
     input_tokens: null,

@@ -13,8 +13,12 @@ for (const { name, fresh } of adapters) {
     test('add up refused, settled and limited requests of an hour, an account and a model', async (context) => {
       const store = await openStore(await fresh(context), { clock: () => DAY });
       const at = DAY + 5;
-      store.requests.append(requestRow({ id: 'a', at, status: 429, outcome: 'refused', account: null, duration_ms: 10 }));
-      store.requests.append(requestRow({ id: 'b', at, status: 499, outcome: 'client_gone', account: null, model: null, pool: null }));
+      store.requests.append(
+        requestRow({ id: 'a', at, status: 429, outcome: 'refused', account: null, duration_ms: 10, first_event_ms: null }),
+      );
+      store.requests.append(
+        requestRow({ id: 'b', at, status: 499, outcome: 'client_gone', account: null, model: null, pool: null, first_event_ms: null }),
+      );
       const used = { requests: 1, input_tokens: 100, output_tokens: 20, cost_nanos: 7 };
       for (const [id, hours, outcome] of [
         ['c', 0, 'completed'],
@@ -22,7 +26,7 @@ for (const { name, fresh } of adapters) {
         ['e', 1, 'completed'],
       ] as const) {
         const row = requestRow({ id, at: at + hours * HOUR, account: 'North', duration_ms: 500, outcome });
-        store.usage.add(usageRow({ ...used, day: DAY }), { row, attempts: [], firstEventMs: 40 });
+        store.usage.add(usageRow({ ...used, day: DAY }), { row, attempts: [] });
       }
       const [all] = await settledSums(store, { by: [] });
       assert.deepEqual([all?.requests, all?.failed, all?.input_tokens, all?.output_tokens, all?.cost_nanos], [5, 2, 300, 60, 21]);

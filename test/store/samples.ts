@@ -35,6 +35,7 @@ export const requestRow = (given: Partial<RequestRow> = {}): RequestRow => ({
   code: null,
   retries: 0,
   duration_ms: 1_234,
+  first_event_ms: 40,
   detached_ms: 300,
   effort: 'high',
   input_tokens: 1_000,

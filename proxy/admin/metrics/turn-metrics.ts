@@ -34,8 +34,6 @@ export interface AccountCells {
 export interface MeasuredTurn {
   /** Whether its Pool has the model: only then its name is a label. */
   readonly modelKnown: boolean;
-  /** Milliseconds from its beginning to the commit of its reply; undefined where none was committed. */
-  readonly firstEventMs: number | undefined;
   /** Billionths of a US dollar. */
   readonly costNanos: number;
 }
@@ -63,13 +61,13 @@ export class TurnMetrics {
     count(this.overflowsRefused, labelsOf(pool, reason), 1);
   }
 
-  record(row: RequestRow, attempts: readonly AttemptRow[], { modelKnown, firstEventMs, costNanos }: MeasuredTurn): void {
+  record(row: RequestRow, attempts: readonly AttemptRow[], { modelKnown, costNanos }: MeasuredTurn): void {
     const family = cellsOf(cellsOf(this.families, row.family, newSurfaces), row.surface, newFamily);
     const turns = cellsOf(family.turns, row.code ?? '', newStatuses);
     const digit = Math.min(5, Math.floor(row.status / 100));
     turns[digit] = (turns[digit] ?? 0) + 1;
     family.duration.add(row.duration_ms);
-    if (firstEventMs !== undefined) family.firstEvent.add(firstEventMs);
+    if (row.first_event_ms !== null) family.firstEvent.add(row.first_event_ms);
     if (attempts.length === 0) return;
     for (const { account, adapted, cause, ordinal, error_class, status } of attempts) {
       const { attempts: outcomes, adapted: names } = cellsOf(this.accounts, account, newAccount);

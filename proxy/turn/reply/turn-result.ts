@@ -84,6 +84,7 @@ export function requestRow(turn: LiveTurn, ending: Ending, attempts: Attempts, e
     code: ending.code,
     retries: Math.max(0, attempts.rows.length - 1),
     duration_ms: turn.now() - turn.at,
+    first_event_ms: turn.committedAt === undefined ? null : turn.committedAt - turn.at,
     detached_ms: noted.detached_ms ?? null,
     effort: noted.effort ?? null,
     input_tokens: tokens.input_tokens,
