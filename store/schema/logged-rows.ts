@@ -98,8 +98,10 @@ export const REQUEST = {
   outcome: internal(oneOf(['completed', 'incomplete', 'failed', 'cut', 'client_gone', 'refused'], 'How the turn ended.')),
   // An operator turns it on: `log.client_address`.
   client_address: internal(nullable(text('Address of the client; null unless log.client_address is on, and where it is not known.'))),
-  first_event_ms: nullable(
-    integer('Milliseconds from the arrival of the request to the first event or byte of its answer; null for a turn without one.'),
+  first_event_ms: internal(
+    nullable(
+      integer('Milliseconds from the arrival of the request to the first event or byte of its answer; null for a turn without one.'),
+    ),
   ),
 };
 

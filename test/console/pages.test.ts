@@ -105,7 +105,7 @@ test('with the keyboard alone: a part, a filter, a turn in its drawer and back',
   await page.press('Enter');
   await page.sees('Why this account, and why not each other');
   await page.sees('NORTH\ntried: it failed');
-  await page.until(`/End: completed/.test(document.querySelector('.timeline').innerText)`);
+  await page.until(`/First event for the client[^]*End: completed/.test(document.querySelector('.timeline').innerText)`);
   await page.press('Escape');
   await page.until(`!document.querySelector('dialog') && location.search === '?status=2xx'`);
   assert.deepEqual(page.errors, []);
