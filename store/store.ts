@@ -18,7 +18,6 @@ export type { LimitBounds, LimitedTurn, Settlement, StoredUse, Taken } from './s
 export type { AttemptRow, LoggedRequest, RequestRow, Why } from './schema/logged-rows.ts';
 export type * from './schema/rows.ts';
 export type { Change, Changes, ChangesVerbs, TrackedTable } from './verbs/changes.ts';
-export type { HourTotal } from './verbs/hour-groups.ts';
 export type { Lease, LeaseVerbs } from './verbs/lease-verbs.ts';
 export type { LimitVerbs } from './verbs/limits.ts';
 export type { Joined, KnownNode, NewNode, NodeVerbs } from './verbs/nodes.ts';
@@ -27,7 +26,8 @@ export type { FoundRequests, RequestOutcome } from './verbs/request-search.ts';
 export type { SessionClaim, SessionOwner, SessionOwnerVerbs } from './verbs/session-owners.ts';
 export type { SlotClaim } from './verbs/slot-change.ts';
 export type { SlotGrant, SlotVerbs } from './verbs/slots.ts';
-export type { UsageTotal } from './verbs/usage-groups.ts';
+export type { HourTotal } from './verbs/sums/hour-groups.ts';
+export type { UsageTotal } from './verbs/sums/usage-groups.ts';
 export type { Store } from './verbs/verbs.ts';
 export type { WriterStats as StoreStats } from './writing/writer.ts';
 

@@ -1,7 +1,7 @@
 // The ledger: settled usage per key, Pool and day, in memory for reads and in the store to last (D5, Q18).
 import { DAY_MS } from '../../store/schema/limit-rows.ts';
 import type { LoggedRequest, Store, UsageRow } from '../../store/store.ts';
-import { addUsage, usageBetween } from '../../store/verbs/usage-sums.ts';
+import { addUsage, usageBetween } from '../../store/verbs/sums/usage-sums.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { noTotals, type Totals } from './usage-totals.ts';
 

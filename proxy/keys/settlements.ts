@@ -1,6 +1,6 @@
 // Settlements that wait to be written: sent at once, many in one transaction, and again until the store has them (Q34).
 import { type LimitVerbs, type Settlement, StoreError, type UsageRow } from '../../store/store.ts';
-import { addUsage } from '../../store/verbs/usage-sums.ts';
+import { addUsage } from '../../store/verbs/sums/usage-sums.ts';
 import { type Clock, withDeadline } from '../base/time/clock.ts';
 
 /** Written in one transaction. */

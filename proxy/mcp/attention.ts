@@ -12,10 +12,10 @@ const MATTER = object({
     'State of the account as in list_accounts; no_routable_model of a Pool; expired of a key.',
   ),
   until: nullable(time('When it ends by itself; null where it does not, or that is not known.')),
-  text: text('The same as a sentence.'),
+  text: text('Its state as a sentence.'),
 });
 
-export const MATTERS = list('The same as attention, with what each is about.', MATTER);
+export const MATTERS = list('The sentences of attention as objects, with what each is about.', MATTER);
 
 export type Matter = ValueOf<typeof MATTER>;
 

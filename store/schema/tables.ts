@@ -1,6 +1,6 @@
 // The tables: the columns of each row type in order, its key, what a second row of one key does, and how a record is decoded.
 
-import { addUsage } from '../verbs/usage-sums.ts';
+import { addUsage } from '../verbs/sums/usage-sums.ts';
 import { type ColumnType, decode } from './decoders.ts';
 import type { DescribedRow, Description } from './described-fields.ts';
 import { addHour } from './hour-rows.ts';
@@ -341,7 +341,7 @@ export const usageDays = table<UsageDayRow>('usage_days', {
   },
 });
 
-/** The same over the accounts and models of a Pool. */
+/** The sums of an hour over all accounts and models of a Pool. */
 export const usagePoolHours = table<UsagePoolHourRow>('usage_pool_hours', {
   key: ['hour', 'pool'],
   onConflict: 'add',

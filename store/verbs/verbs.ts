@@ -23,7 +23,6 @@ import type {
 import type { WriterStats } from '../writing/writer.ts';
 import type { ChangesVerbs } from './changes.ts';
 import type { ExchangeVerbs } from './exchanges.ts';
-import type { HourTotal } from './hour-groups.ts';
 import type { Lease, LeaseVerbs } from './lease-verbs.ts';
 import type { LimitVerbs } from './limits.ts';
 import type { NodeVerbs } from './nodes.ts';
@@ -31,7 +30,8 @@ import type { Purged, PurgeLimits } from './purge.ts';
 import type { FoundRequests, RequestOutcome } from './request-search.ts';
 import type { SessionOwnerVerbs } from './session-owners.ts';
 import type { SlotVerbs } from './slots.ts';
-import type { UsageTotal } from './usage-groups.ts';
+import type { HourTotal } from './sums/hour-groups.ts';
+import type { UsageTotal } from './sums/usage-groups.ts';
 
 /**
  * Rows in, plain objects out.
@@ -49,7 +49,7 @@ export interface Store {
     append(row: RequestRow, attempts?: readonly AttemptRow[]): void;
     /** Newest first, however long it takes. */
     list(filter: RequestFilter): Promise<readonly RequestRow[]>;
-    /** The same, as far as it comes in this time. */
+    /** Like `list`, as far as it comes in this time. */
     search(filter: RequestFilter, timeMs: number): Promise<FoundRequests>;
     /** How the newest ended, for summaries. */
     outcomes(filter: Pick<RequestFilter, 'limit' | 'pools' | 'since'>): Promise<readonly RequestOutcome[]>;

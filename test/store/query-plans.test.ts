@@ -9,10 +9,10 @@ import type { HourFilter, RequestFilter, UsageFilter } from '../../store/schema/
 import type { Reader } from '../../store/schema/query.ts';
 import { Connection } from '../../store/sqlite/connection.ts';
 import { openStore } from '../../store/store.ts';
-import { hourSums } from '../../store/verbs/hour-groups.ts';
 import { repositories } from '../../store/verbs/repositories.ts';
 import { searchRequests } from '../../store/verbs/request-search.ts';
-import { usageSums } from '../../store/verbs/usage-groups.ts';
+import { hourSums } from '../../store/verbs/sums/hour-groups.ts';
+import { usageSums } from '../../store/verbs/sums/usage-groups.ts';
 import { Writer } from '../../store/writing/writer.ts';
 import { freshDatabase, postgres } from '../support/postgres.ts';
 

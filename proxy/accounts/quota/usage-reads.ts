@@ -127,7 +127,12 @@ export class UsageReads {
   /** Reads the account after its present statement: an earlier read would not count against it. */
   readLater(account: string): void {
     const reader = this.#readers.get(account);
-    if (!reader || reader.reading || this.#stopped) return;
+    if (!reader || this.#stopped) return;
+    // One that is under way may have begun before the statement.
+    if (reader.reading) {
+      void reader.reading.then(() => this.readLater(account));
+      return;
+    }
     reader.cancelTimer();
     reader.cancelTimer = this.#options.clock.after(SAME_MOMENT_MS, () => void this.#start(reader, 'scheduled'));
   }

@@ -74,7 +74,7 @@ export class Feed {
     if (this.#listeners.size === 0) this.#seen = undefined;
     this.#listeners.add(listener);
     this.#wait();
-    // The others have not been told of what changed since their last event: they are with the next one.
+    // What changed since the last event of the other listeners is in their next one.
     this.#seen ??= seenAt(this.#gateway);
     const { states } = this.#seen;
     stream.push(`retry: ${RETRY_MS}\n${eventOf(states, last === undefined ? [] : changed(statesIn(last), states))}`);

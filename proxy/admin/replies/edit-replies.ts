@@ -123,7 +123,7 @@ export interface ConfigurationFileReply {
 export const CONFIGURATION_FILE: Schema<ConfigurationFileReply> = object({
   path: text('The file.'),
   version: VERSION,
-  file_version: nullable(text('The same digest of the file; null where it has errors.')),
+  file_version: nullable(text('Digest of the file as version has it of the running configuration; null where the file has errors.')),
   text: nullable(text('Its text, with private values hidden; null where it cannot be parsed.')),
   findings: list('Its errors and warnings.', FINDING),
   changes: nullable(list('What a reload would change; null where the file has errors.', CHANGE as Schema<ConfigChange>)),

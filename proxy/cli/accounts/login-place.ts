@@ -3,8 +3,11 @@ import type { LoginReply, LoginRequest, LoginStateReply } from '../../admin/repl
 import type { LoadedConfig } from '../../config/config.ts';
 import { inspect, readConfig } from '../../config/loading/load.ts';
 import { ConfigError, isError } from '../../config/schema/finding.ts';
-import { adminOf, fetchLoginState, requestReload, sendLogin, Unreachable } from '../admin-client.ts';
 import { CommandFailure, type Io } from '../command.ts';
+import { fetchLoginState, sendLogin } from '../gateway/account-calls.ts';
+import { adminOf } from '../gateway/address.ts';
+import { Unreachable } from '../gateway/ask.ts';
+import { requestReload } from '../gateway/calls.ts';
 
 export interface LoginPlace {
   /** The file, with what the connections of its accounts need. */

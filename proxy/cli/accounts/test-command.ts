@@ -5,8 +5,10 @@ import { inspect, readConfig } from '../../config/loading/load.ts';
 import { ConfigError, isError } from '../../config/schema/finding.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
-import { type AdminAddress, adminOf, fetchTestPlan, requestTest, Unreachable } from '../admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, json } from '../command.ts';
+import { fetchTestPlan, requestTest } from '../gateway/account-calls.ts';
+import { type AdminAddress, adminOf } from '../gateway/address.ts';
+import { Unreachable } from '../gateway/ask.ts';
 import { accountChecks, type CheckedConfig, networkOf } from './account-checks.ts';
 import { costText, diagnosisText, firstWrong, rightText, stepText } from './account-test-text.ts';
 

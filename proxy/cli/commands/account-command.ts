@@ -6,9 +6,10 @@ import { addAccountAdd } from '../accounts/add-command.ts';
 import { addAccountImport } from '../accounts/import-command.ts';
 import { addAccountLogin } from '../accounts/login-command.ts';
 import { addAccountTest } from '../accounts/test-command.ts';
-import { adminOf, requestAccountAction } from '../admin-client.ts';
 import { addCommand, type CommonOptions, type Io, indexOfId, inspectValid, json, table } from '../command.ts';
 import { orderEdit } from '../edits/ordered-edit.ts';
+import { requestAccountAction } from '../gateway/account-calls.ts';
+import { adminOf } from '../gateway/address.ts';
 
 export function addAccountCommands(program: Command, io: Io): void {
   const account = program.command('account').description('add, log in, test, list, pause, resume and restore the upstream accounts');

@@ -4,8 +4,9 @@ import type { Config } from '../../config/config.ts';
 import { inspect, readConfig } from '../../config/loading/load.ts';
 import { type Finding, formatFinding, isError } from '../../config/schema/finding.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
-import { adminOf, fetchExposed } from '../admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, counted, type Io, json } from '../command.ts';
+import { adminOf } from '../gateway/address.ts';
+import { fetchExposed } from '../gateway/calls.ts';
 
 interface CheckOptions extends CommonOptions {
   readonly strict?: boolean;

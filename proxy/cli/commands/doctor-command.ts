@@ -3,8 +3,9 @@ import type { Command } from 'commander';
 import { inspect, readConfig } from '../../config/loading/load.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
 import type { GatewayAnswer } from '../../doctor/gateway-checks.ts';
-import { type AdminAddress, adminOf, fetchStatus } from '../admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, counted, type Io, json } from '../command.ts';
+import { type AdminAddress, adminOf } from '../gateway/address.ts';
+import { fetchStatus } from '../gateway/calls.ts';
 
 interface Options extends CommonOptions {
   readonly offline?: boolean;

@@ -11,8 +11,10 @@ import { dispatchedKind } from '../../turn/routes/kinds.ts';
 import { RouteTable, worded } from '../../turn/routes/route-table.ts';
 import { noteOf } from '../../turn/routes/served.ts';
 import type { Route } from '../../turn/turn.ts';
-import { adminIn, adminOf, fetchExplained, fetchTurn } from '../admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, inspectValid, json } from '../command.ts';
+import { adminIn, adminOf } from '../gateway/address.ts';
+import { fetchTurn } from '../gateway/calls.ts';
+import { fetchExplained } from '../gateway/explain-call.ts';
 import { loggedLines, ruleLines, turnLines } from '../text/explanation-text.ts';
 import { loadChains, loadRules } from './routes-command.ts';
 

@@ -2,8 +2,9 @@
 import type { Command } from 'commander';
 import { formatChange } from '../../config/diff.ts';
 import { formatFinding } from '../../config/schema/finding.ts';
-import { adminIn, fetchConfiguration, requestReload } from '../admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, json } from '../command.ts';
+import { adminIn } from '../gateway/address.ts';
+import { fetchConfiguration, requestReload } from '../gateway/calls.ts';
 
 interface DiffOptions extends CommonOptions {
   readonly exitCode?: boolean;

@@ -2,8 +2,9 @@
 import type { Command } from 'commander';
 import type { RequestRow } from '../../../store/schema/logged-rows.ts';
 import { msOfIso } from '../../base/time/iso-time.ts';
-import { adminIn, fetchRequests } from '../admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, json } from '../command.ts';
+import { adminIn } from '../gateway/address.ts';
+import { fetchRequests } from '../gateway/calls.ts';
 import { RequestLines } from '../text/request-lines.ts';
 
 interface RequestsOptions extends CommonOptions {

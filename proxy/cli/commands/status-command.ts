@@ -1,7 +1,8 @@
 // `status` and `top`: the state of the running gateway, once or refreshed.
 import type { Command } from 'commander';
-import { adminIn, fetchStatus } from '../admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, json } from '../command.ts';
+import { adminIn } from '../gateway/address.ts';
+import { fetchStatus } from '../gateway/calls.ts';
 import { statusLines } from '../text/status-text.ts';
 import { cell } from '../text/text-cells.ts';
 

@@ -1,8 +1,9 @@
 // `usage`: requests, tokens and cost of the running gateway by key, Pool, model, account or day.
 import type { Command } from 'commander';
 import { USAGE_GROUPS, type UsageBy, type UsageReply, type UsageRowReply, type UsageSumsReply } from '../../admin/replies/usage-reply.ts';
-import { adminIn, fetchUsage } from '../admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, collect, type Io, json, table } from '../command.ts';
+import { adminIn } from '../gateway/address.ts';
+import { fetchUsage } from '../gateway/calls.ts';
 import { cell } from '../text/text-cells.ts';
 
 interface UsageOptions extends CommonOptions {

@@ -1,8 +1,10 @@
 // Carries out an edit: by the gateway that runs on the file, and in the file itself where none does.
 import { type EditResult, editConfig } from '../../config/file/edits/edit-config.ts';
 import type { EditOrder } from '../../config/file/edits/edit-order.ts';
-import { adminOf, Refused, requestEdit, Unreachable } from '../admin-client.ts';
 import { CommandFailure, type CommonOptions, type Io, inspectValid } from '../command.ts';
+import { adminOf } from '../gateway/address.ts';
+import { Refused, Unreachable } from '../gateway/ask.ts';
+import { requestEdit } from '../gateway/calls.ts';
 import { callOf } from './edit-calls.ts';
 
 export interface OrderedEdit extends EditResult {

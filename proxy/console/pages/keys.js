@@ -8,11 +8,11 @@ import { clock, useLive } from '../base/live.js';
 import { session } from '../base/session.js';
 import { EditsOff, editsOff } from '../parts/edits-off.js';
 import { Field } from '../parts/field.js';
-import { KeyActions } from '../parts/key-actions.js';
-import { KeyDays } from '../parts/key-days.js';
-import { KeyForm } from '../parts/key-form.js';
+import { KeyActions } from '../parts/keys/key-actions.js';
+import { KeyDays } from '../parts/keys/key-days.js';
+import { KeyForm } from '../parts/keys/key-form.js';
+import { SecretShown } from '../parts/keys/secret-shown.js';
 import { LimitBars } from '../parts/limit-bars.js';
-import { SecretShown } from '../parts/secret-shown.js';
 import { Failure, State, Table, Waiting } from '../parts/shown.js';
 
 /** @type {Readonly<Record<string, import('../parts/shown.js').Tone>>} */

@@ -6,7 +6,7 @@ import { html } from '../base/html.js';
 import { useLive } from '../base/live.js';
 import { Field } from '../parts/field.js';
 import { Failure, State, Table, Waiting } from '../parts/shown.js';
-import { statusOf, TurnDrawer, tokensOf } from '../parts/turn-drawer.js';
+import { statusOf, TurnDrawer, tokensOf } from '../parts/turns/turn-drawer.js';
 
 const FILTERS = /** @type {const} */ ([
   ['key', 'Key'],

@@ -224,3 +224,16 @@ test('after stop no read and no timer starts', async () => {
   await world.clock.advance(60 * MINUTE);
   assert.deepEqual(await world.newReads(), []);
 });
+
+test('[RB23] an account that states a limit is read a moment later, also where a read was under way at that time', async () => {
+  const world = new World();
+  const held: (() => void)[] = [];
+  world.answers.set('north', () => new Promise((resolve) => held.push(() => resolve(usage(1)))));
+  world.configure(account('north'));
+  assert.deepEqual(await world.newReads(), ['north']);
+  world.reads.readLater('north');
+  held.shift()?.();
+  assert.deepEqual(await world.newReads(), []);
+  await world.clock.advance(MINUTE);
+  assert.deepEqual(await world.newReads(), ['north']);
+});

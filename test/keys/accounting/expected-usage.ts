@@ -1,5 +1,5 @@
 // The test's expectation: the amounts that each settled turn adds to the totals of its key, Pool and day, in whole numbers.
-import type { UsageSums } from '../../../store/verbs/usage-sums.ts';
+import type { UsageSums } from '../../../store/verbs/sums/usage-sums.ts';
 import type { Settled } from './deliveries.ts';
 
 /** Billionths of a dollar a token: a thousand times the dollars per million tokens of the configuration. */

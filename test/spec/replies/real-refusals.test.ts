@@ -467,6 +467,8 @@ describe('[RB23] limits of a workspace', () => {
       },
       rate_limit_reached_type: limit === null ? null : { type: limit },
     });
+    const isFromRead = (): boolean => own.quota('north').windows.some(({ source }) => source === 'read');
+    await until('the first read', () => isFromRead() || undefined);
     own.upstream.nextOn('north', path, replyJson(read('workspace_owner_credits_depleted')), replyJson(read(null)));
     own.upstream.next('north', stated('workspace_owner_credits_depleted', 'header'));
     await own.send(NATIVE, { body: turnOn(NATIVE, 'hi') });

@@ -1,4 +1,4 @@
-// The Pools that whoever orders an edit may change: checked against the file that is edited, which may be newer than the configuration.
+// The Pools that the operator of an edit may change: checked against the file that is edited, which may be newer than the configuration.
 import { InvalidEdit } from './invalid-edit.ts';
 
 /** Undefined: all. */

@@ -1,10 +1,10 @@
 // The form of a key: a new one with its Pool, or the policies and limits of one that exists.
 import { useState } from 'preact/hooks';
-import { ask } from '../base/api.js';
-import { html } from '../base/html.js';
-import { session } from '../base/session.js';
-import { SaidText, useAction } from './action.js';
-import { Dialog } from './dialog.js';
+import { ask } from '../../base/api.js';
+import { html } from '../../base/html.js';
+import { session } from '../../base/session.js';
+import { SaidText, useAction } from '../action.js';
+import { Dialog } from '../dialog.js';
 
 const LIMITS = /** @type {const} */ ([
   ['requests_per_minute', 'Requests per minute'],

@@ -1,5 +1,5 @@
 // The sums of a usage row, and how one row's sums are added to another's.
-import type { UsageRow } from '../schema/rows.ts';
+import type { UsageRow } from '../../schema/rows.ts';
 
 export type UsageSums = { -readonly [Field in Exclude<keyof UsageRow, 'key_id' | 'pool' | 'day'>]: number };
 

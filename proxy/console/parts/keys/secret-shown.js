@@ -1,7 +1,7 @@
 // A secret that was made a moment ago: shown once, and gone when its dialog is closed.
-import { html } from '../base/html.js';
-import { Copied } from './copied.js';
-import { Dialog } from './dialog.js';
+import { html } from '../../base/html.js';
+import { Copied } from '../copied.js';
+import { Dialog } from '../dialog.js';
 
 /** @param {{ title: string, secret: string, close: () => void }} props */
 export const SecretShown = ({ title, secret, close }) => html`<${Dialog} title=${title} close=${close}>

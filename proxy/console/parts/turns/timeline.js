@@ -1,6 +1,6 @@
 // The timeline of a turn: what happened before its first attempt, each attempt, its first event and its end, on one scale.
-import { took } from '../base/format.js';
-import { html } from '../base/html.js';
+import { took } from '../../base/format.js';
+import { html } from '../../base/html.js';
 
 /** @typedef {{ name: string, tone: string, from: number, ms: number }} Part from: milliseconds since the request arrived */
 

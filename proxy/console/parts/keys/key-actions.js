@@ -1,11 +1,11 @@
 // What the owner of a key's Pool does about it: edit, rotate, pause, resume, revoke.
 import { useState } from 'preact/hooks';
-import { ask } from '../base/api.js';
-import { html } from '../base/html.js';
-import { session } from '../base/session.js';
-import { SaidText, useAction } from './action.js';
-import { Dialog } from './dialog.js';
-import { editsOff } from './edits-off.js';
+import { ask } from '../../base/api.js';
+import { html } from '../../base/html.js';
+import { session } from '../../base/session.js';
+import { SaidText, useAction } from '../action.js';
+import { Dialog } from '../dialog.js';
+import { editsOff } from '../edits-off.js';
 import { KeyForm } from './key-form.js';
 import { SecretShown } from './secret-shown.js';
 

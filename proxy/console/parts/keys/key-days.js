@@ -1,13 +1,13 @@
 // The use of one key by day, at the side of the page.
 import { useState } from 'preact/hooks';
-import { filter } from '../base/address.js';
-import { withQuery } from '../base/api.js';
-import { count, dollars } from '../base/format.js';
-import { html } from '../base/html.js';
-import { clock, useLive } from '../base/live.js';
-import { Days, lastDays } from './days.js';
-import { Dialog } from './dialog.js';
-import { Failure, Table, Waiting } from './shown.js';
+import { filter } from '../../base/address.js';
+import { withQuery } from '../../base/api.js';
+import { count, dollars } from '../../base/format.js';
+import { html } from '../../base/html.js';
+import { clock, useLive } from '../../base/live.js';
+import { Days, lastDays } from '../days.js';
+import { Dialog } from '../dialog.js';
+import { Failure, Table, Waiting } from '../shown.js';
 
 const DAYS = 28;
 
@@ -23,7 +23,7 @@ export function KeyDays({ id }) {
   const shown = by === 'cost_usd' ? dollars : count;
   /** @type {Map<string, number>} */
   const amounts = new Map((data?.rows ?? []).map((/** @type {any} */ row) => [row.from.slice(0, 10), row[by]]));
-  /** @type {readonly import('./shown.js').Column<any>[]} */
+  /** @type {readonly import('../shown.js').Column<any>[]} */
   const columns = [
     { head: 'Day', cell: ({ from }) => from.slice(0, 10) },
     { head: 'Requests', cell: ({ request_count }) => count(request_count), number: true },

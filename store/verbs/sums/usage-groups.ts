@@ -1,9 +1,9 @@
 // Usage summed by the database: by key, Pool and day, or any of them.
 
-import type { DatabaseRecord } from '../driver.ts';
-import { decode } from '../schema/decoders.ts';
-import type { UsageFilter, UsageGroup } from '../schema/filters.ts';
-import { conditionsOf, numbered, oneOf, type Reader, where } from '../schema/query.ts';
+import type { DatabaseRecord } from '../../driver.ts';
+import { decode } from '../../schema/decoders.ts';
+import type { UsageFilter, UsageGroup } from '../../schema/filters.ts';
+import { conditionsOf, numbered, oneOf, type Reader, where } from '../../schema/query.ts';
 import type { UsageSums } from './usage-sums.ts';
 
 /** The sum of a group; null for what it is not grouped by. */

@@ -1,12 +1,12 @@
 // The sums of hours, summed by the database: by hour or day, Pool, account and model, or any of them. Whole days and whole Pools are read
 // from the roll-ups of the hours, so that an answer reads some thousand rows however many accounts there are.
 
-import type { DatabaseRecord, Value } from '../driver.ts';
-import { decode } from '../schema/decoders.ts';
-import type { HourFilter, HourGroup } from '../schema/filters.ts';
-import { DAY_MS } from '../schema/limit-rows.ts';
-import { conditionsOf, equals, numbered, oneOf, type Reader, where } from '../schema/query.ts';
-import type { HourSums } from '../schema/rows.ts';
+import type { DatabaseRecord, Value } from '../../driver.ts';
+import { decode } from '../../schema/decoders.ts';
+import type { HourFilter, HourGroup } from '../../schema/filters.ts';
+import { DAY_MS } from '../../schema/limit-rows.ts';
+import { conditionsOf, equals, numbered, oneOf, type Reader, where } from '../../schema/query.ts';
+import type { HourSums } from '../../schema/rows.ts';
 
 /** The sum of a group; null for what it is not grouped by. */
 export interface HourTotal extends HourSums {

@@ -1,10 +1,10 @@
 // One turn at the side of the page: what it was, its timeline, and why it went to its account and to no other.
-import { filter } from '../base/address.js';
-import { count, time, took } from '../base/format.js';
-import { html } from '../base/html.js';
-import { useLive } from '../base/live.js';
-import { Dialog } from './dialog.js';
-import { Failure, Waiting } from './shown.js';
+import { filter } from '../../base/address.js';
+import { count, time, took } from '../../base/format.js';
+import { html } from '../../base/html.js';
+import { useLive } from '../../base/live.js';
+import { Dialog } from '../dialog.js';
+import { Failure, Waiting } from '../shown.js';
 import { Timeline } from './timeline.js';
 
 /** @param {{ id: string }} props */
