@@ -22,11 +22,12 @@ export async function violations(page: BrowserPage): Promise<readonly string[]> 
   );
 }
 
-/** Presses the button with this text: of the open dialog, else of the part, else of the frame. */
-export const pressed = (page: BrowserPage, text: string): Promise<unknown> =>
-  page.evaluate(
-    `['dialog[open] button', 'main button', 'button'].flatMap((where) => [...document.querySelectorAll(where)]).find(({ innerText }) => innerText.trim() === ${JSON.stringify(text)}).click()`,
-  );
+/** Presses the button with this text: of the open dialog, else of the part, else of the frame. Waits until it is there and can be pressed. */
+export async function pressed(page: BrowserPage, text: string): Promise<void> {
+  const button = `['dialog[open] button', 'main button', 'button'].flatMap((where) => [...document.querySelectorAll(where)]).find(({ innerText, disabled }) => !disabled && innerText.trim() === ${JSON.stringify(text)})`;
+  await page.until(button);
+  await page.evaluate(`${button}.click()`);
+}
 
 /** Chooses a value of a select, or writes it into a field, as a person does. */
 export const filled = (page: BrowserPage, selector: string, value: string): Promise<unknown> =>
