@@ -24,7 +24,7 @@ export interface Asking {
 export interface Stage {
   readonly gate: TestGateway;
   readonly path: string;
-  /** Asks as an operator; null as nobody in particular, on loopback. @param name `POST /api/keys` */
+  /** Sends a request to the API. @param name such as `POST /api/keys` */
   as(operator: string | null, name: string, asking?: Asking): Promise<Answer>;
   file(): string;
   /** Its content. */
