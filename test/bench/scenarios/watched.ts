@@ -11,6 +11,9 @@ export const WATCHED = `${GATEWAY}, five pages open`;
 /** The browser may keep the machine busy: the guard would refuse turns. */
 const UNGUARDED = { ...USUAL, guard: { event_loop_ms: 0, memory_percent: 0 } };
 
+/** Pages ask again after so many seconds where turns are many: each round has the cost of one refresh. */
+const ROUND_SECONDS = 5;
+
 const PAGES = ['/', '/accounts', '/keys', '/requests', '/models'];
 
 export async function watchedTurns({ stage, effort, sheet }: Measurement): Promise<void> {
@@ -30,7 +33,7 @@ export async function watchedTurns({ stage, effort, sheet }: Measurement): Promi
     await costPerRequest(
       stage,
       { label: 'watched', rounds: effort.rounds, workers },
-      (worker) => jsonLoad(stage, worker, 1),
+      (worker) => jsonLoad(stage, worker, ROUND_SECONDS),
       ({ name }, microseconds) => sheet.add('cpu per watched turn', name, microseconds),
     );
   } finally {
