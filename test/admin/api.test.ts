@@ -54,6 +54,13 @@ function misfit(method: string, path: string, status: number, json: unknown): st
   return check(json) ? '' : `${method} ${path} ${status}: ${ajv.errorsText(check.errors)}`;
 }
 
+/** The schemas of parameters, bodies and answers. */
+const schemasIn = (value: object): readonly object[] =>
+  Object.entries(value).flatMap(([name, member]) => {
+    if (typeof member !== 'object' || member === null) return [];
+    return name === 'schema' ? [member] : schemasIn(member);
+  });
+
 /** A request of each operation that a running gateway answers with 200, in an order in which none is in the way of another. */
 const asked = async (): Promise<readonly (readonly [operation: string, request: string, body?: unknown])[]> => {
   const { json } = await ask('GET /api/requests?key=ci&limit=1');
@@ -114,6 +121,12 @@ test('each operation that can be answered without a file is, in the form of its 
     'DELETE /api/tokens/{operator}/{token}',
   ];
   assert.deepEqual(operations.toSorted(), [...requests.map(([operation]) => operation), ...elsewhere].toSorted());
+});
+
+test('each schema of the document is a valid one: the running program does not ask', () => {
+  const schemas = schemasIn(document.paths);
+  assert.ok(schemas.length > 200);
+  for (const schema of schemas) assert.ok(ajv.validateSchema(schema), `${ajv.errorsText(ajv.errors)} in ${JSON.stringify(schema)}`);
 });
 
 test('what is wrong with a request is named, in the form of a refusal', async () => {

@@ -3,7 +3,8 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import type { Schema } from '../../turn/json/field-schemas.ts';
 import { isList, isObject, type Json } from '../../turn/json/json.ts';
 
-const ajv = new Ajv({ strict: false, validateFormats: false });
+/** Tests validate the schemas themselves: a command does not wait for that. */
+const ajv = new Ajv({ validateSchema: false, code: { optimize: false }, strict: false, validateFormats: false });
 
 /** The guard of a schema's type; compiled at its first use. */
 export function checkOf<Value>({ json }: Schema<Value>): (value: unknown) => value is Value {

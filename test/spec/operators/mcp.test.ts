@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { Ajv } from 'ajv';
 import { KEY, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { call, failure, post, rpc, TOOL_NAMES, tokenOf, withOperator } from '../../support/mcp.ts';
 import { headOf, RawClient } from '../../support/raw.ts';
@@ -272,6 +273,8 @@ test('[S5] each request leaves a row of family mcp without Pool, key and account
   );
 });
 
+const ajv = new Ajv({ strict: false });
+
 test('[Q25] there are nine tools: read-only, with strict schemas and a description of each field', async () => {
   const { tools } = (await rpc(gate, 'tools/list')).result;
   assert.deepEqual(
@@ -284,6 +287,7 @@ test('[Q25] there are nine tools: read-only, with strict schemas and a descripti
     assert.equal(inputSchema.additionalProperties, false);
     assertDescribed(name, inputSchema);
     assertDescribed(name, outputSchema);
+    for (const schema of [inputSchema, outputSchema]) assert.ok(ajv.validateSchema(schema), `${name}: ${ajv.errorsText(ajv.errors)}`);
     if (!name.startsWith('list_')) continue;
     assert.ok(inputSchema.properties.id, `${name} has a filter for the id`);
     assert.deepEqual([inputSchema.properties.limit.minimum, inputSchema.properties.limit.maximum], [1, 200]);
