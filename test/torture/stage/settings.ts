@@ -6,10 +6,10 @@ import type { Draft } from '../../support/gateway.ts';
 import type { Said } from '../calls/verdict.ts';
 
 /** Deadlines that no call should reach on a busy machine are longer than those that an attack waits for. */
-export const DEADLINES = { first_byte: 1_500, idle: 1_000, hold: 500, client_header: 2_500, client_body_idle: 1_000 } as const;
+export const DEADLINES = { first_byte: 4_000, idle: 2_000, hold: 500, client_header: 2_500, client_body_idle: 1_000 } as const;
 
 /** Longer than any deadlines that a call can meet one after another. */
-export const PATIENCE_MS = 8_000;
+export const PATIENCE_MS = 16_000;
 
 export const BEARER = 'bearer-of-the-torture';
 export const OPERATOR_TOKEN = 'pg-mcp-torture';
