@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { operatorRow, tokenOf } from '../support/mcp.ts';
 import { startProgram } from '../support/program.ts';
-import type { BrowserPage } from './browser.ts';
+import type { BrowserPage } from './browser-page.ts';
 import { browserFor } from './visits.ts';
 
 /** A server of pages that load and send whatever a test makes them; @returns its port on each name of this host. */
@@ -91,7 +91,7 @@ test('pages of another site and of another port neither write nor read', { timeo
   const page = await browserFor(context);
   if (!page) return;
   const port = await attacker(context);
-  await using program = await startProgram();
+  await using program = await startProgram({ here: true });
   const url = `http://127.0.0.1:${program.draft.admin.port}`;
   const reloads = program.lines('config_reloaded').length;
   for (const origin of [`http://localhost:${port}`, `http://127.0.0.1:${port}`]) {

@@ -10,7 +10,7 @@ import { browserFor, filled, pressed, violations } from './visits.ts';
 test('a key is created, its secret shown once, and edited, rotated, paused, resumed and revoked', { timeout: 240_000 }, async (context) => {
   const page = await browserFor(context);
   if (!page) return;
-  await using program = await startProgram();
+  await using program = await startProgram({ here: true });
   const file = (): string => readFileSync(program.path, 'utf8');
   await page.open(`http://127.0.0.1:${program.draft.admin.port}/keys`);
   await page.sees('Pool team');
@@ -67,7 +67,7 @@ test('a mode is set; the configuration shows the file, its errors at their lines
 }, async (context) => {
   const page = await browserFor(context);
   if (!page) return;
-  await using program = await startProgram();
+  await using program = await startProgram({ here: true });
   const origin = `http://127.0.0.1:${program.draft.admin.port}`;
   await page.open(`${origin}/models?id=model-a`);
   await page.until(`document.querySelector('select[aria-label="Mode of model-a in team"]')`);

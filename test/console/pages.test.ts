@@ -8,6 +8,7 @@ import { type Draft, startGateway, type TestGateway } from '../support/gateway.t
 import { operatorRow, tokenOf } from '../support/mcp.ts';
 import { startProgram } from '../support/program.ts';
 import { modelEntry, turnBody } from '../support/rehearsal-replies.ts';
+import { ALL_CASES } from '../support/sample.ts';
 import { browserFor, filled, pressed, violations } from './visits.ts';
 
 const PAGES = [
@@ -20,6 +21,16 @@ const PAGES = [
   ['/nodes', 'Nodes'],
   ['/configuration', 'Configuration'],
 ] as const;
+
+const SHAPES = [
+  [1600, 'light'],
+  [360, 'dark'],
+] as const;
+
+/** Each page in both shapes; every day in one of them, by turns. */
+const VIEWS = PAGES.flatMap((page, i) =>
+  SHAPES.filter((_, j) => ALL_CASES || i % SHAPES.length === j).map((shape) => [...page, ...shape] as const),
+);
 
 const turn = (gate: TestGateway) => gate.send('/backend-api/agent/responses', { body: turnBody('hello') });
 
@@ -63,20 +74,15 @@ test('every page shows what is there, as text, without a violation of its policy
       },
     ],
   });
-  for (const [path, title] of PAGES) {
-    for (const [width, theme] of [
-      [1600, 'light'],
-      [360, 'dark'],
-    ] as const) {
-      await page.shape(width, 900, theme);
-      await page.open(gate.adminUrl + path);
-      await page.until(
-        `document.querySelector('h1')?.innerText === ${JSON.stringify(title)} && document.querySelector('table, .empty, .lead')`,
-      );
-      assert.deepEqual(await violations(page), [], `${path} at ${width} in ${theme}`);
-      assert.equal(await page.evaluate('globalThis.broken'), undefined, path);
-      assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${path} fits into ${width}`);
-    }
+  for (const [path, title, width, theme] of VIEWS) {
+    await page.shape(width, 900, theme);
+    await page.open(gate.adminUrl + path);
+    await page.until(
+      `document.querySelector('h1')?.innerText === ${JSON.stringify(title)} && document.querySelector('table, .empty, .lead')`,
+    );
+    assert.deepEqual(await violations(page), [], `${path} at ${width} in ${theme}`);
+    assert.equal(await page.evaluate('globalThis.broken'), undefined, path);
+    assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${path} fits into ${width}`);
   }
   await page.open(`${gate.adminUrl}/audit`);
   await page.sees('<script>globalThis.broken=1</script>');
@@ -159,7 +165,7 @@ test('an account is restored and tested from the page, and paused and resumed in
   assert.equal(gate.upstream.turns('north').length, turns, 'nothing was sent before the confirmation');
   await pressed(page, 'Send');
   await page.sees('Its credential, its model list and a turn work');
-  await using program = await startProgram();
+  await using program = await startProgram({ here: true });
   await page.open(`http://127.0.0.1:${program.draft.admin.port}/accounts?id=north`);
   await page.until(`document.querySelector('.actions button')`);
   await page.evaluate(`[...document.querySelectorAll('.actions button')].find(({ innerText }) => innerText === 'Pause').click()`);

@@ -2,13 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { TestContext } from 'node:test';
-import { type BrowserPage, openBrowser } from './browser.ts';
+import { openPage } from './browser.ts';
+import type { BrowserPage } from './browser-page.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Skips the test where the machine lacks libraries of the browser. */
 export async function browserFor(context: TestContext): Promise<BrowserPage | undefined> {
-  const page = await openBrowser(context);
+  const page = await openPage(context);
   if (!page) context.skip('the browser needs libnss3');
   return page;
 }

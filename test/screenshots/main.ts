@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { parse, stringify } from 'yaml';
 import { nodeFlags } from '../../scripts/node-flags.mjs';
 import { Child } from '../bench/children.ts';
-import { type BrowserPage, openPages } from '../console/browser.ts';
+import { openPages } from '../console/browser.ts';
+import type { BrowserPage } from '../console/browser-page.ts';
 import { withPalette } from './palette.ts';
 import { writePast } from './past.ts';
 

@@ -5,13 +5,18 @@ import { setTimeout } from 'node:timers/promises';
 export const PATIENCE_MS = 20_000;
 const PAUSE_MS = 5;
 
-/** The first answer of `probe` that is not undefined. */
-export async function until<T>(what: string, probe: () => Promise<T | undefined> | T | undefined, patienceMs = PATIENCE_MS): Promise<T> {
+/** The first answer of `probe` that is not undefined. @param pauseMs longer where each question costs much */
+export async function until<T>(
+  what: string,
+  probe: () => Promise<T | undefined> | T | undefined,
+  patienceMs = PATIENCE_MS,
+  pauseMs = PAUSE_MS,
+): Promise<T> {
   const end = performance.now() + patienceMs;
   for (;;) {
     const found = await probe();
     if (found !== undefined) return found;
     if (performance.now() > end) throw new Error(`waited in vain for ${what}`);
-    await setTimeout(PAUSE_MS);
+    await setTimeout(pauseMs);
   }
 }

@@ -1,5 +1,6 @@
 // Pages of the console in a real browser, for the bench.
-import { type BrowserPage, openPages } from '../../console/browser.ts';
+import { openPages } from '../../console/browser.ts';
+import type { BrowserPage } from '../../console/browser-page.ts';
 import type { Stage } from '../stage.ts';
 
 export interface OpenPages {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type BlockOutput, decoded, encoded, type TextDelta } from '../../../proxy/surfaces/messages/reply/block-writer.ts';
-import type { ThinkingDisplay } from '../../../proxy/surfaces/messages/reply/message-items.ts';
+import type { ThinkingDisplay } from '../../../proxy/surfaces/messages/reply/item-blocks.ts';
 import { type MessageEnd, MessageReply } from '../../../proxy/surfaces/messages/reply/message-reply.ts';
 import { WholeMessage } from '../../../proxy/surfaces/messages/reply/whole-message.ts';
 import { signatureOf } from '../../../proxy/surfaces/messages/signature.ts';

@@ -1,0 +1,52 @@
+// What an item of an account's reply becomes: the blocks of a message, of reasoning, of a call or of a search (AM52).
+import type { JsonObject } from '../../../turn/json/json.ts';
+import type { Losses } from '../../../turn/reply/sent-text.ts';
+import type { BlockWriter } from './block-writer.ts';
+import type { LaneMemory } from './lanes.ts';
+import { MessageBlocks } from './message-blocks.ts';
+import { writeSearch } from './search-blocks.ts';
+import { ThinkingBlock } from './thinking-block.ts';
+import { ToolUseBlock } from './tool-use-block.ts';
+
+/** How the client gets reasoning: as text, as signed blocks without text, or not (AM35). */
+export type ThinkingDisplay = 'text' | 'omitted' | 'none';
+
+export interface ItemOptions {
+  readonly thinking: ThinkingDisplay;
+  /** The client's name of a tool, by the name that the account has for it (AM43). */
+  readonly clientName: (upstream: string) => string;
+  readonly memory: LaneMemory;
+  readonly losses: Losses;
+}
+
+/** Texts of an item that come in deltas. */
+export type DeltaKind = 'text' | 'refusal' | 'summary' | 'reasoning' | 'arguments';
+
+/** The blocks of an item; its events come in order, and the items of a reply one after the other. */
+export interface ItemBlocks {
+  /** @param part the place of the part inside the item; 0 where it has none */
+  delta?(kind: DeltaKind, part: number, text: Buffer): void;
+  /** @param finished the part as it is when it ends */
+  partDone?(part: number, finished: JsonObject | undefined): void;
+  annotation?(part: number, annotation: JsonObject): void;
+  /** The item as it is when it ends: what no delta brought is written now. */
+  done(item: JsonObject): void;
+  /** The reply ended inside the item. */
+  cut(): void;
+}
+
+/** The blocks of an item; undefined where a client gets nothing of it. @param item as it opened */
+export function itemBlocks(item: JsonObject, writer: BlockWriter, options: ItemOptions): ItemBlocks | undefined {
+  switch (item.type) {
+    case 'message':
+      return new MessageBlocks(writer, options);
+    case 'reasoning':
+      return options.thinking === 'none' ? undefined : new ThinkingBlock(writer, options);
+    case 'function_call':
+      return new ToolUseBlock(item, writer, options);
+    case 'web_search_call':
+      return { done: (ended) => writeSearch(ended, writer), cut: () => undefined };
+    default:
+      return undefined;
+  }
+}

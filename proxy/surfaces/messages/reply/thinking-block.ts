@@ -1,0 +1,85 @@
+// Reasoning of an account's reply as a thinking block with its signature, or as a redacted one (AM35, AM36).
+import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import { signatureOf } from '../signature.ts';
+import { type BlockWriter, encoded, type OpenBlock } from './block-writer.ts';
+import type { DeltaKind, ItemBlocks, ItemOptions, ThinkingDisplay } from './item-blocks.ts';
+import { Lanes } from './lanes.ts';
+
+const BLANK_LINE = encoded('\n\n');
+
+/** The parts of a summary, joined by blank lines. A summary has precedence over raw reasoning, whatever comes after the first text. */
+export class ThinkingBlock implements ItemBlocks {
+  readonly #writer: BlockWriter;
+  readonly #display: ThinkingDisplay;
+  readonly #parts: Lanes<number>;
+  #kind: DeltaKind | undefined;
+  #block: OpenBlock | undefined;
+  readonly #written = new Set<number>();
+
+  constructor(writer: BlockWriter, { thinking, memory }: ItemOptions) {
+    this.#writer = writer;
+    this.#display = thinking;
+    this.#parts = new Lanes(memory);
+  }
+
+  delta(kind: DeltaKind, part: number, text: Buffer): void {
+    if (this.#display === 'omitted') return;
+    this.#kind ??= kind;
+    if (this.#kind !== kind) return;
+    if (this.#parts.isFirst(part)) this.#write(part, text);
+    else {
+      const kept = Buffer.from(text);
+      this.#parts.write(part, kept.length, () => this.#write(part, kept));
+    }
+  }
+
+  partDone(part: number): void {
+    this.#parts.finish(part);
+  }
+
+  done(item: JsonObject): void {
+    if (this.#display !== 'omitted') this.#complete(item);
+    const { encrypted_content: ciphertext } = item;
+    this.#sign(typeof ciphertext === 'string' && ciphertext !== '' ? ciphertext : undefined);
+  }
+
+  cut(): void {
+    for (const part of this.#parts.open) this.#parts.finish(part);
+    this.#sign(undefined);
+  }
+
+  #complete(item: JsonObject): void {
+    const summary = textsIn(item.summary);
+    const kind = this.#kind ?? (summary.some((text) => text !== '') ? 'summary' : 'reasoning');
+    for (const [part, text] of (kind === 'summary' ? summary : textsIn(item.content)).entries()) {
+      this.#parts.write(part, 0, () => {
+        if (!this.#written.has(part) && text !== '') this.#write(part, encoded(text));
+      });
+      this.#parts.finish(part);
+    }
+    for (const part of this.#parts.open) this.#parts.finish(part);
+  }
+
+  #write(part: number, text: Buffer): void {
+    this.#block ??= this.#writer.open({ type: 'thinking', thinking: '', signature: '' });
+    if (!this.#written.has(part) && this.#written.size > 0) this.#block.text('thinking', BLANK_LINE);
+    this.#written.add(part);
+    this.#block.text('thinking', text);
+  }
+
+  #sign(ciphertext: string | undefined): void {
+    if (!this.#block) {
+      if (ciphertext === undefined) return;
+      if (this.#display === 'text') {
+        this.#writer.open({ type: 'redacted_thinking', data: signatureOf(ciphertext) }).close();
+        return;
+      }
+      this.#block = this.#writer.open({ type: 'thinking', thinking: '', signature: '' });
+    }
+    this.#block.delta({ type: 'signature_delta', signature: ciphertext === undefined ? '' : signatureOf(ciphertext) });
+    this.#block.close();
+  }
+}
+
+const textsIn = (parts: Json | undefined): readonly string[] =>
+  asList(parts).map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : ''));
