@@ -22,14 +22,11 @@ import { EventReply } from './reply/event-reply.ts';
 import { OutputCap } from './reply/output-cap.ts';
 import { PipedReply } from './reply/piped-reply.ts';
 import { mayBeEvents, pipedReply, type Reply, type ReplyByHead, type ReplyPath, turnReply, wholeReply } from './reply/reply-by-head.ts';
-import { failureOf, type ReplyContext, type Verdict } from './reply/reply-context.ts';
+import { type AttemptContext, failureOf, type ReplyContext, type Verdict } from './reply/reply-context.ts';
 import type { AttemptObservers } from './reply/reply-observers.ts';
 import { WholeReply } from './reply/whole-reply.ts';
 
-export interface AttemptOptions extends ReplyPath {
-  readonly turn: LiveTurn;
-  readonly provider: ProviderApi;
-  readonly counters: Counters;
+export interface AttemptOptions extends AttemptContext, ReplyPath {
   readonly upstream: Upstream;
   readonly request: CarrierRequest;
   /** What its encoding changed; undefined where it changed nothing. */
@@ -40,14 +37,10 @@ export interface AttemptOptions extends ReplyPath {
   readonly places: ItemPlaces | undefined;
   /** The request's body, where it is passed on unread. */
   readonly upload: Upload | undefined;
-  readonly known: Confidential;
-  readonly countOutput: (event: ReplyEvent) => void;
+  /** Undefined where the account got it, and for a key without a policy. */
   readonly outputCap: number | undefined;
-  readonly keepsBack: (failure: Failure) => boolean;
   /** Whether the same account gets the turn again, written otherwise. */
   readonly adjusted: (failure: Failure) => boolean;
-  readonly committed: ReplyContext['committed'];
-  readonly observers: AttemptObservers;
   /** Work after the account's answer, before the client gets it. */
   readonly followUp: ((answer: JsonObject, signal: AbortSignal) => Promise<JsonObject>) | undefined;
   /** Called when the request is sent: not where the client has left before. */

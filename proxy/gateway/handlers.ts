@@ -15,9 +15,9 @@ import { mcpAnswers } from '../mcp/mcp-answers.ts';
 import type { ProcessState } from '../mcp/mcp-sources.ts';
 import { TurnRunner } from '../server/turn-runner.ts';
 import { SURFACES } from '../surfaces/surfaces.ts';
-import type { TurnHost } from '../turn/live-turn.ts';
 import type { Surface } from '../turn/surface.ts';
 import { SurfaceSet } from '../turn/surface-set.ts';
+import type { TurnHost } from '../turn/turn-host.ts';
 import type { Services } from './services.ts';
 
 export function turnRunner(services: Services, process: ProcessState): TurnRunner {

@@ -1,10 +1,11 @@
 // The request of a client's upgrade: each turn of the connection begins with it, in the configuration at that time.
 
 import { refusalOf } from '../turn/errors/refusal.ts';
-import { LiveTurn, type TurnHost } from '../turn/live-turn.ts';
+import { LiveTurn } from '../turn/live-turn.ts';
 import type { Match } from '../turn/routes/route-table.ts';
 import type { KeyConfig } from '../turn/settings.ts';
 import type { Headers, ModeDecision } from '../turn/turn.ts';
+import type { TurnHost } from '../turn/turn-host.ts';
 import type { Generation } from './generation.ts';
 
 /** The request for an upgrade, from a client or forwarded by another node. */

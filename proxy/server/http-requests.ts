@@ -16,9 +16,10 @@ import { endRaw, HEADERS_LATE, refusalOfBytes } from '../clients/http/connection
 import { HttpClient } from '../clients/http/http-client.ts';
 import { asksForWebsocket } from '../clients/websocket/handshake.ts';
 import { Refusal, refusalOf } from '../turn/errors/refusal.ts';
-import { LiveTurn, type TurnHost } from '../turn/live-turn.ts';
+import { LiveTurn } from '../turn/live-turn.ts';
 import { requestId } from '../turn/request-id.ts';
 import { type Match, NO_ROUTE } from '../turn/routes/route-table.ts';
+import type { TurnHost } from '../turn/turn-host.ts';
 import { clientHeaders } from '../turn/wire/headers.ts';
 import type { Generation } from './generation.ts';
 import type { RunningTurns } from './running-turns.ts';

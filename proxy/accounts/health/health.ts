@@ -2,23 +2,20 @@
 import type { Clock } from '../../base/time/clock.ts';
 import type { RoutabilityOfAccounts } from '../../models/pool-model.ts';
 import { type FailureCause, needsLogin } from '../../turn/errors/failure.ts';
-import type { CompactWay } from '../compact-paths.ts';
-import { AccountHealth, type Alternatives, type AttemptResult, type AttemptTicket, type HealthAvailability } from './account-health.ts';
-import type { AccountStates } from './account-states.ts';
+import type { AccountHealth, Alternatives, AttemptResult, AttemptTicket, HealthAvailability } from './account-health.ts';
 import type { ResultTime } from './circuit-breaker.ts';
 import { FirstEnd } from './first-end.ts';
-import { type Adopted, adoptHealth, type HealthStatus, healthStatus, storedHealth } from './health-status.ts';
+import { HealthListeners } from './health-listeners.ts';
+import { type HealthStatus, healthStatus } from './health-status.ts';
+import { KnownAccounts, type KnownOptions } from './known-accounts.ts';
 import type { ProbeClaims } from './probe-claims.ts';
 import type { RefusedCredentials } from './refused-credentials.ts';
 
-export interface HealthOptions {
+export interface HealthOptions extends KnownOptions {
   readonly clock: Clock;
-  /** Both are loaded before `start`. */
-  readonly states: AccountStates;
+  /** Loaded before `start`. */
   readonly credentials: RefusedCredentials;
   readonly alternatives: Alternatives;
-  /** How an account compacts now (Q27). */
-  readonly compacts: (account: string) => CompactWay;
   /** Present where other nodes may probe too. */
   readonly claims?: ProbeClaims;
 }
@@ -38,18 +35,16 @@ export interface LastFailure {
 
 export class Health implements RoutabilityOfAccounts {
   readonly #options: HealthOptions;
-  /** Only accounts with state. The others are available. */
-  readonly #accounts = new Map<string, AccountHealth>();
-  readonly #listeners = new Set<(status: HealthStatus) => void>();
-  readonly #refusalListeners = new Set<(account: string) => void>();
+  readonly #accounts: KnownAccounts;
+  readonly #listeners = new HealthListeners();
   readonly #lastFailures = new Map<string, LastFailure>();
-  #configured: ReadonlySet<string> = new Set();
   #version = 0;
   #attempts = 0;
   readonly #firstEnd: FirstEnd;
 
   constructor(options: HealthOptions) {
     this.#options = options;
+    this.#accounts = new KnownAccounts(options);
     this.#firstEnd = new FirstEnd(options.clock, () => this.#endPhases());
     options.states.onRefresh((accounts) => this.refresh(accounts));
   }
@@ -71,18 +66,18 @@ export class Health implements RoutabilityOfAccounts {
   /** @param scope a result of `scopeOf` */
   availability(account: string, scope: string): HealthAvailability {
     this.endElapsedCooldowns();
-    return this.#accounts.get(account)?.availability(scope) ?? 'available';
+    return this.#accounts.find(account)?.availability(scope) ?? 'available';
   }
 
   /** Whether the account is in its cooldown for an address that is not its API's (AA61). */
   hasWrongApi(account: string): boolean {
-    const breaker = this.#accounts.get(account)?.breaker;
+    const breaker = this.#accounts.find(account)?.breaker;
     return breaker?.phase === 'cooling' && breaker.cause === 'wrong_api';
   }
 
   /** The end of the cooldowns that keep turns of this scope away; Unix milliseconds. */
   cooldownEnd(account: string, scope: string): number | undefined {
-    return this.#accounts.get(account)?.cooldownEnd(scope);
+    return this.#accounts.find(account)?.cooldownEnd(scope);
   }
 
   /** Restores what an earlier process stored. */
@@ -92,32 +87,28 @@ export class Health implements RoutabilityOfAccounts {
 
   /** Takes over what another process stored of these accounts. */
   refresh(ids: Iterable<string>): void {
-    const { states, credentials } = this.#options;
+    const { credentials } = this.#options;
     for (const id of ids) {
       // With several nodes another one may have accounts that this one has not.
-      if (!this.#configured.has(id)) continue;
-      const { account, changed, isNewer } = this.#adopt(id);
+      if (!this.#accounts.configured.has(id)) continue;
+      const { account, changed, isNewer } = this.#accounts.adopt(id, this.#time());
       // The other process has another bearer, and keeps its refusal.
       if (account.reauthRequired && credentials.isReplaced(id)) account.reauthRequired = false;
-      if (isNewer) states.putHealth(id, storedHealth(account));
+      if (isNewer) this.#accounts.store(account);
       if (changed) this.#changed(account);
     }
   }
 
   /** Drops accounts that were removed, and the refusal of credentials that were replaced. */
   configure({ accounts, bearers }: HealthConfig): void {
-    const { states, credentials } = this.#options;
-    const former = this.#configured;
-    const configured = new Set(accounts.map(({ id }) => id));
-    this.#configured = configured;
+    const { credentials } = this.#options;
     credentials.configure(bearers);
-    for (const id of states.accounts()) if (!configured.has(id)) states.drop(id);
-    for (const id of configured) if (!former.has(id)) this.#adopt(id);
-    for (const { id, reauthRequired, isSealed } of [...this.#accounts.values()]) {
-      if (!configured.has(id)) this.#accounts.delete(id);
-      else if (isSealed ? bearers.has(id) : reauthRequired && credentials.isReplaced(id)) this.reset(id);
+    const added = this.#accounts.configure(accounts.map(({ id }) => id));
+    for (const id of added) this.#accounts.adopt(id, this.#time());
+    for (const { id, reauthRequired, isSealed } of this.#accounts.all()) {
+      if (isSealed ? bearers.has(id) : reauthRequired && credentials.isReplaced(id)) this.reset(id);
     }
-    for (const id of this.#lastFailures.keys()) if (!configured.has(id)) this.#lastFailures.delete(id);
+    for (const id of this.#lastFailures.keys()) if (!this.#accounts.configured.has(id)) this.#lastFailures.delete(id);
     this.#version += 1;
     this.#setTimer();
   }
@@ -130,14 +121,14 @@ export class Health implements RoutabilityOfAccounts {
     this.endElapsedCooldowns();
     this.#attempts += 1;
     const ticket: AttemptTicket = { account, scope, number: this.#attempts, credential, probes: undefined, claim: undefined };
-    const known = this.#accounts.get(account);
+    const known = this.#accounts.find(account);
     if (known?.begin(ticket)) this.#beginProbe(known, ticket);
     return ticket;
   }
 
   /** The attempt's reply was committed. Its end is still to come. */
   answered(ticket: AttemptTicket): void {
-    const account = this.#accounts.get(ticket.account);
+    const account = this.#accounts.find(ticket.account);
     if (account && !isLost(ticket)) this.#save(account, account.answered(ticket), ticket);
   }
 
@@ -147,9 +138,8 @@ export class Health implements RoutabilityOfAccounts {
     const failed = typeof result === 'object';
     if (failed && result.cause !== 'request')
       this.#lastFailures.set(ticket.account, { cause: result.cause, at: this.#options.clock.now() });
-    const account = this.#accounts.get(ticket.account) ?? (failed ? this.#initial(ticket.account) : undefined);
+    const account = failed ? this.#accounts.open(ticket.account) : this.#accounts.find(ticket.account);
     if (account) {
-      this.#accounts.set(account.id, account);
       this.#save(
         account,
         failed && needsLogin(result) ? this.#refuseCredential(account, ticket) : this.#endAttempt(account, ticket, result),
@@ -161,33 +151,31 @@ export class Health implements RoutabilityOfAccounts {
 
   /** Keeps turns of a scope away from the account for the time that the account has stated, if another account can take them (AA39). */
   pause(id: string, scope: string, ms: number): void {
-    if (!this.#configured.has(id)) return;
-    const account = this.#accounts.get(id) ?? this.#initial(id);
-    this.#accounts.set(id, account);
+    if (!this.#accounts.configured.has(id)) return;
+    const account = this.#accounts.open(id);
     this.#save(account, account.pause(scope, ms, { ...this.#time(), alternatives: this.#options.alternatives }));
   }
 
   /** Clears the account's state: an operator asked for it, or the account has another credential. */
   reset(account: string): void {
-    if (!this.#accounts.delete(account)) return;
-    const initial = this.#initial(account);
-    this.#options.states.putHealth(account, storedHealth(initial));
+    if (!this.#accounts.forget(account)) return;
+    const initial = this.#accounts.of(account);
+    this.#accounts.store(initial);
     this.#notify(initial);
   }
 
   /** The stored login of the account cannot be opened with the key of this process: no turns until there is another one. */
   seal(id: string): void {
-    const account = this.#accounts.get(id) ?? this.#initial(id);
-    this.#accounts.set(id, account);
+    const account = this.#accounts.open(id);
     if (account.needsLogin) return;
     account.isSealed = true;
-    for (const listen of this.#refusalListeners) listen(id);
+    this.#listeners.reauthRequired(id);
     this.#changed(account);
   }
 
   /** Ends a cooldown for an exhausted quota: the account has quota again by its own newer statement. */
   endQuotaCooldown(id: string): void {
-    const account = this.#accounts.get(id);
+    const account = this.#accounts.find(id);
     if (account?.breaker.outOfQuota) this.#save(account, account.breaker.recordSuccess());
   }
 
@@ -199,7 +187,7 @@ export class Health implements RoutabilityOfAccounts {
   /** All configured accounts, for /api/status. */
   status(): readonly HealthStatus[] {
     this.endElapsedCooldowns();
-    return [...this.#configured].map((id) => healthStatus(this.#accounts.get(id) ?? this.#initial(id)));
+    return [...this.#accounts.configured].map((id) => healthStatus(this.#accounts.of(id)));
   }
 
   lastFailure(account: string): LastFailure | undefined {
@@ -208,31 +196,17 @@ export class Health implements RoutabilityOfAccounts {
 
   /** Calls `listen` with the account's status after each possible change of its availability; returns the undo. */
   onChange(listen: (status: HealthStatus) => void): () => void {
-    this.#listeners.add(listen);
-    return () => void this.#listeners.delete(listen);
+    return this.#listeners.onChange(listen);
   }
 
   /** Calls `listen` when an attempt of this process shows that an account needs another login; other processes read that later. */
   onReauthRequired(listen: (account: string) => void): void {
-    this.#refusalListeners.add(listen);
+    this.#listeners.onReauthRequired(listen);
   }
 
   /** Sets no timer after this. */
   stop(): void {
     this.#firstEnd.stop();
-  }
-
-  #initial(id: string): AccountHealth {
-    return new AccountHealth(id, () => this.#options.compacts(id));
-  }
-
-  /** The store's state of an account, from the rows that this process has read. */
-  #adopt(id: string): Adopted & { readonly account: AccountHealth } {
-    const account = this.#accounts.get(id) ?? this.#initial(id);
-    const adopted = adoptHealth(this.#options.states.rows(id), account, this.#time());
-    if (account.isInitial) this.#accounts.delete(id);
-    else this.#accounts.set(id, account);
-    return { account, ...adopted };
   }
 
   /** Where other nodes may probe too, the ticket asks for the right to probe before anything is sent. */
@@ -249,7 +223,7 @@ export class Health implements RoutabilityOfAccounts {
     if (account.needsLogin || !credentials.isCurrent(account.id, ticket.credential)) return changed;
     account.reauthRequired = true;
     credentials.recordRefusal(account.id);
-    for (const listen of this.#refusalListeners) listen(account.id);
+    this.#listeners.reauthRequired(account.id);
     return true;
   }
 
@@ -263,9 +237,8 @@ export class Health implements RoutabilityOfAccounts {
 
   /** @param ticket the attempt that probed the account: its lease guards the write */
   #save(account: AccountHealth, changed: boolean, ticket?: AttemptTicket): void {
-    const { id } = account;
-    this.#options.states.putHealth(id, storedHealth(account), ticket?.claim?.lease?.lease);
-    if (account.isInitial) this.#accounts.delete(id);
+    this.#accounts.store(account, ticket?.claim?.lease?.lease);
+    this.#accounts.settle(account);
     if (changed) this.#changed(account);
   }
 
@@ -276,23 +249,21 @@ export class Health implements RoutabilityOfAccounts {
 
   #notify(account: AccountHealth): void {
     this.#version += 1;
-    if (this.#listeners.size === 0) return;
-    const status = healthStatus(account);
-    for (const listen of this.#listeners) listen(status);
+    this.#listeners.changed(account);
   }
 
   #setTimer(): void {
-    this.#firstEnd.set([...this.#accounts.values()].flatMap(endsOf));
+    this.#firstEnd.set(this.#accounts.all().flatMap(endsOf));
   }
 
   /** Nothing is stored: the rows have the end, and another process may have opened a cooldown since. */
   #endPhases(): void {
     const now = this.#options.clock.now();
-    for (const account of [...this.#accounts.values()]) {
+    for (const account of this.#accounts.all()) {
       const ended = account.breakers.filter(({ phaseEnd }) => phaseEnd !== undefined && phaseEnd <= now);
       if (ended.length === 0) continue;
       for (const breaker of ended) breaker.endPhase();
-      if (account.isInitial) this.#accounts.delete(account.id);
+      this.#accounts.settle(account);
       this.#notify(account);
     }
     this.#setTimer();

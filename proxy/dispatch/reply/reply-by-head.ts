@@ -1,7 +1,6 @@
 // How the reply of an account is read, chosen by its head: as events, collected, whole, or piped through.
 import { carrierFailure, type Failure } from '../../turn/errors/failure.ts';
 import type { EventHandler } from '../../turn/provider/replies.ts';
-import type { TokenCounts } from '../../turn/reply/turn-result.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Head, Headers } from '../../turn/turn.ts';
 import type { SocketSlot } from '../../upstream/carriers/socket-slot.ts';
@@ -26,8 +25,6 @@ export interface ReplyPath {
   readonly upstream: Pick<Upstream, 'timeouts'>;
   /** The decoding of the reply; undefined where the account sends Responses events. */
   readonly decoding: readonly EventHandler[] | undefined;
-  /** The usage of the reply so far, where the account states none (Q18). */
-  readonly estimateUsage: () => TokenCounts | undefined;
   /** Headers of the gateway's own on the answer. */
   readonly ownHeaders: Readonly<Record<string, string>>;
 }
@@ -50,7 +47,7 @@ export const turnReply: ReplyByHead<EventReply | CollectedReply | WholeReply> = 
 };
 
 /** Undefined for a client that sends no frames about its reply. */
-function controlOf({ client, account, estimateUsage }: ReplyPath, { turn, provider, sending }: ReplyContext) {
+function controlOf({ client, account }: ReplyPath, { turn, provider, sending, estimateUsage }: ReplyContext) {
   const { controls } = client;
   return controls && ((endWith: EndWith) => new ResponseControl({ controls, account, turn, provider, sending, estimateUsage, endWith }));
 }

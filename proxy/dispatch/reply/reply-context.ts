@@ -1,4 +1,4 @@
-// The context that a reply gets from its attempt, and the ends of an attempt.
+// The context that an attempt has and its reply gets, and the ends of an attempt.
 import type { Counters } from '../../base/process/metrics.ts';
 import { loggedCode } from '../../turn/errors/error-codes.ts';
 import { blamesAccount, type Failure } from '../../turn/errors/failure.ts';
@@ -17,27 +17,31 @@ import type { ByteReader, Sending } from '../../upstream/carriers/carrier.ts';
 import type { OutputCap } from './output-cap.ts';
 import type { AttemptObservers } from './reply-observers.ts';
 
-/** The context that a reply gets from its attempt. */
-export interface ReplyContext {
+/** What the attempt and its reply have in common. */
+export interface AttemptContext {
   readonly turn: LiveTurn;
   /** The API of the account. */
   readonly provider: ProviderApi;
-  /** What the encoding of the request changed, and the tier of its account; absent where it changed nothing in the base tier. */
-  readonly sent?: SentMembers | undefined;
   readonly counters: Counters;
   readonly observers: AttemptObservers;
   readonly known: Confidential;
   /** Counts the output that is sent to the client, for the estimate of a turn that breaks off (Q18). */
   readonly countOutput: (event: ReplyEvent) => void;
-  /** The cap where the account did not get it; undefined otherwise, and for a key without a policy. */
-  readonly outputCap: OutputCap | undefined;
   /** The usage of the turn so far, where the account states none (Q18). */
   readonly estimateUsage: () => TokenCounts | undefined;
-  readonly sending: () => Sending;
   /** Whether the client does not get this failure as its answer. */
   readonly keepsBack: (failure: Failure) => boolean;
   /** The reply is the turn's answer: no other attempt follows. @param head of a reply of events */
   readonly committed: (head?: HeldEvents) => void;
+}
+
+/** The context that a reply gets from its attempt. */
+export interface ReplyContext extends AttemptContext {
+  /** What the encoding of the request changed, and the tier of its account; absent where it changed nothing in the base tier. */
+  readonly sent?: SentMembers | undefined;
+  /** The cap where the account did not get it; undefined otherwise, and for a key without a policy. */
+  readonly outputCap: OutputCap | undefined;
+  readonly sending: () => Sending;
   /** Runs the follow-up before the client gets the answer; undefined where there is none. @throws Refusal */
   readonly followUp: ((answer: JsonObject) => Promise<JsonObject>) | undefined;
   /** Stops the upload of a request that was answered before it was read. */

@@ -1,12 +1,7 @@
-// What an item of an account's reply becomes: the blocks of a message, of reasoning, of a call or of a search (AM52).
+// What the events of an item of an account's reply become: blocks of the client's message.
 import type { JsonObject } from '../../../turn/json/json.ts';
 import type { Losses } from '../../../turn/reply/sent-text.ts';
-import type { BlockWriter } from './block-writer.ts';
 import type { LaneMemory } from './lanes.ts';
-import { MessageBlocks } from './message-blocks.ts';
-import { writeSearch } from './search-blocks.ts';
-import { ThinkingBlock } from './thinking-block.ts';
-import { ToolUseBlock } from './tool-use-block.ts';
 
 /** How the client gets reasoning: as text, as signed blocks without text, or not (AM35). */
 export type ThinkingDisplay = 'text' | 'omitted' | 'none';
@@ -33,20 +28,4 @@ export interface ItemBlocks {
   done(item: JsonObject): void;
   /** The reply ended inside the item. */
   cut(): void;
-}
-
-/** The blocks of an item; undefined where a client gets nothing of it. @param item as it opened */
-export function itemBlocks(item: JsonObject, writer: BlockWriter, options: ItemOptions): ItemBlocks | undefined {
-  switch (item.type) {
-    case 'message':
-      return new MessageBlocks(writer, options);
-    case 'reasoning':
-      return options.thinking === 'none' ? undefined : new ThinkingBlock(writer, options);
-    case 'function_call':
-      return new ToolUseBlock(item, writer, options);
-    case 'web_search_call':
-      return { done: (ended) => writeSearch(ended, writer), cut: () => undefined };
-    default:
-      return undefined;
-  }
 }

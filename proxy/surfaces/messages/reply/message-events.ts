@@ -5,8 +5,8 @@ import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import type { Event } from '../../../turn/turn.ts';
 import type { MessagesRequest } from '../request/decode.ts';
 import { type BlockOutput, encoded } from './block-writer.ts';
+import type { DeltaKind } from './item-blocks.ts';
 import type { LaneMemory } from './lanes.ts';
-import type { DeltaKind } from './message-items.ts';
 import { MessageReply, type Place } from './message-reply.ts';
 
 /** The deltas by their events, with the member that distinguishes the parts of an item. */

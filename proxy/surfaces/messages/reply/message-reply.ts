@@ -2,8 +2,9 @@
 import { asList, isAbsent, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { StopSequences } from '../stop-sequences.ts';
 import { type BlockOutput, BlockWriter } from './block-writer.ts';
+import type { DeltaKind, ItemBlocks, ItemOptions } from './item-blocks.ts';
 import { Lanes } from './lanes.ts';
-import { type DeltaKind, type ItemBlocks, type ItemOptions, itemBlocks } from './message-items.ts';
+import { itemBlocks } from './message-items.ts';
 
 /** Where an event belongs: the item's index in the output, its id, or both. */
 export interface Place {

@@ -1,6 +1,6 @@
 // A Messages request as the Responses turn that serves it, and what its reply needs to be a message again (AM25 to AM46).
 import { asList, isText, type JsonObject } from '../../../turn/json/json.ts';
-import type { ThinkingDisplay } from '../reply/message-items.ts';
+import type { ThinkingDisplay } from '../reply/item-blocks.ts';
 import type { StopSequences } from '../stop-sequences.ts';
 import { historyOf } from './history.ts';
 import { malformed } from './malformed.ts';

@@ -1,6 +1,6 @@
 // What a Messages request asks of reasoning: its effort, and how the client gets it (AM33, AM35).
 import { isAbsent, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
-import type { ThinkingDisplay } from '../reply/message-items.ts';
+import type { ThinkingDisplay } from '../reply/item-blocks.ts';
 import type { History } from './history.ts';
 import { malformed, objectAt } from './malformed.ts';
 
