@@ -1,7 +1,10 @@
 // The `poolgate` command, started by scripts/poolgate.mjs.
+import { dropExportsOfFetch } from './base/process/http-exports.ts';
 
 // Installed before the program is loaded: without a handler, an early SIGHUP would end a gateway that is about to read its file anyway.
 if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined);
+
+dropExportsOfFetch();
 
 const [{ run }, { LineInput }, { every, terminalOf }] = await Promise.all([
   import('./cli/program.ts'),

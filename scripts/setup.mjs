@@ -110,6 +110,7 @@ async function installNode(node, env) {
 
 /** @type {(node: Node, env: NodeJS.ProcessEnv) => Promise<void>} */
 async function installPackages(node, env) {
+  const { withProgress } = await import('./progress.mjs');
   say('installing the packages of package-lock.json');
   const lockfile = readFileSync(join(ROOT, 'package-lock.json'), 'utf8');
   const restoreBuild = keepBuild(ROOT, read(stampFile(ROOT)) ?? '', stampOf(lockfile, node.version));
@@ -129,7 +130,8 @@ async function installPackages(node, env) {
         '  Debian, Ubuntu: apt-get install python3 make g++      Fedora: dnf install python3 make gcc-c++\n' +
         '  Alpine: apk add python3 make g++                      macOS: xcode-select --install\n' +
         "  Windows: Visual Studio Build Tools with 'Desktop development with C++'";
-    await must(build, { JOBS: 'max', ...env, ...headers }, advice);
+    const building = must(build, { JOBS: 'max', ...env, ...headers }, advice);
+    await withProgress((seconds) => say(`still building sqlite3, for ${seconds} s`), building);
     await must(['node', '--eval', 'require("sqlite3")'], env, advice);
   });
   say('done');
@@ -141,17 +143,22 @@ async function installPackages(node, env) {
  * @type {(directory: string, nodeVersion: string, env: NodeJS.ProcessEnv, finish: () => Promise<void>) => Promise<void>}
  */
 async function install(directory, nodeVersion, env, finish) {
-  const stamp = stampOf(readFileSync(join(directory, 'package-lock.json'), 'utf8'), nodeVersion);
+  const { packagesIn, withProgress } = await import('./progress.mjs');
+  const lockfile = readFileSync(join(directory, 'package-lock.json'), 'utf8');
   rmSync(stampFile(directory), { force: true });
   const everything = ['--include=dev', '--include=optional'];
-  const quietly = ['--no-audit', '--no-fund', '--loglevel=error'];
-  await must(
+  const quietly = ['--no-audit', '--no-fund', '--no-progress', '--loglevel=error'];
+  const installing = must(
     ['npm', 'ci', '--prefix', relative(ROOT, directory) || '.', '--ignore-scripts', ...everything, ...quietly],
     env,
     'npm could not install the packages; its message is above. The first start needs the npm registry; later starts need no network.',
   );
+  await withProgress((seconds) => {
+    const { all, installed } = packagesIn(directory, lockfile);
+    say(`${installed} of ${all} packages are there, after ${seconds} s`);
+  }, installing);
   await finish();
-  writeFileSync(stampFile(directory), stamp);
+  writeFileSync(stampFile(directory), stampOf(lockfile, nodeVersion));
 }
 
 /**

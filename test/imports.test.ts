@@ -13,6 +13,8 @@ interface Import {
   readonly from: string;
   readonly names: string;
   readonly typesOnly: boolean;
+  /** Loaded when that line runs, not with the file. */
+  readonly isLater: boolean;
 }
 
 const sources = (folder: string): readonly string[] =>
@@ -25,11 +27,12 @@ const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 /** Static imports, re-exports and dynamic imports of literal names. */
 function importsOf(file: string): readonly Import[] {
   const found = textOf(file).matchAll(/(?:(?:import|export)\s+(type\s+)?([^;'"]*?)\s*from\s*|import\s*\(\s*|import\s+)'([^']+)'/g);
-  return [...found].map(([, type, names = '', specifier = '']) => ({
+  return [...found].map(([text, type, names = '', specifier = '']) => ({
     file,
     from: specifier.startsWith('.') ? relative(ROOT, resolve(ROOT, dirname(file), specifier)) : specifier,
     names,
     typesOnly: type !== undefined,
+    isLater: text.startsWith('import('),
   }));
 }
 
@@ -136,6 +139,22 @@ test('no file imports itself through others, type imports included', () => {
   };
   for (const file of graph.keys()) visit(file, []);
   assert.deepEqual(circles, []);
+});
+
+/** What `serve` loads before it listens, and what it loads when it is first asked, or a moment later: a start does not wait for it. */
+const START = ['proxy/main.ts', 'proxy/cli/program.ts', 'proxy/cli/commands/serve-options.ts', 'proxy/cli/commands/serve-command.ts'];
+const LATER =
+  /^proxy\/(?:admin\/(?:api|console|feed)|mcp\/tools|explain|doctor|cli\/(?:accounts|edits)|providers\/(?:chat|responses|api-accounts))\/|^store\/postgres\//;
+
+test('a start loads nothing that only operators, other commands, or accounts of an API that no account has need', () => {
+  const loaded = new Set(START);
+  for (const file of loaded) {
+    if (!/^(?:proxy|rules|store)\/.*\.ts$/.test(file)) continue;
+    for (const { from, typesOnly, isLater } of importsOf(file)) if (!typesOnly && !isLater) loaded.add(from);
+  }
+  assert.ok(loaded.has('proxy/server/turn-runner.ts'));
+  const early = [...loaded].filter((file) => LATER.test(file));
+  assert.deepEqual(early, []);
 });
 
 test('rules import the vocabulary of a turn and each other', () => {

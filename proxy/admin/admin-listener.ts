@@ -37,6 +37,9 @@ export interface AdminSite {
   answer(request: AdminRequest): AdminAnswer | Promise<AdminAnswer>;
 }
 
+/** Loads the site of a listener, once: a start does not wait for the modules of the site. */
+export type SiteSource = () => Promise<AdminSite>;
+
 export class BodyTooLarge extends Error {
   constructor(most: number) {
     super(`the body has more than ${most} bytes, or did not come in time`);
@@ -74,7 +77,8 @@ const PROTECTION: Readonly<Record<string, string>> = {
 export class AdminServer {
   readonly #log: Pick<Log, 'error'>;
   readonly #server: Server;
-  #site: AdminSite | undefined;
+  #source: SiteSource | undefined;
+  #site: Promise<AdminSite> | undefined;
   #onLoopback = false;
 
   /** @param log gets the reason why an answer failed; the client gets only the status */
@@ -83,10 +87,16 @@ export class AdminServer {
     this.#server = createServer((request, response) => void this.#serve(request, response));
   }
 
-  listen(site: AdminSite, { host, port }: { readonly host: string; readonly port: number }): Promise<AddressInfo> {
-    this.#site = site;
+  listen(source: SiteSource, { host, port }: { readonly host: string; readonly port: number }): Promise<AddressInfo> {
+    this.#source = source;
     this.#onLoopback = isLoopback(host);
     return listenOn(this.#server, host, port);
+  }
+
+  /** Loads the site, which the first request does otherwise. Resolves with undefined before the server listens. */
+  load(): Promise<AdminSite | undefined> {
+    this.#site ??= this.#source?.();
+    return this.#site ?? Promise.resolve(undefined);
   }
 
   close(): Promise<void> {
@@ -113,12 +123,12 @@ export class AdminServer {
   async #answer(request: IncomingMessage): Promise<AdminAnswer> {
     const { method = 'GET', url = '', headers, socket } = request;
     const [path = '', query] = url.split('?', 2);
-    const site = this.#site;
-    if (!site) return adminJson(503, { error: 'not ready' });
-    const anyHost = !this.#onLoopback || site.isProxied(socket.remoteAddress);
-    const refused = pageRefusal({ method, headers, anyHost });
-    if (refused !== undefined) return adminJson(403, { error: refused });
     try {
+      const site = await this.load();
+      if (!site) return adminJson(503, { error: 'not ready' });
+      const anyHost = !this.#onLoopback || site.isProxied(socket.remoteAddress);
+      const refused = pageRefusal({ method, headers, anyHost });
+      if (refused !== undefined) return adminJson(403, { error: refused });
       return await site.answer({
         method: method === 'HEAD' ? 'GET' : method,
         path,

@@ -6,27 +6,8 @@ import { EditRefused } from '../config/file/file-replacement.ts';
 import { EditError } from '../config/file/yaml-places.ts';
 import { ConfigError, type Finding, formatFinding } from '../config/schema/finding.ts';
 import { CommandFailure, type Io, json } from './command.ts';
-import { addAccountCommands } from './commands/account-command.ts';
-import { addCheck } from './commands/check-command.ts';
-import { addClient } from './commands/client-command.ts';
-import { addDoctor } from './commands/doctor-command.ts';
-import { addExplain } from './commands/explain-command.ts';
-import { addDiff, addReload } from './commands/gateway-commands.ts';
-import { addHealth } from './commands/health-command.ts';
-import { addRequests } from './commands/requests-command.ts';
-import { addRoutes } from './commands/routes-command.ts';
-import { addServe } from './commands/serve-options.ts';
-import { addStatus, addTop } from './commands/status-command.ts';
-import { addStoreCommands } from './commands/store-command.ts';
-import { addUsage } from './commands/usage-command.ts';
-import { addCompletion } from './completion/completion-command.ts';
-import { addKeyCommands } from './edits/key-command.ts';
-import { addModeCommands } from './edits/mode-command.ts';
-import { addTokenCommands } from './edits/token-command.ts';
+import { modulesFor } from './command-modules.ts';
 import { groupHelp } from './help-groups.ts';
-import { addInit } from './init/init-command.ts';
-import { addRecord } from './recordings/record-command.ts';
-import { addReplay } from './recordings/replay-command.ts';
 
 /**
  * Runs one command line.
@@ -35,7 +16,8 @@ import { addReplay } from './recordings/replay-command.ts';
  */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   try {
-    await programOf(io).parseAsync(args, { from: 'user' });
+    const program = await programOf(args, io);
+    await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
@@ -60,7 +42,7 @@ function report({ message, findings }: Failure, { io, asJson }: { readonly io: I
   else io.err(`${lines.join('\n')}\n`);
 }
 
-function programOf(io: Io): Command {
+async function programOf(args: readonly string[], io: Io): Promise<Command> {
   const program = new Command('poolgate')
     .description('Shares several LLM provider accounts behind stable Pool API keys.')
     .version(manifest.version, '-V, --version')
@@ -68,27 +50,7 @@ function programOf(io: Io): Command {
     .configureOutput({ writeOut: io.out, writeErr: io.err, outputError: (text, write) => write(text.replace(/^error: /, '')) })
     .showHelpAfterError('(add --help for examples and options)');
 
-  addServe(program);
-  for (const add of [
-    addInit,
-    addCheck,
-    addRoutes,
-    addExplain,
-    addDiff,
-    addReload,
-    addStatus,
-    addTop,
-    addRequests,
-    addUsage,
-    addHealth,
-    addDoctor,
-    addClient,
-    addRecord,
-    addReplay,
-  ])
-    add(program, io);
-  for (const add of [addKeyCommands, addTokenCommands, addAccountCommands, addModeCommands, addStoreCommands]) add(program, io);
-  addCompletion(program, io);
+  for (const add of await modulesFor(args)) add(program, io);
   groupHelp(program);
   return program;
 }

@@ -1,18 +1,17 @@
 // The running program: one generation of configuration at a time over the services that outlive it.
 import type { AddressInfo } from 'node:net';
 import { openStore } from '../../store/store.ts';
-import { AdminServer } from '../admin/admin-listener.ts';
+import { AdminServer, type AdminSite } from '../admin/admin-listener.ts';
 import { auditWait } from '../admin/answers/audit-wait.ts';
 import { Measurements } from '../admin/measurements.ts';
-import { OperatorsSite } from '../admin/operators-site.ts';
 import { NodeLoad, type ProcessLoad } from '../admission/process-load.ts';
 import { Log } from '../base/process/log.ts';
 import { type Clock, systemClock, withDeadline } from '../base/time/clock.ts';
-import type { LoadedConfig } from '../config/config.ts';
+import type { AdminConfig, LoadedConfig } from '../config/config.ts';
 import type { Cipher } from '../encryption/cipher.ts';
 import { agreeOnNodeSecret, agreeOnSecret } from '../encryption/shared-secret.ts';
 import { storeKeyOf } from '../encryption/store-key.ts';
-import { providersWith } from '../providers/providers.ts';
+import { Providers } from '../providers/providers.ts';
 import { RehearsalProviders } from '../rehearsal/rehearsal-providers.ts';
 import { Generation } from '../server/generation.ts';
 import { NodeHop } from '../server/node-hop.ts';
@@ -61,6 +60,7 @@ export class Gateway {
   readonly #admin: AdminServer;
   readonly #adminCipher: Cipher;
   readonly #metrics: AdminServer;
+  readonly #providers: Providers;
   readonly #rehearsals: RehearsalProviders;
   readonly #current: { generation: Generation };
   #accepting = false;
@@ -98,18 +98,21 @@ export class Gateway {
       await Promise.all([rehearsals.close(), store.close()]);
       throw thrown;
     }
-    const opened = { store, key, clock, log, load, providerOf: providerOf ?? providersWith({ clock, key }) };
-    return new Gateway(loaded, rehearsals, opened, surfaces);
+    const providers = new Providers({ clock, key });
+    await providers.load(config.accounts);
+    const opened = { store, key, clock, log, load, providerOf: providerOf ?? providers.of };
+    return new Gateway(loaded, { rehearsals, providers }, opened, surfaces);
   }
 
   private constructor(
     loaded: LoadedConfig,
-    rehearsals: RehearsalProviders,
+    { rehearsals, providers }: { readonly rehearsals: RehearsalProviders; readonly providers: Providers },
     opened: Omit<ServicesOptions, 'baseOf' | 'loaded'>,
     surfaces: readonly Surface[],
   ) {
     this.startedAt = opened.clock.wallTime();
     this.#rehearsals = rehearsals;
+    this.#providers = providers;
     this.#load = opened.load;
     this.#current = { generation: new Generation(loaded) };
     this.services = new Services({ ...opened, loaded: () => this.loaded, baseOf: (id) => this.#baseOf(id) });
@@ -169,9 +172,8 @@ export class Gateway {
     await catalog.start(accounts);
     const main = await this.#listener.listen(listen);
     const measurements = new Measurements(this);
-    const operators = admin && new OperatorsSite({ gateway: this, measurements, cipher: this.#adminCipher, admin });
-    const second = admin && operators ? await this.#admin.listen(operators, admin) : undefined;
-    const third = metrics ? await this.#metrics.listen(measurements.site, metrics) : undefined;
+    const second = admin ? await this.#admin.listen(() => this.#operatorsSite(admin, measurements), admin) : undefined;
+    const third = metrics ? await this.#metrics.listen(async () => measurements.site, metrics) : undefined;
     this.#accepting = true;
     this.#forgetRetention = keepRetention({
       store,
@@ -183,12 +185,23 @@ export class Gateway {
     return { main, admin: second, metrics: third };
   }
 
+  async #operatorsSite(admin: AdminConfig, measurements: Measurements): Promise<AdminSite> {
+    const { OperatorsSite } = await import('../admin/operators-site.ts');
+    return new OperatorsSite({ gateway: this, measurements, cipher: this.#adminCipher, admin });
+  }
+
+  /** Loads what a start does not wait for, so that the first request of an operator is not slow. */
+  async warmUp(): Promise<void> {
+    await this.#admin.load();
+  }
+
   /**
    * Takes a new configuration for every turn from now on; turns in flight keep theirs. Resolves when the catalogs of its accounts were
    * read, or the deadline has passed: the next change does not wait for an account that does not answer.
    */
   async reload(loaded: LoadedConfig): Promise<void> {
     const { capacity, catalog, clock, credentials, log, node, upstreams, usage } = this.services;
+    await this.#providers.load(loaded.config.accounts);
     const endFormer = await this.#rehearsals.reconfigure(loaded.config);
     // A gateway that stops takes no turns, and its connections may have ended: there is nothing to configure.
     if (this.#closing) return;

@@ -1,14 +1,41 @@
-// The API of each account.
-import type { ProviderOf } from '../turn/provider/provider-api.ts';
-import { agentApi } from './agent/agent-api.ts';
-import { chatApi } from './chat/chat-api.ts';
+// The API of each account. One that no account has is not loaded: a start does not wait for it.
+import type { ProviderApi, ProviderOf } from '../turn/provider/provider-api.ts';
+import type { AccountConfig } from '../turn/settings.ts';
 import type { ProviderServices } from './provider-services.ts';
-import { responsesApi } from './responses/responses-api.ts';
 
-export function providersWith(services: ProviderServices): ProviderOf {
-  const apis = { agent: agentApi, chat: chatApi(services), responses: responsesApi(services) };
-  return ({ api }) => apis[api];
+type Named = Pick<AccountConfig, 'api'>;
+
+const APIS: Readonly<Record<AccountConfig['api'], (services: ProviderServices) => Promise<ProviderApi>>> = {
+  agent: async () => (await import('./agent/agent-api.ts')).agentApi,
+  chat: async (services) => (await import('./chat/chat-api.ts')).chatApi(services),
+  responses: async (services) => (await import('./responses/responses-api.ts')).responsesApi(services),
+};
+
+export class Providers {
+  readonly #services: ProviderServices;
+  readonly #loaded = new Map<AccountConfig['api'], ProviderApi>();
+
+  constructor(services: ProviderServices) {
+    this.#services = services;
+  }
+
+  /** Call it before these accounts are used. */
+  async load(accounts: readonly Named[]): Promise<void> {
+    for (const api of new Set(accounts.map((account) => account.api))) {
+      if (!this.#loaded.has(api)) this.#loaded.set(api, await APIS[api](this.#services));
+    }
+  }
+
+  readonly of: ProviderOf = ({ api }) => {
+    const provider = this.#loaded.get(api);
+    if (!provider) throw new Error(`the API ${api} is not loaded`);
+    return provider;
+  };
 }
 
 /** For explanations outside a gateway, which send nothing. */
-export const explainedProviders: ProviderOf = providersWith({ clock: Date, key: { digest: () => ({ of: (value) => value }) } });
+export async function explainedProviders(accounts: readonly Named[]): Promise<ProviderOf> {
+  const providers = new Providers({ clock: Date, key: { digest: () => ({ of: (value) => value }) } });
+  await providers.load(accounts);
+  return providers.of;
+}

@@ -71,7 +71,7 @@ test('requests of a web page of another origin are refused, and of one with a ho
 test('a listener on other addresses accepts every host name', async () => {
   const server = new AdminServer(new Log('error'));
   const site = { isProxied: () => false, answer: () => adminJson(200, {}) };
-  const { port } = await server.listen(site, { host: '0.0.0.0', port: 0 });
+  const { port } = await server.listen(async () => site, { host: '0.0.0.0', port: 0 });
   const { status } = await ask('GET', '/healthz', { host: 'poolgate.monitoring:4001' }, `http://127.0.0.1:${port}`);
   assert.equal(status, 200);
   await server.close();
@@ -100,7 +100,7 @@ test('an answer that fails is a fixed 500, and the log has the class and the pla
     },
   };
   const server = new AdminServer(new Log('error', (line) => lines.push(line)));
-  const { port } = await server.listen(site, { host: '127.0.0.1', port: 0 });
+  const { port } = await server.listen(async () => site, { host: '127.0.0.1', port: 0 });
   const answer = await ask('GET', '/api/status?id=canary', {}, `http://127.0.0.1:${port}`);
   await server.close();
   assert.equal(answer.status, 500);

@@ -13,7 +13,7 @@ import { tableOf } from './table.ts';
 
 const HELP = `npm run bench -- [options]
 npm run bench -- simulate     compares the selection strategies with an oracle, on a virtual clock
-npm run bench -- rules        what each rule adds to a native turn of 40 KB, by phase
+npm run bench -- rules        what each rule adds to a native turn of 40 KB, by phase, and each step to a JSON turn
 npm run bench -- console      each answer that a page of the console loads, over five million requests (--folder keeps them)
 
   --only ROW       only this row, or those whose names begin with it; may be given again
@@ -102,8 +102,9 @@ if (options.help || (what !== undefined && what !== 'simulate' && what !== 'cons
   console.log(await singleNode());
   for await (const line of severalNodes()) console.log(line);
 } else if (what === 'rules') {
-  const { ruleCosts } = await import('./rule-costs.ts');
-  console.log(await ruleCosts());
+  const [{ ruleCosts }, { stepCosts }] = await Promise.all([import('./rule-costs.ts'), import('./step-costs.ts')]);
+  console.log(`${await ruleCosts()}\n\n${await stepCosts()}`);
+  process.exit(0);
 } else if (what === 'console') {
   const { consoleAnswers } = await import('./console/console.ts');
   process.exit((await consoleAnswers(options.folder, say)) ? 0 : 1);

@@ -60,13 +60,13 @@ test('every setting of the shipped file has a comment at its first occurrence', 
   assert.deepEqual([...uncommented], []);
 });
 
-test('the shipped values of listeners, limits, timeouts and admission are the defaults', () => {
+test('the shipped values of listeners, limits, timeouts and admission are the defaults', async () => {
   const bare: Record<string, unknown> = { accounts: [], pools: [] };
-  assert.deepEqual(validate(bare), []);
+  assert.deepEqual(await validate(bare), []);
   const shown = content as Record<string, unknown>;
   for (const section of Object.keys(bare).filter((key) => !['accounts', 'pools', 'keys', 'operators'].includes(key))) {
     const withDefaults = { accounts: [], pools: [], [section]: structuredClone(shown[section]) };
-    assert.deepEqual(validate(withDefaults), []);
+    assert.deepEqual(await validate(withDefaults), []);
     assert.deepEqual(shown[section], section === 'routes' ? rowsOf(schema.properties?.routes?.default) : bare[section], section);
   }
 });
@@ -160,11 +160,11 @@ test('the shipped route table is that of the contract, row by row', async () => 
   assert.deepEqual(rows, CONTRACT.trim().split('\n'));
 });
 
-test('every row of the shipped table with a kind may have any of the four statuses', () => {
+test('every row of the shipped table with a kind may have any of the four statuses', async () => {
   const served = (content as { readonly routes: readonly { readonly serve?: string }[] }).routes.filter((row) => row.serve !== undefined);
   for (const status of ['supported', 'translated', 'partial', 'unsupported']) {
     const data = { accounts: [], pools: [], routes: served.map((row) => ({ ...row, status })) };
-    assert.deepEqual([...validate(data), ...runChecks(data, 0)], []);
+    assert.deepEqual([...(await validate(data)), ...runChecks(data, 0)], []);
   }
 });
 

@@ -5,7 +5,7 @@ import type { Config } from '../../config/config.ts';
 import { versionOf } from '../../config/diff.ts';
 import { nearest } from '../../config/schema/suggestion.ts';
 import { type ExplainedTurn, explainTurns, type Question } from '../../explain/explanation.ts';
-import { explainedProviders as providerOf } from '../../providers/providers.ts';
+import { explainedProviders } from '../../providers/providers.ts';
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import { dispatchedKind } from '../../turn/routes/kinds.ts';
 import { RouteTable, worded } from '../../turn/routes/route-table.ts';
@@ -102,7 +102,8 @@ async function explain(
   { session, file, ...question }: Omit<Question, 'session'> & Pick<Options, 'session'> & { readonly file: string },
 ): Promise<Explanation> {
   if (question.key !== undefined) indexOfId(config.keys, question.key, 'key');
-  const turns = (await explainTurns(config, route, question, { rules: await loadRules(), providerOf, now: Date.now() })) ?? [];
+  const known = { rules: await loadRules(), providerOf: await explainedProviders(config.accounts), now: Date.now() };
+  const turns = (await explainTurns(config, route, question, known)) ?? [];
   const reply = await fetchExplained(adminOf(config, io, file), route, { ...question, session });
   if ('refused' in reply) throw new CommandFailure(reply.refused, { exitCode: 2 });
   if ('unavailable' in reply) return { known: `from the file alone: ${reply.unavailable}`, turns };

@@ -23,7 +23,7 @@ export function addHealth(program: Command, io: Io): void {
   })
     .option('--ready', 'ask whether it takes traffic')
     .action(async ({ config: path, ready = false }: HealthOptions) => {
-      const { listen, admin, metrics } = listenersIn(await readConfig(path), path);
+      const { listen, admin, metrics } = await listenersIn(await readConfig(path), path);
       const listener = admin || metrics;
       if (!listener && ready) throw new CommandFailure('readiness needs the admin listener or the metrics listener, and both are off');
       if (!listener) return io.out(await clientsConnect(listen, path));

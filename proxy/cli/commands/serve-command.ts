@@ -20,6 +20,9 @@ export interface ServeOptions {
  */
 const SAME_STOP_MS = 500;
 
+/** The first turns of a start do not wait for the loading of what operators ask for. */
+const WARM_UP_AFTER_MS = 1_000;
+
 /** Any interval keeps the process alive. */
 const ALIVE_MS = 60_000;
 
@@ -72,6 +75,7 @@ export async function serve({ config, hint = '' }: ServeOptions): Promise<void> 
   const settings = loaded.config.admin;
   const page = admin && settings !== false && settings.console ? `console ${urlOf(admin)}\n` : '';
   process.stdout.write(`poolgate serves ${served.join(' and ')}${others.join('')}\n${page}${hint}`);
+  setTimeout(() => void gateway.warmUp().catch(() => undefined), WARM_UP_AFTER_MS).unref();
   const isWhole = await stopped;
   process.exit(isWhole ? 0 : 1);
 }

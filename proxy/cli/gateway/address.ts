@@ -26,5 +26,5 @@ export const adminOf = ({ admin }: Pick<Config, 'admin'>, { env }: Pick<Io, 'env
  * @throws {ConfigError} with the errors of the listeners
  */
 export async function adminIn(path: string, io: Pick<Io, 'env'>): Promise<AdminAddress> {
-  return adminOf(listenersIn(await readConfig(path), path), io, path);
+  return adminOf(await listenersIn(await readConfig(path), path), io, path);
 }

@@ -14,10 +14,11 @@ type Listeners = Pick<Config, (typeof LISTENERS)[number]>;
  * @param path names the file in findings
  * @throws ConfigError with the errors of these settings
  */
-export function listenersIn(text: string, path: string): Listeners {
+export async function listenersIn(text: string, path: string): Promise<Listeners> {
   const parsed = parseYaml(text, path);
-  const data = Object.fromEntries(LISTENERS.map((name) => [name, settingOf(parsed.document, name)]));
-  const problems = validate(data).filter((problem) => LISTENERS.some((name) => problem.path[0] === name));
+  const listeners = Object.fromEntries(LISTENERS.map((name) => [name, settingOf(parsed.document, name)]));
+  const data = { accounts: [], pools: [], ...listeners };
+  const problems = (await validate(data)).filter((problem) => LISTENERS.some((name) => problem.path[0] === name));
   if (problems.length > 0) throw new ConfigError(locate(problems, { parsed, data, file: path }));
   return data as unknown as Listeners;
 }

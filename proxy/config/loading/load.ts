@@ -63,7 +63,7 @@ export async function inspect(
 
   const data: unknown = parsed.document.toJS();
   const folder = dirname(resolve(path));
-  const problems = [...validate(data), ...runChecks(data, Date.now(), exposed)];
+  const problems = [...(await validate(data)), ...runChecks(data, Date.now(), exposed)];
   const options = { folder, env, strictEnv };
   const resolved = secrets ? await resolveSecrets(data, options) : NO_SECRETS;
   const connected = secrets ? await resolveConnections(data, options) : NO_CONNECTIONS;

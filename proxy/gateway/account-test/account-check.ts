@@ -36,8 +36,8 @@ export async function checkAccount(
   const alive = setInterval(() => undefined, ALIVE_MS);
   try {
     const { wire } = loaded.config;
-    const list =
-      upstream && (await modelsStep(account, { clock: systemClock, provider: explainedProviders(account), upstream, headers, wire }));
+    const provider = (await explainedProviders([account]))(account);
+    const list = upstream && (await modelsStep(account, { clock: systemClock, provider, upstream, headers, wire }));
     return list ? [first, list] : [first];
   } finally {
     clearInterval(alive);

@@ -2,11 +2,17 @@
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 
-export type Order = { readonly order: 'collect' } | { readonly order: 'profile' } | { readonly order: 'profiled'; readonly file: string };
+export type Order =
+  | { readonly order: 'collect' }
+  | { readonly order: 'profile' }
+  | { readonly order: 'profiled'; readonly file: string }
+  /** Answered by step-marks.ts. */
+  | { readonly order: 'steps'; readonly file?: string };
 
 const profiler = new Session();
 
 async function obey(asked: Order): Promise<void> {
+  if (asked.order === 'steps') return;
   if (asked.order === 'collect') {
     // The last resort also gives back the room for new objects, which else hides what is held. What one collection makes
     // unreachable, finalisers let go of before the second.

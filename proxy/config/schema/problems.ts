@@ -1,0 +1,78 @@
+// Describes for operators where data does not fit schema.json.
+import { Ajv, type ErrorObject } from 'ajv';
+import { expected, hint } from './expectations.ts';
+import type { Path, Problem } from './finding.ts';
+import { type SchemaNode, schema, settings } from './schema.ts';
+import { suggestion } from './suggestion.ts';
+
+// `verbose` adds the schema node and the value to each error, for its message. A test validates the schema itself: that, and optimised
+// code, would take 40 ms.
+const ajv = new Ajv({
+  validateSchema: false,
+  code: { optimize: false },
+  allErrors: true,
+  verbose: true,
+  useDefaults: true,
+  strict: true,
+  strictRequired: false,
+  allowUnionTypes: true,
+  strictTypes: false,
+});
+ajv.addKeyword('errorMessage').addKeyword('restart');
+const check = ajv.compile(schema);
+
+/** Setting paths by their last key, to suggest the place of a misplaced key. */
+const homes = Map.groupBy(
+  [...settings()].map(({ path }) => path).filter((path) => !path.startsWith('routes[]')),
+  (path) => path.slice(path.lastIndexOf('.') + 1),
+);
+
+/**
+ * @param data defaults are filled in in place
+ * @returns the problems; of one value there may be several, the most useful first
+ */
+export function problemsOf(data: unknown): readonly Problem[] {
+  if (check(data)) return [];
+  return (check.errors ?? []).flatMap((error) => problemOf(error, data) ?? []);
+}
+
+function problemOf(error: ErrorObject, data: unknown): Problem | undefined {
+  const { keyword, params, propertyName } = error;
+  // The message of a choice covers its branches; an invalid property name is reported by its own error.
+  if (/\/(?:oneOf|not)\//.test(error.schemaPath) || keyword === 'propertyNames') return undefined;
+  const path = pathOf(error.instancePath, data);
+  const node = (error.parentSchema ?? {}) as SchemaNode;
+  if (propertyName !== undefined) return { path: [...path, propertyName], at: 'key', message: expected(node) };
+  switch (keyword) {
+    case 'additionalProperties':
+      return { path: [...path, params.additionalProperty], at: 'key', message: unknownKey(params.additionalProperty, node) };
+    case 'required':
+      return { path, at: 'first-key', message: `'${params.missingProperty}' is missing` };
+    case 'uniqueItems':
+      return { path: [...path, Math.max(params.i, params.j)], message: 'this value is listed twice' };
+    default:
+      return { path, message: expected(node) + hint(node, error.data) };
+  }
+}
+
+function unknownKey(key: string, parent: SchemaNode): string {
+  const known = Object.keys(parent.properties ?? {});
+  const meant = suggestion(key, known);
+  if (meant) return `unknown key${meant}`;
+  const [home, ...others] = homes.get(key) ?? [];
+  if (home !== undefined && others.length === 0) return `unknown key; did you mean '${home}'?`;
+  return `unknown key; known here: ${known.join(', ')}`;
+}
+
+/** `/accounts/0/base_url` as keys and indexes; a number is an index only inside a list. */
+function pathOf(pointer: string, data: unknown): Path {
+  const path: (string | number)[] = [];
+  let value = data;
+  for (const token of pointer.split('/').slice(1)) {
+    const word = token.replaceAll('~1', '/').replaceAll('~0', '~');
+    const step = Array.isArray(value) ? Number(word) : word;
+    path.push(step);
+    value = (value as Record<string | number, unknown>)[step];
+  }
+  return path;
+}

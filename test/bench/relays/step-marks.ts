@@ -1,0 +1,70 @@
+// Loaded into a gateway whose steps are measured: notes at which method each step of a turn begins. A step lasts until the next one begins.
+import { writeFileSync } from 'node:fs';
+import { Selection } from '../../../proxy/accounts/selection/selection.ts';
+import { TurnMetrics } from '../../../proxy/admin/metrics/turn-metrics.ts';
+import { Admission } from '../../../proxy/admission/admission.ts';
+import { OverloadGuard } from '../../../proxy/admission/overload-guard.ts';
+import { HttpClient } from '../../../proxy/clients/http/http-client.ts';
+import { AttemptSender } from '../../../proxy/dispatch/attempt-sender.ts';
+import { AttemptObservers } from '../../../proxy/dispatch/reply/reply-observers.ts';
+import { Accounting } from '../../../proxy/keys/accounting.ts';
+import { HttpRequests } from '../../../proxy/server/http-requests.ts';
+import { Continuity } from '../../../proxy/sessions/continuity.ts';
+import { RuleRun } from '../../../proxy/turn/rules/rule-run.ts';
+import { UndiciCarrier } from '../../../proxy/upstream/carriers/undici-carrier.ts';
+import type { StepTimes } from '../step-costs.ts';
+
+/** What runs between the steps of turns: sockets, parsers, the writer of rows, the collection of garbage. */
+const BETWEEN = 'Node: sockets, HTTP parsers, garbage; the writer of rows';
+
+const times = new Map<string, number>();
+let step = BETWEEN;
+let since = performance.now();
+
+function begin(next: string): void {
+  const now = performance.now();
+  times.set(step, (times.get(step) ?? 0) + now - since);
+  step = next;
+  since = now;
+}
+
+type Methods<Of> = { [Name in keyof Of]: Of[Name] extends (...args: never[]) => unknown ? Name : never }[keyof Of];
+
+/** @param after the step that begins when the call has returned; by default this one goes on, also while the method waits */
+function mark<Of extends object>(name: string, { prototype }: { readonly prototype: Of }, method: Methods<Of>, after?: string): void {
+  const original = prototype[method] as (...args: unknown[]) => unknown;
+  prototype[method] = function (this: Of, ...args: unknown[]): unknown {
+    begin(name);
+    const result = original.apply(this, args);
+    if (after !== undefined) begin(after);
+    return result;
+  } as Of[typeof method];
+}
+
+mark('head: framing, route, headers, turn', HttpRequests, 'serve', BETWEEN);
+mark('admission by the rules: key, route', RuleRun, 'admit');
+mark('overload guard', OverloadGuard, 'refusal');
+mark('body: read, checked, parsed', HttpClient, 'json');
+mark('rules: request', RuleRun, 'request');
+mark('limits of the key: reservation', Accounting, 'reserve');
+mark('rules: edit', RuleRun, 'edit');
+mark('slot of the route class', Admission, 'acquire');
+mark('session and pins', Continuity, 'resume');
+mark('choice of the account', Selection, 'choose');
+mark('attempt: credential, request line, headers', AttemptSender, 'send');
+mark('rules: attempt; encoding of the body', RuleRun, 'attempt');
+mark('handed to undici', UndiciCarrier, 'send', BETWEEN);
+mark('reply: head, events or body, observers', AttemptObservers, 'head');
+mark('rules: answer', RuleRun, 'answer');
+mark('rules: end', RuleRun, 'end');
+mark('answer written', HttpClient, 'answer');
+mark('usage and row', Accounting, 'settle');
+mark('metrics', TurnMetrics, 'record', BETWEEN);
+
+process.on('message', (order: { readonly order: string; readonly file?: string }) => {
+  if (order.order !== 'steps') return;
+  begin(BETWEEN);
+  if (order.file !== undefined) writeFileSync(order.file, JSON.stringify(Object.fromEntries(times) satisfies StepTimes));
+  times.clear();
+  process.send?.('done');
+});
