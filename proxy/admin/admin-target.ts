@@ -11,7 +11,7 @@ import type { Log } from '../base/process/log.ts';
 import type { Counters } from '../base/process/metrics.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
-import type { EditOptions, EditResult } from '../config/file/edits/edit-config.ts';
+import type { EditOptions, ResultOf } from '../config/file/edits/edit-config.ts';
 import type { EditOrder } from '../config/file/edits/edit-order.ts';
 import type { Reloaded, ReloadPreview } from '../config/loading/reloader.ts';
 import type { SealedCapsules } from '../encryption/sealed-capsules.ts';
@@ -27,6 +27,7 @@ import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import type { Credentials } from '../upstream/credentials/credentials.ts';
 import type { TurnMetrics } from './metrics/turn-metrics.ts';
 import type { AccountTester } from './replies/account-test-report.ts';
+import type { LoginRuns } from './replies/login-run-replies.ts';
 
 /** What several nodes share, as this one sees it. */
 export interface NodeTarget {
@@ -54,9 +55,10 @@ export interface AdminTarget {
      * @param owned the Pools that may be changed; undefined: all
      * @throws ConfigError, InvalidEdit, EditError; nothing changes then
      */
-    edit(actor: string, order: EditOrder, owned: EditOptions['owned']): Promise<EditResult>;
+    edit<Order extends EditOrder>(actor: string, order: Order, owned: EditOptions['owned']): Promise<ResultOf<Order>>;
   };
   readonly accountTester: AccountTester;
+  readonly loginRuns: LoginRuns;
   readonly previews: TurnPreviews;
   readonly services: {
     readonly clock: Pick<Clock, 'after' | 'now'>;

@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { inspect, readConfig } from '../config/loading/load.ts';
 import { ConfigError, type Finding, isError } from '../config/schema/finding.ts';
-import { suggestion } from '../config/schema/suggestion.ts';
 import type { Input } from './text/input.ts';
 import type { Terminal } from './text/terminal.ts';
 
@@ -73,18 +72,6 @@ export async function inspectValid(path: string, { env }: Io): Promise<Config> {
   const { config, findings } = await inspect(await readConfig(path), { path, env, secrets: false });
   if (!config) throw new ConfigError(findings.filter(isError));
   return config;
-}
-
-/**
- * The index of the row with this id.
- * @param noun `key` or `Pool`, for the message
- * @throws {CommandFailure} when there is none; it suggests the nearest id.
- */
-export function indexOfId(rows: readonly { readonly id: string }[], id: string, noun: string): number {
-  const index = rows.findIndex((row) => row.id === id);
-  if (index >= 0) return index;
-  const ids = rows.map((row) => row.id);
-  throw new CommandFailure(`there is no ${noun} '${id}'${suggestion(id, ids)}`);
 }
 
 /** The host to connect to on this machine: "all interfaces" is not an address. */

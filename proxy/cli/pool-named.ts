@@ -1,6 +1,8 @@
 // The Pool that an option names, or the only one of the file.
+
 import type { Config } from '../config/config.ts';
-import { CommandFailure, indexOfId } from './command.ts';
+import { indexIn } from '../config/file/edits/invalid-edit.ts';
+import { CommandFailure } from './command.ts';
 
 /** @throws {CommandFailure} for an unknown Pool, and where several could be meant */
 export function poolNamed({ pools }: Config, id: string | undefined): string {
@@ -10,6 +12,6 @@ export function poolNamed({ pools }: Config, id: string | undefined): string {
     const known = pools.map((pool) => pool.id).join(', ');
     throw new CommandFailure(`--pool is missing; the Pools of the file: ${known || 'none'}`, { exitCode: 2 });
   }
-  indexOfId(pools, id, 'Pool');
+  indexIn(pools, id, 'Pool');
   return id;
 }

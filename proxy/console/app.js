@@ -27,6 +27,12 @@ const PARTS = [
     isFor: ({ whole }) => whole,
     load: () => import('./pages/configuration.js').then(({ Configuration }) => Configuration),
   },
+  {
+    path: '/operators',
+    name: 'Operators',
+    isFor: ({ whole }) => whole,
+    load: () => import('./pages/operators.js').then(({ Operators }) => Operators),
+  },
   { path: '/audit', name: 'Audit', load: () => import('./pages/audit.js').then(({ Audit }) => Audit) },
 ];
 

@@ -4,7 +4,7 @@ import { type CatalogReply, challengedAccounts, type StatusReply } from '../admi
 import type { Config } from '../config/config.ts';
 import { versionOf } from '../config/diff.ts';
 import type { AccountConfig } from '../turn/settings.ts';
-import { credentialAdvice } from './credential-advice.ts';
+import { credentialAdvice } from '../upstream/credentials/credential-advice.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
 /** The answer of the admin listener, or the reason why there is none. */

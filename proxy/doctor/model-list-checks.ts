@@ -8,9 +8,9 @@ import { isRehearsal } from '../turn/provider/rehearsal-address.ts';
 import { ownRequestHeaders } from '../turn/wire/own-request.ts';
 import { call } from '../upstream/call.ts';
 import { UndiciCarrier } from '../upstream/carriers/undici-carrier.ts';
+import { credentialAdvice } from '../upstream/credentials/credential-advice.ts';
 import { credentialHeader } from '../upstream/credentials/credential-header.ts';
 import { egressOf } from '../upstream/egress/egress.ts';
-import { credentialAdvice } from './credential-advice.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
 type Ways = Pick<LoadedConfig, 'bearers' | 'connections' | 'environment'>;

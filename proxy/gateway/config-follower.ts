@@ -3,7 +3,7 @@ import { auditWait } from '../admin/answers/audit-wait.ts';
 import { type AuditEntry, auditEntries, keysOf } from '../config/audit-changes.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { diffConfigs, formatChange, redact, versionOf } from '../config/diff.ts';
-import { type EditOptions, type EditResult, editConfig } from '../config/file/edits/edit-config.ts';
+import { type EditOptions, editConfig, type ResultOf } from '../config/file/edits/edit-config.ts';
 import type { EditOrder } from '../config/file/edits/edit-order.ts';
 import { type FileState, watchFile } from '../config/file/file-watch.ts';
 import { EditError } from '../config/file/yaml-places.ts';
@@ -99,7 +99,7 @@ export class ConfigFollower {
    * Edits the file, and reloads it before anything else does: the change is audited as this actor's.
    * @throws what `editConfig` does; nothing changes then
    */
-  edit(actor: ReloadActor, order: EditOrder, owned: EditOptions['owned']): Promise<EditResult> {
+  edit<Order extends EditOrder>(actor: ReloadActor, order: Order, owned: EditOptions['owned']): Promise<ResultOf<Order>> {
     const { path } = this.#target.loaded;
     return this.#reloader.alone(async (reload) => {
       const result = await editConfig(path, order, { owned, secrets: true });

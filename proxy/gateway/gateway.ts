@@ -23,6 +23,7 @@ import { AccountTests } from './account-test/account-tests.ts';
 import { ConfigFollower } from './config-follower.ts';
 import { endFormerRefusals, followOtherProcesses } from './convergence.ts';
 import { turnHost, turnRunner } from './handlers.ts';
+import { GatewayLoginRuns } from './login-runs.ts';
 import { keepRetention } from './retention.ts';
 import { Services, type ServicesOptions } from './services.ts';
 import { GatewayPreviews } from './turn-previews.ts';
@@ -53,6 +54,7 @@ export class Gateway {
   readonly services: Services;
   readonly follower: ConfigFollower;
   readonly accountTester: AccountTests;
+  readonly loginRuns: GatewayLoginRuns;
   readonly previews: GatewayPreviews;
   readonly startedAt: number;
   readonly #listener: PublicListener;
@@ -128,6 +130,7 @@ export class Gateway {
     });
     this.follower = new ConfigFollower(this, loaded);
     this.accountTester = new AccountTests(this.services, () => this.#current.generation);
+    this.loginRuns = new GatewayLoginRuns({ gateway: this, upstreamOf: (account) => this.services.upstreams.of(account) });
     this.previews = new GatewayPreviews(this.services, () => this.#current.generation);
     this.#adminCipher = opened.key.cipher('admin sessions');
     this.#admin = new AdminServer(this.services.log);
@@ -239,6 +242,7 @@ export class Gateway {
     this.#closing = true;
     const audited = auditWait(this.follower.startAudited, clock);
     continuity.drain();
+    this.loginRuns.close();
     await this.#listener.drain(this.loaded.config.timeouts.drain_ms, store.shared);
     await Promise.all([this.websockets.stop(), this.#hop?.close()]);
     const lostSettlements = (await node?.stop()) ?? 0;

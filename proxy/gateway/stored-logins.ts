@@ -1,7 +1,7 @@
 // The logins in the store of a gateway that does not run: a command reads and writes them in its place.
 import { randomUUID } from 'node:crypto';
 import { openStore, type Store, StoreError } from '../../store/store.ts';
-import { knownLogin, loginOrder, oauthOf } from '../admin/answers/login-actions.ts';
+import { knownLogin, loginOrder, oauthOf, waysOf } from '../admin/answers/login-actions.ts';
 import type { LoginReply, LoginRequest, LoginStateReply } from '../admin/replies/account-replies.ts';
 import { systemClock } from '../base/time/clock.ts';
 import type { Config } from '../config/config.ts';
@@ -55,6 +55,8 @@ export class StoredLogins {
       configured: oauth !== undefined,
       addresses: oauth ? { token_url, device_url, authorize_url } : null,
       login: knownLogin(found, { at, oauth }),
+      ways: waysOf(oauth),
+      advice: null,
     };
   }
 

@@ -15,7 +15,7 @@ export interface Tool<Input = unknown, Output = unknown> {
 }
 
 /** Fixes the types of the arguments and of the answer by inference from the schemas. */
-export const tool = <Input, Output>(definition: Tool<Input, Output>): Tool => definition as Tool;
+export const tool = <Input, Output>(definition: Tool<Input, Output>): Tool<Input, Output> => definition;
 
 /** An invalid use of a tool, with the correction. Its message is public; that of any other error is not. */
 export class ToolError extends Error {}

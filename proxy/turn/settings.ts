@@ -256,6 +256,8 @@ export interface Limits {
   readonly admin_body_bytes: number;
   /** Readers of the feed of changes at the same time. */
   readonly console_pages: number;
+  /** Logins of accounts that operators have under way in the console. */
+  readonly logins: number;
 }
 
 /** When new turns are refused for the load of the process; 0 turns a limit off. */

@@ -20,6 +20,7 @@ const PAGES = [
   ['/audit', 'Audit'],
   ['/nodes', 'Nodes'],
   ['/configuration', 'Configuration'],
+  ['/operators', 'Operators'],
 ] as const;
 
 const SHAPES = [

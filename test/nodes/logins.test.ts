@@ -79,6 +79,23 @@ suite('logins over nodes', () => {
     assert.equal(refreshes(), 1);
   });
 
+  test('[Q9, Q34] a login in the browser belongs to its node: the other one says so, and uses what it stores', async () => {
+    const headers = { 'x-poolgate-command': '1', 'content-type': 'application/json' };
+    const begun = await fetch(`${nodes.a.adminUrl}/api/accounts/north/logins`, { method: 'POST', headers, body: '{"way":"device"}' });
+    const { id, device } = (await begun.json()) as { id: string; device: { user_code: string } };
+    const elsewhere = await fetch(`${nodes.b.adminUrl}/api/logins/${id}`);
+    assert.equal(elsewhere.status, 409);
+    const { code, error } = (await elsewhere.json()) as Record<string, string>;
+    assert.deepEqual([code, error], ['other_node', 'the login was begun at another node, which alone can continue it']);
+    upstream.authorizationOf('north').decide(device.user_code, 'allow', 'anna');
+    await until('its end', async () => {
+      const { state, text } = (await (await fetch(`${nodes.a.adminUrl}/api/logins/${id}`)).json()) as Record<string, string>;
+      assert.notEqual(state, 'failed', text);
+      return state === 'done' || undefined;
+    });
+    for (const node of [nodes.a, nodes.b]) await until('its turns', async () => (await turn(node)) === 200 || undefined);
+  });
+
   test('[Q9, Q34] another login at the other node is one of the same user, and each node uses it', async () => {
     const other = await login(nodes.b, 'berta');
     assert.equal(other.status, 409);

@@ -135,6 +135,7 @@ export function turnOf(options: TurnOptions = {}): TestTurn {
       rows_waiting: 50_000,
       admin_body_bytes: 262_144,
       console_pages: 100,
+      logins: 20,
     },
     key,
     holdReply: () => undefined,

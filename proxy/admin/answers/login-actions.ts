@@ -1,8 +1,10 @@
-// GET and POST /api/accounts/{id}/login: the login that an account has, and another one that an operator's command obtained (Q9, S9).
+// GET and POST /api/accounts/{id}/login: the login that an account has, and another one that an operator obtained (Q9, S9).
 import { withDeadline } from '../../base/time/clock.ts';
 import type { Config } from '../../config/config.ts';
 import type { AccountConfig, OauthCredential } from '../../turn/settings.ts';
+import { credentialAdvice } from '../../upstream/credentials/credential-advice.ts';
 import { identityOf } from '../../upstream/credentials/login/identity.ts';
+import type { LoginWay } from '../../upstream/credentials/login/login-run.ts';
 import type { LoginOrder, StoreLoginResult } from '../../upstream/credentials/login/store-login.ts';
 import { loginRefusal } from '../../upstream/credentials/login/store-refusal.ts';
 import { SEALED, type TokenVault } from '../../upstream/credentials/token-vault.ts';
@@ -42,19 +44,51 @@ export const accountLogins = (gateway: AdminTarget): readonly Endpoint[] => [
 async function loginState({ loaded, services: { credentials } }: AdminTarget, asker: Asker, id: string): Promise<LoginStateReply> {
   checkAccount(asker, id);
   const account = loaded.config.accounts.find((one) => one.id === id);
-  const oauth = account && oauthOf(account);
+  const oauth = account && addressedOauth(credentials, account);
   const [found, at] = await Promise.all([credentials.vault.find(id), credentials.vault.storedAt(id)]);
-  const addresses = oauth && {
-    token_url: credentials.addressOf(id, oauth.token_url, 'token_url'),
-    device_url: oauth.device_url === undefined ? null : credentials.addressOf(id, oauth.device_url, 'device_url'),
-    authorize_url: oauth.authorize_url === undefined ? null : credentials.addressOf(id, oauth.authorize_url, 'authorize_url'),
-  };
+  const { token_url, device_url = null, authorize_url = null } = oauth ?? { token_url: '' };
+  const ways = waysOf(oauth);
   return {
     account: id,
     configured: oauth !== undefined,
-    addresses: addresses ?? null,
+    addresses: oauth ? { token_url, device_url, authorize_url } : null,
     login: knownLogin(found, { at, oauth }),
+    ways,
+    advice: account && ways.length === 0 ? adviceFor(asker, account) : null,
   };
+}
+
+/** The `oauth` section with the addresses that are really asked: a simulated account has those of the running provider. */
+export function addressedOauth(
+  credentials: Pick<AdminTarget['services']['credentials'], 'addressOf'>,
+  account: AccountConfig,
+): OauthCredential | undefined {
+  const oauth = oauthOf(account);
+  if (!oauth) return undefined;
+  const { token_url, device_url, authorize_url } = oauth;
+  return {
+    ...oauth,
+    token_url: credentials.addressOf(account.id, token_url, 'token_url'),
+    ...(device_url !== undefined && { device_url: credentials.addressOf(account.id, device_url, 'device_url') }),
+    ...(authorize_url !== undefined && { authorize_url: credentials.addressOf(account.id, authorize_url, 'authorize_url') }),
+  };
+}
+
+/** How the gateway can log an account in, the easiest first. */
+export const waysOf = (oauth: OauthCredential | undefined): readonly LoginWay[] => [
+  ...(oauth?.device_url === undefined ? [] : (['device'] as const)),
+  ...(oauth?.authorize_url === undefined ? [] : (['link'] as const)),
+];
+
+/** The names of files and variables are settings of the machine, which those see who see everything. */
+function adviceFor(asker: Asker, account: AccountConfig): string {
+  return `${reasonOf(account)} ${asker.view().isWhole ? credentialAdvice(account) : 'An operator with `admin: true` sees here what to do.'}`;
+}
+
+function reasonOf(account: AccountConfig): string {
+  if (oauthOf(account)) return 'Its `oauth` section has neither device_url nor authorize_url, so the gateway cannot log it in.';
+  if (!account.credential) return 'It has no credential.';
+  return 'Its credential is a secret of the configuration, which the gateway reads and never writes.';
 }
 
 /** @param at when it was stored */
@@ -77,10 +111,20 @@ async function login(
   if (account && !oauthOf(account)) throw new ApiRefusal(409, `the credential of account '${id}' is no login: it has no oauth section`);
   const order = loginOrder(loaded.config, id, { request, now: services.clock.now() });
   if (!order) throw new ApiRefusal(400, 'the body has no tokens of a login', { param: 'tokens' });
+  return replacedLogin(gateway, { id, order, actor: asker.actor });
+}
+
+/** Stores a login, and reads the quota and the models of its account with it. @throws ApiRefusal with the reason why not */
+export async function replacedLogin(
+  gateway: AdminTarget,
+  { id, order, actor }: { readonly id: string; readonly order: LoginOrder; readonly actor: string },
+): Promise<LoginReply> {
+  const { loaded, services } = gateway;
   const result = await services.credentials.replaceLogin(id, order);
-  if (result === 'failed') throw new ApiRefusal(409, `a refresh of account '${id}' has not ended yet; run the command again`);
+  if (result === 'failed') throw new ApiRefusal(409, `a refresh of account '${id}' has not ended yet; try again`);
   if (result.kind !== 'stored' && result.kind !== 'known') throw new ApiRefusal(409, loginRefusal(id, result));
-  return replyOf(gateway, { id, account, result, actor: asker.actor });
+  const account = loaded.config.accounts.find((one) => one.id === id);
+  return replyOf(gateway, { id, account, result, actor });
 }
 
 /** Undefined where the request has no tokens. @param now Unix milliseconds */

@@ -47,6 +47,7 @@ export const REFUSAL_CODES = [
   'method_not_allowed',
   'conflict',
   'other_file',
+  'other_node',
   'edits_off',
   'file_changed',
   'request_too_large',

@@ -10,6 +10,7 @@ import { modeEdits } from '../answers/edits/mode-edits.ts';
 import { tokenEdits } from '../answers/edits/token-edits.ts';
 import { LISTS } from '../answers/lists.ts';
 import { accountLogins } from '../answers/login-actions.ts';
+import { loginRuns } from '../answers/login-runs.ts';
 import { nodes } from '../answers/nodes.ts';
 import { requestLog } from '../answers/request-log.ts';
 import { session } from '../answers/session.ts';
@@ -27,6 +28,7 @@ export const endpoints = (gateway: AdminTarget): readonly Endpoint[] => [
   ...accountActions(gateway),
   ...accountTests(gateway),
   ...accountLogins(gateway),
+  ...loginRuns(gateway),
   ...keyEdits(gateway),
   modeEdits(gateway),
   ...tokenEdits(gateway),

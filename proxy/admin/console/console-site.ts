@@ -6,7 +6,17 @@ import type { AdminAnswer, AdminRequest } from '../admin-listener.ts';
 import { adminJson } from '../admin-listener.ts';
 
 /** The addresses of the page: each shows another part of the console. */
-const PAGES: ReadonlySet<string> = new Set(['/', '/accounts', '/keys', '/requests', '/models', '/nodes', '/audit', '/configuration']);
+const PAGES: ReadonlySet<string> = new Set([
+  '/',
+  '/accounts',
+  '/keys',
+  '/requests',
+  '/models',
+  '/nodes',
+  '/audit',
+  '/configuration',
+  '/operators',
+]);
 
 /** The names by which modules import packages, and their files. */
 const PACKAGES: Readonly<Record<string, string>> = {

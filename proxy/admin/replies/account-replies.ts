@@ -14,6 +14,7 @@ import {
   text,
 } from '../../turn/json/field-schemas.ts';
 import type { Json } from '../../turn/json/json.ts';
+import type { LoginWay } from '../../upstream/credentials/login/login-run.ts';
 import { checkOf } from '../api/reply-check.ts';
 import type { AccountTestPlan, AccountTestReply } from './account-test-report.ts';
 
@@ -40,6 +41,10 @@ export interface LoginStateReply {
     readonly at: number;
     readonly identity: string | null;
   } | null;
+  /** How the running gateway can log it in, the easiest first. */
+  readonly ways: readonly LoginWay[];
+  /** Why it cannot, and what to do; null where it can, and for an account that it does not have. */
+  readonly advice: string | null;
 }
 
 /** The body of POST /api/accounts/{id}/login. */
@@ -70,6 +75,11 @@ export interface LoginReply {
   readonly quota: readonly { readonly window: string; readonly used_percent: number }[];
 }
 
+export const LOGIN_WAY: Schema<LoginWay> = oneOf(
+  ['device', 'link'],
+  'device: a code that is entered in any browser. link: an address that is opened, and the callback that is pasted.',
+);
+
 const SCALAR: Schema<ChangedField['from']> = {
   json: { type: ['string', 'number', 'boolean', 'null'], description: 'Of a private value only that it changed.' },
 };
@@ -97,6 +107,8 @@ export const LOGIN_STATE: Schema<LoginStateReply> = object({
       identity: nullable(text('Of the user, where the tokens state it.')),
     }),
   ),
+  ways: list('How the gateway can log it in, the easiest first.', LOGIN_WAY),
+  advice: nullable(text('Why it cannot, and what to do; null where it can, and for an account that it does not have.')),
 });
 
 export const LOGIN_REQUEST: Schema<LoginRequest> = object(

@@ -28,7 +28,7 @@ const POLICIES = {
   output_tokens: settingSchema<{ readonly max: number }>('keys[].output_tokens'),
 };
 
-const LIMITS = [
+export const LIMIT_NAMES = [
   'requests_per_minute',
   'requests_per_day',
   'tokens_per_minute',
@@ -42,7 +42,7 @@ const LIMITS = [
 const CHANGED_LIMITS = object(
   {},
   'Its limits: those that are absent stay.',
-  Object.fromEntries(LIMITS.map((name) => [name, nullable(settingSchema<number>(`keys[].limits.${name}`))])),
+  Object.fromEntries(LIMIT_NAMES.map((name) => [name, nullable(settingSchema<number>(`keys[].limits.${name}`))])),
 );
 
 export const NEW_KEY = object({ id: settingSchema<string>('keys[].id'), pool: settingSchema<string>('keys[].pool') }, undefined, {

@@ -46,6 +46,7 @@ export const COUNTERS = {
   upstream_interim_refused: 'Attempts that failed because the account sent too many interim answers (1xx)',
   admin_bodies_too_large: 'Requests of the admin API refused for the size of their body',
   console_pages_refused: 'Pages of the console, or other readers of /api/events, beyond those that may be connected',
+  logins_refused: 'Logins of accounts that were not begun because as many were under way as may be',
   console_pages_stalled: 'Pages of the console that were disconnected because they did not read',
   upstream_events_too_large: 'Replies cut because an event, an answer or the kept parts of the reply were too large',
   replies_guard_refused: 'Replies cut because the replies of all turns held too much together',

@@ -1,14 +1,16 @@
 // The edits of the file that add an account and its place in a Pool.
+
 import type { Edit } from '../../config/file/edit.ts';
+import { indexIn } from '../../config/file/edits/invalid-edit.ts';
 import type { EditInput } from '../../config/file/file-replacement.ts';
-import { CommandFailure, indexOfId } from '../command.ts';
+import { CommandFailure } from '../command.ts';
 import type { AccountRow } from './new-account.ts';
 
 /** @throws {CommandFailure} for an id that exists */
 export function accountEdits({ config }: EditInput, { row, pool }: { readonly row: AccountRow; readonly pool: string }): readonly Edit[] {
   const id = String(row.id);
   if (config.accounts.some((known) => known.id === id)) throw new CommandFailure(`account '${id}' exists already`);
-  const index = indexOfId(config.pools, pool, 'Pool');
+  const index = indexIn(config.pools, pool, 'Pool');
   return [
     { append: ['accounts'], row },
     { append: ['pools', index, 'assignments'], row: { account: id } },

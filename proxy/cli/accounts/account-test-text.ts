@@ -1,11 +1,11 @@
 // What a test of an account found, in lines for operators, with the first thing that is wrong and what to change (AA87).
 import type { AccountTestPlan, AccountTestStep } from '../../admin/replies/account-test-report.ts';
-import { credentialAdvice } from '../../doctor/credential-advice.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
 import { READ_FAILURES } from '../../doctor/gateway-checks.ts';
 import { pathAdvice } from '../../doctor/model-list-checks.ts';
 import { isApiAccount } from '../../turn/provider/api-account.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
+import { credentialAdvice } from '../../upstream/credentials/credential-advice.ts';
 
 export function costText({ account, model, over, at_most_usd: usd }: AccountTestPlan): string {
   const cost = usd === null ? 'at a price that is not known' : usd === 0 ? 'for nothing' : `for at most ${usd.toFixed(6)} USD`;

@@ -1,18 +1,20 @@
 // `account import`: takes over the logins of tokens files that client programs wrote, each once.
+
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { LoginReply } from '../../admin/replies/account-replies.ts';
+import { loginText } from '../../admin/replies/login-text.ts';
 import type { Config } from '../../config/config.ts';
+import { indexIn } from '../../config/file/edits/invalid-edit.ts';
 import { rewriteConfig } from '../../config/file/file-replacement.ts';
 import { faultOf } from '../../config/loading/secrets.ts';
 import type { Json } from '../../turn/json/json.ts';
 import type { OauthCredential } from '../../turn/settings.ts';
 import { DEFAULT_CLAIM, identityOf } from '../../upstream/credentials/login/identity.ts';
 import { type FoundLogin, loginsIn } from '../../upstream/credentials/login/token-shapes.ts';
-import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, inspectValid, json } from '../command.ts';
+import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from '../command.ts';
 import { poolNamed } from '../pool-named.ts';
 import { accountEdits } from './account-edits.ts';
-import { loginText } from './login-command.ts';
 import { type LoginPlace, loginPlace } from './login-place.ts';
 import { type AccountOptions, type AccountRow, addLoginOptions, rowOf } from './new-account.ts';
 import { oauthOf } from './oauth-of.ts';
@@ -98,7 +100,7 @@ async function taken(place: LoginPlace, { login, config, options }: Taking, befo
   const known = options.account;
   const id = known ?? newId(login, [...config.accounts.map((one) => one.id), ...before.flatMap(({ account }) => account ?? [])]);
   const row = known === undefined ? newRow(id, login, { config, options }) : undefined;
-  if (known !== undefined) oauthOf(config.accounts[indexOfId(config.accounts, known, 'account')], known);
+  if (known !== undefined) oauthOf(config.accounts[indexIn(config.accounts, known, 'account')], known);
   const pool = row && poolNamed(config, options.pool);
   try {
     const reply: LoginReply = await place.store(id, {
@@ -173,7 +175,7 @@ function newRow(
       { exitCode: 2 },
     );
   }
-  const model = accounts[indexOfId(accounts, like, 'account')];
+  const model = accounts[indexIn(accounts, like, 'account')];
   const { file: _, scopes = [], identity_claim = DEFAULT_CLAIM, redirect_url = DEFAULT_REDIRECT, ...oauth } = oauthOf(model, like);
   const login = {
     ...oauth,

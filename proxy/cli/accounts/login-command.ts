@@ -1,9 +1,12 @@
 // `account login`: logs an account in at its provider, as the same user as before.
+
 import type { Command } from 'commander';
 import type { LoginReply, LoginStateReply } from '../../admin/replies/account-replies.ts';
+import { loginText } from '../../admin/replies/login-text.ts';
+import { indexIn } from '../../config/file/edits/invalid-edit.ts';
 import type { OauthCredential } from '../../turn/settings.ts';
 import type { Tokens } from '../../upstream/credentials/tokens.ts';
-import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, inspectValid, json } from '../command.ts';
+import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from '../command.ts';
 import type { Grant } from './login-flow.ts';
 import { type LoginPlace, loginPlace } from './login-place.ts';
 import { oauthOf } from './oauth-of.ts';
@@ -29,7 +32,7 @@ export function addAccountLogin(account: Command, io: Io): void {
     .option('--another-user', 'accept another user than that of the last login')
     .action(async (id: string, options: LoginOptions) => {
       const { accounts } = await inspectValid(options.config, io);
-      const account = accounts[indexOfId(accounts, id, 'account')];
+      const account = accounts[indexIn(accounts, id, 'account')];
       const grant = grantOf(oauthOf(account, id), id, options);
       const place = await loginPlace(options.config, io);
       try {
@@ -100,19 +103,3 @@ export const membersOf = ({ access, refresh, id, account }: Tokens): Readonly<Re
   ...(id !== undefined && { id_token: id }),
   ...(account !== undefined && { account_id: account }),
 });
-
-/** How it ended, in a sentence or two. */
-export function loginText(
-  { account, stored, identity, models, failure, quota }: LoginReply,
-  { isRunning }: Pick<LoginPlace, 'isRunning'>,
-): string {
-  const who = identity === null ? '' : ` as '${identity}'`;
-  const head = stored ? `account '${account}' is logged in${who}` : `account '${account}' had this login already${who}; nothing changed`;
-  if (!isRunning) return `${head}. It is in the store; the gateway reads its quota and its models when it starts`;
-  if (failure !== null) return `${head}; its list of models cannot be read (${failure}): \`poolgate doctor\` gives advice`;
-  const facts = [
-    ...(models === null ? [] : [`${models} ${models === 1 ? 'model' : 'models'}`]),
-    ...quota.map(({ window, used_percent }) => `${window} quota ${Math.round(used_percent)} % used`),
-  ];
-  return facts.length === 0 ? head : `${head}; ${facts.join(', ')}`;
-}

@@ -4,17 +4,22 @@ import { systemClock, withDeadline } from '../../base/time/clock.ts';
 import type { OauthCredential } from '../../turn/settings.ts';
 import { AuthorizationServer } from '../../upstream/credentials/login/authorization-server.ts';
 import { type CallbackListener, callbackListener } from '../../upstream/credentials/login/callback-listener.ts';
-import { type CodeLogin, codeLogin } from '../../upstream/credentials/login/code-login.ts';
+import {
+  CALLBACK_MS,
+  type CodeLogin,
+  codeLogin,
+  PASTED,
+  pastedRedirectOf,
+  redirectOf,
+} from '../../upstream/credentials/login/code-login.ts';
 import { deviceLogin } from '../../upstream/credentials/login/device-login.ts';
-import { LoginFailed } from '../../upstream/credentials/login/login-failed.ts';
+import { LoginFailed, noCallback } from '../../upstream/credentials/login/login-failed.ts';
 import type { Tokens } from '../../upstream/credentials/tokens.ts';
 import type { Egress } from '../../upstream/egress/egress.ts';
 import { CommandFailure, type Io } from '../command.ts';
 
 export type Grant = 'device' | 'browser' | 'paste';
 
-/** The longest wait for the callback of a browser. */
-const CALLBACK_MS = 600_000;
 /** Any interval keeps the process alive while a clock's timers do not. */
 const ALIVE_MS = 60_000;
 
@@ -59,7 +64,7 @@ async function byBrowser(server: AuthorizationServer, oauth: OauthCredential, io
     const login = await codeLogin(server, oauth.authorize_url ?? '', listener.redirectUrl);
     io.err(`Open this address in a browser of this machine:\n\n${login.url}\n\n`);
     if (!io.input.isTerminal) return await finishFromListener(login, listener);
-    const pasted = pastedCallback('In another browser: paste the address that it ends at here. ', io, waiting.signal);
+    const pasted = pastedCallback(login, 'In another browser: paste the address that it ends at here. ', { io, signal: waiting.signal });
     const first = await Promise.race([finishFromListener(login, listener), pasted]);
     return first instanceof URL ? await login.finish(first) : first;
   } finally {
@@ -70,42 +75,39 @@ async function byBrowser(server: AuthorizationServer, oauth: OauthCredential, io
 
 async function finishFromListener(login: CodeLogin, listener: CallbackListener): Promise<Tokens> {
   const callback = await withDeadline(listener.callback, systemClock, CALLBACK_MS);
-  if (typeof callback === 'symbol') {
-    throw new CommandFailure(`no browser came back within ${CALLBACK_MS / 60_000} min: run the command again, or use --device or --paste`);
-  }
+  if (typeof callback === 'symbol') throw noCallback(CALLBACK_MS);
   // Its tokens may be refused here, or by the store.
   callback.answer('The browser has done its part; the terminal says how the login ended. You may close this window.');
   return login.finish(callback.url);
 }
 
 async function byPaste(server: AuthorizationServer, oauth: OauthCredential, io: Io): Promise<Tokens> {
-  const redirect = new URL(redirectOf(oauth));
-  // Nothing listens there: the browser shows an error page, and its address has the code.
-  if (redirect.port === '0') redirect.port = '';
-  const login = await codeLogin(server, oauth.authorize_url ?? '', redirect.href);
+  const login = await codeLogin(server, oauth.authorize_url ?? '', pastedRedirectOf(oauth));
   io.err(
-    `Open this address in any browser:\n\n${login.url}\n\nIt ends at an address that begins with ${redirect.href}, and does not load.\n`,
+    `Open this address in any browser:\n\n${login.url}\n\nIt ends at an address that begins with ${login.redirectUrl}, and does not load.\n`,
   );
-  const callback = await pastedCallback('Paste that address here: ', io);
+  const callback = await pastedCallback(login, 'Paste that address here: ', { io });
   if (!(callback instanceof URL)) throw new CommandFailure('no address was pasted: run the command again');
   return login.finish(callback);
 }
 
 /** Never resolves where the input ends while a listener waits too. */
-async function pastedCallback(question: string, io: Io, signal?: AbortSignal): Promise<URL> {
+async function pastedCallback(
+  login: CodeLogin,
+  question: string,
+  { io, signal }: { readonly io: Io; readonly signal?: AbortSignal },
+): Promise<URL> {
   for (;;) {
     const text = await io.input.line(question, signal ? { signal } : {});
     if (text === undefined) {
       if (signal) return new Promise(() => undefined);
       throw new CommandFailure('no address was pasted: run the command again');
     }
-    const address = text.trim();
-    if (URL.canParse(address) && /[?&](?:code|error)=/.test(address)) return new URL(address);
-    io.err('That is no callback address: it has a code=… in it. Copy it from the address bar of the browser.\n');
+    const callback = login.pasted(text);
+    if (callback) return callback;
+    io.err(`That is no callback address. Paste ${PASTED}.\n`);
   }
 }
-
-const redirectOf = ({ redirect_url = 'http://127.0.0.1:0/callback' }: OauthCredential): string => redirect_url;
 
 async function listening(redirectUrl: string): Promise<CallbackListener> {
   try {

@@ -1,11 +1,13 @@
 // `account test`: reaches an account as the gateway would, and sends it one short turn over each of its carriers (AA87).
+
 import type { Command } from 'commander';
 import type { AccountTestOrder, AccountTestPlan, AccountTestStep } from '../../admin/replies/account-test-report.ts';
+import { indexIn } from '../../config/file/edits/invalid-edit.ts';
 import { inspect, readConfig } from '../../config/loading/load.ts';
 import { ConfigError, isError } from '../../config/schema/finding.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
-import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, json } from '../command.ts';
+import { addCommand, CommandFailure, type CommonOptions, type Io, json } from '../command.ts';
 import { fetchTestPlan, requestTest } from '../gateway/account-calls.ts';
 import { type AdminAddress, adminOf } from '../gateway/address.ts';
 import { Unreachable } from '../gateway/ask.ts';
@@ -44,7 +46,7 @@ async function testAccount(
   if (!turn && (tools || model !== undefined)) throw new CommandFailure('--no-turn excludes --model and --tools', { exitCode: 2 });
   const { config, findings, ...ways } = await inspect(await readConfig(path), { path, env: io.env, strictEnv: false });
   if (!config) throw new ConfigError(findings.filter(isError));
-  const account = config.accounts[indexOfId(config.accounts, id, 'account')] as AccountConfig;
+  const account = config.accounts[indexIn(config.accounts, id, 'account')] as AccountConfig;
   const loaded: CheckedConfig = { config, ...ways };
   const say = (...texts: readonly string[]): void => {
     if (!asJson) for (const text of texts) io.out(`${text}\n`);

@@ -1,15 +1,17 @@
 // `account`: lists, pauses, resumes, restores and logs in again the upstream accounts.
+
 import type { Command } from 'commander';
 import type { AccountActionReply } from '../../admin/replies/account-replies.ts';
-import type { AccountConfig } from '../../turn/settings.ts';
+import { indexIn } from '../../config/file/edits/invalid-edit.ts';
 import { addAccountAdd } from '../accounts/add-command.ts';
 import { addAccountImport } from '../accounts/import-command.ts';
 import { addAccountLogin } from '../accounts/login-command.ts';
 import { addAccountTest } from '../accounts/test-command.ts';
-import { addCommand, type CommonOptions, type Io, indexOfId, inspectValid, json, table } from '../command.ts';
+import { addCommand, type CommonOptions, type Io, inspectValid, json, table } from '../command.ts';
 import { orderEdit } from '../edits/ordered-edit.ts';
 import { requestAccountAction } from '../gateway/account-calls.ts';
 import { adminOf } from '../gateway/address.ts';
+import { listedAccounts } from '../gateway/list-calls.ts';
 
 export function addAccountCommands(program: Command, io: Io): void {
   const account = program.command('account').description('add, log in, test, list, pause, resume and restore the upstream accounts');
@@ -20,24 +22,14 @@ export function addAccountCommands(program: Command, io: Io): void {
 
   addCommand(account, {
     usage: 'list',
-    description: 'list the accounts of the file, with their Pools',
+    description: 'list the accounts of the running gateway, else of the file, with their Pools',
     examples: ['poolgate account list', 'poolgate account list --json'],
-  }).action(async ({ config: path, json: asJson }: CommonOptions) => {
-    const { accounts, pools } = await inspectValid(path, io);
-    const rows = accounts.map((row) => ({
-      id: row.id,
-      label: row.label,
-      base_url: row.base_url,
-      credential: credentialKind(row),
-      visible: row.visible,
-      paused: row.paused,
-      max_concurrent: row.max_concurrent,
-      pools: pools.filter((pool) => pool.assignments.some((assignment) => assignment.account === row.id)).map((pool) => pool.id),
-    }));
-    if (asJson) return io.out(json(rows));
+  }).action(async (options: CommonOptions) => {
+    const rows = await listedAccounts(options, io);
+    if (options.json) return io.out(json(rows));
     const cells = rows.map((row) => [
       row.id,
-      row.base_url,
+      row.base_url ?? '-',
       row.credential,
       row.visible ? 'yes' : 'no',
       row.paused ? 'yes' : 'no',
@@ -51,7 +43,7 @@ export function addAccountCommands(program: Command, io: Io): void {
     addCommand(account, { usage: `${verb} <id>`, description, examples: [`poolgate account ${verb} north`] }).action(
       async (id: string, options: CommonOptions) => {
         // An id with a typing error is named with the nearest one of the file.
-        indexOfId((await inspectValid(options.config, io)).accounts, id, 'account');
+        indexIn((await inspectValid(options.config, io)).accounts, id, 'account');
         const { changed, alone } = await orderEdit({ do: 'account.pause', id, paused }, options, io);
         if (options.json) return io.out(json({ id, paused, changed, running: alone === undefined }));
         const state = `account '${id}' is ${changed ? '' : 'already '}${paused ? 'paused' : 'in use'}`;
@@ -64,7 +56,7 @@ export function addAccountCommands(program: Command, io: Io): void {
     addCommand(account, { usage: `${action} <id>`, description, examples: [`poolgate account ${action} north`] }).action(
       async (id: string, { config: path, json: asJson }: CommonOptions) => {
         const config = await inspectValid(path, io);
-        indexOfId(config.accounts, id, 'account');
+        indexIn(config.accounts, id, 'account');
         const reply = await requestAccountAction(adminOf(config, io, path), action, id);
         return io.out(asJson ? json(reply) : `${actionLines(reply).join('\n')}\n`);
       },
@@ -90,10 +82,4 @@ function actionLines({ account, credential, fields }: AccountActionReply): reado
   const changes = fields.filter(({ from, to }) => from !== to).map(({ path, from, to }) => `${path}: ${from ?? 'none'} -> ${to ?? 'none'}`);
   if (credential !== null) return [login, ...changes];
   return fields.length === 0 ? [`account '${account}' has no cooldown and is not failing`] : changes;
-}
-
-function credentialKind({ credential }: AccountConfig): 'none' | 'bearer' | 'header' | 'oauth' {
-  if (!credential) return 'none';
-  if ('oauth' in credential) return 'oauth';
-  return 'bearer' in credential ? 'bearer' : 'header';
 }

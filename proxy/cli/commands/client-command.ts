@@ -1,9 +1,11 @@
 // `client NAME`: the settings of a client program for this gateway.
+
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
+import { indexIn } from '../../config/file/edits/invalid-edit.ts';
 import { CLIENTS, KEY_VARIABLE } from '../../pages/client-settings.ts';
 import { clientNamed } from '../client-named.ts';
-import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, inspectValid, json, originOf, table } from '../command.ts';
+import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json, originOf, table } from '../command.ts';
 
 interface ClientOptions extends CommonOptions {
   readonly key?: string;
@@ -22,7 +24,7 @@ export function addClient(program: Command, io: Io): void {
       if (name === undefined) return io.out(asJson ? json(CLIENTS) : clientTable());
       const client = clientNamed(name);
       const config = await inspectValid(path, io);
-      const key = keyId === undefined ? undefined : config.keys[indexOfId(config.keys, keyId, 'key')];
+      const key = keyId === undefined ? undefined : config.keys[indexIn(config.keys, keyId, 'key')];
       const address = { origin: publicOrigin(config), agent: config.wire.agent, model: model ?? key?.models?.[0] ?? 'MODEL' };
       const text = client.text(address);
       const { title, where, language, note } = client;

@@ -1,8 +1,10 @@
 // `explain METHOD PATH [--key ID] [--model ID] [--body FILE]`: what happens to a request, rule by rule; `explain --turn ID`: what happened to a turn.
+
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { versionOf } from '../../config/diff.ts';
+import { indexIn } from '../../config/file/edits/invalid-edit.ts';
 import { nearest } from '../../config/schema/suggestion.ts';
 import { type ExplainedTurn, explainTurns, type Question } from '../../explain/explanation.ts';
 import { explainedProviders } from '../../providers/providers.ts';
@@ -11,7 +13,7 @@ import { dispatchedKind } from '../../turn/routes/kinds.ts';
 import { RouteTable, worded } from '../../turn/routes/route-table.ts';
 import { noteOf } from '../../turn/routes/served.ts';
 import type { Route } from '../../turn/turn.ts';
-import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, inspectValid, json } from '../command.ts';
+import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from '../command.ts';
 import { adminIn, adminOf } from '../gateway/address.ts';
 import { fetchTurn } from '../gateway/calls.ts';
 import { fetchExplained } from '../gateway/explain-call.ts';
@@ -101,7 +103,7 @@ async function explain(
   route: Route,
   { session, file, ...question }: Omit<Question, 'session'> & Pick<Options, 'session'> & { readonly file: string },
 ): Promise<Explanation> {
-  if (question.key !== undefined) indexOfId(config.keys, question.key, 'key');
+  if (question.key !== undefined) indexIn(config.keys, question.key, 'key');
   const known = { rules: await loadRules(), providerOf: await explainedProviders(config.accounts), now: Date.now() };
   const turns = (await explainTurns(config, route, question, known)) ?? [];
   const reply = await fetchExplained(adminOf(config, io, file), route, { ...question, session });

@@ -7,18 +7,20 @@ import {
   isModeEditReply,
   isRevokedTokenReply,
 } from '../../admin/replies/edit-replies.ts';
-import type { EditResult } from '../../config/file/edits/edit-config.ts';
+import type { EditResult, ResultOf, SecretResult } from '../../config/file/edits/edit-config.ts';
 import type { EditOrder } from '../../config/file/edits/edit-order.ts';
 
-export interface EditCall {
+export interface EditCall<Result> {
   /** `POST /api/keys`. */
   readonly request: string;
   readonly body?: unknown;
   /** Undefined for an answer in another form. */
-  readonly result: (reply: unknown) => EditResult | undefined;
+  readonly result: (reply: unknown) => Result | undefined;
 }
 
-export function callOf(order: EditOrder): EditCall {
+export const callOf = <Order extends EditOrder>(order: Order): EditCall<ResultOf<Order>> => anyCall(order) as EditCall<ResultOf<Order>>;
+
+function anyCall(order: EditOrder): EditCall<EditResult> | EditCall<SecretResult> {
   switch (order.do) {
     case 'account.pause': {
       const request = `POST /api/accounts/${part(order.id)}/${order.paused ? 'pause' : 'resume'}`;
@@ -36,12 +38,12 @@ export function callOf(order: EditOrder): EditCall {
       return { request: `PATCH /api/keys/${part(order.id)}`, body: order.changes, result: editedKey };
     case 'mode.set': {
       const request = `PUT /api/pools/${part(order.pool)}/modes/${part(order.model)}`;
-      const result: EditCall['result'] = (reply) => (isModeEditReply(reply) ? { changed: reply.changed } : undefined);
+      const result: EditCall<EditResult>['result'] = (reply) => (isModeEditReply(reply) ? { changed: reply.changed } : undefined);
       return { request, body: { mode: order.mode }, result };
     }
     case 'token.create': {
       const { do: _, ...body } = order;
-      const result: EditCall['result'] = (reply) =>
+      const result: EditCall<SecretResult>['result'] = (reply) =>
         isMadeTokenReply(reply) ? { changed: true, made: { secret: reply.secret, name: reply.token } } : undefined;
       return { request: 'POST /api/tokens', body, result };
     }
@@ -56,8 +58,8 @@ const STATUS_VERBS = { active: 'resume', paused: 'pause', revoked: 'revoke' } as
 
 const part = encodeURIComponent;
 
-const editedKey: EditCall['result'] = (reply) => (isKeyEditReply(reply) ? { changed: reply.changed } : undefined);
+const editedKey: EditCall<EditResult>['result'] = (reply) => (isKeyEditReply(reply) ? { changed: reply.changed } : undefined);
 
 /** Its name, the begin of its hash, is in no answer. */
-const madeKey: EditCall['result'] = (reply) =>
+const madeKey: EditCall<SecretResult>['result'] = (reply) =>
   isMadeKeyReply(reply) ? { changed: reply.changed, made: { secret: reply.secret, name: '' } } : undefined;

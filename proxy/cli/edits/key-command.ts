@@ -1,39 +1,54 @@
-// `key`: creates, rotates, pauses, resumes, revokes and lists the Pool API keys of the file.
+// `key`: creates, edits, rotates, pauses, resumes, revokes and lists the Pool API keys.
 import type { Command } from 'commander';
 import type { KeyConfig } from '../../turn/settings.ts';
-import { addCommand, type CommonOptions, collect, type Io, inspectValid, json, table } from '../command.ts';
+import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json, table } from '../command.ts';
+import { listedKeys } from '../gateway/list-calls.ts';
 import { poolNamed } from '../pool-named.ts';
 import { orderEdit } from './ordered-edit.ts';
+import { addPolicyOptions, changesOf, type PolicyOptions, policiesOf } from './policy-options.ts';
 import { showSecret } from './shown-secret.ts';
 
-interface CreateOptions extends CommonOptions {
+interface CreateOptions extends CommonOptions, PolicyOptions {
   readonly pool?: string;
-  readonly model?: readonly string[];
-  readonly expiresAt?: string;
 }
 
 type Status = KeyConfig['status'];
 
 export function addKeyCommands(program: Command, io: Io): void {
-  const key = program.command('key').description('create, rotate, pause, resume, revoke and list Pool API keys');
+  const key = program.command('key').description('create, edit, rotate, pause, resume, revoke and list Pool API keys');
 
-  addCommand(key, {
+  const create = addCommand(key, {
     usage: 'create <id>',
     description: 'add a key to the file and show its secret once',
     examples: [
       'poolgate key create ci --pool team',
-      'poolgate key create ci --pool team --model model-a --expires-at 2027-01-01T00:00:00Z',
+      'poolgate key create ci --pool team --model model-a --limit requests_per_day=1000 --expires-at 2027-01-01T00:00:00Z',
     ],
-  })
+  });
+  addPolicyOptions(create)
     .option('--pool <id>', 'its Pool; optional if the file has only one')
-    .option('--model <id>', 'a model that it may use; repeat for several; all if absent', collect)
-    .option('--expires-at <time>', 'expiry time, such as 2027-01-01T00:00:00Z')
     .action(async (id: string, options: CreateOptions) => {
-      const { pool, model, expiresAt } = options;
-      const policies = { ...(expiresAt !== undefined && { expires_at: expiresAt }), ...(model && { models: model }) };
-      const order = { do: 'key.create', id, pool: poolNamed(await inspectValid(options.config, io), pool), policies } as const;
+      const policies = policiesOf(options);
+      const order = { do: 'key.create', id, pool: poolNamed(await inspectValid(options.config, io), options.pool), policies } as const;
       const { made } = await orderEdit(order, options, io);
-      showSecret(io, options, { id, secret: made?.secret ?? '', note: `key '${id}' was added to ${options.config}` });
+      showSecret(io, options, { id, secret: made.secret, note: `key '${id}' was added to ${options.config}` });
+    });
+
+  const edit = addCommand(key, {
+    usage: 'edit <id>',
+    description: 'change what a key may use; what no option names stays, and `none` removes it',
+    examples: [
+      'poolgate key edit ci --limit requests_per_day=1000 --limit tokens_per_minute=none',
+      'poolgate key edit ci --any-model --effort medium --expires-at none',
+    ],
+  });
+  addPolicyOptions(edit)
+    .option('--any-model', 'it may use all models')
+    .action(async (id: string, options: CommonOptions & PolicyOptions) => {
+      const changes = changesOf(options);
+      if (Object.keys(changes).length === 0) throw new CommandFailure('say what changes: see poolgate key edit --help', { exitCode: 2 });
+      const { changed } = await orderEdit({ do: 'key.change', id, changes }, options, io);
+      io.out(options.json ? json({ id, changed }) : `key '${id}' ${changed ? 'is changed' : 'was so already'}\n`);
     });
 
   addCommand(key, {
@@ -44,7 +59,7 @@ export function addKeyCommands(program: Command, io: Io): void {
     const { made } = await orderEdit({ do: 'key.rotate', id }, options, io);
     showSecret(io, options, {
       id,
-      secret: made?.secret ?? '',
+      secret: made.secret,
       note: `a secret was added to key '${id}' in ${options.config}; the last of its hashes is the new one; remove those before it when the old secret is no longer in use`,
     });
   });
@@ -60,15 +75,11 @@ export function addKeyCommands(program: Command, io: Io): void {
 
   addCommand(key, {
     usage: 'list',
-    description: 'list the keys of the file',
+    description: 'list the keys of the running gateway, else of the file',
     examples: ['poolgate key list', 'poolgate key list --json'],
-  }).action(async ({ config: path, json: asJson }: CommonOptions) => {
-    const rows = (await inspectValid(path, io)).keys.map(({ secret_sha256, expires_at, ...row }) => ({
-      ...row,
-      secrets: secret_sha256.length,
-      expires_at: expires_at === undefined ? null : new Date(expires_at).toISOString(),
-    }));
-    if (asJson) return io.out(json(rows));
+  }).action(async (options: CommonOptions) => {
+    const rows = await listedKeys(options, io);
+    if (options.json) return io.out(json(rows));
     const cells = rows.map((row) => [
       row.id,
       row.pool,

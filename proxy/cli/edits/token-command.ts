@@ -1,7 +1,7 @@
 // `token`: creates, revokes and lists the operators' tokens for /mcp in the file.
 import type { Command } from 'commander';
-import { secretName } from '../../config/file/edits/new-secret.ts';
-import { addCommand, type CommonOptions, collect, type Io, inspectValid, json, table } from '../command.ts';
+import { addCommand, type CommonOptions, collect, type Io, json, table } from '../command.ts';
+import { listedOperators } from '../gateway/list-calls.ts';
 import { orderEdit } from './ordered-edit.ts';
 import { showSecret } from './shown-secret.ts';
 
@@ -29,7 +29,7 @@ export function addTokenCommands(program: Command, io: Io): void {
     .action(async (operator: string, { owns, assigned, admin, ...options }: CreateOptions) => {
       const { made } = await orderEdit({ do: 'token.create', operator, owns, assigned, admin }, options, io);
       const note = `a token of operator '${operator}' was added to ${options.config}`;
-      showSecret(io, options, { id: operator, secret: made?.secret ?? '', note });
+      showSecret(io, options, { id: operator, secret: made.secret, note });
     });
 
   addCommand(token, {
@@ -41,25 +41,24 @@ export function addTokenCommands(program: Command, io: Io): void {
     io.out(options.json ? json({ operator, token: name }) : `token '${name}' of operator '${operator}' is revoked\n`);
   });
 
-  addCommand(token, { usage: 'list', description: 'list the operators of the file', examples: ['poolgate token list'] }).action(
-    async ({ config: path, json: asJson }: CommonOptions) => {
-      const rows = (await inspectValid(path, io)).operators.map(({ token_sha256, ...row }) => ({
-        ...row,
-        tokens: token_sha256.map(secretName),
-      }));
-      if (asJson) return io.out(json(rows));
-      return io.out(
-        table(
-          ['OPERATOR', 'TOKENS', 'OWNS', 'ASSIGNED', 'ADMIN'],
-          rows.map((row) => [
-            row.id,
-            row.tokens.join(' '),
-            row.owns.join(' ') || '-',
-            row.assigned.join(' ') || '-',
-            row.admin ? 'yes' : 'no',
-          ]),
-        ),
-      );
-    },
-  );
+  addCommand(token, {
+    usage: 'list',
+    description: 'list the operators of the running gateway, else of the file',
+    examples: ['poolgate token list'],
+  }).action(async (options: CommonOptions) => {
+    const rows = await listedOperators(options, io);
+    if (options.json) return io.out(json(rows));
+    return io.out(
+      table(
+        ['OPERATOR', 'TOKENS', 'OWNS', 'ASSIGNED', 'ADMIN'],
+        rows.map((row) => [
+          row.id,
+          row.tokens.join(' '),
+          row.owns.join(' ') || '-',
+          row.assigned.join(' ') || '-',
+          row.admin ? 'yes' : 'no',
+        ]),
+      ),
+    );
+  });
 }

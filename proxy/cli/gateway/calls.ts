@@ -4,7 +4,6 @@ import { type ConfigurationFileReply, isConfigurationFileReply } from '../../adm
 import { isRequestsReply, isTurnReply, type RequestsReply, type TurnReply } from '../../admin/replies/log-replies.ts';
 import { isStatusReply, type StatusReply } from '../../admin/replies/status-reply.ts';
 import { isUsageReply, type UsageReply } from '../../admin/replies/usage-reply.ts';
-import type { EditResult } from '../../config/file/edits/edit-config.ts';
 import type { Reloaded } from '../../config/loading/reloader.ts';
 import type { EditCall } from '../edits/edit-calls.ts';
 import type { AdminAddress } from './address.ts';
@@ -36,7 +35,7 @@ export async function fetchConfiguration(config: AdminAddress): Promise<Configur
 }
 
 /** @throws {CommandFailure} also when the gateway refuses the edit, with its reason */
-export async function requestEdit(config: AdminAddress, { request, body, result }: EditCall): Promise<EditResult> {
+export async function requestEdit<Result>(config: AdminAddress, { request, body, result }: EditCall<Result>): Promise<Result> {
   const answer = await ask(config, request, body === undefined ? {} : { body });
   const edited = answer.status === 200 ? result(answer.body) : undefined;
   if (edited) return edited;

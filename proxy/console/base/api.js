@@ -5,10 +5,12 @@ export class ApiError extends Error {
   /**
    * @param {number} status 0 where no answer came
    * @param {string} message
+   * @param {string} [code] what programs know the refusal by
    */
-  constructor(status, message) {
+  constructor(status, message, code = '') {
     super(message);
     this.status = status;
+    this.code = code;
   }
 }
 
@@ -42,7 +44,7 @@ export async function ask(path, { method = 'GET', token, body } = {}) {
   }
   const reply = await response.json().catch(() => undefined);
   if (response.ok && reply !== undefined) return reply;
-  throw new ApiError(response.status, reasonOf(reply) ?? `the gateway answered ${response.status}`);
+  throw new ApiError(response.status, reasonOf(reply) ?? `the gateway answered ${response.status}`, reply?.code);
 }
 
 /** With what is wrong in the file, where it is the file. @param {any} reply */

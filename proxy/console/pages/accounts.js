@@ -4,10 +4,11 @@ import { withQuery } from '../base/api.js';
 import { count, dollars, span, time } from '../base/format.js';
 import { html } from '../base/html.js';
 import { clock, useLive } from '../base/live.js';
-import { AccountActions } from '../parts/account-actions.js';
-import { sentenceOf, wordOf } from '../parts/account-state.js';
+import { AccountActions } from '../parts/accounts/account-actions.js';
+import { sentenceOf, wordOf } from '../parts/accounts/account-state.js';
+import { LoginDialog } from '../parts/accounts/login-dialog.js';
+import { QuotaBars } from '../parts/accounts/quota-bars.js';
 import { Field } from '../parts/field.js';
-import { QuotaBars } from '../parts/quota-bars.js';
 import { Failure, State, Table, Waiting } from '../parts/shown.js';
 
 const STATES = [
@@ -25,7 +26,7 @@ const STATES = [
 ];
 
 export function Accounts() {
-  const { id, state, pool, cursor } = address.value.query;
+  const { id, state, pool, cursor, login } = address.value.query;
   const { data, error, refresh } = useLive(withQuery('/api/accounts', { id, state, pool, cursor, limit: 50 }), [
     'accounts',
     'configuration',
@@ -84,6 +85,7 @@ export function Accounts() {
       ${cursor && html`<button type="button" onClick=${() => filter({ cursor: '' })}>First page</button>`}
       ${data?.next_cursor && html`<button type="button" onClick=${() => filter({ cursor: data.next_cursor })}>Next page</button>`}
     </p>
+    ${login && html`<${LoginDialog} key=${login} id=${login} refresh=${refresh} close=${() => filter({ login: '' })} />`}
   `;
 }
 

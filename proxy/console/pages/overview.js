@@ -5,9 +5,9 @@ import { withQuery } from '../base/api.js';
 import { count, dollars, percent, span, time, took } from '../base/format.js';
 import { html } from '../base/html.js';
 import { useLive } from '../base/live.js';
-import { wordOf } from '../parts/account-state.js';
+import { wordOf } from '../parts/accounts/account-state.js';
+import { QuotaBars } from '../parts/accounts/quota-bars.js';
 import { Matters } from '../parts/matters.js';
-import { QuotaBars } from '../parts/quota-bars.js';
 import { Failure, Section, State, Table, Waiting } from '../parts/shown.js';
 
 const SPANS = [
@@ -110,10 +110,13 @@ function seriesOf(data) {
   };
 }
 
-/** All accounts, a page at a time. */
+/** All accounts, a page at a time: those that take no turns first, then by the least quota that is left. */
 function Quotas() {
   const [cursors, setCursors] = useState(/** @type {readonly string[]} */ ([]));
-  const { data, error } = useLive(withQuery('/api/accounts', { limit: 50, cursor: cursors.at(-1) }), ['accounts', 'configuration']);
+  const { data, error } = useLive(withQuery('/api/accounts', { order: 'quota', limit: 50, cursor: cursors.at(-1) }), [
+    'accounts',
+    'configuration',
+  ]);
   /** @type {readonly import('../parts/shown.js').Column<any>[]} */
   const columns = [
     { head: 'Account', cell: ({ id }) => html`<a href=${`/accounts?id=${encodeURIComponent(id)}`} onClick=${follow}>${id}</a>` },

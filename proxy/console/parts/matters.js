@@ -36,7 +36,9 @@ function OneMatter({ matter, refresh }) {
   const { about, id, state } = matter;
   const { busy, said, run } = useAction();
   const [href, name] = PLACES[about](id);
-  const mayRestore = about === 'account' && RESTORED.has(state) && session.value?.accounts.includes(id);
+  const mayAct = about === 'account' && session.value?.accounts.includes(id);
+  const mayRestore = mayAct && RESTORED.has(state);
+  const mayLogin = mayAct && state === 'reauth_required';
   const restore = async () => {
     await ask(`/api/accounts/${encodeURIComponent(id)}/restore`, { method: 'POST' });
     refresh();
@@ -46,6 +48,7 @@ function OneMatter({ matter, refresh }) {
     <span class=${`state ${state === 'cooldown' || state === 'out_of_quota' || state === 'expired' ? 'warn' : 'bad'}`}>${sentenceOf(matter)}</span>
     <span class="actions">
       ${mayRestore && html`<button type="button" disabled=${busy !== ''} onClick=${() => run('restore', restore)}>Restore</button>`}
+      ${mayLogin && html`<a class="button" href=${`${href}&login=${encodeURIComponent(id)}`} onClick=${follow}>Log in again</a>`}
       <a class="button" href=${href} onClick=${follow}>${name}</a>
       <${SaidText} said=${said} />
     </span>

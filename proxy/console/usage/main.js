@@ -9,6 +9,8 @@ import { Clients } from './clients.js';
 
 const TIMEOUT_MS = 30_000;
 const DAYS = 28;
+/** The page asks again so often while it is seen. */
+const REFRESH_MS = 60_000;
 
 /**
  * @param {string} path
@@ -34,29 +36,52 @@ async function ask(path, key) {
   throw new Error(reply?.error?.message ?? `The gateway answered ${response.status}.`);
 }
 
-/** @param {string} key */
-async function read(key) {
+/** @typedef {{ usage: any, models: readonly string[], at: number }} Read */
+
+/** @param {string} key @param {Read} [before] the models of the key change seldom @returns {Promise<Read>} */
+async function read(key, before) {
   const usage = await ask('/v1/usage?by=day', key);
+  return { usage, models: before?.models ?? (await modelsOf(key)), at: Date.now() };
+}
+
+/** @param {string} key @returns {Promise<readonly string[]>} */
+async function modelsOf(key) {
   // The row of the list of models may be switched off: the usage does not depend on it.
-  const models = await ask('/v1/models', key).catch(() => ({ data: [] }));
-  return { usage, models: models.data.map((/** @type {{ id: string }} */ { id }) => id), at: Date.now() };
+  const { data } = await ask('/v1/models', key).catch(() => ({ data: [] }));
+  return data.map((/** @type {{ id: string }} */ { id }) => id);
 }
 
 function Page() {
   const key = useRef('');
-  const [shown, setShown] = useState(/** @type {Awaited<ReturnType<typeof read>> | undefined} */ (undefined));
+  const [shown, setShown] = useState(/** @type {Read | undefined} */ (undefined));
   const [failure, setFailure] = useState('');
   const [isBusy, setBusy] = useState(false);
   const load = async () => {
+    const asked = key.current;
     setBusy(true);
     setFailure('');
     try {
-      setShown(await read(key.current));
+      const next = await read(asked, shown);
+      // The key may have been forgotten meanwhile.
+      if (asked === key.current) setShown(next);
     } catch (error) {
-      setFailure(error instanceof Error ? error.message : 'It failed.');
+      if (asked === key.current) setFailure(error instanceof Error ? error.message : 'It failed.');
     }
     setBusy(false);
   };
+  useEffect(() => {
+    if (!shown) return undefined;
+    const again = () => {
+      if (document.visibilityState === 'visible' && key.current !== '' && Date.now() - shown.at >= REFRESH_MS) void load();
+    };
+    const timer = setInterval(again, REFRESH_MS);
+    // What is old by then is asked for at once.
+    document.addEventListener('visibilitychange', again);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener('visibilitychange', again);
+    };
+  }, [shown]);
   const forget = () => {
     key.current = '';
     setShown(undefined);
@@ -90,7 +115,7 @@ function Page() {
   `;
 }
 
-/** @param {{ shown: Awaited<ReturnType<typeof read>>, failure: string }} props */
+/** @param {{ shown: Read, failure: string }} props */
 function Shown({ shown: { usage, models, at }, failure }) {
   const main = useRef(/** @type {HTMLElement | null} */ (null));
   // The form with the focus is gone.

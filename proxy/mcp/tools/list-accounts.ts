@@ -36,7 +36,7 @@ const WINDOW = object({
   ),
 });
 
-const ACCOUNT_ROW = object({
+export const ACCOUNT_ROW = object({
   id: text('Id of the account.'),
   label: text('Its label, under which requests are logged.'),
   api: oneOf(['agent', 'responses', 'chat'], 'The API that it speaks: of agent backends, Responses, or Chat Completions.'),
@@ -130,16 +130,20 @@ export const listAccounts = tool({
     id: name('Only the account with this id.'),
     pool: name('Only accounts of this Pool (id).'),
     state: oneOf(CONDITIONS, 'Only accounts in this state.'),
+    order: oneOf(
+      ['configuration', 'quota'],
+      'quota: accounts that cannot take turns first, then those with the least quota left; switched off ones last. configuration by default.',
+    ),
     ...PAGE_ARGS,
   }),
-  output: object({ accounts: list('In configuration order.', ACCOUNT_ROW), ...NEXT_CURSOR }),
-  run({ id: named, pool, state, ...page }, view) {
+  output: object({ accounts: list('In the order that was asked for.', ACCOUNT_ROW), ...NEXT_CURSOR }),
+  run({ id: named, pool, state, order, ...page }, view) {
     const states = statesOf(view);
     const found = view.accounts
       .filter((account) => (named === undefined || account.id === named) && (pool === undefined || isIn(pool, account.id, view)))
       .map((account) => ({ account, condition: conditionOf(account, ...states.of(account.id)) }))
       .filter(({ condition }) => state === undefined || condition.state === state);
-    const { rows, next_cursor } = pageOf(found, page);
+    const { rows, next_cursor } = pageOf(order === 'quota' ? found.toSorted(byScarcity(states)) : found, page);
     return { accounts: rows.map(({ account, condition }) => shownAccount(account, condition, states, view)), next_cursor };
   },
 });
@@ -154,6 +158,25 @@ function statesOf({ services: { capacity, usage, catalog } }: OperatorView): Sta
   const quota = new Map(usage.quota.status().map((status) => [status.account, status]));
   const catalogs = new Map(catalog.accounts.status().map((status) => [status.account, status]));
   return { of: (account) => [health.get(account), quota.get(account), catalogs.get(account)] };
+}
+
+interface Found {
+  readonly account: AccountConfig;
+  readonly condition: AccountCondition;
+}
+
+const USABLE: ReadonlySet<AccountCondition['state']> = new Set(['available', 'at_max_concurrent']);
+const SWITCHED_OFF: ReadonlySet<AccountCondition['state']> = new Set(['paused', 'invisible']);
+
+/** What an operator should see first: what takes no turns, then what is scarce. What is switched off is so on purpose. */
+function byScarcity(states: States): (a: Found, b: Found) => number {
+  const rankOf = ({ state }: AccountCondition): number => (SWITCHED_OFF.has(state) ? 2 : USABLE.has(state) ? 1 : 0);
+  const leftOf = ({ account }: Found): number => {
+    const [, quota] = states.of(account.id);
+    // Where nothing is stated, nothing is known to be scarce.
+    return 100 - Math.max(0, ...(quota?.windows ?? []).map(({ used_percent }) => used_percent));
+  };
+  return (a, b) => rankOf(a.condition) - rankOf(b.condition) || leftOf(a) - leftOf(b) || a.account.id.localeCompare(b.account.id, 'en');
 }
 
 const isIn = (pool: string, account: string, view: OperatorView): boolean =>

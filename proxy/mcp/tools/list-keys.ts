@@ -56,23 +56,35 @@ export const listKeys = tool({
       (key) =>
         (named === undefined || key.id === named) &&
         (pool === undefined || key.pool === pool) &&
-        (status === undefined || statusOf(key, view) === status),
+        (status === undefined || statusOf(key, view.now()) === status),
     );
     const { rows, next_cursor } = pageOf(found, page);
     return { keys: await Promise.all(rows.map((key) => shownKey(key, view))), next_cursor };
   },
 });
 
-function statusOf({ status, expires_at }: KeyConfig, view: OperatorView): (typeof STATUSES)[number] {
-  return status === 'active' && expires_at !== undefined && view.now() >= expires_at ? 'expired' : status;
-}
+const statusOf = ({ status, expires_at }: KeyConfig, now: number): (typeof STATUSES)[number] =>
+  status === 'active' && expires_at !== undefined && now >= expires_at ? 'expired' : status;
 
-export async function shownKey(key: KeyConfig, view: OperatorView): Promise<ValueOf<typeof KEY_ROW>> {
+export const shownKey = async (key: KeyConfig, view: OperatorView): Promise<ValueOf<typeof KEY_ROW>> => ({
+  ...keySettings(key, view.now()),
+  limits: (await view.services.accounting.limits(key)).map((limit) => ({
+    type: limit.limit_type,
+    window: limit.limit_window,
+    max: limit.max_value,
+    current: limit.current_value,
+    remaining: limit.remaining_value,
+    resets_at: limit.reset_at === null ? null : isoOrNull(limit.reset_at * 1000),
+  })),
+});
+
+/** What the configuration says of a key, without its limits. @param now Unix milliseconds */
+export function keySettings(key: KeyConfig, now: number): Omit<ValueOf<typeof KEY_ROW>, 'limits'> {
   const { reasoning_effort: effort } = key;
   return {
     id: key.id,
     pool: key.pool,
-    status: statusOf(key, view),
+    status: statusOf(key, now),
     expires_at: isoOrNull(key.expires_at),
     models: key.models ?? null,
     reasoning_effort: effort
@@ -81,13 +93,5 @@ export async function shownKey(key: KeyConfig, view: OperatorView): Promise<Valu
         : { mode: 'allow_up_to', effort: effort.allow_up_to }
       : null,
     max_output_tokens: key.output_tokens?.max ?? null,
-    limits: (await view.services.accounting.limits(key)).map((limit) => ({
-      type: limit.limit_type,
-      window: limit.limit_window,
-      max: limit.max_value,
-      current: limit.current_value,
-      remaining: limit.remaining_value,
-      resets_at: limit.reset_at === null ? null : isoOrNull(limit.reset_at * 1000),
-    })),
   };
 }

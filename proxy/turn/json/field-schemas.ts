@@ -75,6 +75,15 @@ export const object = <F extends Fields, Optional extends Fields = Record<never,
   },
 });
 
+/** The same object with further fields, which are present too. */
+export const withFields = <Value extends object, F extends Fields>({ json }: Schema<Value>, fields: F): Schema<Value & Values<F>> => ({
+  json: {
+    ...json,
+    properties: { ...(json.properties as JsonObject), ...jsonOf(fields) },
+    required: [...(json.required as Json[]), ...Object.keys(fields)],
+  },
+});
+
 /** An object with further members, which are for people and differ between versions. */
 export const open = <Value extends object>({ json }: Schema<Value>): Schema<Value> => ({ json: { ...json, additionalProperties: true } });
 

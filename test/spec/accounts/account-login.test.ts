@@ -161,21 +161,15 @@ suite('account login', () => {
   test('[Q9] a login that was denied or has expired, or whose callback is another’s, ends in a sentence and stores nothing', async () => {
     const denied = await byDevice('south', 'deny');
     assert.deepEqual([denied.code, denied.out], [1, '']);
-    assert.match(
-      denied.err,
-      /the login was denied at the provider; nothing was stored\. To log in, run the command again and allow the access\n$/,
-    );
+    assert.match(denied.err, /the login was denied at the provider; nothing was stored\. To log in, begin again and allow the access\n$/);
     const expired = await byDevice('south', 'expire');
-    assert.match(
-      expired.err,
-      /the login was not confirmed within 20 s, and its code has expired; run the command again for another code\n$/,
-    );
+    assert.match(expired.err, /the login was not confirmed within 20 s, and its code has expired; begin again for another code\n$/);
     const state = await byBrowser(['account', 'login', 'south', '--browser'], (url) => fetch(`${url}&decision=other+state`));
-    assert.match(state.err, /the callback belongs to another login \(its state differs\): nothing was stored\. Run the command again/);
+    assert.match(state.err, /the callback belongs to another login \(its state differs\): nothing was stored\. Begin again/);
     const refused = await byBrowser(['account', 'login', 'south', '--browser'], (url) => fetch(`${url}&decision=deny`));
     assert.match(refused.err, /the login was denied at the provider/);
     const late = await byBrowser(['account', 'login', 'south', '--browser'], (url) => fetch(`${url}&decision=expire`));
-    assert.match(late.err, /refuses the login \(invalid_grant\): the code was used before or has expired; run the command again\n$/);
+    assert.match(late.err, /refuses the login \(invalid_grant\): the code was used before or has expired; begin again\n$/);
     assert.match((await command(['status'])).out, /^south +login required /m);
   });
 
@@ -212,7 +206,7 @@ suite('account login', () => {
     assert.match(down.err, /^http:\S+ refuses the login \(server_is_overloaded\): check client_id, scopes/);
     upstream.nextOn('west', '/oauth/device', 'refuse 400 unauthorized_client');
     const other = await command(['account', 'login', 'west']);
-    assert.match(other.err, /unauthorized_client\): this client may not use this grant; try the other of --device and --browser\n$/);
+    assert.match(other.err, /unauthorized_client\): this client may not use this grant; try the other way, a device code or a browser\n$/);
     const both = await command(['account', 'login', 'west', '--device', '--paste']);
     assert.deepEqual([both.code, both.err], [2, '--device, --browser and --paste exclude each other\n']);
   });

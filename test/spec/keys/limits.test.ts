@@ -516,6 +516,24 @@ const DRIVES: Readonly<Record<string, Drive>> = {
       });
     },
   },
+  'logins of accounts that are under way in the console': {
+    value: 1,
+    more: withLogins,
+    async run(gate) {
+      const begin = (id: string) =>
+        fetch(`${gate.adminUrl}/api/accounts/${id}/logins`, {
+          method: 'POST',
+          headers: { 'x-poolgate-command': '1' },
+          body: JSON.stringify({ way: 'link' }),
+        });
+      assert.equal((await begin('east')).status, 200);
+      const refused = await begin('west');
+      assert.equal(refused.status, 409);
+      assert.match(await refused.text(), /limits\.logins/);
+      // It takes the place of the account's own one.
+      assert.equal((await begin('east')).status, 200);
+    },
+  },
   'interim answers of an account (1xx) before its answer': {
     run: byHand(
       (socket) => void socket.end('HTTP/1.1 100 Continue\r\n\r\n'.repeat(17) + rawResponse(200, '{}')),
@@ -566,6 +584,15 @@ function withApiAccount(draft: Draft): void {
     catalog: [{ id: 'own-p', context_window: 100_000 }],
   });
   draft.pools[0].assignments.push({ account: 'box' });
+}
+
+/** Accounts of no Pool that log in. */
+function withLogins(draft: Draft): void {
+  const url = draft.accounts[0].base_url;
+  for (const id of ['east', 'west']) {
+    const oauth = { token_url: `${url}/oauth/token`, authorize_url: `${url}/oauth/authorize`, client_id: 'client-1' };
+    draft.accounts.push({ id, base_url: url, credential: { oauth } });
+  }
 }
 
 /** A frame that the gateway answers itself, and would keep. */

@@ -69,8 +69,7 @@ async function stage(context: TestContext): Promise<Stage> {
 }
 
 /** What an operator can do is in every sentence. */
-const ADVICE =
-  /run the command again|Run the command again|correct credential|check client_id|check the addresses|try the other|log in from another network/;
+const ADVICE = /begin again|Begin again|correct credential|check client_id|check the addresses|try the other|log in from another network/;
 
 async function endsAs(login: Promise<unknown>, end: LoginEnd, sentence: RegExp): Promise<void> {
   const thrown = await login.then(

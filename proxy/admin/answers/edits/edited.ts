@@ -1,5 +1,5 @@
 // Carries out an edit that an operator orders over the API: it is in force when the answer is given.
-import type { EditResult } from '../../../config/file/edits/edit-config.ts';
+import type { ResultOf } from '../../../config/file/edits/edit-config.ts';
 import type { EditOrder } from '../../../config/file/edits/edit-order.ts';
 import { InvalidEdit, type Objection } from '../../../config/file/edits/invalid-edit.ts';
 import { editsOff } from '../../../config/file/edits-off.ts';
@@ -11,7 +11,11 @@ import { ApiRefusal } from '../../api/endpoint.ts';
 const STATUSES: Readonly<Record<Objection, 400 | 403 | 404 | 409>> = { argument: 400, right: 403, unknown: 404, state: 409 };
 
 /** @throws ApiRefusal with the reason; nothing changed then @throws ConfigError */
-export async function edited({ follower, loaded: { path } }: AdminTarget, asker: Asker, order: EditOrder): Promise<EditResult> {
+export async function edited<Order extends EditOrder>(
+  { follower, loaded: { path } }: AdminTarget,
+  asker: Asker,
+  order: Order,
+): Promise<ResultOf<Order>> {
   const off = await editsOff(path);
   if (off !== undefined) throw new ApiRefusal(409, off, { code: 'edits_off' });
   try {

@@ -73,7 +73,7 @@ async function made(
   order: Extract<EditOrder, { readonly do: 'key.create' | 'key.rotate' }>,
 ): Promise<MadeKeyReply> {
   const result = await edited(gateway, asker, order);
-  return { ...(await inForce(gateway, asker, order.id, result)), secret: result.made?.secret ?? '' };
+  return { ...(await inForce(gateway, asker, order.id, result)), secret: result.made.secret };
 }
 
 /** The key as turns are checked by it now. */

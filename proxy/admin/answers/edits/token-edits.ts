@@ -1,9 +1,9 @@
 // GET and POST /api/tokens, DELETE /api/tokens/{operator}/{token}: the operators and their tokens (S9).
 import { versionOf } from '../../../config/diff.ts';
-import { secretName } from '../../../config/file/edits/new-secret.ts';
 import type { AdminTarget } from '../../admin-target.ts';
 import { type Endpoint, endpoint } from '../../api/endpoint.ts';
 import { MADE_TOKEN, NEW_TOKEN, REVOKED_TOKEN, TOKENS } from '../../replies/edit-replies.ts';
+import { operatorListing } from '../../replies/listings.ts';
 import { edited } from './edited.ts';
 
 export const tokenEdits = (gateway: AdminTarget): readonly Endpoint[] => [
@@ -11,13 +11,9 @@ export const tokenEdits = (gateway: AdminTarget): readonly Endpoint[] => [
     name: 'GET /api/tokens',
     summary: 'The operators, with the names of their tokens.',
     need: 'whole',
+    ofFile: true,
     reply: TOKENS,
-    answer: () => ({
-      operators: gateway.loaded.config.operators.map(({ id, token_sha256, owns, assigned, admin }) => ({
-        ...{ id, owns, assigned, admin },
-        tokens: token_sha256.map(secretName),
-      })),
-    }),
+    answer: () => ({ operators: gateway.loaded.config.operators.map(operatorListing) }),
   }),
   endpoint({
     name: 'POST /api/tokens',
@@ -28,9 +24,8 @@ export const tokenEdits = (gateway: AdminTarget): readonly Endpoint[] => [
     reply: MADE_TOKEN,
     refuses: [409, 422],
     async answer({ asker, body }) {
-      const { made } = await edited(gateway, asker, { do: 'token.create', ...body });
-      const { secret = '', name = '' } = made ?? {};
-      return { operator: body.operator, token: name, secret, version: versionOf(gateway.loaded.config) };
+      const { made } = await edited(gateway, asker, { ...body, do: 'token.create' });
+      return { operator: body.operator, token: made.name, secret: made.secret, version: versionOf(gateway.loaded.config) };
     },
   }),
   endpoint({

@@ -18,12 +18,19 @@ export type EditOrder =
   | TokenCreation
   | TokenRevocation;
 
-/** How secrets that an order makes begin. */
-export const PREFIXES: Readonly<Partial<Record<EditOrder['do'], 'pg-' | 'pg-mcp-'>>> = {
+/** The edits that make a secret. */
+export type SecretOrder = KeyCreation | KeyRotation | TokenCreation;
+
+/** How the secrets begin. */
+const PREFIXES: Readonly<Record<SecretOrder['do'], 'pg-' | 'pg-mcp-'>> = {
   'key.create': 'pg-',
   'key.rotate': 'pg-',
   'token.create': 'pg-mcp-',
 };
+
+/** Undefined for an order that makes no secret. */
+export const prefixOf = ({ do: name }: EditOrder): 'pg-' | 'pg-mcp-' | undefined =>
+  name in PREFIXES ? PREFIXES[name as SecretOrder['do']] : undefined;
 
 export interface OrderTask {
   readonly order: EditOrder;

@@ -4,8 +4,8 @@ import { ask } from '../../base/api.js';
 import { html } from '../../base/html.js';
 import { session } from '../../base/session.js';
 import { SaidText, useAction } from '../action.js';
-import { Dialog } from '../dialog.js';
 import { editsOff } from '../edits-off.js';
+import { Sure } from '../sure.js';
 import { KeyForm } from './key-form.js';
 import { SecretShown } from './secret-shown.js';
 
@@ -50,9 +50,3 @@ export function KeyActions({ row, refresh }) {
     ${secret !== '' && html`<${SecretShown} title=${`Further secret of ${id}`} secret=${secret} close=${() => setSecret('')} />`}
   </div>`;
 }
-
-/** @param {{ title: string, text: string, word: string, close: () => void, act: () => void }} props */
-const Sure = ({ title, text, word, close, act }) => html`<${Dialog} title=${title} close=${close}>
-  <p>${text}</p>
-  <p class="actions"><button type="button" class="primary" onClick=${act}>${word}</button></p>
-</${Dialog}>`;

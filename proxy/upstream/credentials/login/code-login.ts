@@ -1,17 +1,48 @@
 // A login with a browser: the authorization code grant with PKCE (RFC 6749, 4.1; RFC 7636), whose callback comes to loopback or is pasted.
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi';
+import type { OauthCredential } from '../../../turn/settings.ts';
 import type { Tokens } from '../tokens.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
 
 export interface CodeLogin {
   /** What a person opens in a browser. */
   readonly url: string;
+  /** Where the browser ends. */
+  readonly redirectUrl: string;
+  /**
+   * The callback in what a person pastes: the address at which the browser ended, or the code that the provider shows, also with the state
+   * after a `#`. Undefined where it has none.
+   */
+  pasted(text: string): URL | undefined;
+  /** Whether the callback is one of this login. */
+  isOwn(callback: URL): boolean;
   /**
    * @param callback the address that the browser was sent back to
    * @throws LoginFailed
    */
   finish(callback: URL): Promise<Tokens>;
 }
+
+/** The longest wait for the callback of a browser. */
+export const CALLBACK_MS = 600_000;
+
+/** What people are asked for. */
+export const PASTED = 'the address at which the browser ended, which has a code=… in it, or the code that the provider shows';
+
+const DEFAULT_REDIRECT = 'http://127.0.0.1:0/callback';
+
+/** Where the browser is sent back to. */
+export const redirectOf = ({ redirect_url = DEFAULT_REDIRECT }: Pick<OauthCredential, 'redirect_url'>): string => redirect_url;
+
+/** The same where nothing listens: the browser shows an error page, and its address has the code. */
+export function pastedRedirectOf(oauth: Pick<OauthCredential, 'redirect_url'>): string {
+  const redirect = new URL(redirectOf(oauth));
+  if (redirect.port === '0') redirect.port = '';
+  return redirect.href;
+}
+
+/** A code is letters, digits and signs; with a state, that follows a `#`. */
+const CODE = /^([\w.~+/=-]{8,2048})(?:#([\w.~+/=-]{1,512}))?$/;
 
 /** @param redirectUrl where the callback comes to, with the port that listens */
 export async function codeLogin(server: AuthorizationServer, authorizeUrl: string, redirectUrl: string): Promise<CodeLogin> {
@@ -31,6 +62,18 @@ export async function codeLogin(server: AuthorizationServer, authorizeUrl: strin
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return {
     url: url.href,
+    redirectUrl,
+    pasted(text) {
+      const given = text.trim();
+      if (URL.canParse(given)) return /[?&](?:code|error)=/.test(given) ? new URL(given) : undefined;
+      // A code without a state is bound to this login by its PKCE challenge.
+      const [, code, own = state] = CODE.exec(given) ?? [];
+      if (code === undefined) return undefined;
+      const callback = new URL(redirectUrl);
+      for (const [name, value] of Object.entries({ code, state: own })) callback.searchParams.set(name, value);
+      return callback;
+    },
+    isOwn: (callback) => callback.searchParams.get('state') === state,
     finish: (callback) => server.codeTokens(callback.searchParams, { state, verifier, redirectUrl }),
   };
 }

@@ -2,7 +2,7 @@
 import type { Clock } from '../../../base/time/clock.ts';
 import type { Tokens } from '../tokens.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
-import { expired, LoginFailed } from './login-failed.ts';
+import { expired, LoginFailed, malformed } from './login-failed.ts';
 
 export interface DevicePrompt {
   readonly userCode: string;
@@ -18,6 +18,8 @@ export interface DeviceLoginTools {
   readonly show: (prompt: DevicePrompt) => void;
   /** The server did not answer, and is asked again. */
   readonly onLost: (failure: LoginFailed) => void;
+  /** Ends the login; its reason is what the login is rejected with. */
+  readonly ended?: AbortSignal;
 }
 
 /** Where the provider states none (RFC 8628, 3.2). */
@@ -28,6 +30,9 @@ const SLOWER_S = 5;
 const LONGEST_PAUSE_S = 60;
 /** A person is there for no longer, whatever the provider states. */
 const LONGEST_S = 3_600;
+/** People type a code, and open an address. */
+const CODE_LENGTH = 64;
+const URL_LENGTH = 2_048;
 /** Control characters would change the terminal. */
 const UNPRINTABLE = /\p{C}/gu;
 
@@ -35,17 +40,18 @@ const UNPRINTABLE = /\p{C}/gu;
 export async function deviceLogin(
   server: AuthorizationServer,
   deviceUrl: string,
-  { clock, show, onLost }: DeviceLoginTools,
+  { clock, show, onLost, ended }: DeviceLoginTools,
 ): Promise<Tokens> {
   const began = clock.now();
   const code = await server.deviceCode(deviceUrl);
+  ended?.throwIfAborted();
+  const { verification_uri_complete: complete } = code;
   const seconds = Math.min(code.expires_in, LONGEST_S);
-  show({
-    userCode: printable(code.user_code),
-    url: printable(code.verification_uri),
-    urlWithCode: code.verification_uri_complete === undefined ? undefined : printable(code.verification_uri_complete),
-    seconds,
-  });
+  const userCode = printable(code.user_code);
+  const url = printable(code.verification_uri);
+  if (userCode.length > CODE_LENGTH || url.length > URL_LENGTH) throw malformed(deviceUrl, 'a device code');
+  const urlWithCode = complete === undefined || complete.length > URL_LENGTH ? undefined : printable(complete);
+  show({ userCode, url, urlWithCode, seconds });
   const end = began + seconds * 1000;
   let interval = Math.max(1, Math.min(code.interval ?? INTERVAL_S, LONGEST_PAUSE_S));
   let pause = interval;
@@ -53,8 +59,10 @@ export async function deviceLogin(
   for (;;) {
     // The code may be confirmed in the last moment before its end.
     if (clock.now() + pause * 1000 > end) throw lost ?? expired(seconds);
-    await passed(pause * 1000, clock);
+    await passed(pause * 1000, clock, ended);
+    ended?.throwIfAborted();
     const answer = await server.deviceTokens(code.device_code).catch(lostConnection);
+    ended?.throwIfAborted();
     lost = answer instanceof LoginFailed ? answer : undefined;
     if (answer instanceof LoginFailed) {
       if (pause === interval) onLost(answer);
@@ -74,6 +82,15 @@ function lostConnection(thrown: unknown): LoginFailed {
   throw thrown;
 }
 
-const passed = (ms: number, clock: Pick<Clock, 'after'>): Promise<void> => new Promise((resolve) => void clock.after(ms, resolve));
+/** Resolves also when the login ends. */
+async function passed(ms: number, clock: Pick<Clock, 'after'>, ended: AbortSignal | undefined): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = clock.after(ms, resolve);
+  const end = (): void => resolve();
+  ended?.addEventListener('abort', end);
+  await promise;
+  ended?.removeEventListener('abort', end);
+  cancel();
+}
 
 const printable = (text: string): string => text.replace(UNPRINTABLE, '');

@@ -1,6 +1,6 @@
 // How a login ends without tokens: each end is a sentence for the operator that says what to do.
 
-export type LoginEnd = 'denied' | 'expired' | 'state' | 'network' | 'refused' | 'malformed' | 'challenged';
+export type LoginEnd = 'denied' | 'expired' | 'state' | 'network' | 'refused' | 'malformed' | 'challenged' | 'stopped';
 
 export class LoginFailed extends Error {
   override readonly name = 'LoginFailed';
@@ -15,7 +15,7 @@ export class LoginFailed extends Error {
   }
 }
 
-const AGAIN = 'run the command again';
+const AGAIN = 'begin again';
 
 export const denied = (): LoginFailed =>
   new LoginFailed('denied', `the login was denied at the provider; nothing was stored. To log in, ${AGAIN} and allow the access`);
@@ -27,8 +27,15 @@ export const expired = (seconds: number): LoginFailed =>
 export const otherState = (): LoginFailed =>
   new LoginFailed(
     'state',
-    `the callback belongs to another login (its state differs): nothing was stored. ${capital(AGAIN)}, and open the address that it prints`,
+    `the callback belongs to another login (its state differs): nothing was stored. ${capital(AGAIN)}, and open the address that is shown then`,
   );
+
+/** No browser came back. @param ms for which it was waited */
+export const noCallback = (ms: number): LoginFailed =>
+  new LoginFailed('expired', `no browser came back within ${ms / 60_000} min: ${AGAIN}, or log in in another way`);
+
+/** An operator, another login of the account or the end of the process has ended it. */
+export const stopped = (reason: string): LoginFailed => new LoginFailed('stopped', reason);
 
 /** @param code of the system, or `timeout` */
 export function unreachable(url: string, code: string): LoginFailed {
@@ -45,7 +52,7 @@ export function refusedBy(url: string, word: string): LoginFailed {
 export const challenged = (url: string): LoginFailed =>
   new LoginFailed(
     'challenged',
-    `a guard of the network answers in place of ${new URL(url).origin}: log in from another network, or with a browser and --paste`,
+    `a guard of the network answers in place of ${new URL(url).origin}: log in from another network, or with a link and a pasted address (--paste)`,
   );
 
 /** @param what the answer is not, such as `an answer with tokens` */
@@ -59,8 +66,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   invalid_client: 'its client_id is not known there; correct credential.oauth.client_id',
   invalid_grant: `the code was used before or has expired; ${AGAIN}`,
   invalid_scope: 'it does not know a scope; correct credential.oauth.scopes',
-  unauthorized_client: 'this client may not use this grant; try the other of --device and --browser',
-  unsupported_grant_type: 'it does not know this grant; try the other of --device and --browser',
+  unauthorized_client: 'this client may not use this grant; try the other way, a device code or a browser',
+  unsupported_grant_type: 'it does not know this grant; try the other way, a device code or a browser',
   server_error: `the provider failed; ${AGAIN} later`,
   temporarily_unavailable: `the provider is overloaded; ${AGAIN} later`,
 };

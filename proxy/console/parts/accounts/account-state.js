@@ -1,7 +1,7 @@
 // The state of an account in a word, a colour and a sentence.
-import { time } from '../base/format.js';
+import { time } from '../../base/format.js';
 
-/** @type {Readonly<Record<string, readonly [import('./shown.js').Tone, string]>>} */
+/** @type {Readonly<Record<string, readonly [import('../shown.js').Tone, string]>>} */
 const WORDS = {
   available: ['good', 'available'],
   at_max_concurrent: ['warn', 'full'],
@@ -16,7 +16,7 @@ const WORDS = {
   invisible: ['idle', 'switched off'],
 };
 
-/** @param {string} state @returns {readonly [import('./shown.js').Tone, string]} */
+/** @param {string} state @returns {readonly [import('../shown.js').Tone, string]} */
 export const wordOf = (state) => WORDS[state] ?? ['idle', state];
 
 /** @param {{ state: string, until: string | null, cause: string | null, max_concurrent: number }} account */

@@ -1,11 +1,12 @@
-// What an operator does about one account: pause, resume, restore, read its login again, and test it, also with a turn.
+// What an operator does about one account: pause, resume, restore, log in again, and test it, also with a turn.
 import { useState } from 'preact/hooks';
-import { ask } from '../base/api.js';
-import { dollars } from '../base/format.js';
-import { html } from '../base/html.js';
-import { session } from '../base/session.js';
-import { SaidText, useAction } from './action.js';
-import { Dialog } from './dialog.js';
+import { filter } from '../../base/address.js';
+import { ask } from '../../base/api.js';
+import { dollars } from '../../base/format.js';
+import { html } from '../../base/html.js';
+import { session } from '../../base/session.js';
+import { SaidText, useAction } from '../action.js';
+import { Dialog } from '../dialog.js';
 
 /** @param {{ account: any, refresh: () => void }} props */
 export function AccountActions({ account, refresh }) {
@@ -16,7 +17,7 @@ export function AccountActions({ account, refresh }) {
   const path = `/api/accounts/${encodeURIComponent(id)}`;
   /**
    * @param {string} name
-   * @param {(reply: any) => string | import('./action.js').Said} said
+   * @param {(reply: any) => string | import('../action.js').Said} said
    */
   const act = (name, said) =>
     run(name, async () => {
@@ -43,10 +44,7 @@ export function AccountActions({ account, refresh }) {
     }
     <button type="button" disabled=${isBusy} onClick=${() =>
       act('restore', ({ fields }) => (fields.length === 0 ? 'It had no cooldown.' : 'Restored.'))}>Restore</button>
-    <button type="button" disabled=${isBusy} onClick=${() =>
-      act('relogin', ({ credential }) =>
-        credential === 'imported' ? 'Uses the new login.' : 'Its login has not changed; the next turn tries it.',
-      )}>Read login again</button>
+    <button type="button" disabled=${isBusy} onClick=${() => filter({ login: id })}>Log in again</button>
     <button type="button" disabled=${isBusy} onClick=${() => act('test?turn=false', testText)}>${busy.startsWith('test') ? 'Testing …' : 'Test'}</button>
     <button type="button" disabled=${isBusy} onClick=${planned}>Test with a turn</button>
     <${SaidText} said=${said} />
@@ -66,7 +64,7 @@ export function AccountActions({ account, refresh }) {
 
 /**
  * @param {{ ok: boolean, steps: readonly any[] }} report
- * @returns {string | import('./action.js').Said}
+ * @returns {string | import('../action.js').Said}
  */
 function testText({ ok, steps }) {
   const turns = steps.filter(({ over }) => over !== null);

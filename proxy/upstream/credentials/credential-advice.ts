@@ -1,5 +1,5 @@
 // What an operator does about a credential that is missing or refused: the command that fits the account.
-import type { AccountConfig, OauthCredential } from '../turn/settings.ts';
+import type { AccountConfig, OauthCredential } from '../../turn/settings.ts';
 
 export function credentialAdvice({ id, credential }: Pick<AccountConfig, 'id' | 'credential'>): string {
   if (!credential) return `Add the \`credential\` that its provider demands, then run \`poolgate account relogin ${id}\`.`;

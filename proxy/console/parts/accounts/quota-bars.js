@@ -1,8 +1,8 @@
 // What is left of an account's quota, as bars with their reset, and when it would be used up at its rate.
-import { percent, span, time } from '../base/format.js';
-import { html } from '../base/html.js';
-import { clock } from '../base/live.js';
-import { Bar } from './shown.js';
+import { percent, span, time } from '../../base/format.js';
+import { html } from '../../base/html.js';
+import { clock } from '../../base/live.js';
+import { Bar } from '../shown.js';
 
 /** @param {{ account: any }} props */
 export function QuotaBars({ account }) {

@@ -1,0 +1,120 @@
+// The logins that operators have under way in this process: one of an account at a time, so many at all, each for its operator alone.
+import { randomBytes } from 'node:crypto';
+import { mayChangeAccount } from '../admin/access/asker.ts';
+import type { AdminTarget } from '../admin/admin-target.ts';
+import { addressedOauth, oauthOf, replacedLogin } from '../admin/answers/login-actions.ts';
+import { ApiRefusal } from '../admin/api/endpoint.ts';
+import type { LoginRuns, NewLogin } from '../admin/replies/login-run-replies.ts';
+import { loginText } from '../admin/replies/login-text.ts';
+import { type Log, placeOf } from '../base/process/log.ts';
+import type { OauthCredential } from '../turn/settings.ts';
+import { AuthorizationServer } from '../upstream/credentials/login/authorization-server.ts';
+import { LoginFailed, stopped } from '../upstream/credentials/login/login-failed.ts';
+import { LoginRun } from '../upstream/credentials/login/login-run.ts';
+import { SEALED } from '../upstream/credentials/token-vault.ts';
+import type { Tokens } from '../upstream/credentials/tokens.ts';
+import type { Upstream } from '../upstream/upstreams.ts';
+
+/** So long a page can ask what came of a login. */
+const KEPT_MS = 300_000;
+const ID_BYTES = 24;
+
+export interface LoginRunsOptions {
+  readonly gateway: AdminTarget & { readonly services: { readonly log: Pick<Log, 'error'> } };
+  /** How the account is reached: its login goes the same way. */
+  readonly upstreamOf: (account: string) => Pick<Upstream, 'routeTo'> | undefined;
+}
+
+interface Known {
+  readonly run: LoginRun;
+  readonly actor: string;
+}
+
+export class GatewayLoginRuns implements LoginRuns {
+  readonly #options: LoginRunsOptions;
+  /** The oldest first. */
+  readonly #runs = new Map<string, Known>();
+
+  constructor(options: LoginRunsOptions) {
+    this.#options = options;
+  }
+
+  async begin(login: NewLogin): Promise<string | undefined> {
+    const { gateway } = this.#options;
+    const account = gateway.loaded.config.accounts.find(({ id }) => id === login.account);
+    const oauth = account && addressedOauth(gateway.services.credentials, account);
+    if (!oauth) return undefined;
+    this.#forget();
+    const under = [...this.#runs.values()].filter(({ run }) => run.isUnderWay);
+    const former = under.find(({ run }) => run.account === login.account);
+    if (under.length - (former ? 1 : 0) >= gateway.loaded.config.limits.logins) {
+      gateway.services.counters.add('logins_refused');
+      return undefined;
+    }
+    former?.run.stop(stopped(`another login of account '${login.account}' was begun, and this one has ended; nothing was stored`));
+    const run = this.#run(login, oauth);
+    const id = `${randomBytes(ID_BYTES).toString('base64url')}${this.#node}`;
+    this.#runs.set(id, { run, actor: login.asker.actor });
+    await run.begin();
+    return id;
+  }
+
+  find(id: string, actor: string): LoginRun | 'elsewhere' | undefined {
+    this.#forget();
+    const known = this.#runs.get(id);
+    if (known) return known.actor === actor ? known.run : undefined;
+    const [, node] = /^[\w-]+(\..+)$/.exec(id) ?? [];
+    return node !== undefined && node !== this.#node ? 'elsewhere' : undefined;
+  }
+
+  /** The process stops: no login waits any longer. */
+  close(): void {
+    for (const { run } of this.#runs.values()) run.stop(stopped('the gateway was stopped; begin again when it runs'));
+  }
+
+  #run({ account, way, anotherUser, asker }: NewLogin, oauth: OauthCredential): LoginRun {
+    const { gateway, upstreamOf } = this.#options;
+    const { clock, credentials, log } = gateway.services;
+    const server = new AuthorizationServer(oauth, { now: () => clock.now(), routeTo: (url) => upstreamOf(account)?.routeTo(url) });
+    // As it is when the login begins: one that another person stores meanwhile stays.
+    const former = credentials.vault.find(account).then((found) => (found === undefined || found === SEALED ? null : found.imported));
+    former.catch(() => undefined);
+    const store = async (tokens: Tokens): Promise<string> => {
+      if (!mayChangeAccount(asker, account)) throw stopped('the account is no longer one that you may log in; nothing was stored');
+      const { accounts } = gateway.loaded.config;
+      const now = accounts.find(({ id }) => id === account);
+      if (!now || !oauthOf(now)) throw stopped(`account '${account}' has left the configuration; nothing was stored`);
+      const order = {
+        ...({ tokens, by: 'login', anotherUser, former: await former } as const),
+        claim: oauthOf(now)?.identity_claim,
+        accounts: accounts.map(({ id }) => id),
+      };
+      const reply = await replacedLogin(gateway, { id: account, order, actor: asker.actor }).catch((thrown: unknown) => {
+        throw thrown instanceof ApiRefusal ? new LoginFailed('refused', thrown.message) : thrown;
+      });
+      return loginText(reply, { isRunning: true });
+    };
+    const failure = (thrown: unknown): string => {
+      log.error('account_login_failed', { account, ...placeOf(thrown) });
+      return 'the login could not be stored: the log of the gateway has the reason; begin again';
+    };
+    return new LoginRun(account, way, { server, clock, store, failure });
+  }
+
+  /** Removes what ended a while ago, and the oldest ends where there are many. */
+  #forget(): void {
+    const { loaded, services } = this.#options.gateway;
+    const ended = [...this.#runs].filter(([, { run }]) => !run.isUnderWay);
+    const many = ended.length - loaded.config.limits.logins;
+    const now = services.clock.now();
+    ended.forEach(([id, { run }], i) => {
+      if (i < many || now - (run.endedAt ?? now) > KEPT_MS) this.#runs.delete(id);
+    });
+  }
+
+  /** Of the ids that this node gives; empty where the store has one node. */
+  get #node(): string {
+    const { loaded, services } = this.#options.gateway;
+    return services.node ? `.${loaded.config.node.id}` : '';
+  }
+}
