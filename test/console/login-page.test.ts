@@ -97,8 +97,7 @@ test('a link is opened, and its callback pasted; a closed dialog ends the login;
   await page.sees("Account 'north' is logged in as 'user-of-north'; ");
   await page.open(`${gate.adminUrl}/accounts?id=south&login=south`);
   await page.sees('Set BEARER_SOUTH to a valid secret and start the gateway again');
-  await pressed(page, 'Read its credential again');
-  await page.sees('the next turn tries it');
+  assert.deepEqual(await violations(page), []);
   assert.deepEqual(page.errors, []);
 });
 

@@ -59,8 +59,8 @@ export const accountListing = (account: AccountConfig, pools: readonly PoolConfi
 /** @param now Unix milliseconds */
 export const keyListing = (key: KeyConfig, now: number): KeyListing => ({
   ...keySettings(key, now),
-  limits: limitsOf(key.limits).limits.map(({ type, window, max }) => ({ type, window, max })),
   secrets: key.secret_sha256.length,
+  limits: limitsOf(key.limits).limits.map(({ type, window, max }) => ({ type, window, max })),
 });
 
 export type OperatorListing = ValueOf<typeof TOKENS>['operators'][number];

@@ -37,7 +37,7 @@ export const listedAccounts = (options: CommonOptions, io: Io): Promise<readonly
         isAccountsReply(reply)
           ? {
               rows: reply.accounts.map(({ id, label, base_url, credential, visible, paused, max_concurrent, pools }) => ({
-                ...{ id, label, base_url, credential, visible, paused, max_concurrent },
+                ...{ id, label, base_url, credential, paused, visible, max_concurrent },
                 pools: pools.map(({ pool }) => pool),
               })),
               next_cursor: reply.next_cursor,
