@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { parse } from 'yaml';
 import { startGateway } from '../support/gateway.ts';
 import { startProgram } from '../support/program.ts';
 import { browserFor, filled, pressed, violations } from './visits.ts';
@@ -62,6 +63,49 @@ test('a key is created, its secret shown once, and edited, rotated, paused, resu
   assert.deepEqual(page.errors, []);
 });
 
+test('a token is made for a new operator and for a known one, shown once, and revoked; the operator goes with its last one', {
+  timeout: 240_000,
+}, async (context) => {
+  const page = await browserFor(context);
+  if (!page) return;
+  await using program = await startProgram({ here: true });
+  const content = () => parse(readFileSync(program.path, 'utf8')).operators ?? [];
+  await page.open(`http://127.0.0.1:${program.draft.admin.port}/operators`);
+  await page.sees('There is no operator yet');
+  await pressed(page, 'New token');
+  await page.until(`document.querySelector('dialog [name="operator"]')`);
+  assert.deepEqual(await violations(page), []);
+  await filled(page, '[name="operator"]', 'ops');
+  await filled(page, '[name="owns"]', 'team');
+  await pressed(page, 'Make a token');
+  await page.sees('Token of ops');
+  const secret: string = await page.evaluate(`document.querySelector('dialog pre').innerText`);
+  assert.match(secret, /^pg-mcp-/);
+  const first = hash('sha256', secret, 'hex');
+  assert.deepEqual(content(), [{ id: 'ops', token_sha256: [first], owns: ['team'] }]);
+  await pressed(page, 'Close');
+  await page.until(`!document.querySelector('dialog') && document.querySelectorAll('tbody li').length === 1`);
+  assert.ok(!(await page.evaluate('document.documentElement.outerHTML')).includes(secret), 'it is gone');
+  await pressed(page, 'New token');
+  await page.until(`document.querySelector('dialog select')`);
+  await filled(page, 'dialog select', 'ops');
+  await page.until(`!document.querySelector('dialog [name="operator"]')`);
+  await pressed(page, 'Make a token');
+  await page.sees('Token of ops');
+  await pressed(page, 'Close');
+  await page.until(`!document.querySelector('dialog') && document.querySelectorAll('tbody li').length === 2`);
+  await pressed(page, 'Revoke');
+  await page.sees('Its requests and sessions are refused from now on.');
+  await pressed(page, 'Revoke for ever');
+  await page.until(`document.querySelectorAll('tbody li').length === 1`);
+  assert.equal(content()[0].token_sha256.includes(first), false);
+  await pressed(page, 'Revoke');
+  await page.sees('the operator ops is removed with it');
+  await pressed(page, 'Revoke for ever');
+  await page.sees('There is no operator yet');
+  assert.deepEqual(page.errors, []);
+});
+
 test('a mode is set; the configuration shows the file, its errors at their lines, what a reload would change, and reloads', {
   timeout: 240_000,
 }, async (context) => {
@@ -101,7 +145,7 @@ test('where the file cannot be written, edits are off and say why', { timeout: 1
   if (!page) return;
   // The gateway of a test in this process has no file.
   await using gate = await startGateway();
-  for (const path of ['/keys', '/models', '/configuration']) {
+  for (const path of ['/keys', '/models', '/operators', '/configuration']) {
     await page.open(gate.adminUrl + path);
     await page.sees('Edits are off: ');
   }

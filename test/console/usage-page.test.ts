@@ -127,6 +127,14 @@ describe('[D5] the page of key holders', () => {
     await gate.send('/backend-api/agent/responses', { body: turnBody('hello') });
     await pressed(page, 'Refresh');
     await page.sees('2 of 10 requests per day');
+    // It asks again by itself when what it shows is a minute old, and not before.
+    const isSeen = `document.dispatchEvent(new Event('visibilitychange'))`;
+    await gate.send('/backend-api/agent/responses', { body: turnBody('hello') });
+    await page.evaluate(isSeen);
+    await page.evaluate(`(() => { const now = Date.now; Date.now = () => now() + 60_000; ${isSeen}; })()`);
+    await page.sees('3 of 10 requests per day');
+    const asked = (await gate.rows()).filter(({ endpoint }) => endpoint === '/v1/usage');
+    assert.equal(asked.filter(({ status }) => status === 200).length, 3, 'at first, by hand, by itself');
     assert.ok(!(await page.evaluate('document.documentElement.outerHTML')).includes(KEY), 'the key is not in the page');
     assert.equal(await page.evaluate('location.href'), `${gate.url}/usage`);
     assert.equal(await page.evaluate(`document.cookie + Object.keys(localStorage).length + Object.keys(sessionStorage).length`), '00');

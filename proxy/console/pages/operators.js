@@ -73,12 +73,13 @@ function TokenForm({ operators, close, done }) {
   const { busy, said, run } = useAction();
   const [known, setKnown] = useState('');
   const [isAdmin, setAdmin] = useState(false);
-  const pools = session.value?.pools ?? [];
+  const every = session.value?.pools ?? [];
   /** @param {SubmitEvent} event */
   const submit = (event) => {
     event.preventDefault();
     const form = new FormData(/** @type {HTMLFormElement} */ (event.currentTarget));
-    const rights = isAdmin ? { admin: true } : { owns: form.getAll('owns'), assigned: form.getAll('assigned') };
+    const pools = ['owns', 'assigned'].map((name) => /** @type {const} */ ([name, form.getAll(name)])).filter(([, ids]) => ids.length > 0);
+    const rights = isAdmin ? { admin: true } : Object.fromEntries(pools);
     const body = known === '' ? { operator: String(form.get('operator') ?? '').trim(), ...rights } : { operator: known };
     void run('save', async () => {
       done(await ask('/api/tokens', { method: 'POST', body }));
@@ -97,8 +98,8 @@ function TokenForm({ operators, close, done }) {
           <label class="check"><input type="checkbox" checked=${isAdmin} onChange=${() => setAdmin(!isAdmin)} /> Sees and changes everything</label>
           ${
             !isAdmin &&
-            html`<label>Owns Pools <select name="owns" multiple>${pools.map((id) => html`<option key=${id} value=${id}>${id}</option>`)}</select></label>
-              <label>Also sees <select name="assigned" multiple>${pools.map((id) => html`<option key=${id} value=${id}>${id}</option>`)}</select></label>`
+            html`<label>Owns Pools <select name="owns" multiple>${every.map((id) => html`<option key=${id} value=${id}>${id}</option>`)}</select></label>
+              <label>Also sees <select name="assigned" multiple>${every.map((id) => html`<option key=${id} value=${id}>${id}</option>`)}</select></label>`
           }`
       }
       <p class="actions"><button type="submit" class="primary" disabled=${busy !== ''}>${busy === '' ? 'Make a token' : 'Saving …'}</button><${SaidText} said=${said} /></p>

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { unsentFailure } from '../../../proxy/turn/errors/failure.ts';
+import { failure as quotaFailure } from '../../accounts/health/support.ts';
 import { HandClock } from '../../models/support.ts';
 import { requestRow } from '../../store/samples.ts';
 import { type Draft, startGateway, type TestGateway } from '../../support/gateway.ts';
@@ -187,6 +188,23 @@ test('list_accounts pages in configuration order and filters by state', async ()
   assert.deepEqual([names(first), names(second), second.next_cursor], [['north', 'south'], ['west'], null]);
   assert.deepEqual(second.accounts[0].pools, [{ pool: 'team', active: true, eligible: false, weight: 1, tier: 0 }]);
   assert.deepEqual((await call(gate, 'list_accounts', { state: 'reauth_required' })).accounts, []);
+});
+
+test('list_accounts by quota begins with what takes no turns and what is scarce, and ends with what is switched off', async () => {
+  await using own = await startGateway({ upstream: { accounts: ['north', 'south', 'west', 'east'] }, config: withOperator });
+  own.stopOwnCalls();
+  const { quota } = own.gateway.services.usage;
+  for (const [id, used] of Object.entries({ north: 10, south: 70, west: 20, east: 20 })) {
+    quota.record(id, { source: 'headers', windows: [{ seconds: 18_000, used, resetsAt: undefined }], reached: false });
+  }
+  const order = async () => (await call(own, 'list_accounts', { order: 'quota' })).accounts.map(({ id }: { id: string }) => id);
+  assert.deepEqual(await order(), ['south', 'east', 'west', 'north']);
+  own.fail('north', 'model-a', quotaFailure('quota', { retryAfterMs: 600_000 }));
+  assert.deepEqual(await order(), ['north', 'south', 'east', 'west']);
+  await own.reconfigure((draft) => {
+    draft.accounts[1].visible = false;
+  });
+  assert.deepEqual(await order(), ['north', 'east', 'west', 'south']);
 });
 
 test('a paused account takes no turns: its state is paused', async () => {
