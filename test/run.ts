@@ -33,6 +33,7 @@ const SLOW: Readonly<Record<string, string>> = {
   'test/crossing/real-servers.test.ts': 'two servers of other projects start as processes',
   'test/crossing/sdks.test.ts': 'a gateway for each SDK, and seven SDKs to load',
   'test/console/edits.test.ts': 'a browser follows each edit of a file, and axe-core looks at its pages',
+  'test/console/login-page.test.ts': 'a browser follows logins, whose codes are asked for once a second',
   'test/console/pages.test.ts': 'axe-core looks at every page in a browser',
   'test/cli/store-trouble.test.ts': 'waits until a locked store is reported',
   'test/gateway/process.test.ts': 'starts and stops the program for each signal and each message of its start',

@@ -188,6 +188,12 @@ export class Probes {
     health.end(health.begin(account, model, this.gateway.loaded.bearers.get(account)), result);
   }
 
+  /** An account states that this percent of its window of 5 h is used, as headers of its answers do. */
+  stateQuota(account: string, used: number): void {
+    const windows = [{ seconds: 18_000, used, resetsAt: undefined }];
+    this.gateway.services.usage.quota.record(account, { source: 'headers', windows, reached: false });
+  }
+
   /** Ends every cooldown and every need to log in. */
   heal(): void {
     const { health } = this.gateway.services.capacity;

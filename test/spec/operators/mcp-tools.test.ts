@@ -193,9 +193,8 @@ test('list_accounts pages in configuration order and filters by state', async ()
 test('list_accounts by quota begins with what takes no turns and what is scarce, and ends with what is switched off', async () => {
   await using own = await startGateway({ upstream: { accounts: ['north', 'south', 'west', 'east'] }, config: withOperator });
   own.stopOwnCalls();
-  const { quota } = own.gateway.services.usage;
   for (const [id, used] of Object.entries({ north: 10, south: 70, west: 20, east: 20 })) {
-    quota.record(id, { source: 'headers', windows: [{ seconds: 18_000, used, resetsAt: undefined }], reached: false });
+    own.stateQuota(id, used);
   }
   const order = async () => (await call(own, 'list_accounts', { order: 'quota' })).accounts.map(({ id }: { id: string }) => id);
   assert.deepEqual(await order(), ['south', 'east', 'west', 'north']);
