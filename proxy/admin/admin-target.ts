@@ -27,7 +27,6 @@ import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import type { Credentials } from '../upstream/credentials/credentials.ts';
 import type { TurnMetrics } from './metrics/turn-metrics.ts';
 import type { AccountTester } from './replies/account-test-report.ts';
-import type { LoginRuns } from './replies/login-run-replies.ts';
 
 /** What several nodes share, as this one sees it. */
 export interface NodeTarget {
@@ -58,7 +57,6 @@ export interface AdminTarget {
     edit<Order extends EditOrder>(actor: string, order: Order, owned: EditOptions['owned']): Promise<ResultOf<Order>>;
   };
   readonly accountTester: AccountTester;
-  readonly loginRuns: LoginRuns;
   readonly previews: TurnPreviews;
   readonly services: {
     readonly clock: Pick<Clock, 'after' | 'now'>;

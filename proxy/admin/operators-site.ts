@@ -14,8 +14,10 @@ import { endpoints } from './api/endpoints.ts';
 import { ConsoleSite } from './console/console-site.ts';
 import { Feed } from './feed/feed.ts';
 import type { Measurements } from './measurements.ts';
+import type { LoginRuns } from './replies/login-run-replies.ts';
 
 export interface OperatorsSiteOptions {
+  readonly logins: LoginRuns;
   readonly gateway: AdminTarget & { readonly services: McpSources['services'] };
   readonly measurements: Measurements;
   /** Seals the cookies of sessions. */
@@ -35,13 +37,13 @@ export class OperatorsSite implements AdminSite {
   readonly #feed: Feed;
   readonly #console: ConsoleSite | undefined;
 
-  constructor({ gateway, measurements, cipher, admin }: OperatorsSiteOptions) {
+  constructor({ gateway, logins, measurements, cipher, admin }: OperatorsSiteOptions) {
     const sources = { services: gateway.services, process: gateway, rules: RULES };
     this.#gateway = gateway;
     this.#measurements = measurements;
     this.#sessions = new Sessions(cipher, () => gateway.wallTime());
     this.#signIn = new SignIn({ sources, sessions: this.#sessions, trusted: admin.trusted_header, onLoopback: isLoopback(admin.host) });
-    this.#api = new Api(endpoints(gateway));
+    this.#api = new Api(endpoints(gateway, logins));
     this.#feed = new Feed(gateway);
     this.#console = admin.console ? new ConsoleSite() : undefined;
   }

@@ -23,7 +23,7 @@ import { AccountTests } from './account-test/account-tests.ts';
 import { ConfigFollower } from './config-follower.ts';
 import { endFormerRefusals, followOtherProcesses } from './convergence.ts';
 import { turnHost, turnRunner } from './handlers.ts';
-import { GatewayLoginRuns } from './login-runs.ts';
+import type { GatewayLoginRuns } from './login-runs.ts';
 import { keepRetention } from './retention.ts';
 import { Services, type ServicesOptions } from './services.ts';
 import { GatewayPreviews } from './turn-previews.ts';
@@ -54,7 +54,6 @@ export class Gateway {
   readonly services: Services;
   readonly follower: ConfigFollower;
   readonly accountTester: AccountTests;
-  readonly loginRuns: GatewayLoginRuns;
   readonly previews: GatewayPreviews;
   readonly startedAt: number;
   readonly #listener: PublicListener;
@@ -65,6 +64,8 @@ export class Gateway {
   readonly #providers: Providers;
   readonly #rehearsals: RehearsalProviders;
   readonly #current: { generation: Generation };
+  /** Once an operator has asked for anything. */
+  #logins: GatewayLoginRuns | undefined;
   #accepting = false;
   #closing = false;
   readonly #load: ProcessLoad;
@@ -130,7 +131,6 @@ export class Gateway {
     });
     this.follower = new ConfigFollower(this, loaded);
     this.accountTester = new AccountTests(this.services, () => this.#current.generation);
-    this.loginRuns = new GatewayLoginRuns({ gateway: this, upstreamOf: (account) => this.services.upstreams.of(account) });
     this.previews = new GatewayPreviews(this.services, () => this.#current.generation);
     this.#adminCipher = opened.key.cipher('admin sessions');
     this.#admin = new AdminServer(this.services.log);
@@ -189,8 +189,9 @@ export class Gateway {
   }
 
   async #operatorsSite(admin: AdminConfig, measurements: Measurements): Promise<AdminSite> {
-    const { OperatorsSite } = await import('../admin/operators-site.ts');
-    return new OperatorsSite({ gateway: this, measurements, cipher: this.#adminCipher, admin });
+    const [{ OperatorsSite }, { GatewayLoginRuns }] = await Promise.all([import('../admin/operators-site.ts'), import('./login-runs.ts')]);
+    this.#logins = new GatewayLoginRuns({ gateway: this, upstreamOf: (account) => this.services.upstreams.of(account) });
+    return new OperatorsSite({ gateway: this, logins: this.#logins, measurements, cipher: this.#adminCipher, admin });
   }
 
   /** Loads what a start does not wait for, so that the first request of an operator is not slow. */
@@ -242,7 +243,7 @@ export class Gateway {
     this.#closing = true;
     const audited = auditWait(this.follower.startAudited, clock);
     continuity.drain();
-    this.loginRuns.close();
+    this.#logins?.close();
     await this.#listener.drain(this.loaded.config.timeouts.drain_ms, store.shared);
     await Promise.all([this.websockets.stop(), this.#hop?.close()]);
     const lostSettlements = (await node?.stop()) ?? 0;

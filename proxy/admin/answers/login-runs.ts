@@ -6,14 +6,14 @@ import type { LoginRun } from '../../upstream/credentials/login/login-run.ts';
 import type { Asker } from '../access/asker.ts';
 import type { AdminTarget } from '../admin-target.ts';
 import { ApiRefusal, type Endpoint, endpoint } from '../api/endpoint.ts';
-import { CALLBACK, LOGIN_RUN, type LoginRunReply, NEW_LOGIN, type NewLogin } from '../replies/login-run-replies.ts';
+import { CALLBACK, LOGIN_RUN, type LoginRunReply, type LoginRuns, NEW_LOGIN, type NewLogin } from '../replies/login-run-replies.ts';
 import { accountFor, checkAccount } from './account-for.ts';
 import { oauthOf, waysOf } from './login-actions.ts';
 
 /** The longest wait for the tokens of a callback; the page asks again after it. */
 const TOKENS_MS = 20_000;
 
-export const loginRuns = (gateway: AdminTarget): readonly Endpoint[] => [
+export const loginRuns = (gateway: AdminTarget, logins: LoginRuns): readonly Endpoint[] => [
   endpoint({
     name: 'POST /api/accounts/{id}/logins',
     summary: 'Begins a login of an account, and ends the one that is under way; a browser then continues it.',
@@ -22,7 +22,7 @@ export const loginRuns = (gateway: AdminTarget): readonly Endpoint[] => [
     reply: LOGIN_RUN,
     refuses: [404, 409],
     answer: ({ asker, path: { id: account = '' }, body: { way, another_user: anotherUser = false } }) =>
-      begun(gateway, { account, way, anotherUser, asker }),
+      begun({ gateway, logins }, { account, way, anotherUser, asker }),
   }),
   endpoint({
     name: 'GET /api/logins/{login}',
@@ -30,7 +30,7 @@ export const loginRuns = (gateway: AdminTarget): readonly Endpoint[] => [
     need: 'view',
     reply: LOGIN_RUN,
     refuses: [404, 409],
-    answer: ({ asker, path: { login = '' } }) => shown(gateway, login, runFor(gateway, asker, login)),
+    answer: ({ asker, path: { login = '' } }) => shown(gateway, login, runFor(logins, asker, login)),
   }),
   endpoint({
     name: 'POST /api/logins/{login}/callback',
@@ -40,7 +40,7 @@ export const loginRuns = (gateway: AdminTarget): readonly Endpoint[] => [
     reply: LOGIN_RUN,
     refuses: [404, 409],
     async answer({ asker, path: { login = '' }, body: { callback } }) {
-      const run = runFor(gateway, asker, login);
+      const run = runFor(logins, asker, login);
       const result = run.isUnderWay ? run.paste(callback) : 'taken';
       if (result === 'none') throw new ApiRefusal(400, `that is no callback: paste ${PASTED}`, { param: 'callback' });
       if (result === 'other') throw new ApiRefusal(400, otherState().message, { param: 'callback' });
@@ -55,29 +55,34 @@ export const loginRuns = (gateway: AdminTarget): readonly Endpoint[] => [
     reply: LOGIN_RUN,
     refuses: [404, 409],
     answer({ asker, path: { login = '' } }) {
-      const run = runFor(gateway, asker, login);
+      const run = runFor(logins, asker, login);
       run.stop(stopped('the login was cancelled; nothing was stored'));
       return shown(gateway, login, run);
     },
   }),
 ];
 
-async function begun(gateway: AdminTarget, login: NewLogin): Promise<LoginRunReply> {
+interface Sources {
+  readonly gateway: AdminTarget;
+  readonly logins: LoginRuns;
+}
+
+async function begun({ gateway, logins }: Sources, login: NewLogin): Promise<LoginRunReply> {
   const { asker, way } = login;
   const account = accountFor(gateway, asker, login.account);
   if (!waysOf(oauthOf(account)).includes(way)) {
     throw new ApiRefusal(409, `account '${account.id}' cannot be logged in this way: GET /api/accounts/${account.id}/login has its ways`);
   }
-  const id = await gateway.loginRuns.begin(login);
+  const id = await logins.begin(login);
   if (id === undefined) {
     throw new ApiRefusal(409, 'as many logins are under way as limits.logins permits: end one, or wait until one ends');
   }
-  return shown(gateway, id, runFor(gateway, asker, id));
+  return shown(gateway, id, runFor(logins, asker, id));
 }
 
 /** @throws ApiRefusal also where the rights ended meanwhile */
-function runFor(gateway: AdminTarget, asker: Asker, id: string): LoginRun {
-  const run = gateway.loginRuns.find(id, asker.actor);
+function runFor(logins: LoginRuns, asker: Asker, id: string): LoginRun {
+  const run = logins.find(id, asker.actor);
   if (run === 'elsewhere')
     throw new ApiRefusal(409, 'the login was begun at another node, which alone can continue it', { code: 'other_node' });
   if (!run) throw new ApiRefusal(404, 'there is no such login: it ended a while ago, or the gateway was started again; begin again');

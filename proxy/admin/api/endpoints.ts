@@ -16,9 +16,10 @@ import { requestLog } from '../answers/request-log.ts';
 import { session } from '../answers/session.ts';
 import { status } from '../answers/status.ts';
 import { usage } from '../answers/usage.ts';
+import type { LoginRuns } from '../replies/login-run-replies.ts';
 import type { Endpoint } from './endpoint.ts';
 
-export const endpoints = (gateway: AdminTarget): readonly Endpoint[] => [
+export const endpoints = (gateway: AdminTarget, logins: LoginRuns): readonly Endpoint[] => [
   session(gateway),
   status(gateway),
   ...LISTS,
@@ -28,7 +29,7 @@ export const endpoints = (gateway: AdminTarget): readonly Endpoint[] => [
   ...accountActions(gateway),
   ...accountTests(gateway),
   ...accountLogins(gateway),
-  ...loginRuns(gateway),
+  ...loginRuns(gateway, logins),
   ...keyEdits(gateway),
   modeEdits(gateway),
   ...tokenEdits(gateway),
