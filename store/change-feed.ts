@@ -38,7 +38,7 @@ export class ChangeFeed {
     this.#options = options;
   }
 
-  /** Called with the changes of one table that other processes made, where there are any. */
+  /** Called with the changes of one table that other processes made, if there are any. */
   on(table: TrackedTable, listener: ChangeListener): void {
     this.#listeners.push({ table, listener, undelivered: new Map() });
   }
@@ -57,7 +57,7 @@ export class ChangeFeed {
     this.#cancel();
   }
 
-  /** Reads and delivers once. @returns false where the store or a listener failed */
+  /** Reads and delivers once. @returns false if the store or a listener failed */
   async poll(): Promise<boolean> {
     const read = await this.#options.changes.since(this.#cursor).catch(() => undefined);
     if (!read) return false;

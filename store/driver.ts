@@ -49,7 +49,7 @@ export interface Driver extends Omit<Session, 'script'> {
   roughCount(table: 'requests' | 'attempts'): Promise<number>;
   /**
    * Writes all rows or none, and records the rows of tracked tables in `changes`; durable when it resolves. One batch at a time.
-   * @throws StoreError `lost` where the guard returns no row; nothing was written then
+   * @throws StoreError `lost` if the guard returns no row; nothing was written then
    */
   write(batch: Batch, guard?: Guard): Promise<void>;
   /** Like `write`, and in parallel with it, for rows that may be written twice: one such batch at a time. */
@@ -73,7 +73,7 @@ export interface Driver extends Omit<Session, 'script'> {
   listen?(wake: () => void): void;
   /** Present for a database that several nodes may use. */
   stats?(): DatabaseStats;
-  /** Whether another gateway has the database, where that is one gateway's. */
+  /** Whether another gateway has the database, if that is one gateway's. */
   inUse?(): boolean;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// The folder of a file that is created: made where it is missing, and why it or the file cannot be, in words for operators.
+// The folder of a file that is created: made if it is missing, and why it or the file cannot be, in words for operators.
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 

@@ -65,7 +65,7 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
   const driver = await openDriver(url, { clock, machineTime, writer, notice, connections, gateway });
   const given = { ...defaults, ...options, notice, unmentioned: driver.shared ? OF_A_SERVER : NONE };
   const writing = new Writer(driver.write, given);
-  // Where turns end only after their pins are stored, log rows are still gathered into large batches.
+  // If turns end only after their pins are stored, log rows are still gathered into large batches.
   const pinWriter = driver.shared ? new Writer(driver.writeBeside, { ...given, flushMs: PIN_FLUSH_MS, notice: () => undefined }) : writing;
   return repositories({ driver, writer: writing, pinWriter, clock, writerId: writer });
 }

@@ -39,7 +39,7 @@ export interface CapacityOptions {
   readonly hasBudget?: (pool: PoolConfig, account: string) => boolean;
   /** Present with several nodes. */
   readonly exclusive?: ExclusiveWork | undefined;
-  /** Present where several nodes share the capacity of the accounts. */
+  /** Present if several nodes share the capacity of the accounts. */
   readonly shared?: SharedCapacity | undefined;
 }
 
@@ -145,7 +145,7 @@ export class Capacity {
     this.health.configure(this.#healthConfig());
   }
 
-  /** Milliseconds until the first cooldown of the model's sources ends; undefined where no source is cooling. */
+  /** Milliseconds until the first cooldown of the model's sources ends; undefined if no source is cooling. */
   recoversIn(pool: PoolConfig, model: string): number | undefined {
     const ends = accountsIn(this.#sources.candidates(pool, model)).flatMap((account) => this.health.cooldownEnd(account, model) ?? []);
     return ends.length > 0 ? Math.max(0, Math.min(...ends) - this.#clock.now()) : undefined;

@@ -1,4 +1,4 @@
-// How an account compacts: on its compact path, or with a turn that ends in a trigger where it has dropped that path (RB33, Q27).
+// How an account compacts: on its compact path, or with a turn that ends in a trigger if it has dropped that path (RB33, Q27).
 import { hash } from 'node:crypto';
 import type { AccountStateRow } from '../../store/store.ts';
 import type { ProviderOf } from '../turn/provider/provider-api.ts';
@@ -20,7 +20,7 @@ export type CompactWay = Exclude<AccountConfig['compact'], 'auto'>;
 
 export interface CompactStatus {
   readonly way: CompactWay;
-  /** When the account answered that it has no compact path, Unix milliseconds; absent where it was not asked. */
+  /** When the account answered that it has no compact path, Unix milliseconds; absent if it was not asked. */
   readonly missingSince?: number;
 }
 

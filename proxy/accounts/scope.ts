@@ -8,7 +8,7 @@ export interface ScopedTurn {
 
 /**
  * The exposed model id; a path in parentheses on routes without a model; both for a compaction, which may have a path of its own; the model
- * and the kind where the model hosts the request: an account that makes no images can still serve the turns of the model.
+ * and the kind if the model hosts the request: an account that makes no images can still serve the turns of the model.
  */
 export function scopeOf({ model, route: { kind } }: ScopedTurn): string {
   const row = dispatchedKind(kind);

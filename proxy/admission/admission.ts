@@ -75,7 +75,7 @@ export class Admission {
     }
   }
 
-  /** Returns a slot, or a promise where the turn must wait; undefined: the client closed the connection. @throws Refusal `server_is_overloaded` */
+  /** Returns a slot, or a promise if the turn must wait; undefined: the client closed the connection. @throws Refusal `server_is_overloaded` */
   acquire({ class: name, key = OPERATORS, onGone }: SlotRequest): Slot | Promise<Slot | undefined> {
     const state = this.#stateOf(name);
     const { room, queue, waits } = state;

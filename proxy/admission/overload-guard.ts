@@ -43,7 +43,7 @@ export class OverloadGuard {
   }
 
   /**
-   * The refusal of a new turn; undefined where the process can take it. Called before the turn's body is read. While no turn runs,
+   * The refusal of a new turn; undefined if the process can take it. Called before the turn's body is read. While no turn runs,
    * none is refused: turns are not the cause of a shortage then, and refusing them would not end it.
    * @param at the time of now, Unix milliseconds
    */

@@ -10,13 +10,13 @@ export interface WaitRequest<T> {
   readonly tenant: Tenant;
   /** Counts the turn while it waits, and may end the wait for another turn. */
   readonly room: WaitingRoom;
-  /** Gets the length of the wait where it ends with the value. */
+  /** Gets the length of the wait if it ends with the value. */
   readonly waits: Durations;
   /** The value to wait for, or undefined while it is not available. An error that it throws ends the wait. */
   serve(): T | undefined;
   /** Unix milliseconds. */
   readonly deadline: number;
-  /** Calls back when the client closes the connection, at once where it is closed already. Returns the undo. */
+  /** Calls back when the client closes the connection, at once if it is closed already. Returns the undo. */
   onGone(aborted: () => void): () => void;
 }
 
@@ -54,7 +54,7 @@ export class WaitQueue<T> {
 
   /**
    * Resolves with the served value, or with undefined when the client closed the connection.
-   * @throws Refusal at once, not from the promise, where the room is full; from the promise at the deadline, and the error of `serve`
+   * @throws Refusal at once, not from the promise, if the room is full; from the promise at the deadline, and the error of `serve`
    */
   wait(request: WaitRequest<T>): Promise<T | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();

@@ -54,7 +54,7 @@ export class WaitingRoom {
     return pools.reduce((sum, pool) => sum + (this.#pools.get(pool)?.size ?? 0), 0);
   }
 
-  /** Counts a turn as waiting; returns the undo. @throws Refusal `server_is_overloaded` where there is no room for it */
+  /** Counts a turn as waiting; returns the undo. @throws Refusal `server_is_overloaded` if there is no room for it */
   enter(tenant: Tenant, displace: Displace): () => void {
     if (this.#size >= this.#limits.waiting && !this.#makeRoom(tenant)) {
       this.#counters.add('admission_full');

@@ -56,7 +56,7 @@ function routableAccounts({ assignments }: PoolConfig, { capacity, loaded }: Poo
   );
 }
 
-/** The mean over the fullest window of the class of each account; null where no account has one. */
+/** The mean over the fullest window of the class of each account; null if no account has one. */
 function windowOf(which: WindowClass, accounts: readonly (readonly QuotaWindow[])[], now: number): PoolWindow | null {
   const windows = accounts.flatMap((own) => fullest(own.filter((window) => classOf(window) === which)) ?? []);
   const [first] = windows;

@@ -69,7 +69,7 @@ export function versionOf(config: Config): string {
  */
 const OWN: ReadonlySet<string> = new Set<keyof Config>(['listen', 'admin', 'metrics', 'node', 'log', 'store', 'store_key']);
 
-/** The digest that nodes compare (Q34): 12 hex digits, equal where accounts, Pools, keys, routes and limits are equal. */
+/** The digest that nodes compare (Q34): 12 hex digits, equal if accounts, Pools, keys, routes and limits are equal. */
 export const sharedDigestOf = (config: Config): string =>
   fingerprint(Object.fromEntries(Object.entries(config).filter(([name]) => !OWN.has(name))) as Json).slice(0, 12);
 

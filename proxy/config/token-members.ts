@@ -4,14 +4,14 @@ import { isObject } from '../turn/json/json.ts';
 export interface TokenMembers {
   /** Undefined before the first refresh of a file without one. */
   readonly access: string | undefined;
-  /** Valid for one refresh. Undefined where the login cannot be refreshed. */
+  /** Valid for one refresh. Undefined if the login cannot be refreshed. */
   readonly refresh: string | undefined;
   /** Kept for the operator and for tools; never sent. */
   readonly id: string | undefined;
   readonly account: string | undefined;
 }
 
-/** Undefined where the file holds neither an access nor a refresh token. */
+/** Undefined if the file holds neither an access nor a refresh token. */
 export function membersOfFile(json: unknown): TokenMembers | undefined {
   if (!isObject(json)) return undefined;
   const members = membersIn(isObject(json.tokens) ? json.tokens : json);

@@ -22,6 +22,6 @@ export interface Diagnosis {
   /** `problem`: the gateway does not work, will not, or exposes a secret. */
   readonly level: Level;
   readonly message: string;
-  /** What to do; absent where nothing has to be done. */
+  /** What to do; absent if nothing has to be done. */
   readonly advice?: string;
 }

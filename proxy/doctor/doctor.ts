@@ -59,7 +59,7 @@ function configurationDiagnoses(path: string, { config, findings }: Pick<Inspect
 /** An integrity check reads the whole database; meanwhile the gateway cannot shorten its log of writes. */
 const DEADLINE_MS = 30_000;
 
-/** @param url empty where the variable that has it is not set here */
+/** @param url empty if the variable that has it is not set here */
 async function storeDiagnoses(url: string): Promise<readonly Diagnosis[]> {
   if (url === '') {
     const advice = 'Run doctor with the environment of the gateway.';

@@ -125,7 +125,7 @@ async function portDiagnoses({ listen, admin, metrics, node }: Config, unavailab
 
 const nameOf = ({ host, port }: Address): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
-/** The system's code of why the address cannot be listened on; undefined where it can. */
+/** The system's code of why the address cannot be listened on; undefined if it can. */
 function listenFault({ host, port }: Address): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const server = createServer();

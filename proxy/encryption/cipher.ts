@@ -22,7 +22,7 @@ export class Cipher {
     return [VERSION, iv.toString('base64url'), sealed.toString('base64url')].join('.');
   }
 
-  /** Undefined where it was not sealed with this key for this place. */
+  /** Undefined if it was not sealed with this key for this place. */
   open(sealed: string, place: string): string | undefined {
     const [version, iv, rest] = sealed.split('.');
     if (version !== VERSION || iv === undefined || rest === undefined) return undefined;

@@ -52,7 +52,7 @@ export async function storeKeyOf(store: Config['store'], reference: SecretRef, e
   return new StoreKey(secret);
 }
 
-/** The key of a store where there is one: nothing is created. */
+/** The key of a store if there is one: nothing is created. */
 export async function existingStoreKey(reference: SecretRef, env: NodeJS.ProcessEnv): Promise<StoreKey | undefined> {
   const secret = 'env' in reference ? env[reference.env] : await contentOf(reference.file).catch(() => undefined);
   return secret === undefined || secret.length < LEAST_CHARACTERS ? undefined : new StoreKey(secret);
@@ -71,7 +71,7 @@ async function fileSecret(file: string): Promise<string> {
   });
 }
 
-/** Undefined where the file does not exist. */
+/** Undefined if the file does not exist. */
 async function contentOf(file: string): Promise<string | undefined> {
   try {
     // Editors and secret mounts end a file with a line break that is not part of the key.

@@ -17,16 +17,16 @@ export interface ExplainedAccount {
   readonly takes: 'first' | 'overflow' | 'pinned' | 'higher_tier' | 'no' | 'unknown';
   /** What it lacks for the turn (AA18). */
   readonly lack: LackReason | null;
-  /** USD for a million tokens of the model there; null without a model, and where it has none (AA70). */
+  /** USD for a million tokens of the model there; null without a model, and if it has none (AA70). */
   readonly prices: Prices | null;
   /** Those that hold in its tier. */
   readonly caps: readonly ExplainedCap[];
   /**
-   * An effort to what goes out for it, null where none is sent (AA45): of a given body its own; else each that turns of the key may ask for.
+   * An effort to what goes out for it, null if none is sent (AA45): of a given body its own; else each that turns of the key may ask for.
    * Empty for agent accounts without a body: they get each as it is.
    */
   readonly efforts: Readonly<Record<string, string | null>>;
-  /** What its encoding would change or remove of the body (AA16); null without one, and where it cannot take the turn. */
+  /** What its encoding would change or remove of the body (AA16); null without one, and if it cannot take the turn. */
   readonly adapted: readonly string[] | null;
   readonly why: string;
 }

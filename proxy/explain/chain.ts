@@ -10,13 +10,13 @@ import type { Facts } from './facts.ts';
 export interface ExplainedChain {
   /** The asked model first. */
   readonly models: readonly ExplainedLink[];
-  /** The model that would serve the turn now; null where none would, or where that is not known. */
+  /** The model that would serve the turn now; null if none would, or if that is not known. */
   readonly ends: string | null;
 }
 
 export interface ExplainedLink {
   readonly model: string;
-  /** The account that it would go to; null where there is none, or it is not known. */
+  /** The account that it would go to; null if there is none, or it is not known. */
   readonly account: string | null;
   readonly why: string;
 }
@@ -28,7 +28,7 @@ export interface LinkedTurn {
   readonly choice: ExplainedChoice | undefined;
 }
 
-/** The fallbacks of the asked model; empty where it has none, and for requests other than ordinary turns (AA75). */
+/** The fallbacks of the asked model; empty if it has none, and for requests other than ordinary turns (AA75). */
 export function fallbacksOf({ pool, model }: Facts, { kind }: Route, body: JsonObject | undefined): readonly string[] {
   const dispatched = dispatchedKind(kind);
   if (model === undefined || !dispatched?.model || dispatched.path !== 'responses' || (body && asksForCompaction(body))) return [];

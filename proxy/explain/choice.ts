@@ -4,20 +4,20 @@ import type { OverflowReason } from '../turn/tiers.ts';
 import type { Facts, LiveSource } from './facts.ts';
 
 export interface ExplainedChoice {
-  /** Null where no account can take the turn now. */
+  /** Null if no account can take the turn now. */
   readonly account: string | null;
   /** Accounts that the strategy scores the same: the id of each turn decides between them and `account`. */
   readonly tied: readonly string[];
   /** `hard_pin`, `soft_pin` or the Pool's strategy, as in the rows of the request log; null without an account. */
   readonly reason: string | null;
   readonly why: string;
-  /** Set where the turn waits for an account that is at its maximum. */
+  /** Set if the turn waits for an account that is at its maximum. */
   readonly waits?: boolean;
 }
 
 const NOBODY = { account: null, tied: [], reason: null } as const satisfies Partial<ExplainedChoice>;
 
-/** Undefined where it is not known: without the running gateway, without a model, or for a model that is not in the Pool. */
+/** Undefined if it is not known: without the running gateway, without a model, or for a model that is not in the Pool. */
 export function explainChoice(facts: Facts): ExplainedChoice | undefined {
   const { live, pool, session, lacking, preview } = facts;
   if (!live || live.presence === 'suppressed' || live.sources.length === 0) return undefined;
@@ -90,7 +90,7 @@ const REASONS: Readonly<Record<NonNullable<LiveSource['standing']>['availability
 
 const isAvailable = ({ standing }: LiveSource): boolean => standing?.availability === 'available';
 
-/** The available sources of a place with the highest score, in configuration order; undefined where there are none. */
+/** The available sources of a place with the highest score, in configuration order; undefined if there are none. */
 function best(sources: readonly LiveSource[], place: LiveSource['place']): readonly LiveSource[] | undefined {
   const available = sources.filter((source) => source.place === place && isAvailable(source));
   const top = Math.max(...available.map(scoreOf));

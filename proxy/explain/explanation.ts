@@ -37,7 +37,7 @@ export interface ExplainedTurn {
   /** Rule name to its effect on this turn. Rules that depend only on the body are left out. */
   readonly rules: Readonly<Record<string, string>>;
   readonly accounts: readonly ExplainedAccount[];
-  /** Null for a turn that is refused, and where it is not known. */
+  /** Null for a turn that is refused, and if it is not known. */
   readonly choice: ExplainedChoice | null;
   /** Null for a model without fallbacks. */
   readonly chain: ExplainedChain | null;

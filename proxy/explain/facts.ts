@@ -18,13 +18,13 @@ export interface Facts extends TurnFacts {
   /** Undefined without the running gateway, or without a model. */
   readonly live: LiveModel | undefined;
   readonly providerOf: ProviderOf;
-  /** What its body shows; undefined where none is given, or without the running gateway. */
+  /** What its body shows; undefined if none is given, or without the running gateway. */
   readonly preview: TurnPreview | undefined;
   /** The caps of the Pool's higher tiers. */
   readonly caps: readonly ExplainedCap[];
   /** By account, for such turns. */
   readonly lacking: ReadonlyMap<string, Lack>;
-  /** The session that the turn names; undefined where it names none. */
+  /** The session that the turn names; undefined if it names none. */
   readonly session: ExplainedSession | undefined;
   /** Unix milliseconds. */
   readonly now: number;
@@ -81,7 +81,7 @@ export interface PreviewedAttempt {
   readonly lack: Lack | undefined;
   /** Names of what its encoding changes or removes (AA16). */
   readonly adapted: readonly string[];
-  /** Undefined where the turn asks for none. */
+  /** Undefined if the turn asks for none. */
   readonly effort: string | undefined;
 }
 
@@ -110,7 +110,7 @@ export interface LiveSource {
   readonly lite: boolean;
   /** The context window that its entry states, in tokens. */
   readonly window: number | undefined;
-  /** Undefined where the configuration excludes the account. */
+  /** Undefined if the configuration excludes the account. */
   readonly standing: Standing | undefined;
   /** What is known of the model at an API account. */
   readonly own: AccountModel | undefined;

@@ -94,7 +94,7 @@ async function sendBytes(followed: FollowedAnswer, upload: Upload): Promise<void
   if (status < 200 || status >= 300) throw upstreamError(followed, 'upstream_status');
 }
 
-/** @throws Refusal `upstream_error` where the account gave the file no id that can be used */
+/** @throws Refusal `upstream_error` if the account gave the file no id that can be used */
 function newRow(followed: FollowedAnswer): FileRow {
   const { turn, account, work, answer } = followed;
   const id = filesOf(followed).idOf(answer);

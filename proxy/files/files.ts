@@ -17,20 +17,20 @@ export class Files {
     this.#clock = clock;
   }
 
-  /** A promise where the file is not in memory, or only with its former expiry: another process may have created or finalised it. */
+  /** A promise if the file is not in memory, or only with its former expiry: another process may have created or finalised it. */
   find(pool: string, id: string): FileRow | undefined | Promise<FileRow | undefined> {
     const known = this.#recent.get(nameOf(pool, id));
     return known && !this.#isExpired(known) ? known : this.read(pool, id);
   }
 
-  /** Reads the file from the store. @throws Refusal `server_is_overloaded` where it cannot be read (Q34) */
+  /** Reads the file from the store. @throws Refusal `server_is_overloaded` if it cannot be read (Q34) */
   async read(pool: string, id: string): Promise<FileRow | undefined> {
     const row = await this.#store.find(pool, id).catch(unreadable);
     if (row) this.#recent.set(nameOf(pool, id), row);
     return row;
   }
 
-  /** @throws Refusal `server_is_overloaded` where the files cannot be read (Q34) */
+  /** @throws Refusal `server_is_overloaded` if the files cannot be read (Q34) */
   list(filter: Parameters<Store['files']['list']>[0]): Promise<readonly FileRow[]> {
     return this.#store.list(filter).catch(unreadable);
   }

@@ -22,7 +22,7 @@ export interface Finalising {
   readonly signal: AbortSignal;
 }
 
-/** The account's last answer: of status `retry` where the time is over. */
+/** The account's last answer: of status `retry` if the time is over. */
 export class Finalisation {
   readonly #options: FinalisationOptions;
 
@@ -32,7 +32,7 @@ export class Finalisation {
 
   /**
    * @param first the answer that the account has given already
-   * @throws Error where the account does not answer with a JSON object and a status of success, or the signal aborts
+   * @throws Error if the account does not answer with a JSON object and a status of success, or the signal aborts
    */
   async finalise({ to, path, finalisedOf, clock, signal }: Finalising, first?: JsonObject): Promise<JsonObject> {
     const end = clock.now() + LONGEST_MS;

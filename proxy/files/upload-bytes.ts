@@ -16,7 +16,7 @@ export interface UploadBytes {
   readonly route?: Route | undefined;
 }
 
-/** @returns the status. @throws Error where no answer came; its name is `TimeoutError` where that took too long */
+/** @returns the status. @throws Error if no answer came; its name is `TimeoutError` if that took too long */
 export async function uploadBytes({ url, addresses }: UploadTarget, options: UploadBytes): Promise<number> {
   const { bytes, type, connectMs, ms, signal, route } = options;
   const [first] = addresses;

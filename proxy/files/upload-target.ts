@@ -85,7 +85,7 @@ const resolveByDns: Resolve = (host) => lookup(host, { all: true });
  * @param written the provider's text
  * @param base the account's own address
  * @param options `isProxied`: a proxy resolves the name; only a host that is written as an address is checked
- * @returns undefined where the target is not permitted, or its host has no address
+ * @returns undefined if the target is not permitted, or its host has no address
  */
 export async function uploadTarget(
   written: string,

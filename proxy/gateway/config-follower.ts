@@ -16,7 +16,7 @@ export interface ReloadTarget {
   readonly loaded: LoadedConfig;
   readonly services: Pick<Services, 'clock' | 'counters' | 'log' | 'store'>;
   reload(loaded: LoadedConfig): Promise<void>;
-  /** Reads the credential files again where the configuration did not change: an operator may have logged an account in again (Q9). */
+  /** Reads the credential files again if the configuration did not change: an operator may have logged an account in again (Q9). */
   refresh(): Promise<void>;
 }
 

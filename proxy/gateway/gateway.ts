@@ -41,7 +41,7 @@ export interface GatewayOptions {
 }
 
 export interface Addresses {
-  /** Undefined where clients use the socket in the file system only. */
+  /** Undefined if clients use the socket in the file system only. */
   readonly main: AddressInfo | undefined;
   readonly admin: AddressInfo | undefined;
   readonly metrics: AddressInfo | undefined;

@@ -96,7 +96,7 @@ export class Services {
   /** What the tiers of Pools cost. */
   readonly spending: OverflowSpending;
   readonly tiers: TierServices;
-  /** Undefined where the store has one node. */
+  /** Undefined if the store has one node. */
   readonly node: NodeServices | undefined;
   readonly credentials: Credentials;
   readonly continuity: Continuity;

@@ -29,7 +29,7 @@ export class StoredLogins {
     this.#vault = vault;
   }
 
-  /** @throws StoreError also where a gateway has the store */
+  /** @throws StoreError also if a gateway has the store */
   static async open({ config, storeUrl }: StoredLoginsOptions): Promise<StoredLogins> {
     const store = await openStore(storeUrl, { clock: () => systemClock.now(), gateway: true });
     try {

@@ -33,7 +33,7 @@ export interface EndedTurn extends LoggedRequest {
   readonly spending?: Spending | undefined;
 }
 
-/** The prices of the accounts that a turn may reach, at least one; undefined where the Pool's are those of all accounts. */
+/** The prices of the accounts that a turn may reach, at least one; undefined if the Pool's are those of all accounts. */
 export type ReachablePrices = (turn: AccountedTurn) => readonly (Prices | undefined)[] | undefined;
 
 export class Accounting {
@@ -55,8 +55,8 @@ export class Accounting {
   }
 
   /**
-   * Reserves the estimated usage of a turn, or returns its refusal: `rate_limit_exceeded`, or `server_is_overloaded` where the limits
-   * cannot be checked (Q34). Runs after all refusals that cost nothing (Q4). A promise only where nodes share the limits of the key.
+   * Reserves the estimated usage of a turn, or returns its refusal: `rate_limit_exceeded`, or `server_is_overloaded` if the limits
+   * cannot be checked (Q34). Runs after all refusals that cost nothing (Q4). A promise only if nodes share the limits of the key.
    * @param request the client's body before any rule edited it; undefined if the route streams the body without parsing it
    */
   reserve(turn: AccountedTurn, request: Body | undefined): Refusal | Reservation | Promise<Refusal | Reservation> {
@@ -124,7 +124,7 @@ export class Accounting {
     return this.#ledger.ofPool(pool.id, KEPT_DAYS);
   }
 
-  /** The current state of the key's limits; a promise only where nodes share them. */
+  /** The current state of the key's limits; a promise only if nodes share them. */
   limits(key: KeyConfig): readonly LimitState[] | Promise<readonly LimitState[]> {
     return limitsOf(key.limits).limits.length === 0 ? [] : this.#limits.states(key);
   }

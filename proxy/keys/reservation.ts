@@ -1,4 +1,4 @@
-// The share of a key's limits that one turn reserved, and an estimate of its usage where the provider stated none (Q18, Q19).
+// The share of a key's limits that one turn reserved, and an estimate of its usage if the provider stated none (Q18, Q19).
 import type { EventBytes } from '../turn/reply/delta-locator.ts';
 import type { Prices } from '../turn/settings.ts';
 import type { Cost, ExpectedUsage } from '../turn/spending.ts';

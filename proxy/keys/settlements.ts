@@ -66,7 +66,7 @@ export class Settlements {
     return this.#failing ? this.#waiting.length > 0 : this.#waiting.some((settlement) => settlement.key === key);
   }
 
-  /** Resolves when the settlements that wait now are written, or when their write has failed. To be called where the store answers. */
+  /** Resolves when the settlements that wait now are written, or when their write has failed. To be called if the store answers. */
   async written(): Promise<void> {
     for (let i = 0; i < BATCHES_AHEAD && this.#work; i++) {
       this.hurry();
@@ -168,7 +168,7 @@ export class Settlements {
     try {
       await this.#limits.settle(batch);
     } catch (error) {
-      // Where only the answer was lost, the same settlements are written again: they count once.
+      // If only the answer was lost, the same settlements are written again: they count once.
       if (!(error instanceof StoreError && error.code === 'bad_row')) throw error;
       if (batch.length > 1) {
         const middle = batch.length >> 1;

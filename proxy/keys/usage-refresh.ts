@@ -51,7 +51,7 @@ export class UsageRefresh {
     if (this.#changed.size > 0) this.#readIn(adopted ? GATHER_MS : AGAIN_MS);
   }
 
-  /** @returns false where the rows came too late to be exact */
+  /** @returns false if the rows came too late to be exact */
   async #adopt(keys: readonly UsageKey[]): Promise<boolean> {
     const { store, settlements, ledger } = this.#options;
     let adopted = false;

@@ -30,7 +30,7 @@ export const CONDITION_TEXT =
 
 export interface AccountCondition {
   readonly state: (typeof CONDITIONS)[number];
-  /** When it ends, Unix milliseconds; undefined where it has no known end. */
+  /** When it ends, Unix milliseconds; undefined if it has no known end. */
   readonly until: number | undefined;
   /** The cause of a cooldown, or of a failed read of its model list. */
   readonly cause: string | undefined;

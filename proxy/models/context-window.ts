@@ -2,7 +2,7 @@
 import type { ModelConfig } from '../turn/settings.ts';
 import type { Ceilings } from './catalog/ceilings.ts';
 
-/** In whole tokens; undefined where neither the operator nor the provider states a value. */
+/** In whole tokens; undefined if neither the operator nor the provider states a value. */
 export interface AdvertisedWindow {
   /** Before the percentage: the backend's client applies it itself (MC5). */
   readonly window: number | undefined;

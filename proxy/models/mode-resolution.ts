@@ -16,7 +16,7 @@ export const configuredMode = (pool: PoolConfig, model: string): ServingMode =>
   (Object.hasOwn(pool.serving_modes, model) ? pool.serving_modes[model] : undefined) ?? 'auto';
 
 /**
- * Undefined where no source is routable: such a pair has no mode, also where one is configured (MC7, SM5).
+ * Undefined if no source is routable: such a pair has no mode, also if one is configured (MC7, SM5).
  * @param routable the pristine entries of all routable sources, of every cohort
  */
 export function resolveMode(configured: ServingMode, routable: readonly JsonObject[]): ModeDecision | undefined {

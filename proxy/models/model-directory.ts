@@ -35,7 +35,7 @@ export class ModelDirectory {
   }
 
   /**
-   * `Turn.findModel`: a promise only where the accounts are read again because the Pool has no such id (Q12).
+   * `Turn.findModel`: a promise only if the accounts are read again because the Pool has no such id (Q12).
    * @throws Refusal `no_eligible_account` while the models of the Pool are unknown: the client may try again, which `invalid_model` forbids
    */
   find(pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined> {
@@ -62,7 +62,7 @@ export class ModelDirectory {
     return this.#of(pool).models.serves(id, account);
   }
 
-  /** What is known of a model at an API account; undefined for agent accounts, and where nothing is. */
+  /** What is known of a model at an API account; undefined for agent accounts, and if nothing is. */
   accountModel(account: AccountConfig, id: string): AccountModel | undefined {
     return isApiAccount(account) ? this.#catalog.accounts.get(account.id)?.models.get(id)?.own : undefined;
   }

@@ -81,7 +81,7 @@ export class PoolModel {
     return this.#assigned.has(account);
   }
 
-  /** Whether a turn of this many tokens fits the window of the account; one without a window takes it only where the cohort has none (AA10). */
+  /** Whether a turn of this many tokens fits the window of the account; one without a window takes it only if the cohort has none (AA10). */
   fits(account: string, tokens: number): boolean {
     const source = this.sources.find((one) => one.account === account);
     const window = source && this.#windowOf(source);

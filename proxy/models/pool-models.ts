@@ -60,7 +60,7 @@ export class PoolModels {
     return model.sources.some(({ visible }) => visible) ? 'unroutable' : 'invisible';
   }
 
-  /** Empty where `find` returns undefined. */
+  /** Empty if `find` returns undefined. */
   candidates(id: string): Candidates {
     const model = this.#current().get(id);
     return model && !model.suppressed ? model.availability(this.#health).candidates : NO_CANDIDATES;

@@ -23,9 +23,9 @@ export interface ExclusiveTask<Result> {
   readonly name: string;
   /** Longest wait for another node. */
   readonly waitMs: number;
-  /** The result of another node, where the store has it. Called after a change, and again before the work. */
+  /** The result of another node, if the store has it. Called after a change, and again before the work. */
   readonly found: () => Promise<Result | undefined>;
-  /** @param lease guards its writes; undefined where the store does not answer, so that no other node can have the lease either */
+  /** @param lease guards its writes; undefined if the store does not answer, so that no other node can have the lease either */
   readonly work: (lease: HeldLease | undefined) => Promise<Result>;
 }
 
@@ -45,7 +45,7 @@ export class ExclusiveWork {
     this.#options = options;
   }
 
-  /** @returns the result of the work, done here or at another node; LATE where the other node took too long */
+  /** @returns the result of the work, done here or at another node; LATE if the other node took too long */
   async run<Result>({ name, waitMs, found, work }: ExclusiveTask<Result>): Promise<Result | typeof LATE> {
     const { clock } = this.#options;
     const end = clock.now() + waitMs;

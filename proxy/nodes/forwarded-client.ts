@@ -11,7 +11,7 @@ export interface ForwardedClient {
   readonly query: string;
   /** The headers that a turn or an account reads. */
   readonly headers: Headers;
-  /** Absent where it is not known. */
+  /** Absent if it is not known. */
   readonly address?: string | undefined;
   /** The turn id of its first frame. */
   readonly turn_id: string;

@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../turn/json/json.ts';
 import type { Body, ModeDecision } from '../turn/turn.ts';
 
 export type ForwardedMessage =
-  /** A `response.create` frame, and its size as the client sent it. Without a mode where its model had none at the client's node. */
+  /** A `response.create` frame, and its size as the client sent it. Without a mode if its model had none at the client's node. */
   | { readonly kind: 'frame'; readonly json: Body; readonly bytes: number; readonly mode?: ModeDecision }
   /** The client's node refuses a frame: the owner answers in the order of the client's frames. */
   | { readonly kind: 'refusal'; readonly refusal: Refusal }

@@ -5,7 +5,7 @@ import { encodeMessage, type ForwardedMessage } from './forwarded-frame.ts';
 /** The client's connection at this node. */
 export interface ForwardedConnection {
   readonly isOpen: boolean;
-  /** False where the client is slow; `onDrain` then reports when to continue. */
+  /** False if the client is slow; `onDrain` then reports when to continue. */
   send(frames: readonly Buffer[]): boolean;
   onDrain(resume: () => void): void;
   onClosed(closed: () => void): () => void;

@@ -59,7 +59,7 @@ export class HopSignature {
     };
   }
 
-  /** Checks a request, once. Undefined where it is not signed with the secret, not of this time, or was accepted before. */
+  /** Checks a request, once. Undefined if it is not signed with the secret, not of this time, or was accepted before. */
   accept(method: string, path: string, headers: IncomingHttpHeaders): { readonly client: string; readonly answer: string } | undefined {
     const [node, time, nonce, client, signature] = Object.values(HOP_HEADER).map((name) => String(headers[name] ?? ''));
     if (!node || !time || !nonce || !client || !signature) return undefined;

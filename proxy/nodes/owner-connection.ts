@@ -40,7 +40,7 @@ export class OwnerConnections {
     this.#options = options;
   }
 
-  /** The open connection to an owner that takes the client over; undefined where it is dead, does not answer in time, or has no turn for it. */
+  /** The open connection to an owner that takes the client over; undefined if it is dead, does not answer in time, or has no turn for it. */
   async open(owner: Owner, client: ForwardedClient): Promise<WebSocket | undefined> {
     const { clock, counters, heartbeat } = this.#options;
     const late = new AbortController();

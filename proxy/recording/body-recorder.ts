@@ -19,7 +19,7 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
 };
 
 export interface BodyOptions {
-  /** Values of the headers; undefined where absent. */
+  /** Values of the headers; undefined if absent. */
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly redactor: Redactor;

@@ -19,7 +19,7 @@ export interface Exchange {
   /** From the start of the recording; all times are in coarse steps (see timing.ts). */
   readonly at_ms: number;
   readonly request: RecordedRequest;
-  /** Absent where the account could not be reached, or the connection ended before an answer. */
+  /** Absent if the account could not be reached, or the connection ended before an answer. */
   readonly answer?: RecordedAnswer;
   /** Of an accepted websocket, in order of arrival at the relay. */
   readonly frames?: readonly RecordedFrame[];

@@ -40,7 +40,7 @@ export class Recording {
     return this.#exchanges.filter((exchange) => exchange !== undefined).length;
   }
 
-  /** Begins an exchange. @returns what takes it when it has ended; undefined where the recording is full */
+  /** Begins an exchange. @returns what takes it when it has ended; undefined if the recording is full */
   begin(): ((exchange: Omit<Exchange, 'at_ms'>) => Promise<void>) | undefined {
     if (this.#exchanges.length >= MAX_EXCHANGES) {
       this.#leftOut += 1;

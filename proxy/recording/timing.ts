@@ -18,7 +18,7 @@ export class Stopwatch {
     this.#last = now();
   }
 
-  /** Coarse milliseconds since the call before; absent where that is 0. */
+  /** Coarse milliseconds since the call before; absent if that is 0. */
   lap(): { readonly after_ms?: number } {
     const now = this.#now();
     const step = coarse(now - this.#last);

@@ -25,7 +25,7 @@ export interface ExchangeOptions {
   /** Called with every request before it is answered. */
   readonly observe?: (request: ReceivedRequest) => void;
   readonly clock?: Clock;
-  /** Part of every id; needed where ids outlive the run. Default: none. */
+  /** Part of every id; needed if ids outlive the run. Default: none. */
   readonly seed?: string;
 }
 

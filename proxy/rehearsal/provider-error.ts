@@ -108,7 +108,7 @@ export const modelRefusal = (slug: string, { wordedModels }: Manners): Error =>
     ? new ProviderDetail(400, `The '${slug}' model is not supported when using Codex with a ChatGPT account.`)
     : new ProviderError(404, 'model_not_found', 'The requested model does not exist.', 'model');
 
-/** The code and message that go with a status where the fault names none. */
+/** The code and message that go with a status if the fault names none. */
 export function defaultErrorOf(status: number): { readonly code: string; readonly message: string } {
   return DEFAULTS[status] ?? (status >= 500 ? SERVER_ERROR : BAD_REQUEST);
 }

@@ -28,9 +28,9 @@ export interface ReceivedRequest {
   readonly headers: IncomingHttpHeaders;
   /** Names and values alternate, as received. */
   readonly rawHeaders: readonly string[];
-  /** Decoded where it came in a known coding; the text of a frame. */
+  /** Decoded if it came in a known coding; the text of a frame. */
   readonly body: Buffer;
-  /** The parsed body; undefined where it is not JSON. */
+  /** The parsed body; undefined if it is not JSON. */
   readonly json: Json | undefined;
   /** False when the client closed the connection before the end of its body. */
   readonly isComplete: boolean;
@@ -44,7 +44,7 @@ const DECODERS: ReadonlyMap<string, (bytes: Buffer) => Promise<Buffer>> = new Ma
   ['gzip', (bytes) => promisify(gunzip)(bytes)],
 ]);
 
-/** Reads the body to its end, or to the point where the client closed the connection, and decodes it where that is possible. */
+/** Reads the body to its end, or to the point where the client closed the connection, and decodes it if that is possible. */
 export async function readBody(request: IncomingMessage): Promise<{ readonly body: Buffer; readonly isComplete: boolean }> {
   const arrived = await bytesOf(request);
   const decode = DECODERS.get(request.headers['content-encoding'] ?? '');

@@ -27,7 +27,7 @@ export class RehearsalProviders {
     return isRehearsal(base_url) ? (this.#current?.urlOf(id) ?? base_url) : base_url;
   }
 
-  /** Starts another provider where the rehearsal accounts or the wire words changed. @returns closes the earlier one; call it when its turns are over */
+  /** Starts another provider if the rehearsal accounts or the wire words changed. @returns closes the earlier one; call it when its turns are over */
   async reconfigure(next: Config): Promise<() => Promise<void>> {
     const unchanged = JSON.stringify(settingsOf(next)) === JSON.stringify(settingsOf(this.#config));
     this.#config = next;

@@ -107,7 +107,7 @@ function bodyOf(recorded: RecordedBody, json: (value: Json) => Json, text: (valu
   return { encoding, bytes: Buffer.from(`{${'x'.repeat(Math.max(0, recorded.bytes - 1))}`) };
 }
 
-/** One event as text, with an `event:` line where it had one. */
+/** One event as text, with an `event:` line if it had one. */
 export function sseText(data: Json, named: boolean): string {
   const type = isObject(data) && typeof data.type === 'string' ? data.type : undefined;
   return `${named && type !== undefined ? `event: ${type}\n` : ''}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;

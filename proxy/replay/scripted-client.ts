@@ -5,7 +5,7 @@ import { isObject, type Json } from '../turn/json/json.ts';
 import { type Body, type ConversationExchange, encodedBytes, type Frame } from './conversation.ts';
 
 export interface Received {
-  /** Absent where the connection ended before an answer. */
+  /** Absent if the connection ended before an answer. */
   readonly status?: number;
   readonly headers: readonly (readonly [string, string])[];
   readonly body?: Pick<Body, 'json' | 'events'>;

@@ -22,7 +22,7 @@ export type AffinityTurn = Pick<LiveTurn, 'client' | 'model'> & {
   readonly key: Pick<LiveTurn['key'], 'id'>;
 };
 
-/** Undefined where affinity does not apply. A promise only where the conversation is not in memory. */
+/** Undefined if affinity does not apply. A promise only if the conversation is not in memory. */
 export function affinityOf(
   turn: AffinityTurn,
   body: Body | undefined,
@@ -110,7 +110,7 @@ function isModelItem(item: Json): boolean {
   return role === 'assistant' || type === 'reasoning' || type === 'compaction' || (typeof type === 'string' && type.endsWith('_call'));
 }
 
-/** The digest of the instructions and the first user message; undefined where the input has no user message. */
+/** The digest of the instructions and the first user message; undefined if the input has no user message. */
 function conversationDigest({ instructions, input }: Body): string | undefined {
   const message = Array.isArray(input) ? input.find((item) => isObject(item) && item.role === 'user') : undefined;
   const content = isObject(message) ? message.content : input;

@@ -22,7 +22,7 @@ export interface RefusedTurn {
   /** The account that refused. */
   readonly account: string;
   /**
-   * Whether the turn cannot move to an account: one that was tried, or that could not take it. True for all where it may not move at all.
+   * Whether the turn cannot move to an account: one that was tried, or that could not take it. True for all if it may not move at all.
    */
   readonly closed: (account: string) => boolean;
   /** Whether it was sent without its reasoning already. */

@@ -35,7 +35,7 @@ export class Ciphertexts {
   }
 
   /**
-   * The maker of the newest known ciphertext among these items. Where none of the last eight is in memory, the store is read for the
+   * The maker of the newest known ciphertext among these items. If none of the last eight is in memory, the store is read for the
    * newest one.
    */
   newestMaker(items: readonly Json[]): string | undefined | Promise<string | undefined> {

@@ -47,7 +47,7 @@ export interface ContinuityOptions {
 
 /** A websocket to an account. */
 export interface LiveSocket {
-  /** Undefined where it is not open. */
+  /** Undefined if it is not open. */
   readonly account: string | undefined;
   /** Whether this response came over it. */
   continues(responseId: string): boolean;
@@ -99,10 +99,10 @@ export class Continuity {
   }
 
   /**
-   * A promise only where a pin of the turn is not in memory: then the store is asked.
+   * A promise only if a pin of the turn is not in memory: then the store is asked.
    * @param body after its rules; undefined on routes without a JSON body
    * @param live the upstream websocket of the client's connection, if it has one
-   * @throws Refusal `previous_response_not_found` for an anchor that is unknown in this Pool; `file_conflict` where it is at another
+   * @throws Refusal `previous_response_not_found` for an anchor that is unknown in this Pool; `file_conflict` if it is at another
    * account than the files of the turn
    */
   resume(turn: LiveTurn, body: Body | undefined, live?: LiveSocket): Continuation | Promise<Continuation> {
@@ -171,7 +171,7 @@ export class Continuity {
   }
 
   /**
-   * The makers of the ciphertext of a turn, for a Pool whose accounts do not all have one API (AA21). A promise only where some are not in
+   * The makers of the ciphertext of a turn, for a Pool whose accounts do not all have one API (AA21). A promise only if some are not in
    * memory; undefined for a turn without ciphertext.
    */
   origins(turn: LiveTurn, { input }: Body): CiphertextOrigins | undefined | Promise<CiphertextOrigins> {
@@ -193,7 +193,7 @@ export class Continuity {
     return derivedSession(turn, body, this.#sessions);
   }
 
-  /** The account that made the newest known ciphertext of the body; a promise only where the store is read (AA67). */
+  /** The account that made the newest known ciphertext of the body; a promise only if the store is read (AA67). */
   makerIn({ input }: Body): string | undefined | Promise<string | undefined> {
     return Array.isArray(input) ? this.#ciphertexts.newestMaker(input) : undefined;
   }

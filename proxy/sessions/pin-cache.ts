@@ -53,7 +53,7 @@ export type SharedPins = Pick<Store['pins'], 'save' | 'move'>;
 
 export interface PinCacheOptions {
   readonly store: PinStore;
-  /** Set where several nodes share the store: pins are stored without delay, and moves are published to the other nodes. */
+  /** Set if several nodes share the store: pins are stored without delay, and moves are published to the other nodes. */
   readonly shared?: SharedPins | undefined;
   readonly digest: KeyedDigest;
   readonly clock: Clock;
@@ -106,7 +106,7 @@ export class PinCache {
 
   /**
    * The same value of two kinds, Pools or keys has two names.
-   * @param keyId empty where the value belongs to the whole Pool
+   * @param keyId empty if the value belongs to the whole Pool
    */
   name(kind: PinKind, pool: string, keyId: string, value: string): PinName {
     const bounded = value.length > LONGEST ? this.#options.digest.of(value) : value;
@@ -114,7 +114,7 @@ export class PinCache {
   }
 
   /**
-   * A promise only where the pin is not in memory: then the store is read, since another process may have made it. A failing store counts
+   * A promise only if the pin is not in memory: then the store is read, since another process may have made it. A failing store counts
    * as one without the pin.
    */
   find(name: PinName): Pin | undefined | Promise<Pin | undefined> {
@@ -134,9 +134,9 @@ export class PinCache {
   }
 
   /**
-   * Pins from now for the lifetime of its kind; written only where the account is new or the pin is due for renewal.
+   * Pins from now for the lifetime of its kind; written only if the account is new or the pin is due for renewal.
    * @param since when its turn began: a later move of the pin by another node takes precedence
-   * @returns with several nodes: resolves when it is stored, and all pins before it, or when it is lost; never rejects. Undefined where
+   * @returns with several nodes: resolves when it is stored, and all pins before it, or when it is lost; never rejects. Undefined if
    * it is not written.
    */
   learn({ kind, text }: PinName, account: string, since = Number.POSITIVE_INFINITY): Promise<void> | undefined {

@@ -10,7 +10,7 @@ import type { Clock } from '../base/time/clock.ts';
 const ANCHOR_DELAY_MS = 40;
 /**
  * Every turn makes one or two other pins, at random places of the store's index: written one by one, each touches pages of its own (20 µs of
- * processor time, where 5,000 in order take 8 each), and its digest is computed with cold caches. This is the longest that a pin waits
+ * processor time, while 5,000 in order take 8 each), and its digest is computed with cold caches. This is the longest that a pin waits
  * here; the store's own queue adds 100 ms. A killed process loses its pins of this time, and another process on the store cannot see them
  * yet.
  */

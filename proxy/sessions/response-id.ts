@@ -5,7 +5,7 @@ import type { ReplyEvent } from '../turn/reply/reply-event.ts';
 const HEAD_BYTES = 512;
 const ID = /"response"\s*:\s*\{\s*"id"\s*:\s*"([!#-[\]-~]{1,200})"/;
 
-/** Undefined where it is not found at once: then it is read from the terminal event. */
+/** Undefined if it is not found at once: then it is read from the terminal event. */
 export function responseIdIn({ bytes, start, end }: ReplyEvent): string | undefined {
   return ID.exec(bytes.toString('latin1', start, Math.min(end, start + HEAD_BYTES)))?.[1];
 }

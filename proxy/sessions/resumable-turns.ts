@@ -16,7 +16,7 @@ export interface Resumable {
   readonly isOver: boolean;
   /** Ends the turn, or drops one that is over. */
   cancel(): void;
-  /** Ends the turn where its client has left; otherwise the turn continues, and ends when its client leaves. */
+  /** Ends the turn if its client has left; otherwise the turn continues, and ends when its client leaves. */
   disown(): void;
   /** Resolves when the turn's row is written. */
   readonly over: Promise<void>;

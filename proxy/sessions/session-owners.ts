@@ -61,7 +61,7 @@ export class SessionOwners {
 
   /**
    * Leases the session to this node, or verifies that it still is: after a pause of the process another node may have it. Resolves with
-   * the other owner where one has it. Without an answer of the store the node continues with the leases that it has.
+   * the other owner if one has it. Without an answer of the store the node continues with the leases that it has.
    * @param instead an owner that has no turn of the session, or does not answer: it loses its lease
    */
   async claim(session: string, instead?: SessionOwner): Promise<SessionOwner | undefined> {
@@ -132,7 +132,7 @@ export class SessionOwners {
     const { owner, store } = this.#options;
     const renewed = await this.#inTime(store.renew(owner, LEASE_MS));
     const missing = held.filter(([, { name }]) => !renewed.has(name));
-    // Where no other node has taken such a session, it is leased again.
+    // If no other node has taken such a session, it is leased again.
     await Promise.all(missing.map(([session]) => this.#claim(session, undefined)));
   }
 
@@ -155,7 +155,7 @@ export class SessionOwners {
     await released;
   }
 
-  /** @throws Error where the store does not answer */
+  /** @throws Error if the store does not answer */
   async #inTime<Result>(answer: Promise<Result>): Promise<Result> {
     const result = await withDeadline(answer, this.#options.clock, RENEWAL_MS);
     if (result === LATE) throw new Error('the store did not answer');

@@ -32,7 +32,7 @@ export function identityOf(body: Body, digest: ProcessDigest): TurnIdentity | un
 export const boundedId = (turnId: string, digest: ProcessDigest): string => (turnId.length > LONGEST_ID ? digest.of(turnId) : turnId);
 
 /**
- * The number of finished items of the interrupted turn that the retry has at its end. Undefined where the frame is not an exact retry: its
+ * The number of finished items of the interrupted turn that the retry has at its end. Undefined if the frame is not an exact retry: its
  * input has to end with the interrupted items, followed by the first of `sent`. Not by all of them: frames that were written to a
  * connection that broke may not have reached the client.
  */

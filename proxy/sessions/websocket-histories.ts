@@ -9,7 +9,7 @@ import type { Body } from '../turn/turn.ts';
 
 /** A client's connection. */
 interface Connection {
-  /** Calls back once when it is gone; at once where it is gone already. */
+  /** Calls back once when it is gone; at once if it is gone already. */
   onOver(over: () => void): void;
 }
 
@@ -54,7 +54,7 @@ export class WebsocketHistories {
     return this.#bytes;
   }
 
-  /** The frame as a turn without an anchor, where it continues the connection's last response; else the frame itself. */
+  /** The frame as a turn without an anchor, if it continues the connection's last response; else the frame itself. */
   extended(turn: object, frame: Body, frameBytes: number, connection: Connection): Body {
     const known = this.#byConnection.get(connection);
     const continues = known !== undefined && frame.previous_response_id === known.response;

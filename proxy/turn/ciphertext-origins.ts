@@ -32,7 +32,7 @@ export class CiphertextOrigins {
     this.#makers = makers;
   }
 
-  /** Undefined where the account can read all of it. Accounts of agent backends try what no known account has made (Q10). */
+  /** Undefined if the account can read all of it. Accounts of agent backends try what no known account has made (Q10). */
   foreignTo(account: AccountConfig): ForeignItems | undefined {
     const foreign = [...this.#makers].flatMap(([item, maker]) => (isForeign(maker, account) ? [item] : []));
     return foreign.length === 0 ? undefined : new ForeignItems(new Set(foreign));

@@ -47,7 +47,7 @@ export interface Continuation {
   readonly soft: string | undefined;
   /** The pin of its session, for the account that answers. */
   readonly session: PinName | undefined;
-  /** Undefined where prompt-cache locality does not apply. */
+  /** Undefined if prompt-cache locality does not apply. */
   readonly affinity: Affinity | undefined;
   /** Its turn states, and the accounts that issued them. */
   readonly states: ReadonlyMap<string, string>;

@@ -17,7 +17,7 @@ const LONG_CONTEXT = /(?:\[1m\])+$/i;
 export const withoutMarks = (name: string): string => name.replace(LONG_CONTEXT, '');
 
 /**
- * Undefined where nothing of the Pool has the name.
+ * Undefined if nothing of the Pool has the name.
  * @param isExposed whether it is an exposed id that the key may use
  */
 export function resolveName(name: string, aliases: Aliases, isExposed: (id: string) => boolean): ResolvedName | undefined {

@@ -15,7 +15,7 @@ export type SecretRef = { readonly env: string } | { readonly file: string };
 export const SIMULATED_LOGIN = 'rehearsal:';
 
 export interface OauthCredential {
-  /** Path of a JSON file of the usual `tokens` shape; absent where the login is in the store alone. */
+  /** Path of a JSON file of the usual `tokens` shape; absent if the login is in the store alone. */
   readonly file?: string;
   readonly token_url: string;
   readonly client_id: string;
@@ -94,7 +94,7 @@ export interface AccountConfig {
   readonly keep_fields: readonly string[];
   readonly drop_fields: readonly string[];
   readonly websocket: boolean;
-  /** `auto`: the compact path, and turns with a trigger where the account has none. Only API accounts have the last two (AA13). */
+  /** `auto`: the compact path, and turns with a trigger if the account has none. Only API accounts have the last two (AA13). */
   readonly compact: 'auto' | 'route' | 'trigger' | 'summary' | 'none';
   /** `derived`: turns and upgrades have a `session-id` that the gateway derives (Q35). */
   readonly session_header: 'none' | 'derived';
@@ -106,7 +106,7 @@ export interface ModelConfig {
   readonly pricing_bucket?: 'long_context' | 'short_context';
   readonly suppressed: boolean;
   readonly prices?: Prices;
-  /** Exposed ids that a turn goes on to where no account can serve this model now (AA74). */
+  /** Exposed ids that a turn goes on to if no account can serve this model now (AA74). */
   readonly fallback?: readonly string[];
 }
 
@@ -136,7 +136,7 @@ export interface AssignmentConfig {
   readonly active: boolean;
   readonly eligible: boolean;
   readonly weight: number;
-  /** 0 to 9. A higher tier is asked where the lower ones cannot take a turn (AA65). */
+  /** 0 to 9. A higher tier is asked if the lower ones cannot take a turn (AA65). */
   readonly tier: number;
 }
 

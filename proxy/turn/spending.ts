@@ -6,7 +6,7 @@ import type { Cap } from './tiers.ts';
 
 /** In billionths of a US dollar. */
 export interface Cost {
-  /** With the least output. A turn never runs where this exceeds a cap. */
+  /** With the least output. A turn never runs if this exceeds a cap. */
   readonly least: number;
   readonly expected: number;
 }
@@ -31,6 +31,6 @@ export interface Spending {
 export type NotReserved = 'spent' | 'unknown';
 
 export interface OverflowBudget {
-  /** A promise only where nodes share the caps. @param caps at least one */
+  /** A promise only if nodes share the caps. @param caps at least one */
   reserve(tier: number, caps: readonly Cap[], cost: Cost): Spending | NotReserved | Promise<Spending | NotReserved>;
 }

@@ -33,7 +33,7 @@ export interface RelayedAnswer {
 export interface FailureEventOptions extends AnswerHeaderOptions {
   /** How the client gets it: in the stream of a turn, as a frame, or in another answer, such as that of an image route. */
   readonly as: 'turn stream' | 'frame' | 'other';
-  /** The id of the response that failed, where the stream has named it. */
+  /** The id of the response that failed, if the stream has named it. */
   readonly responseId: string | undefined;
 }
 
@@ -86,7 +86,7 @@ export interface Decoded<Memory> {
   readonly memory: Memory;
   /** The session that the client names in other ways than by a continuity header (AM64). */
   readonly session?: string | undefined;
-  /** The decoded request, where the estimate of its tokens cannot read the client's own (Q19). */
+  /** The decoded request, if the estimate of its tokens cannot read the client's own (Q19). */
   readonly request?: Body;
   /** The answer to a request that asks only for its checks: no account gets it. */
   readonly answer?: Answer;
@@ -120,22 +120,22 @@ export interface Surface<Memory = unknown> {
   readonly collects: boolean;
   /** Whether a stream of Responses events has sequence numbers without gaps, and a marked end (Q2, Q17); else it passes as sent. */
   readonly numbersEvents: boolean;
-  /** Whether a whole JSON body is an answer to a turn, also where the client asked for a stream. */
+  /** Whether a whole JSON body is an answer to a turn, also if the client asked for a stream. */
   readonly relaysWholeAnswers: boolean;
   /** Encodes a reply of events as a stream over HTTP. */
   stream(response: ServerResponse, turn: StreamedTurn, memory: Memory): Sink;
   /**
-   * The answer that the final response becomes, when every rule has run; absent where the client gets the response itself.
+   * The answer that the final response becomes, when every rule has run; absent if the client gets the response itself.
    * @throws Refusal
    */
   answer?(response: JsonObject, turn: Turn, memory: Memory): JsonObject;
-  /** In place of `answer`, where an answer is made of the reply's events. */
+  /** In place of `answer`, if an answer is made of the reply's events. */
   collector?(turn: StreamedTurn, memory: Memory): Collector;
-  /** The refusal in this surface's envelope; absent where it is that of the error table (Q1). */
+  /** The refusal in this surface's envelope; absent if it is that of the error table (Q1). */
   refusal?(refusal: Refusal, turn: Turn, memory: Memory | undefined): Refusal;
-  /** Counts what the words of a refusal need; undefined where they need nothing. Never rejects. */
+  /** Counts what the words of a refusal need; undefined if they need nothing. Never rejects. */
   measure?(refusal: Refusal, turn: Turn, memory: Memory): Promise<void> | undefined;
-  /** A page of a model list; absent where it is that of `GET /v1/models` of the OpenAI API. */
+  /** A page of a model list; absent if it is that of `GET /v1/models` of the OpenAI API. */
   modelPage?(models: readonly NamedModel[], query: URLSearchParams): JsonObject;
   modelObject?(model: NamedModel): JsonObject;
   /** Answers a request that only counts its tokens. @throws Refusal */
@@ -144,7 +144,7 @@ export interface Surface<Memory = unknown> {
   readonly brokenReply: 'cut' | 'close';
   /** The code for the row of a reply that broke off. */
   readonly brokenReplyCode: 'upstream_error' | 'server_error';
-  /** The event or the whole answer that ends a reply, as this client may see it; the same object where nothing was removed. */
+  /** The event or the whole answer that ends a reply, as this client may see it; the same object if nothing was removed. */
   endOf(data: JsonObject, known: Confidential, options: AnswerHeaderOptions): JsonObject;
   /** A failure event as this client may see it. The failure has the client's names already. */
   failureEvent(data: JsonObject, failure: Failure, known: Confidential, options: FailureEventOptions): JsonObject;
@@ -160,7 +160,7 @@ export interface Surface<Memory = unknown> {
    * as one body.
    */
   readonly wholeAnswerEvents?: (answer: JsonObject) => readonly Event[];
-  /** The client's answer where an account refused with a status and no other account is asked (Q3). The failure has the client's names already. */
+  /** The client's answer if an account refused with a status and no other account is asked (Q3). The failure has the client's names already. */
   refusalOf(failure: Failure, options: AnswerHeaderOptions, known: Confidential): Refusal | RelayedAnswer;
 }
 

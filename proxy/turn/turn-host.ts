@@ -59,9 +59,9 @@ export interface Arrival {
   /** As it came; for the choice of the surface alone. */
   readonly path: string;
   readonly headers: Headers;
-  /** The query with its question mark, as it came; empty where there is none. */
+  /** The query with its question mark, as it came; empty if there is none. */
   readonly query: string;
-  /** Of the client; undefined where it is not known, or this configuration does not ask for it. */
+  /** Of the client; undefined if it is not known, or this configuration does not ask for it. */
   readonly address?: string | undefined;
   /** The key that a secret opens, whatever its status. */
   readonly keyOf: (secret: string) => KeyConfig | undefined;

@@ -54,13 +54,13 @@ export interface ModelView {
   readonly id: string;
   /** The canonical cohort's pristine entry (MC3, MC6). */
   readonly entry: JsonObject;
-  /** The effective context window in tokens, as model lists state it; absent where it is not known. */
+  /** The effective context window in tokens, as model lists state it; absent if it is not known. */
   readonly window?: number | undefined;
   /** A model that makes embeddings, and takes no turns. */
   readonly kind?: 'embedding';
   /** Whether any assignment is a routable source of it (UA1). */
   readonly routable: boolean;
-  /** Undefined where no source is routable (MC7). */
+  /** Undefined if no source is routable (MC7). */
   readonly mode: ModeDecision | undefined;
 }
 
@@ -71,7 +71,7 @@ export interface FileView {
 }
 
 /**
- * Where a Pool's catalog has a model. `absent`: no account lists it. `suppressed`: the operator removed it. `invisible`: only invisible
+ * Whether a Pool's catalog has a model. `absent`: no account lists it. `suppressed`: the operator removed it. `invisible`: only invisible
  * accounts list it. `unroutable`: listed, but no source is routable now (503). Image routes distinguish these (A10).
  */
 export type Presence = 'routable' | 'unroutable' | 'invisible' | 'suppressed' | 'absent';
@@ -117,7 +117,7 @@ export type PayloadCompression = {
   /** Outputs that were sent as they came because their scan failed. */
   readonly errors?: number;
   readonly compressed?: number;
-  /** The savings in the compressed outputs: in tokens where they were counted, otherwise in bytes. */
+  /** The savings in the compressed outputs: in tokens if they were counted, otherwise in bytes. */
   readonly saved_tokens?: number;
   readonly token_savings_percent?: number;
   readonly saved_bytes?: number;
@@ -183,24 +183,24 @@ export interface Turn {
   identifyOperator(token: string): boolean;
   /** Whether a host, with its port if any, is this gateway's name on /mcp: loopback, or one of `mcp.allowed_hosts` (Q25). */
   isOwnHost(host: string): boolean;
-  /** Looks a model up in the Pool's catalog; a promise only where the catalog is read again for an unknown id (Q12). */
+  /** Looks a model up in the Pool's catalog; a promise only if the catalog is read again for an unknown id (Q12). */
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined>;
-  /** Looks a file of the Pool up; a promise only where it is not in memory. */
+  /** Looks a file of the Pool up; a promise only if it is not in memory. */
   findFile(id: string): FileView | undefined | Promise<FileView | undefined>;
   /** Whether and how the Pool's catalog has a model; reads no account. */
   presenceOf(id: string): Presence;
-  /** Milliseconds until the first cooldown of the model's sources ends; undefined where no source is in cooldown. */
+  /** Milliseconds until the first cooldown of the model's sources ends; undefined if no source is in cooldown. */
   recoversIn(): number | undefined;
   /** Decoded size of the JSON body as the client sent it; 0 before it was read. */
   readonly bodyBytes: number;
   /**
-   * Counts the tokens of each text, away from the event loop. Never rejects; undefined where the count failed or did not come in time.
+   * Counts the tokens of each text, away from the event loop. Never rejects; undefined if the count failed or did not come in time.
    * The result may arrive after the turn has continued.
    */
   countTokens(texts: readonly string[]): Promise<readonly number[] | undefined>;
   /** Whether the turn may go to an account that speaks another API than agent backends. */
   readonly hasApiAccounts: boolean;
-  /** The text of a capsule in an item of that type; undefined where it was not sealed here for this Pool (AA22). */
+  /** The text of a capsule in an item of that type; undefined if it was not sealed here for this Pool (AA22). */
   openCapsule(item: CapsuleItem, sealed: string): string | undefined;
   /** Whether an account of the Pool makes embeddings with this model. */
   makesEmbeddings(model: string): boolean;
@@ -217,7 +217,7 @@ export interface Turn {
   /** The account that has the files of the request, and that the request must go to (Q10). Set by the rules that check files. */
   fileOwner: string | undefined;
   note<F extends keyof SafeFields>(field: F, value: SafeFields[F]): void;
-  /** Counts bytes of the reply that a rule keeps until the turn ends. Throws where the turn may hold no more: its reply breaks off. */
+  /** Counts bytes of the reply that a rule keeps until the turn ends. Throws if the turn may hold no more: its reply breaks off. */
   holdReply(bytes: number): void;
 }
 
@@ -249,7 +249,7 @@ export interface Head {
   readonly status: number;
   /** The body for the client. */
   readonly headers: Record<string, string>;
-  /** The types of the events that came before commit; only where the client is connected by a websocket. */
+  /** The types of the events that came before commit; only if the client is connected by a websocket. */
   held?: Pick<ReadonlySet<string>, 'has'>;
   /** The reply begins with a refusal: no event of the gateway's own may precede it (F1.8). */
   refuses?: boolean;
@@ -259,7 +259,7 @@ export interface Head {
 export interface Event {
   readonly type: string;
   readonly data: JsonObject;
-  /** Bytes of the event as it came; absent where the gateway made it. */
+  /** Bytes of the event as it came; absent if the gateway made it. */
   readonly size?: number;
 }
 

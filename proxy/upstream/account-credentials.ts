@@ -33,7 +33,7 @@ export interface StaticCredentials {
 }
 
 export interface AccountCredentials {
-  /** A promise only where the account waits for a credential; it rejects with CredentialUnavailable. */
+  /** A promise only if the account waits for a credential; it rejects with CredentialUnavailable. */
   headersFor(account: AccountConfig, loaded: StaticCredentials): AccountHeaders | Promise<AccountHeaders>;
   /** The account answered 401 to a request with this Authorization. */
   refused(account: AccountConfig, authorization: string | undefined): Renewal | Promise<Renewal>;

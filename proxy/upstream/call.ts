@@ -8,7 +8,7 @@ import { IdleTimeouts, Timed } from './carriers/idle-timeouts.ts';
 export interface CallAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** The decoded JSON; undefined where the body was none. */
+  /** The decoded JSON; undefined if the body was none. */
   readonly body: unknown;
   /** The size of the body. */
   readonly bytes: number;

@@ -38,7 +38,7 @@ export class Upstream {
   readonly url: string;
   /** The settings that the carriers depend on; another value needs new carriers. */
   readonly identity: string;
-  /** Its own where it sets them (AA6). */
+  /** Its own if it sets them (AA6). */
   readonly timeouts: UndiciTimeouts;
   readonly #options: UpstreamOptions;
   #streamCarrier: PassThrough | undefined;
@@ -162,7 +162,7 @@ export class Upstreams {
 
 const queryOf = (account: AccountConfig): string => (isApiAccount(account) ? new URLSearchParams(account.query).toString() : '');
 
-/** An API account has its own waits where it sets them: local servers load models and read long prompts (AA6). */
+/** An API account has its own waits if it sets them: local servers load models and read long prompts (AA6). */
 function timeoutsOf(account: AccountConfig, timeouts: Timeouts): UndiciTimeouts {
   const { upstream_connect_ms: connectMs, upstream_first_byte_ms, upstream_idle_ms } = timeouts;
   const { first_byte_ms, idle_ms } = isApiAccount(account) ? account : {};

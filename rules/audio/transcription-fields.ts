@@ -46,7 +46,7 @@ class Fields implements PartReader {
 
   #other(name: string): readonly StreamedPart[] {
     if (!this.#refusesOthers) return [];
-    // The name is a client's text: it is repeated only where it is a plain path.
+    // The name is a client's text: it is repeated only if it is a plain path.
     const param = safeParam(name);
     throw new Refusal('unsupported_parameter', param === null ? {} : { param });
   }

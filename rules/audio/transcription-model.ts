@@ -13,7 +13,7 @@ export const transcriptionModel = rule({
 });
 
 /**
- * The model is sent before the file, as accounts expect it. Where the client names it after the file, the only possible model is sent, and
+ * The model is sent before the file, as accounts expect it. If the client names it after the file, the only possible model is sent, and
  * the client's is checked when it arrives.
  */
 class NamedModel implements PartReader {

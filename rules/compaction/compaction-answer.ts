@@ -20,7 +20,7 @@ export const compactionAnswer = rule({
   },
 });
 
-/** The one compaction of a complete answer; undefined where there is none, more than one, or one without its content. */
+/** The one compaction of a complete answer; undefined if there is none, more than one, or one without its content. */
 function compactionIn({ status, output, compaction_summary }: JsonObject): JsonObject | undefined {
   const items = asList(output).filter(isObject);
   const compactions = items.filter(isCompactionItem);
@@ -50,7 +50,7 @@ function replayItem({ id, encrypted_content }: JsonObject): JsonObject {
   return { ...named, type: 'compaction', encrypted_content };
 }
 
-/** A completed Responses object. Other members are the provider's where it states them. */
+/** A completed Responses object. Other members are the provider's if it states them. */
 function completedResponse(response: JsonObject, item: JsonObject, turn: Turn): JsonObject {
   const created = integer(response.created_at) ?? Math.floor(turn.at / 1000);
   const own = {

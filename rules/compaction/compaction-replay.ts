@@ -23,7 +23,7 @@ export const compactionReplay = rule({
   },
 });
 
-/** The path below the item at which its shape is wrong; undefined where it is right. */
+/** The path below the item at which its shape is wrong; undefined if it is right. */
 function faultOf(item: JsonObject): string | undefined {
   for (const member of Object.keys(item)) {
     if (member !== 'type' && member !== 'id' && member !== 'encrypted_content') return unknownMember(member);

@@ -20,7 +20,7 @@ const COMMAND_HEADER =
 /** Members of a JSON text that hold the output of a command. */
 const OUTPUT_MEMBERS: ReadonlySet<string> = new Set(['output', 'stdout', 'stderr', 'aggregated_output']);
 
-/** The text itself where nothing can be left out. */
+/** The text itself if nothing can be left out. */
 export function* compressText(text: string): Steps<string> {
   if (text.startsWith('{')) return yield* compressJson(text);
   const header = COMMAND_HEADER.exec(text)?.[0] ?? '';

@@ -12,7 +12,7 @@ const MOST_HEADER_LINES = 8;
 
 const HUNK = /^(@{2,9}) ((?:-\d{1,9}(?:,\d{1,9})? )+)\+\d{1,9}(?:,(\d{1,9}))? @{2,9}/;
 
-/** Undefined where the text has no well-formed hunk, or nothing to leave out. Lines outside of hunks stay. */
+/** Undefined if the text has no well-formed hunk, or nothing to leave out. Lines outside of hunks stay. */
 export function* compressDiff(lines: readonly string[]): Steps<readonly string[] | undefined> {
   const out: string[] = ['[compressed diff: ~N stands for N unchanged lines; git\'s own "diff" and "index" lines are left out]'];
   let hunks = 0;
@@ -46,7 +46,7 @@ interface Hunk {
   readonly unchanged: readonly boolean[];
 }
 
-/** The hunk whose header is at `at`; undefined where its lines are not those that the header counts, or none of them is a change. */
+/** The hunk whose header is at `at`; undefined if its lines are not those that the header counts, or none of them is a change. */
 function hunkAt(lines: readonly string[], at: number): Hunk | undefined {
   const [, signs = '', ranges = '', added = '1'] = HUNK.exec(lines[at] as string) ?? [];
   const olds = ranges
@@ -134,7 +134,7 @@ function shorten(lines: readonly string[], from: number, { end, unchanged }: Hun
 }
 
 /**
- * Git's header of a file. Its `index` line is removed; its first line is removed too where the `---` and `+++` lines name the same paths
+ * Git's header of a file. Its `index` line is removed; its first line is removed too if the `---` and `+++` lines name the same paths
  * and nothing else is between them.
  * @returns the line after the header
  */

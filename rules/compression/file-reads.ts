@@ -25,7 +25,7 @@ const DEEPEST_SHELL = 4;
 const MOST_RUNNER_WORDS = 16;
 
 /**
- * Whether any pipeline of the line is a file read: one reading command, or several after another (`nl FILE | sed -n 1,9p`). True where
+ * Whether any pipeline of the line is a file read: one reading command, or several after another (`nl FILE | sed -n 1,9p`). True if
  * the line cannot be read, or the shell computes the name of the command.
  */
 export function readsFile(line: string, depth = 0): boolean {

@@ -16,7 +16,7 @@ const LONGEST_COLOURED_LINE = 2_000;
 const CONTROLS = /\x1b\[[\d;]*m|\r$/g;
 
 /**
- * Undefined where no summary states the result of the run, or it reports failures that are not all in the log.
+ * Undefined if no summary states the result of the run, or it reports failures that are not all in the log.
  * @param hasControls whether the text has colours or carriage returns: they are ignored in the comparison, and kept in the result
  */
 export function* compressLog(lines: readonly string[], hasControls: boolean): Steps<readonly string[] | undefined> {

@@ -1,4 +1,4 @@
-// Compresses tool outputs on their way to the account, where the Pool asks for it (F7).
+// Compresses tool outputs on their way to the account, if the Pool asks for it (F7).
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isList } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
@@ -81,7 +81,7 @@ class Compression {
     this.#scanned += length;
   }
 
-  /** The item as it came where its scan fails (F7.5). */
+  /** The item as it came if its scan fails (F7.5). */
   async #compressed(item: JsonObject, texts: readonly string[]): Promise<JsonObject> {
     try {
       const shorter: string[] = [];

@@ -40,7 +40,7 @@ const KEPT_TAIL = 80;
 /** A text that may report a failure is kept whole. */
 const FAILURE = /\b(?:error|errors|fail|fails|failed|failure|failures|fatal|panic|panicked|exception|warning|assert\w*)\b/i;
 
-/** Undefined where the lines are not search results, or are malformed. */
+/** Undefined if the lines are not search results, or are malformed. */
 export function* compressSearch(lines: readonly string[], hasNul: boolean): Steps<readonly string[] | undefined> {
   const results = hasNul ? yield* nulResults(lines) : ((yield* flatResults(lines)) ?? (yield* headedResults(lines)));
   return results && (yield* grouped(results));
@@ -149,7 +149,7 @@ function placed(path: string, rest: string): Result | undefined {
   return { path, rest, textAt: hasColumn ? column + 1 : line + 1, hasColumn, isMatch };
 }
 
-/** The end of a number of at most nine digits; `from` itself where there is none. */
+/** The end of a number of at most nine digits; `from` itself if there is none. */
 function digitsFrom(text: string, from: number): number {
   let end = from;
   while (isDigit(text.charCodeAt(end))) end++;

@@ -7,7 +7,7 @@ const EXPRESSION = '--expression=';
 
 /**
  * With `-n`, a script of `p`, `q`, `Q` and `=` with any addresses; without it, of `q` and `Q` alone. A script that the shell computes
- * counts as printing where `-n` is given.
+ * counts as printing if `-n` is given.
  * @param args the words after `sed`
  */
 export function printsOnly(args: readonly ShellWord[]): boolean {

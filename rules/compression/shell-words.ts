@@ -1,6 +1,6 @@
 // Reads a POSIX shell command line into its pipelines: the words of each simple command, with quotes and escapes resolved.
 
-/** Undefined where the shell computes the word: a substitution, a variable, a pattern. */
+/** Undefined if the shell computes the word: a substitution, a variable, a pattern. */
 export type ShellWord = string | undefined;
 
 /** The words of one simple command; redirections, comments and here-documents are left out. */
@@ -18,7 +18,7 @@ const EXPANDS = /[*?[{]/;
 /** Characters of a word that mean themselves. */
 const PLAIN = /[^\s;&|()<>'"\\$`*?[{]+/y;
 
-/** Undefined where the text is not a complete command line, or is too long to be read. */
+/** Undefined if the text is not a complete command line, or is too long to be read. */
 export function readShell(source: string): readonly Pipeline[] | undefined {
   if (source.length > MOST_CHARACTERS) return undefined;
   try {
@@ -145,7 +145,7 @@ class ShellReader {
     return computed && this.#at - start > 1 ? undefined : text;
   }
 
-  /** The text in double quotes; undefined where the shell computes a part of it. */
+  /** The text in double quotes; undefined if the shell computes a part of it. */
   #doubleQuoted(depth: number): string | undefined {
     let text = '';
     let computed = false;

@@ -1,6 +1,6 @@
 // Work in steps: the scan of a long text is cut into pieces of about a millisecond, so that other turns need not wait for its end.
 
-/** Work that yields where it can be interrupted, and returns its result. */
+/** Work that yields if it can be interrupted, and returns its result. */
 export type Steps<Result> = Generator<undefined, Result, undefined>;
 
 /** Lines of a text that a step may take. */

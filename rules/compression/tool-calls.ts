@@ -27,7 +27,7 @@ export interface ToolOutput {
   /** Its index in the input. */
   readonly index: number;
   readonly item: JsonObject;
-  /** Undefined where no call of the request can be assigned to it unambiguously. */
+  /** Undefined if no call of the request can be assigned to it unambiguously. */
   readonly call: JsonObject | undefined;
 }
 

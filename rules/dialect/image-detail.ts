@@ -5,7 +5,7 @@ import { isAbsent, isList, isObject, mapList, mapMembers } from '../../proxy/tur
 /** The compatible surface accepts messages without a type; native items without a type stay unchanged (Q33). */
 export type MessageTyping = 'untyped-messages-too' | 'typed-messages-only';
 
-/** Returns the same list where nothing was removed. */
+/** Returns the same list if nothing was removed. */
 export const withoutImageDetail = (input: readonly Json[], typing: MessageTyping): readonly Json[] =>
   mapList(input, (item) => {
     if (!isObject(item)) return item;

@@ -35,7 +35,7 @@ export const liftInstructions = rule({
 const joined = (texts: readonly (string | undefined)[]): string =>
   texts.filter((text) => text !== undefined && text.trim() !== '').join('\n\n');
 
-/** Takes the texts out of the input, which may be blank; undefined where there are none. */
+/** Takes the texts out of the input, which may be blank; undefined if there are none. */
 function lift(body: Body, turn: Turn): string | undefined {
   if (!isList(body.input) || !body.input.some(isInstruction)) return undefined;
   const texts: string[] = [];
@@ -64,7 +64,7 @@ function keepInput(body: Body, turn: Turn): void {
 const isInstruction = (item: Json): item is JsonObject =>
   isObject(item) && (item.type === 'message' || isAbsent(item.type)) && (item.role === 'system' || item.role === 'developer');
 
-/** Moves the message's texts to `texts`; returns the rest of the message, or undefined where nothing is left. */
+/** Moves the message's texts to `texts`; returns the rest of the message, or undefined if nothing is left. */
 function withoutTexts(message: JsonObject, texts: string[]): JsonObject | undefined {
   const { content } = message;
   if (typeof content === 'string') {

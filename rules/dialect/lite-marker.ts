@@ -48,7 +48,7 @@ function deleteMarker(headers: Record<string, string>, { wire }: Turn): void {
   for (const name in headers) if (isMarker(name, wire)) delete headers[name];
 }
 
-/** The same object where no entry is a marker; `client_metadata` itself stays even if it is empty then. */
+/** The same object if no entry is a marker; `client_metadata` itself stays even if it is empty then. */
 function withoutEntry(metadata: JsonObject, { wire }: Turn): JsonObject {
   const entries = Object.entries(metadata);
   const kept = entries.filter(([name]) => !isMarker(name, wire));

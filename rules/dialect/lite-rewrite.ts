@@ -12,7 +12,7 @@ import { withoutImageDetail } from './image-detail.ts';
 import { type Added, type Replaced, replacedBy, restore } from './lite-restoration.ts';
 
 interface Memory {
-  /** Kept only where an account of another API may get the turn. */
+  /** Kept only if an account of another API may get the turn. */
   replaced?: Replaced;
 }
 
@@ -65,7 +65,7 @@ function moveIntoInput(body: Body, items: readonly Json[], turn: Turn): Added {
   return added;
 }
 
-/** The leading item where it is the Lite tools prefix. An item with an id is a client's own item; null counts as no id (Q33). */
+/** The leading item if it is the Lite tools prefix. An item with an id is a client's own item; null counts as no id (Q33). */
 function toolsPrefix(first: Json | undefined): JsonObject | undefined {
   if (!isObject(first) || first.type !== 'additional_tools' || first.role !== 'developer') return undefined;
   if (first.id !== undefined && first.id !== null) return undefined;

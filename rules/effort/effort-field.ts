@@ -7,7 +7,7 @@ import type { Body } from '../../proxy/turn/turn.ts';
 /** The path of the field in a refusal. */
 export const EFFORT = 'reasoning.effort';
 
-/** Undefined where it is omitted or null. */
+/** Undefined if it is omitted or null. */
 export const fieldEffort = ({ reasoning }: Body): Json | undefined => effortIn(reasoning);
 
 export function setEffort(body: Body, effort: string): void {
@@ -30,7 +30,7 @@ export function effortUpdatesOf({ input }: Body): readonly EffortUpdate[] {
   });
 }
 
-/** Replaces the efforts of all updates; the same input where nothing changes. */
+/** Replaces the efforts of all updates; the same input if nothing changes. */
 export function mapEffortUpdates(body: Body, change: (effort: Json) => Json): void {
   if (!isList(body.input) || !body.input.some(isUpdate)) return;
   body.input = mapList(body.input, (item) => {
@@ -42,7 +42,7 @@ export function mapEffortUpdates(body: Body, change: (effort: Json) => Json): vo
   });
 }
 
-/** The effort of the turn as it is sent: that of the last update, otherwise of the field. Undefined where the model decides. */
+/** The effort of the turn as it is sent: that of the last update, otherwise of the field. Undefined if the model decides. */
 export const effortOf = (body: Body): Json | undefined => effortUpdatesOf(body).at(-1)?.effort ?? fieldEffort(body);
 
 const NONE: readonly EffortUpdate[] = [];

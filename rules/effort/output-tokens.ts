@@ -10,7 +10,7 @@ import { RESPONSES_WORK } from '../route-groups.ts';
 const CAP = 'max_output_tokens';
 
 /**
- * An omitted cap is set, since a model's own maximum may be above the key's. Where an account does not get the field (`drop_fields`, or an
+ * An omitted cap is set, since a model's own maximum may be above the key's. If an account does not get the field (`drop_fields`, or an
  * allow-list without it), dispatch ends the reply at the cap. Not set on compact dispatch: only an effort is added there (F1.4), and a truncated
  * compaction is useless.
  */

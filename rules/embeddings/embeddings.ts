@@ -64,7 +64,7 @@ async function modelOf({ model: id }: Body, turn: Turn): Promise<string> {
 function checkMembers(body: Body): void {
   for (const [name, value] of Object.entries(body)) {
     if (MEMBERS.has(name) || isAbsent(value)) continue;
-    // The name is a client's text: it is repeated only where it is a plain path.
+    // The name is a client's text: it is repeated only if it is a plain path.
     const param = safeParam(name);
     throw new Refusal('unsupported_parameter', param === null ? {} : { param });
   }

@@ -22,7 +22,7 @@ export const fileForm = rule({
 function fileOf(form: readonly FormPart[]): FormFile {
   const other = form.find(({ name }) => name !== 'file' && name !== 'purpose');
   if (other) {
-    // The name is a client's text: it is repeated only where it is a plain path.
+    // The name is a client's text: it is repeated only if it is a plain path.
     const param = safeParam(other.name);
     throw new Refusal('unsupported_parameter', param === null ? {} : { param });
   }

@@ -3,7 +3,7 @@
 import type { TurnFacts } from '../../proxy/turn/rules/rule.ts';
 import type { AccountView } from '../../proxy/turn/turn.ts';
 
-/** What a rule of one serving mode does. Where the mode is not known yet, the sentence names the mode. */
+/** What a rule of one serving mode does. If the mode is not known yet, the sentence names the mode. */
 export const explainInMode =
   (wanted: 'lite' | 'full', effect: string) =>
   ({ mode }: TurnFacts): string | undefined => {

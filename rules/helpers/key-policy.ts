@@ -17,14 +17,14 @@ function effortOf(level: Json): string | undefined {
   return typeof effort === 'string' ? effort : undefined;
 }
 
-/** Efforts that the model's entry lists, as it spells and orders them; empty where it has no usable list. */
+/** Efforts that the model's entry lists, as it spells and orders them; empty if it has no usable list. */
 function listedEfforts(entry: JsonObject): readonly string[] {
   const levels = entry[LEVELS];
   return isList(levels) ? levels.map(effortOf).filter((effort) => effort !== undefined) : [];
 }
 
 /**
- * The efforts that a key may ask of a model, ascending; undefined where every effort is permitted.
+ * The efforts that a key may ask of a model, ascending; undefined if every effort is permitted.
  * An entry without levels does not narrow the policy (Q16); one that lists only custom efforts leaves none.
  */
 export function permittedEfforts(policy: EffortPolicy | undefined, entry: JsonObject): readonly string[] | undefined {
@@ -36,8 +36,8 @@ export function permittedEfforts(policy: EffortPolicy | undefined, entry: JsonOb
 }
 
 /**
- * What an omitted effort becomes. Unrestricted: undefined. `always`: the configured effort. `allow_up_to`: the model's default where it
- * is permitted, else the highest permitted effort, and undefined where none is.
+ * What an omitted effort becomes. Unrestricted: undefined. `always`: the configured effort. `allow_up_to`: the model's default if it
+ * is permitted, else the highest permitted effort, and undefined if none is.
  */
 export function omittedEffort(policy: EffortPolicy | undefined, entry: JsonObject): string | undefined {
   const permitted = permittedEfforts(policy, entry);
@@ -46,7 +46,7 @@ export function omittedEffort(policy: EffortPolicy | undefined, entry: JsonObjec
 }
 
 /**
- * A catalog entry as this key sees it (F4.6); the same object where the policy changes nothing. Levels keep their order and their
+ * A catalog entry as this key sees it (F4.6); the same object if the policy changes nothing. Levels keep their order and their
  * descriptions. Under `allow_up_to` a default that is not permitted becomes what an omitted effort becomes.
  */
 export function reflectedEntry(policy: EffortPolicy | undefined, entry: JsonObject): JsonObject {

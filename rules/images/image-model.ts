@@ -1,4 +1,4 @@
-// The model of an image request: named, permitted to the key, and hosted where the catalog does not have it (A10, AU5, Q4).
+// The model of an image request: named, permitted to the key, and hosted if the catalog does not have it (A10, AU5, Q4).
 
 import { plainRefusal, Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';
@@ -63,7 +63,7 @@ function checkHost({ pool }: Turn, host: ModelView | undefined): void {
 }
 
 /**
- * Only an id that the catalog or the configuration has is noted: any other is a client's text (S4). Where a host does the work, its id
+ * Only an id that the catalog or the configuration has is noted: any other is a client's text (S4). If a host does the work, its id
  * is noted instead; on native routes it does none.
  */
 function noteModel(id: string, listed: boolean, turn: Turn): void {

@@ -1,7 +1,7 @@
 // The size of what a base64 text decodes to, without decoding it.
 
 /**
- * Bytes; undefined where the text is not standard base64 with padding. A text of more than `limit` bytes is measured by its length
+ * Bytes; undefined if the text is not standard base64 with padding. A text of more than `limit` bytes is measured by its length
  * and not checked: the caller refuses it for its size.
  */
 export function decodedBytes(text: string, limit: number): number | undefined {

@@ -26,7 +26,7 @@ export const capsules = rule({
   },
 });
 
-/** @throws Refusal where the conversation before it is lost: it was sealed for another Pool, or with another key of the store. */
+/** @throws Refusal if the conversation before it is lost: it was sealed for another Pool, or with another key of the store. */
 function opened(item: JsonObject, turn: Turn): Json {
   const capsule = capsuleIn(item);
   if (capsule === undefined) return item;

@@ -25,7 +25,7 @@ export const publicUser = rule<Named>({
   answer: withUser,
 });
 
-/** The same object where it names no other user. A member that the provider left out stays absent. */
+/** The same object if it names no other user. A member that the provider left out stays absent. */
 function withUser(response: JsonObject, named: Named): JsonObject {
   const others = USER_MEMBERS.filter((member) => response[member] !== undefined && response[member] !== named[member]);
   return others.length === 0 ? response : { ...response, ...Object.fromEntries(others.map((member) => [member, named[member]])) };

@@ -22,7 +22,7 @@ export const customTools = rule({
   },
 });
 
-/** The path below the tool at which its shape is wrong; undefined where it is right. */
+/** The path below the tool at which its shape is wrong; undefined if it is right. */
 function customToolFault(tool: JsonObject): string | undefined {
   if (!isText(tool.name)) return '.name';
   for (const [member, value] of Object.entries(tool)) {

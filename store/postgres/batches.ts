@@ -26,7 +26,7 @@ interface Checks {
   readonly guard: Guard | undefined;
 }
 
-/** Writes nothing where this batch or a later one is committed already; waits for one that is about to be. */
+/** Writes nothing if this batch or a later one is committed already; waits for one that is about to be. */
 const ONCE =
   'INSERT INTO written_batches (process, batch, at) VALUES ($1, $2, $3) ' +
   'ON CONFLICT (process) DO UPDATE SET batch = excluded.batch, at = excluded.at WHERE written_batches.batch < excluded.batch';

@@ -51,7 +51,7 @@ function plain({ type }: Field, value: unknown): unknown {
   return typeof value === 'boolean' ? Number(value) : value;
 }
 
-/** Undefined where the value is not bound as it is; what is not plain data fails in the JSON text. */
+/** Undefined if the value is not bound as it is; what is not plain data fails in the JSON text. */
 function asBound(value: unknown): Value | undefined {
   if (value === null || typeof value === 'string') return value;
   return Number.isFinite(value) ? (value as number) : undefined;

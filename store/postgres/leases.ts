@@ -3,7 +3,7 @@ import type { LeaseVerbs } from '../verbs/lease-verbs.ts';
 import { PUT_BACK_MS } from '../verbs/leases.ts';
 import type { Connections } from './connection/connections.ts';
 
-/** A held lease costs a read and no write. The token is drawn again where another process was faster: it is the greatest by then. */
+/** A held lease costs a read and no write. The token is drawn again if another process was faster: it is the greatest by then. */
 const ACQUIRE = `
   INSERT INTO leases (name, owner, token, expires_at)
   SELECT $1::text, $2::text, nextval('lease_tokens'), $3::bigint

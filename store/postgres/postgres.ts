@@ -28,7 +28,7 @@ export interface PostgresOptions {
 const TURNS = { waitMs: 1_000, deadlineMs: 2_000 } as const;
 const FEEDS = 1;
 
-/** Where containers start together, the database is ready a few seconds later. */
+/** If containers start together, the database is ready a few seconds later. */
 const PATIENCE_MS = 10_000;
 /** One for pins, one for all other rows. */
 const WRITER = { most: 2, waitMs: 2_000, deadlineMs: 5_000 } as const;

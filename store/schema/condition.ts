@@ -5,6 +5,6 @@ export interface StoreCondition {
   readonly level: 'ok' | 'warning' | 'problem';
   /** A sentence without data of rows. */
   readonly message: string;
-  /** What to do; absent where nothing has to be done. */
+  /** What to do; absent if nothing has to be done. */
   readonly advice?: string;
 }

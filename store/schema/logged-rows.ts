@@ -58,7 +58,7 @@ export const REQUEST = {
   method: text('HTTP method; WS is a turn on a websocket.'),
   status: integer('HTTP status that the client got; 499 if it left before the answer.'),
   status_class: text('2xx to 5xx.'),
-  // It decides which operators see the row; null where no key was recognised.
+  // It decides which operators see the row; null if no key was recognised.
   pool: nullable(text('Id of the Pool.')),
   pool_label: internal(nullable(text("The Pool's label at that time."))),
   account: nullable(text('Label of the account that answered, or was tried last; null if none was asked.')),

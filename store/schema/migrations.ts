@@ -59,7 +59,7 @@ export async function migrate(session: Session, { clock, apply, steps = migratio
   }
 }
 
-/** For operators: undefined where this program can use the schema of the database. */
+/** For operators: undefined if this program can use the schema of the database. */
 export async function schemaCondition(session: Pick<Session, 'query'>, place: string): Promise<StoreCondition | undefined> {
   const version = await versionOf(session);
   if (version <= migrations.length) return undefined;

@@ -21,9 +21,9 @@ export interface AccountStateRow {
   readonly cause: string | null;
   /** Quota windows: plain data in a shape that quota defines and validates when it is read. */
   readonly windows: object | null;
-  /** Digest of the address at which the account has no compact path; null where it may have one. */
+  /** Digest of the address at which the account has no compact path; null if it may have one. */
   readonly missing_compact_path: string | null;
-  /** When that was found out, Unix milliseconds; null where it may have one. */
+  /** When that was found out, Unix milliseconds; null if it may have one. */
   readonly compact_path_missing_at: number | null;
   readonly updated_at: number;
   /** When health, cooldown, streak and cause were decided, by the clock that all processes share. Set by the store. */
@@ -43,10 +43,10 @@ export interface CredentialRow {
   readonly account: string;
   /** Keyed digest of what the operator's file or reference held when it was imported. */
   readonly imported: string;
-  /** The refreshed tokens, encrypted by the caller; null where nothing is refreshed. */
+  /** The refreshed tokens, encrypted by the caller; null if nothing is refreshed. */
   readonly sealed: string | null;
   readonly updated_at: number;
-  /** The lease under which the refresh token in `sealed` was sent to its provider; null where no answer of the provider is missing. */
+  /** The lease under which the refresh token in `sealed` was sent to its provider; null if no answer of the provider is missing. */
   readonly exchange_token: number | null;
   /** When it was sent. */
   readonly exchange_at: number | null;
@@ -73,7 +73,7 @@ export interface PinRow {
 
 /** A pin as it is queued. */
 export interface NewPin extends PinRow {
-  /** Where many rows wait it is dropped before others: a turn prefers the account of a soft pin, and can go to any. */
+  /** If many rows wait it is dropped before others: a turn prefers the account of a soft pin, and can go to any. */
   readonly isSoft?: boolean;
 }
 
@@ -126,11 +126,11 @@ export interface UsageRow {
 export interface UsageHourRow {
   /** Its beginning; Unix milliseconds. */
   readonly hour: number;
-  /** Empty where no key was recognised. */
+  /** Empty if no key was recognised. */
   readonly pool: string;
-  /** Label of the account that answered, or was tried last; empty where none was asked. */
+  /** Label of the account that answered, or was tried last; empty if none was asked. */
   readonly account: string;
-  /** Empty where none is known. */
+  /** Empty if none is known. */
   readonly model: string;
   /** All that ended, refused ones included. */
   readonly requests: number;

@@ -38,9 +38,9 @@ type ConflictRule = 'keep' | 'replace' | 'add' | 'patch';
 export interface Field<Input extends object = object> {
   readonly column: string;
   readonly type: ColumnType;
-  /** Undefined where a patch does not have the field. */
+  /** Undefined if a patch does not have the field. */
   of(row: Input): unknown;
-  /** The value where the first patch of a row does not have the field. */
+  /** The value if the first patch of a row does not have the field. */
   readonly initial: string | number | null;
 }
 

@@ -49,7 +49,7 @@ export class Connection implements Session {
     this.#database = database;
   }
 
-  /** Opens the file, creating it where it is missing. Nothing is read before the first statement. */
+  /** Opens the file, creating it if it is missing. Nothing is read before the first statement. */
   static open(path: string): Promise<Connection> {
     return Connection.#opened(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
   }

@@ -41,7 +41,7 @@ function differs(field: Field, rows: readonly object[], value: unknown): boolean
   return false;
 }
 
-/** What SQLite would make of a value in JSON text; undefined where that is not the value itself. */
+/** What SQLite would make of a value in JSON text; undefined if that is not the value itself. */
 function asBound(value: unknown): Value | undefined {
   if (value === null || typeof value === 'string') return value;
   if (typeof value === 'boolean') return Number(value);

@@ -16,7 +16,7 @@ export interface Manifest {
   /** Of poolgate. */
   readonly version: string;
   readonly schema_version: number;
-  /** A digest under the key of the store, which tells whether a key is the one that encrypted the credentials; null where it was not known. */
+  /** A digest under the key of the store, which tells whether a key is the one that encrypted the credentials; null if it was not known. */
   readonly key_check: string | null;
   readonly tables: readonly CopiedCount[];
 }
@@ -81,8 +81,8 @@ export async function checkBackup(file: string): Promise<CheckedBackup> {
 /**
  * Puts a checked backup in the place of the database.
  * @param now for the name of the database that was there
- * @returns the path to which that was moved; undefined where there was none
- * @throws StoreError `locked` where a gateway has the database
+ * @returns the path to which that was moved; undefined if there was none
+ * @throws StoreError `locked` if a gateway has the database
  */
 export async function restoreSqlite(file: string, path: string, { force, now }: { readonly force: boolean; readonly now: Date }) {
   const hasFormer = await exists(path);

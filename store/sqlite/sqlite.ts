@@ -44,7 +44,7 @@ const MEANINGS: Readonly<Partial<Record<StoreErrorCode, string>>> = {
   failed: 'it cannot be read or written, or its disk is full; ',
 };
 
-/** Opens the database, creates it where it is missing, and migrates it. */
+/** Opens the database, creates it if it is missing, and migrates it. */
 export async function openSqlite(path: string, options: SqliteOptions): Promise<Driver> {
   if (path !== MEMORY) await touch(path);
   const open: Connection[] = [];
@@ -68,7 +68,7 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
   }
 }
 
-/** Creates the file where it is missing, readable by its owner only, and checks that it is writable. SQLite's side files get its mode. */
+/** Creates the file if it is missing, readable by its owner only, and checks that it is writable. SQLite's side files get its mode. */
 async function touch(path: string): Promise<void> {
   try {
     await makeFolderOf(path);

@@ -19,7 +19,7 @@ export async function inspectStore(url: string, deadlineMs: number): Promise<rea
   return (await import('../sqlite/inspection.ts')).inspectSqlite(path, deadlineMs);
 }
 
-/** Files of a database, which may be missing; none where it is not in files of this machine. */
+/** Files of a database, which may be missing; none if it is not in files of this machine. */
 export function storeFiles(url: string): readonly string[] {
   const path = sqlitePath(url);
   return path === undefined || path === MEMORY ? [] : [path, `${path}-wal`, `${path}-shm`];

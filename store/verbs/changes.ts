@@ -28,7 +28,7 @@ export const CHANGES_KEPT_MS = 86_400_000;
 export interface ChangesVerbs {
   /** The cursor after all writes so far. Take it before loading the tables. */
   cursor(): Promise<number>;
-  /** What other processes wrote after the cursor; costs one read of one row where nothing changed. */
+  /** What other processes wrote after the cursor; costs one read of one row if nothing changed. */
   since(cursor: number): Promise<Changes>;
   /** Calls `wake` soon after other processes wrote, on an engine that notifies. Once for a store. */
   listen?(wake: () => void): void;

@@ -12,12 +12,12 @@ import type { Lease } from './lease-verbs.ts';
 export interface ExchangeVerbs {
   /**
    * Begins the exchange of the refresh token in this row, under the lease of the refresh.
-   * @returns false where the lease was lost, the row has changed, or an exchange of it is open
+   * @returns false if the lease was lost, the row has changed, or an exchange of it is open
    */
   begin(row: Pick<CredentialRow, 'account' | 'sealed'>, lease: Lease): Promise<boolean>;
   /**
    * Replaces the spent tokens, also after the lease was lost: these are the only valid ones. Durable once it resolves.
-   * @returns false where the exchange is no longer open: another login was imported meanwhile
+   * @returns false if the exchange is no longer open: another login was imported meanwhile
    */
   complete(row: NewCredentialRow, lease: Lease): Promise<boolean>;
   /** Ends the exchange without new tokens. Without a lease: that of any process. */

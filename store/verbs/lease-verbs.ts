@@ -13,7 +13,7 @@ export interface Lease {
 export interface LeaseVerbs {
   /** Undefined while another lease of this name has not expired, also one of the same owner. */
   acquire(name: string, owner: string, ttlMs: number): Promise<Lease | undefined>;
-  /** The lease with its new expiry time; undefined where it was lost: it had expired, or was released. */
+  /** The lease with its new expiry time; undefined if it was lost: it had expired, or was released. */
   renew(lease: Lease, ttlMs: number): Promise<Lease | undefined>;
   /** Does nothing to a lease that another owner has acquired since. */
   release(lease: Lease): Promise<void>;

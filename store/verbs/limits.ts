@@ -25,7 +25,7 @@ import { keySlots, usage, usageHours } from '../schema/tables.ts';
 import { batchOf, Queue, type TableRow } from '../writing/write-queue.ts';
 
 export interface LimitVerbs {
-  /** Reserves where all bounds have room. Reservations that are requested at the same time share one round trip. */
+  /** Reserves if all bounds have room. Reservations that are requested at the same time share one round trip. */
   take(turn: LimitedTurn, bounds: LimitBounds): Promise<Taken>;
   /** Writes settlements and their usage in one transaction. A settlement that was written before changes nothing. */
   settle(settlements: readonly Settlement[]): Promise<void>;

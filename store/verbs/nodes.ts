@@ -19,11 +19,11 @@ export type Joined = { readonly joined: NodeRow } | { readonly taken: NodeRow };
 
 export interface NodeVerbs {
   /**
-   * Takes a lease on the node's name. Where another process has one that has not expired, nothing changes, and its row is returned.
+   * Takes a lease on the node's name. If another process has one that has not expired, nothing changes, and its row is returned.
    * @param former the token of this process's own lost lease: reservations of running turns under it count again, under the new one
    */
   join(node: NewNode, ttlMs: number, former?: number): Promise<Joined>;
-  /** When the lease now expires; undefined where it was lost: it had expired, or another process has the name. */
+  /** When the lease now expires; undefined if it was lost: it had expired, or another process has the name. */
   renew(node: Pick<NodeRow, 'id' | 'token' | 'config_digest'>, ttlMs: number): Promise<number | undefined>;
   /** Ends the lease, which frees what the node held. Other processes are notified of nodes that leave or join through `changes`. */
   leave(token: number): Promise<void>;
@@ -52,7 +52,7 @@ const KNOWN = `
       WHERE substr(leases.owner, 1, length(nodes.id) + 1) = nodes.id || '/' AND leases.expires_at > $1) AS leases
   FROM nodes WHERE expires_at > $2 ORDER BY id`;
 
-/** True where the answer to an earlier join was lost: the lease is the process's own. A process without a listener cannot be recognised. */
+/** True if the answer to an earlier join was lost: the lease is the process's own. A process without a listener cannot be recognised. */
 const isSameProcess = (one: NewNode, other: NewNode): boolean =>
   one.address !== null && one.address === other.address && one.started_at === other.started_at;
 

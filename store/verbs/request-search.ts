@@ -1,4 +1,4 @@
-// Finds rows of the request log, newest first, by the index of the narrowest filter. Where the other filters leave few of its rows, the
+// Finds rows of the request log, newest first, by the index of the narrowest filter. If the other filters leave few of its rows, the
 // search stops when its time is over, and says how far it came: no question waits for a walk over millions of rows.
 import type { Value } from '../driver.ts';
 import type { Place, RequestFilter } from '../schema/filters.ts';
@@ -10,7 +10,7 @@ import { requests } from '../schema/tables.ts';
 export interface FoundRequests {
   /** Newest first. */
   readonly rows: readonly RequestRow[];
-  /** How far it came where its time was over: the search goes on before this place. Undefined where no row was left out but by the limit. */
+  /** How far it came if its time was over: the search goes on before this place. Undefined if no row was left out but by the limit. */
   readonly reached: Place | undefined;
 }
 
@@ -61,7 +61,7 @@ export async function searchRequests(reader: Reader, filter: RequestFilter, time
   const rows: RequestRow[] = [];
   let { before } = filter;
   for (let looked = FIRST_ROWS; ; looked = Math.min(looked * 2, MOST_ROWS)) {
-    // Where the index decides alone, what it has is what is asked for.
+    // If the index decides alone, what it has is what is asked for.
     const most = others.length === 0 ? limit : looked;
     const part = { leads, ...spanOf(filter, before), limit: most };
     rows.push(...(await filtered(reader, part, others, limit - rows.length)));
@@ -151,7 +151,7 @@ async function filtered(reader: Reader, part: Part, others: readonly Condition[]
   return (await reader.query(numbered(found), [...values, ...conditions.values, limit])).map(requests.decode);
 }
 
-/** The last place that was looked at; undefined where no row is left. */
+/** The last place that was looked at; undefined if no row is left. */
 async function lastOf(reader: Reader, part: Part): Promise<Place | undefined> {
   const { sql, values } = partOf(part, 'at, id');
   const last = `SELECT at, id FROM (${sql}) AS looked ${NEWEST} LIMIT 1 OFFSET ?`;

@@ -21,7 +21,7 @@ export interface SessionClaim extends SessionOwner {
 
 export interface SessionOwnerVerbs {
   /**
-   * Makes the claimant the owner where no other node has a lease that has not expired, and renews the lease of an owner. Resolves with the
+   * Makes the claimant the owner if no other node has a lease that has not expired, and renews the lease of an owner. Resolves with the
    * owner: the claimant with the lease that it has now, or another one.
    */
   claim(claim: SessionClaim): Promise<SessionOwner>;

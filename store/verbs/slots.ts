@@ -10,7 +10,7 @@ export interface SlotGrant {
   readonly account: string;
   /** No other node gets these. */
   readonly held: number;
-  /** The node begins a turn only while fewer are there. Less than `held` where another node waits for its share. */
+  /** The node begins a turn only while fewer are there. Less than `held` if another node waits for its share. */
   readonly allowed: number;
   /** Whether another node lacks slots: the fair share changes with time. */
   readonly contended: boolean;
@@ -20,9 +20,9 @@ export interface SlotVerbs {
   /**
    * Replaces the node's slots of the accounts. While no other node lacks any, the node gets free slots up to an ample amount: one and a
    * half times the slots that it asks for, at least an even share. Otherwise it gets the slots that it asks for up to its fair share, and
-   * keeps those that the others do not lack. Other nodes are notified through `changes` where they may have to give slots back, or may get
+   * keeps those that the others do not lack. Other nodes are notified through `changes` if they may have to give slots back, or may get
    * some.
-   * @returns undefined where the lease of the node has expired
+   * @returns undefined if the lease of the node has expired
    */
   claim(node: number, claims: readonly SlotClaim[]): Promise<readonly SlotGrant[] | undefined>;
   /** The accounts of which another node needs more slots than it has. */

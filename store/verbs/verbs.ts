@@ -61,7 +61,7 @@ export interface Store {
   readonly catalog: {
     /** Replaces what is known of the account. */
     put(row: CatalogRow): void;
-    /** The same under a lease; durable once it resolves. @returns false where the lease was lost: nothing was written then */
+    /** The same under a lease; durable once it resolves. @returns false if the lease was lost: nothing was written then */
     putUnder(lease: Lease, row: CatalogRow): Promise<boolean>;
     load(): Promise<readonly CatalogRow[]>;
     /** The current row: another process may have read the account's catalog. */
@@ -75,18 +75,18 @@ export interface Store {
     patch(patch: AccountStatePatch): void;
     /** A patch that is written without delay: other processes wait for it. */
     patchNow(patch: AccountStatePatch): void;
-    /** A patch under a lease, written after earlier patches; durable once it resolves. @returns false where the lease was lost: nothing was written then */
+    /** A patch under a lease, written after earlier patches; durable once it resolves. @returns false if the lease was lost: nothing was written then */
     patchUnder(lease: Lease, patch: AccountStatePatch): Promise<boolean>;
     load(): Promise<readonly AccountStateRow[]>;
     /** The current rows, the patches of this process that are queued by now included. Empty model: the account as a whole. */
     find(keys: readonly AccountStateKey[]): Promise<readonly AccountStateRow[]>;
   };
   readonly pins: {
-    /** Where too many rows wait, pins are dropped and counted, soft ones first. */
+    /** If too many rows wait, pins are dropped and counted, soft ones first. */
     put(row: NewPin): void;
     /** Pins that are written without delay. */
     putNow(rows: readonly NewPin[]): void;
-    /** Durable once it resolves, and all earlier ones too. @throws StoreError `full` where too many rows wait */
+    /** Durable once it resolves, and all earlier ones too. @throws StoreError `full` if too many rows wait */
     save(row: NewPin): Promise<void>;
     /** Saves a pin of a value that other processes may have at another account: they are notified. */
     move(row: NewPin): Promise<void>;
@@ -98,7 +98,7 @@ export interface Store {
   readonly credentials: {
     /** Durable once it resolves: a refreshed credential must not be used before. */
     save(row: NewCredentialRow): Promise<void>;
-    /** The same under a lease. @returns false where the lease was lost: nothing was written then */
+    /** The same under a lease. @returns false if the lease was lost: nothing was written then */
     saveUnder(lease: Lease, row: NewCredentialRow): Promise<boolean>;
     /** The current row: another process may have refreshed the credential. */
     find(account: string): Promise<CredentialRow | undefined>;
@@ -144,7 +144,7 @@ export interface Store {
   };
   readonly runningConfig: {
     save(row: RunningConfigRow): Promise<void>;
-    /** Undefined where no gateway of this name has started on the store. */
+    /** Undefined if no gateway of this name has started on the store. */
     find(name: string): Promise<RunningConfigRow | undefined>;
   };
   readonly changes: ChangesVerbs;
@@ -160,7 +160,7 @@ export interface Store {
   stats(): WriterStats;
   /** Undefined for a store of one node. */
   database(): DatabaseStats | undefined;
-  /** Whether another gateway has the database, where that is one gateway's: SQLite. */
+  /** Whether another gateway has the database, if that is one gateway's: SQLite. */
   inUse(): boolean;
   /** Writes what is queued now; false when the deadline (5 s) came first. */
   flush(deadlineMs?: number): Promise<boolean>;

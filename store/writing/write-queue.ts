@@ -13,9 +13,9 @@ export interface Entry {
   readonly others?: readonly TableRow[];
   /** Present on rows that are merged by key while they wait. */
   readonly key?: string;
-  /** Present on a row that is written only where its guard holds, in a batch of its own. */
+  /** Present on a row that is written only if its guard holds, in a batch of its own. */
   readonly guard?: () => Guard;
-  /** Present where a caller waits for this row to be on disk. */
+  /** Present if a caller waits for this row to be on disk. */
   settled?: PromiseWithResolvers<void>;
   /** Whether it is written without delay for that caller. */
   isUrgent?: boolean;

@@ -43,7 +43,7 @@ export class Writer {
     this.#options = options;
   }
 
-  /** Queues a log row; drops it where the queue is full. Never throws, never waits. */
+  /** Queues a log row; drops it if the queue is full. Never throws, never waits. */
   append<Input extends object>(table: Table<object, Input>, row: Input): void {
     if (this.#closing || this.#isFull()) {
       this.#counts.dropped++;
@@ -69,7 +69,7 @@ export class Writer {
   }
 
   /**
-   * Queues rows of tables that add, which must not be lost, with log rows that are written in the same transaction. Where the queue is
+   * Queues rows of tables that add, which must not be lost, with log rows that are written in the same transaction. If the queue is
    * full, the log rows are dropped.
    */
   putTogether(sums: readonly [TableRow, ...TableRow[]], logRows: readonly TableRow[]): void {
@@ -102,7 +102,7 @@ export class Writer {
   /**
    * Like `save`, together with what comes in the next `flushMs`.
    * @param share of the queue: past it the row is dropped and counted
-   * @throws StoreError `full` where it was dropped
+   * @throws StoreError `full` if it was dropped
    */
   async saveSoon<Input extends object>(table: Table<object, Input>, row: Input, share: number): Promise<void> {
     if (this.#closing) throw new StoreError('closed', 'the store is closed');
@@ -116,7 +116,7 @@ export class Writer {
     await entry.settled.promise;
   }
 
-  /** Like `save`, where the guard holds when the row is written. @returns false where it does not: nothing was written then */
+  /** Like `save`, if the guard holds when the row is written. @returns false if it does not: nothing was written then */
   async saveGuarded<Input extends object>(table: Table<object, Input>, row: Input, guard: () => Guard): Promise<boolean> {
     if (this.#closing) throw new StoreError('closed', 'the store is closed');
     try {

@@ -52,7 +52,7 @@ export interface Reply {
 }
 
 export interface RequestOptions {
-  /** POST where there is a body. */
+  /** POST if there is a body. */
   readonly method?: string;
   /** A body that is neither text nor bytes is sent as JSON. */
   readonly body?: unknown;
@@ -268,7 +268,7 @@ export async function loadedFrom(draft: Draft, path = '/test/config.yaml'): Prom
 
 export interface SseEvent {
   readonly event: string | undefined;
-  /** Parsed JSON, or the text itself where it is none, as in `[DONE]`. */
+  /** Parsed JSON, or the text itself if it is none, as in `[DONE]`. */
   // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
   readonly data: any;
 }

@@ -104,7 +104,7 @@ export class ModeStage {
     return dialectOf(this.gate.upstream.turns()[0]);
   }
 
-  /** What the backend list says of this model's Lite support; undefined where it does not list it. */
+  /** What the backend list says of this model's Lite support; undefined if it does not list it. */
   async shown(model: string, init = {}): Promise<unknown> {
     const { json } = await this.gate.send(BACKEND_MODELS, init);
     return json.models.find(({ slug }: JsonObject) => slug === model)?.use_responses_lite;

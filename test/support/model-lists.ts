@@ -11,7 +11,7 @@ export const PUBLIC_MODELS = '/v1/models';
 
 type Init = Parameters<TestGateway['send']>[1];
 
-/** By slug, in order; fails where a native client would drop the catalog. */
+/** By slug, in order; fails if a native client would drop the catalog. */
 export async function backendModels(gate: TestGateway, init: Init = {}): Promise<ReadonlyMap<string, JsonObject>> {
   return nativeCatalog((await gate.send(BACKEND_MODELS, init)).text);
 }

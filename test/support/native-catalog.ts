@@ -37,7 +37,7 @@ const WHERE_PRESENT: Readonly<Record<string, Check>> = {
   input_modalities: texts,
 };
 
-/** The entries by slug, in order. Fails where a native client would. */
+/** The entries by slug, in order. Fails if a native client would. */
 export function nativeCatalog(body: string): ReadonlyMap<string, JsonObject> {
   const { models } = JSON.parse(body) as { readonly models: readonly JsonObject[] };
   for (const entry of models) {

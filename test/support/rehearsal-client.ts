@@ -7,7 +7,7 @@ export interface Heard {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON; undefined where it is none. */
+  /** The body as JSON; undefined if it is none. */
   readonly json: JsonObject | undefined;
   /** The body as SSE events. */
   readonly events: readonly JsonObject[];
@@ -84,7 +84,7 @@ export const itemsOf = (events: readonly JsonObject[]): readonly Json[] =>
 /** The events without keepalives, as the positions of faults count them. */
 export const countedEvents = (events: readonly JsonObject[]): readonly JsonObject[] => events.filter(({ type }) => type !== 'keepalive');
 
-/** Follows member names and indexes into JSON; undefined where there is nothing. */
+/** Follows member names and indexes into JSON; undefined if there is nothing. */
 export function at(json: Json | undefined, ...path: readonly (string | number)[]): Json | undefined {
   let here: unknown = json;
   for (const step of path) here = typeof here === 'object' && here !== null ? (here as Record<string | number, unknown>)[step] : undefined;

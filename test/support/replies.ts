@@ -223,7 +223,7 @@ export class RecordingClient implements Client {
 
 export interface ContextOptions {
   readonly observer?: ReplyObserver;
-  /** By default as dispatch decides where accounts are left: by the cause. */
+  /** By default as dispatch decides if accounts are left: by the cause. */
   readonly keepsBack?: (failure: Failure) => boolean;
 }
 

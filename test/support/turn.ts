@@ -228,7 +228,7 @@ async function ranOf(rules: readonly Rule[], body: unknown, turn: TestTurn): Pro
   };
 }
 
-/** A phase of a rule on its own; fails where the rule does not have it. */
+/** A phase of a rule on its own; fails if the rule does not have it. */
 export function phase<P extends Phase>(rule: Rule, name: P): NonNullable<Rule[P]> {
   const found = rule[name];
   assert.ok(found, `rule ${rule.name} has no ${name} phase`);

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 export const PATIENCE_MS = 20_000;
 const PAUSE_MS = 5;
 
-/** The first answer of `probe` that is not undefined. @param pauseMs longer where each question costs much */
+/** The first answer of `probe` that is not undefined. @param pauseMs longer if each question costs much */
 export async function until<T>(
   what: string,
   probe: () => Promise<T | undefined> | T | undefined,

@@ -24,7 +24,7 @@ export class UpgradeRefusal extends Error {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** Undefined where the body is not a JSON object. */
+  /** Undefined if the body is not a JSON object. */
   readonly json: JsonObject | undefined;
 
   constructor(status: number, headers: IncomingHttpHeaders, body: string) {
@@ -43,7 +43,7 @@ export class UpgradeRefusal extends Error {
   }
 }
 
-/** How the server ended the connection; 1006 where no close frame came. */
+/** How the server ended the connection; 1006 if no close frame came. */
 export interface Closing {
   readonly code: number;
   readonly reason: string;
@@ -204,7 +204,7 @@ export function connect(
   return inTime(opened, () => `the answer to the upgrade of ${path}`);
 }
 
-/** The refusal of an upgrade. @throws Error where it is accepted */
+/** The refusal of an upgrade. @throws Error if it is accepted */
 export async function refusedUpgrade(...args: Parameters<typeof connect>): Promise<UpgradeRefusal> {
   try {
     const socket = await connect(...args);

@@ -38,7 +38,7 @@ const LONGEST_MS = 31 * 86_400_000;
 /** In-band codes that end a connection or a request and are not a fault of the account. */
 const NEUTRAL_CODES = new Set(['websocket_connection_limit_reached']);
 
-/** Undefined where the account is not at fault: the cause is the request, or the provider's limit on one connection. */
+/** Undefined if the account is not at fault: the cause is the request, or the provider's limit on one connection. */
 export function accountFault(failure: Failure, now: number): AccountFault | undefined {
   if (failure.error.code !== null && NEUTRAL_CODES.has(failure.error.code)) return undefined;
   const statedMs = statedWait(failure, now);

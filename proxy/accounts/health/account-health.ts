@@ -23,7 +23,7 @@ export interface AttemptTicket {
   readonly scope: string;
   /** Counts up. A breaker that opened after an attempt began ignores the attempt's result. */
   readonly number: number;
-  /** The static bearer that the attempt carries, where there is one. */
+  /** The static bearer that the attempt carries, if there is one. */
   readonly credential: string | undefined;
   /** The breakers that this attempt probes. */
   probes: readonly CircuitBreaker[] | undefined;
@@ -34,7 +34,7 @@ export interface AttemptTicket {
 /** The right to probe, which one node at a time has (Q34). */
 export interface ProbeClaim {
   readonly granted: Promise<boolean>;
-  /** Guards what the probe's result writes; undefined before it was granted, and where the store does not answer. */
+  /** Guards what the probe's result writes; undefined before it was granted, and if the store does not answer. */
   lease: HeldLease | undefined;
 }
 
@@ -120,7 +120,7 @@ export class AccountHealth {
     return path === name ? [name] : [name, path];
   }
 
-  /** Begins an attempt. Where a probe is due, the attempt is the probe. */
+  /** Begins an attempt. If a probe is due, the attempt is the probe. */
   begin(ticket: AttemptTicket): boolean {
     const due = this.#breakersFor(ticket.scope).filter(({ phase }) => phase === 'due');
     if (due.length === 0) return false;

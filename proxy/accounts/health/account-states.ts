@@ -88,7 +88,7 @@ export class AccountStates {
 
   /**
    * The complete health of an account by model: models that are not in it are healthy.
-   * @param lease the lease under which the health was found: nothing is written where another process has it by then
+   * @param lease the lease under which the health was found: nothing is written if another process has it by then
    */
   putHealth(account: string, fields: ReadonlyMap<string, HealthFields>, lease?: Lease): void {
     const rows = this.#rows.get(account);
@@ -106,7 +106,7 @@ export class AccountStates {
     this.#patch(account, '', { missing_compact_path: address, compact_path_missing_at: this.#now() });
   }
 
-  /** Resolves when what was put under leases is decided: with false where a lease was lost, and the rows are read again. */
+  /** Resolves when what was put under leases is decided: with false if a lease was lost, and the rows are read again. */
   async settled(account: string): Promise<boolean> {
     return (await this.#guarded.get(account)) ?? true;
   }

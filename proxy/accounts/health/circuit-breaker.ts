@@ -155,7 +155,7 @@ export class CircuitBreaker {
     this.#phase = 'probing';
   }
 
-  /** Another node probes. Where its result does not arrive by then, the next turn asks again for the probe. */
+  /** Another node probes. If its result does not arrive by then, the next turn asks again for the probe. */
   yieldProbe(until: number): void {
     this.#phase = 'probing';
     this.#yieldedUntil = until;

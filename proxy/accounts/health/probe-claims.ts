@@ -36,7 +36,7 @@ export class ProbeClaims {
 
   /**
    * The probe is over: other nodes may probe once its result is stored.
-   * @param outdated called where another node's result counts: the process was paused for longer than its lease
+   * @param outdated called if another node's result counts: the process was paused for longer than its lease
    */
   async end(account: string, { lease }: ProbeClaim, outdated: () => void): Promise<void> {
     if (!lease) return;

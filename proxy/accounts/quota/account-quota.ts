@@ -82,7 +82,7 @@ export class AccountQuota {
     this.#state = undefined;
   }
 
-  /** @returns false where the statement only repeats what is known */
+  /** @returns false if the statement only repeats what is known */
   record({ source, windows, reached }: QuotaStatement, at: number): boolean {
     this.#updatedAt = at;
     if (!this.#exhaustion && reached !== true && this.#isRepetition(windows, source, at)) {
@@ -110,7 +110,7 @@ export class AccountQuota {
   }
 
   /**
-   * Records a refusal for lack of quota. Where it states no reset, that of a window counts which is stated as full at the same time (RB22).
+   * Records a refusal for lack of quota. If it states no reset, that of a window counts which is stated as full at the same time (RB22).
    * Without any it is not stored here: health cools the account down (Q5).
    * @param resetsAt Unix seconds
    */
@@ -227,7 +227,7 @@ const isNewer = (stated: Exhaustion, known: Exhaustion | undefined): boolean =>
 const isMoreTrusted = (known: KnownWindow, stated: KnownWindow | undefined): boolean =>
   !stated || TRUST[known.source] > TRUST[stated.source];
 
-/** The reset of the fullest window, where that window can be the reason for the exhaustion. */
+/** The reset of the fullest window, if that window can be the reason for the exhaustion. */
 const resetOfFullest = (windows: readonly QuotaWindow[]): number | undefined => {
   const window = fullest(windows);
   return window && window.used >= NEARLY_FULL ? window.resetsAt : undefined;

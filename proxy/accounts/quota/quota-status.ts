@@ -20,7 +20,7 @@ export interface QuotaStatus {
   readonly account: string;
   /** `unknown`: there is no evidence younger than 15 minutes. Such an account is eligible. */
   readonly status: 'available' | 'reserved' | 'exhausted' | 'unknown';
-  /** Unix milliseconds at which an exhausted or reserved account is eligible again, where that is known. */
+  /** Unix milliseconds at which an exhausted or reserved account is eligible again, if that is known. */
   readonly until: number | null;
   readonly windows: readonly WindowStatus[];
 }

@@ -65,7 +65,7 @@ export class QuotaWrites {
     this.#cancelSave ??= clock.after(SAVE_MS, () => this.flush());
   }
 
-  /** Writes evidence at once, also where the store has the same. */
+  /** Writes evidence at once, also if the store has the same. */
   store(id: string, copy: CopiedQuota, lease?: Lease): void {
     const { clock, save } = this.#options;
     copy.saved = copy.quota.toStored();

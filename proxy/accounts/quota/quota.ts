@@ -10,7 +10,7 @@ import { type CopiedQuota, QuotaWrites, type QuotaWritesOptions } from './quota-
 export interface QuotaOptions extends QuotaWritesOptions {
   /** The store's evidence of an account, or null. */
   readonly load: (account: string) => object | null;
-  /** Asks the accounts with stale evidence for their usage; undefined where none of them is asked. */
+  /** Asks the accounts with stale evidence for their usage; undefined if none of them is asked. */
   readonly recheck?: (accounts: readonly string[]) => Promise<void> | undefined;
 }
 
@@ -104,7 +104,7 @@ export class Quota {
     const before = quota.stateAt(now);
     quota.adopt(stored);
     this.#writes.copied(id, account, stored);
-    // Where both nodes had new evidence, percentages are not written at once: the nodes would write in reply to each other without end.
+    // If both nodes had new evidence, percentages are not written at once: the nodes would write in reply to each other without end.
     const { spent, recovered } = quota.toStored();
     this.#writes.write(id, account, { atOnce: spent?.at !== stored.spent?.at || recovered !== stored.recovered });
     if (exhaustion && !quota.exhaustion) this.#notifyRecovery(id, quota, now);
@@ -164,7 +164,7 @@ export class Quota {
     return this.#accounts.get(account)?.quota.currentWindows(this.#options.clock.now()) ?? [];
   }
 
-  /** The age of the newest evidence in milliseconds; infinite where there is none. */
+  /** The age of the newest evidence in milliseconds; infinite if there is none. */
   age(account: string): number {
     const updatedAt = this.#accounts.get(account)?.quota.updatedAt;
     return updatedAt === undefined ? Number.POSITIVE_INFINITY : elapsed(updatedAt, this.#options.clock.now());

@@ -9,14 +9,14 @@ import type { AccountConfig } from '../../turn/settings.ts';
 import { SAME_MOMENT_MS } from './account-quota.ts';
 import { elapsed, type Quota } from './quota.ts';
 
-/** An account's answer to the usage read; its body is anything where it was not JSON. */
+/** An account's answer to the usage read; its body is anything if it was not JSON. */
 export type UsageAnswer = RefusedAnswer;
 
 export interface UsageReadsOptions {
   readonly clock: Clock;
   readonly quota: Quota;
   readonly counters: Counters;
-  /** Rejects where no answer came. Limits size and time itself. */
+  /** Rejects if no answer came. Limits size and time itself. */
   readonly read: (account: string) => Promise<UsageAnswer>;
   /** Undefined for an answer that states nothing. */
   readonly parse: (account: string, body: unknown, now: number) => QuotaStatement | undefined;
@@ -102,7 +102,7 @@ export class UsageReads {
   }
 
   /**
-   * Reads the accounts with stale evidence; undefined where there is none to read. Concurrent callers share the reads.
+   * Reads the accounts with stale evidence; undefined if there is none to read. Concurrent callers share the reads.
    * Resolves after two seconds at the latest.
    */
   recheck(accounts: readonly string[]): Promise<void> | undefined {
@@ -115,7 +115,7 @@ export class UsageReads {
     return reads.length > 0 ? this.#waitFor(reads) : undefined;
   }
 
-  /** Reads the account, whose login is new. Resolves when it has been read, at once where it is not read. */
+  /** Reads the account, whose login is new. Resolves when it has been read, at once if it is not read. */
   async readNow(account: string): Promise<void> {
     const reader = this.#readers.get(account);
     if (!reader || this.#stopped) return;

@@ -2,7 +2,7 @@
 import { unlink } from 'node:fs/promises';
 import { type AddressInfo, connect, type Server } from 'node:net';
 
-/** Resolves with the address once connections are accepted. @throws Error where the address cannot be had */
+/** Resolves with the address once connections are accepted. @throws Error if the address cannot be had */
 export async function listenOn(server: Server, host: string, port: number): Promise<AddressInfo> {
   await bound(server, () => server.listen(port, host));
   return server.address() as AddressInfo;
@@ -11,7 +11,7 @@ export async function listenOn(server: Server, host: string, port: number): Prom
 /**
  * Resolves once connections are accepted at this path. A socket that a killed process left there is replaced.
  * @param mode of the socket; it has it from its first moment
- * @throws Error where the path cannot be had, such as EADDRINUSE for one at which another process listens
+ * @throws Error if the path cannot be had, such as EADDRINUSE for one at which another process listens
  */
 export async function listenAt(server: Server, path: string, mode: number): Promise<void> {
   const listen = (): Promise<void> =>

@@ -4,7 +4,7 @@ import { totalmem } from 'node:os';
 
 export interface Machine {
   readonly memory_bytes: number;
-  /** Open files and sockets at the same time; null where the system does not state a limit. */
+  /** Open files and sockets at the same time; null if the system does not state a limit. */
   readonly open_files: number | null;
   /** The service of systemd that started this process. */
   readonly unit: SystemdUnit | null;
@@ -44,7 +44,7 @@ export function unitOf({ INVOCATION_ID, NOTIFY_SOCKET }: NodeJS.ProcessEnv, grou
   return name === undefined || name.startsWith('user@') ? null : { name, notify: Boolean(NOTIFY_SOCKET) };
 }
 
-/** Empty where the system has no such file. */
+/** Empty if the system has no such file. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -1,5 +1,5 @@
 // Counters of the running gateway.
-/** Name to help text; `_total` is added where they are shown. */
+/** Name to help text; `_total` is added in the exposition. */
 export const COUNTERS = {
   requests: 'Requests whose framing was accepted',
   connections_refused: 'Connections closed because too many were open',

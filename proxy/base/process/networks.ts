@@ -6,7 +6,7 @@ export const UNIX = 'unix';
 
 const family = (version: number): 'ipv4' | 'ipv6' => (version === 6 ? 'ipv6' : 'ipv4');
 
-/** The network of an entry such as `10.0.0.0/8`; undefined where it is none. */
+/** The network of an entry such as `10.0.0.0/8`; undefined if it is none. */
 export function networkOf(entry: string): { readonly address: string; readonly bits: number } | undefined {
   const [address = '', length] = entry.split('/');
   const version = isIP(address);

@@ -20,7 +20,7 @@ import { checkTiers } from './tiers.ts';
 
 /**
  * @param now Unix milliseconds, for the warning about expired keys
- * @param exposed of the running gateway, where one was asked
+ * @param exposed of the running gateway, if one was asked
  */
 export function runChecks(data: unknown, now: number, exposed?: ExposedModels): readonly Problem[] {
   return [

@@ -22,7 +22,7 @@ type Accounts = ReadonlyMap<string | undefined, AccountRow>;
 
 const tierOf = ({ row }: Row): number => (typeof row.tier === 'number' ? row.tier : 0);
 
-/** The tiers that have a cap in USD; `all` where one holds for all of them. */
+/** The tiers that have a cap in USD; `all` if one holds for all of them. */
 function cappedBy({ row }: Row): (tier: number) => boolean {
   const overflow = mapping(row.overflow);
   const isCapped = (caps: unknown): boolean => ['usd_per_day', 'usd_per_month'].some((name) => mapping(caps)[name] !== undefined);
@@ -73,7 +73,7 @@ function* pricesMissing(pool: Row, assigned: readonly Row[], accounts: Accounts)
   }
 }
 
-/** An account without a credential, whose models cost nothing where no price is set (AA70). */
+/** An account without a credential, whose models cost nothing if no price is set (AA70). */
 function costsNothing({ row, preset }: AccountRow): boolean {
   if (isRehearsal(row.base_url)) return preset?.credential === 'none';
   return row.credential === undefined || row.credential === 'none';
@@ -100,7 +100,7 @@ function* chains({ path, row }: Row, assigned: readonly Row[], accounts: Account
   }
 }
 
-/** The exposed ids of a Pool whose accounts all serve declared models alone; undefined where an account's own list decides. */
+/** The exposed ids of a Pool whose accounts all serve declared models alone; undefined if an account's own list decides. */
 function declaredModels(assigned: readonly Row[], accounts: Accounts): ReadonlySet<string> | undefined {
   const ids = new Set<string>();
   for (const assignment of assigned) {

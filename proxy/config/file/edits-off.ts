@@ -3,7 +3,7 @@ import { access, constants, readFile, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { REASONS } from './file-replacement.ts';
 
-/** The reason; undefined where nothing is known to be in the way. */
+/** The reason; undefined if nothing is known to be in the way. */
 export async function editsOff(path: string): Promise<string | undefined> {
   try {
     const target = await realpath(path);

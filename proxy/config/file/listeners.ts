@@ -1,4 +1,4 @@
-// Where the gateway of a file listens, also where the file has errors elsewhere: one that runs keeps its listeners until a restart.
+// Where the gateway of a file listens, also if the file has errors elsewhere: one that runs keeps its listeners until a restart.
 import { isNode } from 'yaml';
 import type { Config } from '../config.ts';
 import { ConfigError } from '../schema/finding.ts';
@@ -23,7 +23,7 @@ export async function listenersIn(text: string, path: string): Promise<Listeners
   return data as unknown as Listeners;
 }
 
-/** Undefined, which is the default, where the file has none, or where a syntax error is in the way. */
+/** Undefined, which is the default, if the file has none, or if a syntax error is in the way. */
 function settingOf(document: Parsed['document'], name: string): unknown {
   try {
     const node = document.get(name, true);

@@ -13,7 +13,7 @@ const MARKS: ReadonlySet<string> = new Set(['\u0002', '\u0018', '\u001f']);
 
 type Place = readonly [from: number, to: number];
 
-/** Undefined where the file cannot be parsed: what is a secret in it cannot be known. */
+/** Undefined if the file cannot be parsed: what is a secret in it cannot be known. */
 export function redactedText(text: string): string | undefined {
   const { document, readable } = parseYaml(text, '');
   if (!readable) return undefined;
@@ -33,7 +33,7 @@ export function redactedText(text: string): string | undefined {
   return shown;
 }
 
-/** A key is shown as other short words are; a value only where the schema has its setting, and it is not private. */
+/** A key is shown as other short words are; a value only if the schema has its setting, and it is not private. */
 function isShown({ value }: Scalar, isKey: boolean, path: Path): boolean {
   if (typeof value === 'string' && (looksSecret(value) || isLong(value))) return false;
   if (isKey) return true;

@@ -49,7 +49,7 @@ function faultIn(name: keyof TlsMaterial, pem: string): string | undefined {
 
 const BLOCKS = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-/** All certificates of a PEM text, the own one first; undefined where there is none, or one of them is malformed. */
+/** All certificates of a PEM text, the own one first; undefined if there is none, or one of them is malformed. */
 export function certificatesIn(pem: string): readonly X509Certificate[] | undefined {
   const blocks = pem.match(BLOCKS);
   try {

@@ -46,7 +46,7 @@ export interface Inspection {
   readonly connections: LoadedConfig['connections'];
   readonly environment: LoadedConfig['environment'];
   readonly listenTls: LoadedConfig['listenTls'];
-  /** The argument of `openStore`; empty where the URL of the database was not read. */
+  /** The argument of `openStore`; empty if the URL of the database was not read. */
   readonly storeUrl: string;
   readonly nodeSecret: string | undefined;
   /** Errors and warnings, in file order. */

@@ -15,7 +15,7 @@ const PROTOCOLS: Readonly<Record<string, ProxyServer['protocol']>> = {
 
 /**
  * @param credential `USER:PASSWORD`, in the place of one in the address
- * @returns undefined where the address is not that of a proxy
+ * @returns undefined if the address is not that of a proxy
  */
 export function proxyServer(written: string, credential?: string): ProxyServer | undefined {
   const url = URL.canParse(written) ? new URL(written) : undefined;

@@ -16,7 +16,7 @@ export interface SecretOptions {
 export interface Secrets {
   /** Account id to its bearer token, or to the value of its credential's header. */
   readonly bearers: ReadonlyMap<string, string>;
-  /** The URL of the PostgreSQL database; undefined where the store is another, or the reference has a problem. */
+  /** The URL of the PostgreSQL database; undefined if the store is another, or the reference has a problem. */
   readonly database: string | undefined;
   /** Of `node.secret`. */
   readonly nodeSecret: string | undefined;
@@ -100,7 +100,7 @@ async function tokensFile(file: string, path: Path, { folder }: SecretOptions): 
   return membersOfFile(tokens) ? undefined : { path, message: 'this file has neither an access_token nor a refresh_token' };
 }
 
-/** Undefined where the text is not JSON: the parser's message would quote the file, which is secret. */
+/** Undefined if the text is not JSON: the parser's message would quote the file, which is secret. */
 function parsed(json: string): unknown {
   try {
     return JSON.parse(json);

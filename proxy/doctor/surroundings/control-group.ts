@@ -10,7 +10,7 @@ export interface GroupLimits {
 
 const ROOT = '/sys/fs/cgroup';
 
-/** Version 1 states a number of pages near 2^63 where there is no limit. */
+/** Version 1 states a number of pages near 2^63 if there is no limit. */
 const NO_LIMIT_BYTES = 2 ** 60;
 
 export function groupLimits(host: Host): GroupLimits {

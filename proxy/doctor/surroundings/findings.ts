@@ -109,7 +109,7 @@ function* podFindings({ metrics, store, node }: Placed, host: Host, { limits, re
 
 /** The kubelet is outside the pod: it reaches neither loopback nor a socket. */
 function* probeFindings(metrics: Placed['metrics'], reach: Surroundings['reach']): Found {
-  // Where the clients are in the pod, the probe is a command.
+  // If the clients are in the pod, the probe is a command.
   if (reach !== 'network') return;
   const advice = 'Set `metrics: { host: 0.0.0.0, port: 4003 }`, with httpGet of /readyz and /healthz at this port.';
   if (metrics === false) yield warning('There is no metrics listener: probes of the pod have nothing to ask.', advice);

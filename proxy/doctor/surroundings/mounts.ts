@@ -9,7 +9,7 @@ export interface Mount {
   readonly isReadOnly: boolean;
 }
 
-/** Undefined where the system does not state its mounts. */
+/** Undefined if the system does not state its mounts. */
 export function mountOf(path: string, host: Host): Mount | undefined {
   let found: Mount | undefined;
   for (const mount of mountsIn(host.read('/proc/self/mountinfo') ?? '')) {

@@ -24,7 +24,7 @@ export interface ReadCredential {
   readonly hasLogin: () => Promise<boolean>;
 }
 
-/** @returns no headers where the account has no credential to send */
+/** @returns no headers if the account has no credential to send */
 export async function credentialStep(
   account: AccountConfig,
   { clock, read, hasLogin }: ReadCredential,

@@ -4,7 +4,7 @@ import type { ApiAccountConfig } from '../../turn/provider/api-account.ts';
 import { KEEPABLE, QUIRKS, type Quirks } from '../../turn/provider/quirks.ts';
 
 interface Refused {
-  /** The refused member; empty where the refusal names none. */
+  /** The refused member; empty if the refusal names none. */
   readonly param: string;
   readonly message: string;
   readonly quirks: Quirks;
@@ -20,7 +20,7 @@ interface Row {
   readonly value: (refused: Refused) => Value;
 }
 
-/** By the refused member, or where none is stated by a name in the message. */
+/** By the refused member, or if none is stated by a name in the message. */
 const names =
   (pattern: RegExp) =>
   ({ param, message }: Refused): boolean =>
@@ -79,7 +79,7 @@ function streams({ hasTools, quirks }: Refused): Value {
 const isOf = (api: ApiAccountConfig['api'], quirk: Row['quirk']): boolean => (QUIRKS[quirk].apis as readonly string[]).includes(api);
 
 /**
- * Lines for `quirks` in the file; none where no quirk is known to help.
+ * Lines for `quirks` in the file; none if no quirk is known to help.
  * @param error as the account wrote it, before it was translated for clients
  */
 export function quirkLines(

@@ -38,7 +38,7 @@ const TOOLS: Body = {
 
 export const plainBody = (model: string): Body => ({ ...common(model), input: INPUT });
 
-/** @param forced false where the account is no candidate for a forced call */
+/** @param forced false if the account is no candidate for a forced call */
 export const toolBody = (model: string, forced: boolean): Body => ({
   ...common(model),
   ...TOOLS,

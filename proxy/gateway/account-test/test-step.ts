@@ -1,4 +1,4 @@
-// One step of a test's report: its members where nothing is known of them, and what it repeats of an answer (AA87).
+// One step of a test's report: its members if nothing is known of them, and what it repeats of an answer (AA87).
 import type { AccountTestFailure, AccountTestStep, AccountTestUsage } from '../../admin/replies/account-test-report.ts';
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 
@@ -26,7 +26,7 @@ export const failureOf = (name: string, known: Partial<AccountTestFailure> = {})
   ...known,
 });
 
-/** How a turn ended, in a few words; null where no response came. */
+/** How a turn ended, in a few words; null if no response came. */
 export function endOf(response: JsonObject | undefined, items: readonly JsonObject[], wantsCall: boolean): string | null {
   if (!response) return null;
   const status = typeof response.status === 'string' ? response.status : 'answered';

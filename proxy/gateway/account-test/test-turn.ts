@@ -175,7 +175,7 @@ function statedIn(body: Buffer): ProviderError | undefined {
 
 const NO_CONTINUATION = { hard: undefined, soft: undefined, session: undefined, affinity: undefined, states: new Map() };
 
-/** Its key has no limits, and a cap that the gateway keeps where the account does not get it (CR1). */
+/** Its key has no limits, and a cap that the gateway keeps if the account does not get it (CR1). */
 function turnOf({ host, generation, route, pool, model }: TestSubject): LiveTurn {
   const key: KeyConfig = {
     id: 'account-test',

@@ -10,7 +10,7 @@ export interface TestedModel {
   readonly model: ModelView;
 }
 
-/** A text where there is none: the reason. */
+/** A text if there is none: the reason. */
 export function testedModel(
   account: AccountConfig,
   { model: asked }: Pick<AccountTestOrder, 'model'>,

@@ -1,4 +1,4 @@
-// The limits of a key, wherever they are counted: what a turn reserves, whether it fits, the refusal where it does not (Q19, S2).
+// The limits of a key, wherever they are counted: what a turn reserves, whether it fits, the refusal if it does not (Q19, S2).
 import type { LoggedRequest } from '../../../store/store.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import { type Amounts, amountOf, dollars, type Totals, type Usage } from '../usage-totals.ts';
@@ -28,7 +28,7 @@ export interface Reserved {
 
 /** The estimated usage of a turn (Q19). */
 export interface Estimate {
-  /** With at most 2,048 tokens of output. A turn can never run where this exceeds a limit. */
+  /** With at most 2,048 tokens of output. A turn can never run if this exceeds a limit. */
   readonly least: Usage;
   /** The usage with the forecast output. */
   readonly expected: Usage;
@@ -50,23 +50,23 @@ export interface LimitCounts {
   /**
    * Reserves capacity for a turn of a key with limits, or returns the refusal `rate_limit_exceeded`. It returns refusals because a
    * function that always throws is not optimised, and clients of an exhausted key ask often.
-   * @param estimate called only where a limit needs it
+   * @param estimate called only if a limit needs it
    */
   reserve(key: LimitedKey, estimate: () => Estimate): Reserved | Refusal | Promise<Reserved | Refusal>;
   states(key: LimitedKey): readonly LimitState[] | Promise<readonly LimitState[]>;
   /**
-   * Counts a running turn of a key without limits, because a reload may add limits; returns the function that ends the count. Absent where
+   * Counts a running turn of a key without limits, because a reload may add limits; returns the function that ends the count. Absent if
    * that would need a round trip.
    */
   begin?(key: string): () => void;
 }
 
-/** The wait that is stated where a running turn must end first. */
+/** The wait that is stated if a running turn must end first. */
 const UNKNOWN_WAIT_MS = 1_000;
 const NANOS = 1e9;
 const NO_USAGE: Usage = { tokens: 0, costNanos: 0 };
 
-/** The reservation of a turn: its estimate, where a limit needs one; or the refusal of a turn that can never fit. */
+/** The reservation of a turn: its estimate, if a limit needs one; or the refusal of a turn that can never fit. */
 export function amountsWithin(set: LimitSet, estimate: () => Estimate): Amounts | Refusal {
   const usage = set.needsEstimate ? usageWithin(set.limits, estimate()) : NO_USAGE;
   return usage instanceof Refusal ? usage : { requests: 1, ...usage };
@@ -74,7 +74,7 @@ export function amountsWithin(set: LimitSet, estimate: () => Estimate): Amounts 
 
 /**
  * The expected usage, reduced to what an empty window of each limit has room for: a high forecast must not refuse a turn for ever.
- * Returns a refusal where not even the least usage fits.
+ * Returns a refusal if not even the least usage fits.
  */
 function usageWithin(limits: readonly Limit[], { least, expected }: Estimate): Usage | Refusal {
   let { tokens, costNanos } = expected;
@@ -89,7 +89,7 @@ function usageWithin(limits: readonly Limit[], { least, expected }: Estimate): U
   return { tokens, costNanos };
 }
 
-/** The refusal of the limit with the longest wait; undefined where all limits have room for the amounts. */
+/** The refusal of the limit with the longest wait; undefined if all limits have room for the amounts. */
 export function limitRefusalOf(limits: readonly Limit[], use: KeyUse, amounts: Amounts, now: number): Refusal | undefined {
   let longest: { readonly limit: Limit; readonly end: number | undefined; readonly wait: number } | undefined;
   for (const limit of limits) {

@@ -18,7 +18,7 @@ export interface MinuteSum {
   sum(now: number): number;
   /** When the oldest amount stops counting; undefined for an empty sum. */
   firstExpiry(now: number): number | undefined;
-  /** When the sum falls to `max`; undefined where it never does. */
+  /** When the sum falls to `max`; undefined if it never does. */
   fallsTo(max: number, now: number): number | undefined;
 }
 
@@ -70,7 +70,7 @@ export function useResetOf(use: KeyUse, { type, window }: Counted, now: number):
   return oldest && oldest.day + WEEK_DAYS * DAY_MS;
 }
 
-/** When the current amount falls to `max` because time passes; undefined where running turns decide. Unix milliseconds. */
+/** When the current amount falls to `max` because time passes; undefined if running turns decide. Unix milliseconds. */
 export function fallsTo(use: KeyUse, max: number, { type, window }: Counted, now: number): number | undefined {
   if (window === 'now') return undefined;
   if (window === 'minute') {

@@ -15,7 +15,7 @@ export function limitTooSmall(limit: Limit, needed: number): Refusal {
 
 /** When a limit has room again. All in milliseconds. */
 export interface LimitWait {
-  /** Unix time; undefined where running turns must end first. */
+  /** Unix time; undefined if running turns must end first. */
   readonly end: number | undefined;
   readonly wait: number;
 }

@@ -41,7 +41,7 @@ export interface SharedLimitsOptions {
 /** Settlements that wait before turns of keys with limits are refused: running turns still add theirs, and admission limits their number. */
 const MOST_SETTLEMENTS = 50_000;
 
-/** A reservation is tried again where the node had lost its lease, and where a settlement was being written that may make room. */
+/** A reservation is tried again if the node had lost its lease, and if a settlement was being written that may make room. */
 const TRIES = 3;
 
 /** A refusal waits no longer for settlements that may make room. */
@@ -86,7 +86,7 @@ export class SharedLimits implements LimitCounts {
     return statesOf(key, stored ? useOfStore(stored, now) : useOfLedger(key.id, ledger, now), now);
   }
 
-  /** Undefined where the store could not decide. */
+  /** Undefined if the store could not decide. */
   async #ask({ key, set, amounts }: Asked): Promise<Reserved | Refusal | undefined> {
     const { settlements, clock, node } = this.#options;
     for (let i = 0; i < TRIES; i++) {
@@ -109,7 +109,7 @@ export class SharedLimits implements LimitCounts {
     return undefined;
   }
 
-  /** Undefined where the store could not be reached. */
+  /** Undefined if the store could not be reached. */
   async #take(turn: LimitedTurn, bounds: LimitBounds): Promise<Taken | undefined> {
     try {
       const taken = await this.#options.limits.take(turn, bounds);

@@ -21,7 +21,7 @@ export class SlidingSum {
     this.#sum += amount;
   }
 
-  /** Subtracts what was added at `at`, where it still counts. */
+  /** Subtracts what was added at `at`, if it still counts. */
   undo(amount: number, at: number, now: number): void {
     this.#expire(now);
     let index = this.#times.lastIndexOf(at);
@@ -45,7 +45,7 @@ export class SlidingSum {
     return undefined;
   }
 
-  /** When the sum falls to `max`; undefined where it never does. */
+  /** When the sum falls to `max`; undefined if it never does. */
   fallsTo(max: number, now: number): number | undefined {
     this.#expire(now);
     let sum = this.#sum;

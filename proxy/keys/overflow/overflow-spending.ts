@@ -89,7 +89,7 @@ export class OverflowSpending implements OverflowBudget {
     };
   }
 
-  /** The window that refuses: that in which the refusal ends; where it does not say so, the one with the least left. */
+  /** The window that refuses: that in which the refusal ends; if it does not say so, the one with the least left. */
   #windowOf(cap: Cap, { error }: Refusal): CapWindow {
     const { usd_per_day: day, usd_per_month: month } = cap.limits;
     if (day === undefined || month === undefined) return day === undefined ? 'month' : 'day';

@@ -25,7 +25,7 @@ export interface AccountCatalogStatus {
   readonly stale: boolean;
   /** Why the last read failed; undefined after a good one. */
   readonly failure: ReadFailure | undefined;
-  /** The status of that answer, where there was one. */
+  /** The status of that answer, if there was one. */
   readonly failureStatus: number | undefined;
   /** When the entries were read, in Unix milliseconds. */
   readonly readAt: number | undefined;

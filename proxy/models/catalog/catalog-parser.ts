@@ -35,7 +35,7 @@ const MAX_ENTRY_DEPTH = 32;
 const INTEGER_END = 2 ** 63;
 const ID = /^[^\p{Cc}\p{Cf}\p{Z}]{1,200}$/u;
 
-/** Undefined where the body has no list, or a list of invalid entries only. An empty list is an account without models. */
+/** Undefined if the body has no list, or a list of invalid entries only. An empty list is an account without models. */
 export function parseCatalog(body: unknown): ParsedCatalog | undefined {
   const list = listOf(body);
   if (!list) return undefined;
@@ -71,7 +71,7 @@ function idOf(fields: JsonObject): string | undefined {
 }
 
 /**
- * The length of all texts and member names of an entry, in UTF-16 units. Undefined where the entry is invalid: not an object, too
+ * The length of all texts and member names of an entry, in UTF-16 units. Undefined if the entry is invalid: not an object, too
  * deep, too large, or with a `__proto__` member, an infinite number or a lone surrogate. Those would change when they are written
  * again, or would not be JSON for a strict reader, and native clients would drop the whole list. Freezes the entry.
  */

@@ -4,7 +4,7 @@ import type { CatalogAnswer } from '../../turn/provider/reads.ts';
 import type { AccountCatalog, ReadCost, ReadFailure } from './account-catalog.ts';
 import { type ParsedCatalog, parseCatalog } from './catalog-parser.ts';
 
-/** Rejects where no answer came. Limits the answer's size itself. */
+/** Rejects if no answer came. Limits the answer's size itself. */
 export type ReadCatalog = (account: string) => Promise<CatalogAnswer>;
 
 export type ReadResult =
@@ -20,7 +20,7 @@ export class CatalogRefresh {
   readonly #read: (account: AccountCatalog, refresh: CatalogRefresh) => Promise<void>;
   #cancelled = false;
 
-  /** @param read reads one account; its result is ignored where the refresh was cancelled meanwhile */
+  /** @param read reads one account; its result is ignored if the refresh was cancelled meanwhile */
   constructor(accounts: readonly AccountCatalog[], read: (account: AccountCatalog, refresh: CatalogRefresh) => Promise<void>) {
     this.#read = read;
     const queue = accounts.values();

@@ -80,7 +80,7 @@ export class Catalog {
     return this.#beginRefresh(0).done;
   }
 
-  /** Reads the list of one account, whose login is new. Resolves when it has been read; at once where it is not read. */
+  /** Reads the list of one account, whose login is new. Resolves when it has been read; at once if it is not read. */
   readNow(account: string): Promise<void> {
     const one = this.accounts.get(account);
     return one?.visible ? this.#read([one], 0).done : Promise.resolve();
@@ -95,7 +95,7 @@ export class Catalog {
 
   /**
    * Reads the accounts for a model that is unknown in a Pool. All callers during a refresh share it.
-   * @returns undefined where nothing is read, because the last such read began less than a minute ago and has ended. Else a promise
+   * @returns undefined if nothing is read, because the last such read began less than a minute ago and has ended. Else a promise
    * that resolves when `isKnown` returns true, when the refresh ends, or after 10 s.
    */
   discover(isKnown: () => boolean): Promise<void> | undefined {
@@ -192,7 +192,7 @@ export class Catalog {
     if (ended === 'late' && !refresh.isCancelled) account.fail('timeout', undefined);
   }
 
-  /** @returns the row of a good read; undefined with `wanted: 'changed'` where the entries are the same */
+  /** @returns the row of a good read; undefined with `wanted: 'changed'` if the entries are the same */
   async #readHere(account: AccountCatalog, refresh: CatalogRefresh, wanted: 'changed' | 'any'): Promise<CatalogRow | undefined> {
     const { clock, read, observe } = this.#options;
     // The time before the read: a read of another node after a pause of this process is newer.

@@ -6,7 +6,7 @@ export interface Ceilings {
   readonly window: number | undefined;
   /** `max_context_window`, tokens. */
   readonly maximum: number | undefined;
-  /** `effective_context_window_percent`, above 0 and up to 100; 95 where the entry has none (Q13). */
+  /** `effective_context_window_percent`, above 0 and up to 100; 95 if the entry has none (Q13). */
   readonly percent: number;
   /** `auto_compact_token_limit`, tokens. */
   readonly compactAt: number | undefined;
@@ -18,7 +18,7 @@ const DEFAULT_PERCENT = 95;
 /** Keeps every product of tokens and percent exact in a double. */
 const MAX_TOKENS = 1_000_000_000_000;
 
-/** Undefined where a ceiling is not a positive integer or the percent is out of range: such an entry is left out (Q13). */
+/** Undefined if a ceiling is not a positive integer or the percent is out of range: such an entry is left out (Q13). */
 export function ceilingsOf(entry: JsonObject): Ceilings | undefined {
   const window = entry.context_window ?? undefined;
   const maximum = entry.max_context_window ?? undefined;

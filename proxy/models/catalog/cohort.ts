@@ -22,7 +22,7 @@ export type Cohort = readonly [Source, ...Source[]];
 
 /**
  * Groups the sources by their pristine entries; serving mode and health have no influence (MC6). Sources of invisible accounts count
- * only where there are no others: the model then stays known, but has no routable source (Q5).
+ * only if there are no others: the model then stays known, but has no routable source (Q5).
  * @param sources in configuration order
  */
 export function cohortsOf(sources: readonly Source[]): readonly Cohort[] {
@@ -38,7 +38,7 @@ export function cohortsOf(sources: readonly Source[]): readonly Cohort[] {
 }
 
 /**
- * The sources of the lowest tier that has one, agent accounts first: the cohort is formed of them (AA10). The same list where all are of one
+ * The sources of the lowest tier that has one, agent accounts first: the cohort is formed of them (AA10). The same list if all are of one
  * tier and kind.
  */
 export function lowestTierOf(sources: Cohort): Cohort {
@@ -65,8 +65,8 @@ export function canonicalCohort(cohorts: readonly Cohort[], routable: readonly n
 
 /**
  * The sources that may take a turn when the cohort cannot: those with a window no smaller than the advertised one, so that a prompt
- * that fits the advertised window fits there too. Where the operator's override is larger than the cohort's window, the cohort's
- * window counts. A source without a window qualifies only where the cohort has none.
+ * that fits the advertised window fits there too. If the operator's override is larger than the cohort's window, the cohort's
+ * window counts. A source without a window qualifies only if the cohort has none.
  */
 export function overflowOf(cohort: Cohort, sources: readonly Source[], config: ModelConfig | undefined): readonly Source[] {
   const windowOf = (source: Source): number | undefined => bucketWindow(source.entry.ceilings, config);

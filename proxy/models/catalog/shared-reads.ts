@@ -6,15 +6,15 @@ import type { ExclusiveWork, HeldLease } from '../../nodes/exclusive-work.ts';
 export interface SharedReadsOptions {
   readonly exclusive: ExclusiveWork;
   readonly find: (account: string) => Promise<CatalogRow | undefined>;
-  /** @returns false where the lease was lost: another node has read the account since */
+  /** @returns false if the lease was lost: another node has read the account since */
   readonly putUnder: (lease: Lease, row: CatalogRow) => Promise<boolean>;
 }
 
 export interface SharedRead {
   readonly account: string;
-  /** Takes over a row, where it is new enough. @returns whether the account counts as read */
+  /** Takes over a row, if it is new enough. @returns whether the account counts as read */
   readonly adopt: (row: CatalogRow | undefined) => boolean;
-  /** Reads the account here. @returns the row to store, where the read succeeded */
+  /** Reads the account here. @returns the row to store, if the read succeeded */
   readonly read: () => Promise<CatalogRow | undefined>;
 }
 
@@ -33,7 +33,7 @@ export class SharedReads {
     return this.#options.find(account);
   }
 
-  /** @returns `late` where another node has the account's lease, and does not end its read */
+  /** @returns `late` if another node has the account's lease, and does not end its read */
   async run({ account, adopt, read }: SharedRead): Promise<'done' | 'late'> {
     const { exclusive, find } = this.#options;
     const found = async (): Promise<'done' | undefined> => (adopt(undefined) || adopt(await find(account)) ? 'done' : undefined);

@@ -31,7 +31,7 @@ function backendEntry({ view, cohort, model }: ListedModel, permitted: (entry: J
   };
 }
 
-/** Native clients need a window: a made entry has one where none is known. */
+/** Native clients need a window: a made entry has one if none is known. */
 const ceilingsFor = ({ own, ceilings }: CatalogEntry): Ceilings =>
   own && ceilings.window === undefined ? { ...ceilings, window: UNKNOWN_WINDOW } : ceilings;
 
@@ -49,7 +49,7 @@ export const unlistedModels = (models: readonly ListedModel[]): readonly Unliste
   });
 
 /**
- * The first member for which native clients cannot read the entry: they drop the whole list where one entry lacks a field or has one of
+ * The first member for which native clients cannot read the entry: they drop the whole list if one entry lacks a field or has one of
  * another type (Q13). Such an entry, as of a bare id, appears in `/v1/models` only.
  */
 function unreadableMember(entry: JsonObject): string | undefined {

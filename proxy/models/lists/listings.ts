@@ -80,7 +80,7 @@ export class Listings {
     this.#prefix = cache.prefix();
   }
 
-  /** The ETag of `backend`, and of every `x-models-etag` (Q14). @param version of the client; absent where it states none */
+  /** The ETag of `backend`, and of every `x-models-etag` (Q14). @param version of the client; absent if it states none */
   etag(key: KeyConfig, version?: ClientVersion): string {
     const listed = this.#models.listed();
     let cached = this.#etags.get(key);

@@ -27,6 +27,6 @@ function publicEntry(listed: ListedModel): JsonObject {
   };
 }
 
-/** Unix seconds; 0 where the provider states none, because the day a model was first seen differs between nodes. */
+/** Unix seconds; 0 if the provider states none, because the day a model was first seen differs between nodes. */
 const createdOf = (created: Json | undefined): number =>
   typeof created === 'number' && Number.isSafeInteger(created) && created >= 0 ? created : 0;

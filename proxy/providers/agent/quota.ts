@@ -112,7 +112,7 @@ function reachedIn(limit: JsonObject): boolean | undefined {
   return limit.limit_reached === false || limit.allowed === true ? false : undefined;
 }
 
-/** Empty where the length or the percentage is missing or impossible; an impossible reset is left out of the window. */
+/** Empty if the length or the percentage is missing or impossible; an impossible reset is left out of the window. */
 function validWindow({ used, seconds, at, after }: StatedWindow, now: number): readonly QuotaWindow[] {
   if (used === undefined || used < 0 || used > LARGEST_PERCENT) return [];
   if (seconds === undefined || seconds <= 0 || seconds > LONGEST_SECONDS) return [];

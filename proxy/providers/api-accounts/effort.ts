@@ -8,8 +8,8 @@ import type { Body } from '../../turn/turn.ts';
 import { askedEffort, EFFORTS } from '../../turn/wire/efforts.ts';
 
 /**
- * The level of the model for this effort: the same, else the nearest declared one below, else the lowest. As it is where no levels are known;
- * undefined where the model does not reason.
+ * The level of the model for this effort: the same, else the nearest declared one below, else the lowest. As it is if no levels are known;
+ * undefined if the model does not reason.
  */
 export function levelFor(effort: string, levels: readonly string[] | undefined): string | undefined {
   if (!levels || levels.includes(effort)) return effort;

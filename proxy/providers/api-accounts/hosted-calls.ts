@@ -18,7 +18,7 @@ export interface Noted {
   readonly places?: ItemPlaces | undefined;
 }
 
-/** Effort updates go no further either: their effort counts already. The same list where nothing is left out. */
+/** Effort updates go no further either: their effort counts already. The same list if nothing is left out. */
 export function withoutHostedCalls(items: readonly Json[], hosting: Hosting, { adapted, places }: Noted): readonly Json[] {
   if (!items.some((item) => isObject(item) && mayGo(item, hosting))) return items;
   const kept: Json[] = [];

@@ -9,7 +9,7 @@ const DECIMAL = /^\d{1,15}(?:\.\d{1,9})?$/;
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Undefined where none is stated. Impossible numbers are no evidence. @param now Unix milliseconds */
+/** Undefined if none is stated. Impossible numbers are no evidence. @param now Unix milliseconds */
 export function rateLimits(headers: Headers, now: number): readonly RateLimit[] | undefined {
   const stated = RATE_KINDS.flatMap((kind) => {
     const [limit, remaining] = [numberIn(headers[`x-ratelimit-limit-${kind}`]), numberIn(headers[`x-ratelimit-remaining-${kind}`])];
@@ -21,7 +21,7 @@ export function rateLimits(headers: Headers, now: number): readonly RateLimit[] 
   return stated.length > 0 ? stated : undefined;
 }
 
-/** The end of the limits that are used up, in milliseconds from now; undefined where none is, or where none states its end. */
+/** The end of the limits that are used up, in milliseconds from now; undefined if none is, or if none states its end. */
 export function rateReset(limits: readonly RateLimit[] | undefined, now: number): number | undefined {
   const ends = (limits ?? []).flatMap(({ left, resetsAt }) => (left === 0 && resetsAt !== undefined ? [resetsAt - now] : []));
   return ends.length > 0 ? Math.max(...ends) : undefined;

@@ -4,7 +4,7 @@ import type { Body, Outgoing } from '../../turn/turn.ts';
 
 const isAddition = (item: Json): boolean => isObject(item) && item.type === 'additional_tools';
 
-/** The same body where no item adds tools. */
+/** The same body if no item adds tools. */
 export function withJoinedTools({ body, places }: Pick<Outgoing, 'body' | 'places'>): Body {
   const input = asList(body.input);
   if (!input.some(isAddition)) return body;

@@ -14,7 +14,7 @@ import type { RefusedMembers } from './refused-members.ts';
 
 export interface TurnBodyOptions {
   readonly account: ApiAccountConfig;
-  /** Undefined where nothing is known of it. */
+  /** Undefined if nothing is known of it. */
   readonly model: AccountModel | undefined;
   /** Frames have no `stream`, and continue a response of their websocket (AA33). */
   readonly isFrame: boolean;
@@ -120,7 +120,7 @@ function setText(sent: Body, { text }: Body, { account: { quirks }, adapted }: T
   if (Object.keys(kept).length > 0) sent.text = kept;
 }
 
-/** The instructions end with the schema where the account takes no schema itself. */
+/** The instructions end with the schema if the account takes no schema itself. */
 function withSchema({ instructions }: Body, { schema }: JsonObject): string {
   const asked = `${JSON.stringify(schema)}\n\nAnswer with one JSON object of this schema, and with nothing else.`;
   return isText(instructions) ? `${instructions}\n\n${asked}` : asked;

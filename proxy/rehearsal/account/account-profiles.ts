@@ -24,7 +24,7 @@ export interface AccountProfile {
   readonly faults?: (turn: number, bytes: number) => readonly Fault[];
   /** The same for an account of another API; default: `faults`. */
   readonly apiFaults?: (turn: number) => readonly Fault[];
-  /** The context window of its models, in tokens, where it is smaller than that of the sample models. */
+  /** The context window of its models, in tokens, if it is smaller than that of the sample models. */
   readonly contextWindow?: number;
   /** The usage read is refused with 401 too. */
   readonly refusesUsage?: boolean;

@@ -17,7 +17,7 @@ const STEER_MEMBERS: ReadonlySet<string> = new Set(['type', 'previous_response_i
 export const isControl = (json: Json | undefined): json is JsonObject =>
   isObject(json) && (json.type === 'response.interrupt' || json.type === 'response.steer');
 
-/** @param turn undefined where no turn runs. @returns the frame that answers at once; undefined where the turn's own frames do */
+/** @param turn undefined if no turn runs. @returns the frame that answers at once; undefined if the turn's own frames do */
 export function answerControl(frame: JsonObject, turn: ControlledTurn | undefined, ids: IdSequence): Buffer | undefined {
   return frame.type === 'response.interrupt' ? interrupt(frame, turn) : steer(frame, turn, ids);
 }

@@ -73,7 +73,7 @@ export class SimulatedAccount {
 
   /**
    * @param now Unix milliseconds
-   * @throws BearerRefused, or ProviderError of a polite account, where it does not accept the credential of these headers
+   * @throws BearerRefused, or ProviderError of a polite account, if it does not accept the credential of these headers
    */
   checkCredential(headers: IncomingHttpHeaders, now: number): void {
     const { credential, credentialHeader } = this.settings;

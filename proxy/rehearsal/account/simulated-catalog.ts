@@ -37,7 +37,7 @@ function listedFor(catalog: SampleCatalog, stated: string | null): SampleCatalog
 const invalidQuery = (type: string, message: string, input: string): ProviderError =>
   new ProviderError(400, null, `[{'type': '${type}', 'loc': ('query', 'client_version'), 'msg': '${message}', 'input': ${input}}]`);
 
-/** @throws ProviderDetail where the model needs a newer client than the header `version` states */
+/** @throws ProviderDetail if the model needs a newer client than the header `version` states */
 export function refuseOldVersion(entry: JsonObject | undefined, slug: string, stated: string | undefined): void {
   const minimal = statedVersion(entry?.minimal_client_version);
   if (minimal === undefined) return;

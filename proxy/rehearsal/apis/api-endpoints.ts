@@ -83,7 +83,7 @@ const stated = (endpoint: Endpoint): Endpoint =>
     },
   });
 
-/** The usual codes of these APIs, where a refusal names none. */
+/** The usual codes of these APIs, if a refusal names none. */
 const CODES: Readonly<Record<number, string>> = {
   401: 'invalid_api_key',
   402: 'insufficient_balance',

@@ -1,4 +1,4 @@
-// Refuses the optional members of a request that a server does not take: those outside `keep`, where its address names it (AA88).
+// Refuses the optional members of a request that a server does not take: those outside `keep`, if its address names it (AA88).
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import { KEEPABLE, type Quirks } from '../../turn/provider/quirks.ts';
 import { ProviderError } from '../provider-error.ts';

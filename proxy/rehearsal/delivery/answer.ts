@@ -83,7 +83,7 @@ export function withContentFaults(answer: Answer, faults: readonly Fault[], form
   return changed;
 }
 
-/** The answer of a fault that leaves nothing of the ordinary one but its metadata; undefined where there is none. */
+/** The answer of a fault that leaves nothing of the ordinary one but its metadata; undefined if there is none. */
 export function replacedAnswer(answer: Answer, faults: readonly Fault[], form: RefusalForm): Answer | undefined {
   const reply = faultOf(faults, 'reply');
   if (reply !== undefined) return scriptedAnswer(reply);

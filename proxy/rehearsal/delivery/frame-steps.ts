@@ -55,7 +55,7 @@ function leavingOf(fault: Fault): LeavingAt | undefined {
   }
 }
 
-/** A turn is whole where the websocket ends after its last frame. */
+/** A turn is whole if the websocket ends after its last frame. */
 function left(steps: readonly Step[], { at, how }: LeavingAt): readonly Step[] {
   const [before, after] = splitAt(steps, at);
   const isWhole = after.every((step) => step.do !== 'write');
@@ -82,7 +82,7 @@ function eventFrames(events: ReturnType<typeof counted>, faults: readonly Fault[
   });
 }
 
-/** An error answer as a frame: numeric status, and its headers. Undefined where a scripted body has no error. */
+/** An error answer as a frame: numeric status, and its headers. Undefined if a scripted body has no error. */
 function errorEvent(status: number, headers: Answer['headers'], body: Buffer): Json | undefined {
   const json = parseJson(body);
   const error = isObject(json) ? (json.error ?? detailError(json.detail)) : undefined;

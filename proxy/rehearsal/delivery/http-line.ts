@@ -55,7 +55,7 @@ export class HttpLine implements Line {
   }
 }
 
-/** Adds a Content-Length where the whole body is known; a stream of events is chunked, also one that was scripted as bytes. */
+/** Adds a Content-Length if the whole body is known; a stream of events is chunked, also one that was scripted as bytes. */
 function headersOf({ status, headers, body }: Answer): Record<string, string | number> {
   const isStream =
     body.kind === 'events' ||

@@ -6,7 +6,7 @@ export interface SseForm {
   /** Before the first event. */
   readonly start: string;
   comment(text: string): string;
-  /** @param type the event's name; undefined where it has none */
+  /** @param type the event's name; undefined if it has none */
   event(data: string, type: string | undefined): string;
 }
 

@@ -3,7 +3,7 @@ import type { CompactionFault, ErrorChunkFault, Fault, RateFault, RefuseFault, R
 import { REASONING_SPELLINGS, REPLY_FORMS, type ReplyForm, STREAM_FORMS, type StreamForm } from './reply-forms.ts';
 import { syntaxError, type WordReader } from './script-words.ts';
 
-/** A form is named by all of its words. Undefined where none comes next. */
+/** A form is named by all of its words. Undefined if none comes next. */
 export function readForm(words: WordReader): Fault | undefined {
   for (const is of Object.keys(REPLY_FORMS) as readonly ReplyForm[]) if (words.take(is)) return { kind: 'form', is };
   for (const is of Object.keys(STREAM_FORMS) as readonly StreamForm[]) if (words.take(is)) return { kind: 'stream', is };

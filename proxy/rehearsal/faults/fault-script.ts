@@ -38,7 +38,7 @@ import { ScriptError, syntaxError, WordReader } from './script-words.ts';
 
 /**
  * The faults that a script has for one account: those of the clauses that name it, or else of the clauses that name none.
- * Undefined where the script has no clause for it; an empty list for `steady`.
+ * Undefined if the script has no clause for it; an empty list for `steady`.
  * @throws ScriptError when a clause of any account breaks the grammar
  */
 export function readScript(script: string, account: string): readonly Fault[] | undefined {

@@ -17,7 +17,7 @@ export type ReplyBody =
   /** Arbitrary bytes. */
   | { readonly base64: string };
 
-/** Answers exactly this; on a websocket a JSON error becomes an `error` frame, and every other body the frames that it has. Header names are lower case; `events` and `json` set `content-type` where `headers` has none. */
+/** Answers exactly this; on a websocket a JSON error becomes an `error` frame, and every other body the frames that it has. Header names are lower case; `events` and `json` set `content-type` if `headers` has none. */
 export interface ReplyFault {
   readonly kind: 'reply';
   readonly status: number;

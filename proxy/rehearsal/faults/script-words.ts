@@ -17,7 +17,7 @@ export class WordReader {
     return this.#at === this.#words.length;
   }
 
-  /** Reads the phrase where it comes next. */
+  /** Reads the phrase if it comes next. */
   take(phrase: string): boolean {
     const wanted = phrase.split(' ');
     if (!wanted.every((word, i) => this.#words[this.#at + i]?.toLowerCase() === word)) return false;
@@ -25,7 +25,7 @@ export class WordReader {
     return true;
   }
 
-  /** Reads the next word where it matches. */
+  /** Reads the next word if it matches. */
   match(pattern: RegExp): string | undefined {
     const word = this.#words[this.#at];
     if (word === undefined || !pattern.test(word)) return undefined;
@@ -38,7 +38,7 @@ export class WordReader {
     return word === undefined ? undefined : Number(word);
   }
 
-  /** @throws ScriptError where no number comes next */
+  /** @throws ScriptError if no number comes next */
   requiredNumber(): number {
     return this.number() ?? syntaxError();
   }

@@ -15,7 +15,7 @@ const DECISIONS: Readonly<Record<Decision['is'], string>> = {
   'other state': 'Come back with another state',
 };
 
-/** The query members `decision` and `user`, which the links of the page add; undefined where nothing is decided yet. */
+/** The query members `decision` and `user`, which the links of the page add; undefined if nothing is decided yet. */
 export function decisionIn(query: URLSearchParams): Decision | undefined {
   const is = Object.keys(DECISIONS).find((one): one is Decision['is'] => one === query.get('decision'));
   const user = query.get('user') ?? undefined;

@@ -42,7 +42,7 @@ export function reasoningItem(
   return { item, tokens: 16 };
 }
 
-/** The item of one part of the plan. `status`: of a message, `incomplete` where the turn ends inside it. */
+/** The item of one part of the plan. `status`: of a message, `incomplete` if the turn ends inside it. */
 export function outputItem(context: ItemContext, index: number, part: OutputPart, status: 'completed' | 'incomplete'): OutputItem {
   if (part.kind === 'text' || part.kind === 'refusal') return messageItem(context, index, part, status);
   if (part.kind === 'image') return imageItem(context, index, part);

@@ -3,11 +3,11 @@
 // A line of the last user message may be one of these; the rest of the message is then ignored:
 //   call the tool [NAMESPACE.]NAME [without namespace] [with INPUT]   a call of a declared function or custom tool; INPUT is the
 //                                  arguments' JSON or the free text; default: the smallest arguments that the schema allows
-//   think: TEXT                    the text of the reasoning, where the turn reasons; the rest of the message counts as without this line
+//   think: TEXT                    the text of the reasoning, if the turn reasons; the rest of the message counts as without this line
 //   say: TEXT                      a message of exactly this text
 //   write N words                  a message of that many words
 //   decline                        a message that is a refusal
-//   draw: PICTURE                  a call of the declared image_generation tool; also without this line where `tool_choice` is
+//   draw: PICTURE                  a call of the declared image_generation tool; also without this line if `tool_choice` is
 //                                  required and no other tool is declared
 //   search: QUERY                  a call of the declared web search, and a message that cites its source; also a line that asks for a
 //                                  `web search for the query: QUERY`, as agents do that search in a turn of its own
@@ -25,7 +25,7 @@ import type { DeclaredTool, TurnRequest } from './turn-request.ts';
 
 export type OutputPart =
   | { readonly kind: 'text'; readonly text: string; readonly source?: string }
-  /** `sources`: undefined where the request does not ask for them. */
+  /** `sources`: undefined if the request does not ask for them. */
   | { readonly kind: 'search'; readonly query: string; readonly sources: readonly string[] | undefined }
   | { readonly kind: 'refusal'; readonly text: string }
   /** `namespace`: as the call states it. */

@@ -79,7 +79,7 @@ export class RunningTurn implements Iterable<Step> {
     ]);
   }
 
-  /** Ends the response where an item ends: the items that have begun are finished first. */
+  /** Ends the response if an item ends: the items that have begun are finished first. */
   stopForSteer(): void {
     const open = new Set(this.openItems.map(({ index }) => index));
     const rest = this.#events

@@ -17,7 +17,7 @@ const LEVELS = [
   { effort: 'high', description: 'Thorough answers' },
 ];
 
-/** A native client drops the whole catalog where one entry lacks a member or has one of another type. */
+/** A native client drops the whole catalog if one entry lacks a member or has one of another type. */
 function entryOf(model: SampleModel): JsonObject {
   return {
     slug: model.slug,

@@ -15,7 +15,7 @@ export interface TurnRequest {
   readonly input: readonly Json[];
   /** The text of the last user message; empty when there is none. */
   readonly userText: string;
-  /** The text of a tool's output, where that is the last item. */
+  /** The text of a tool's output, if that is the last item. */
   readonly toolOutput: string | undefined;
   readonly wantsCompaction: boolean;
   /** Top-level tools and those of `additional_tools` items, with the children of namespaces. */

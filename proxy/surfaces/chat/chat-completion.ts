@@ -49,7 +49,7 @@ export function finishReason({ status, incomplete_details: details }: JsonObject
   return calls ? 'tool_calls' : 'stop';
 }
 
-/** Null where the provider states no usage; a count that it does not state is null or missing, and never zero (Q18). */
+/** Null if the provider states no usage; a count that it does not state is null or missing, and never zero (Q18). */
 export function chatUsage(usage: Json | undefined): JsonObject | null {
   if (!isObject(usage)) return null;
   const prompt = countOf(usage.input_tokens);

@@ -1,4 +1,4 @@
-// Parameters of Chat that have no counterpart: refused where they ask for something, removed where they do not (Q24).
+// Parameters of Chat that have no counterpart: refused if they ask for something, removed if they do not (Q24).
 
 import { invalidRequest } from '../../turn/errors/invalid-request.ts';
 import { type Asked, refuseAsking } from '../../turn/errors/neutral-values.ts';

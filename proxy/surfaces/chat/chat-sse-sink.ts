@@ -182,7 +182,7 @@ export class ChatSseSink extends KeepaliveSseSink {
   }
 
   #finish(response: JsonObject): void {
-    // Where no delta and no item came before, only the response has the output.
+    // If no delta and no item came before, only the response has the output.
     if (!this.#begun) {
       for (const [index, item] of asList(response.output).entries()) if (isObject(item)) this.#complete(item, index);
     } else if (this.#losses > 0 && this.#said) {
@@ -204,7 +204,7 @@ export class ChatSseSink extends KeepaliveSseSink {
   }
 }
 
-/** What lacks of a text. @throws Refusal where it is not the end of it: what was written cannot be taken back */
+/** What lacks of a text. @throws Refusal if it is not the end of it: what was written cannot be taken back */
 function restOf(sent: SentText, finished: string): Buffer | undefined {
   const missing = sent.missing(finished);
   if (missing === 'elsewhere') throw new Refusal('upstream_error');

@@ -5,7 +5,7 @@ import { asList, isObject, isText, type Json, type JsonObject } from '../../turn
 import { imageUsage } from '../../turn/reply/image-usage.ts';
 import type { Turn } from '../../turn/turn.ts';
 
-/** @throws Refusal where no image was made */
+/** @throws Refusal if no image was made */
 export function imageAnswer(response: JsonObject, { at }: Pick<Turn, 'at'>): JsonObject {
   // The request asked for one image: only the first call counts.
   const call = asList(response.output).find(isImage);

@@ -5,7 +5,7 @@ import type { Body } from '../../turn/turn.ts';
 /** Texts that are passed to the tool; the provider checks their values. */
 export const TOOL_TEXTS = ['size', 'quality', 'background', 'input_fidelity', 'output_format', 'moderation'] as const;
 
-/** `output_compression` as a number; undefined where it is absent. */
+/** `output_compression` as a number; undefined if it is absent. */
 export function compressionOf({ output_compression: value }: Body): number | undefined | 'malformed' {
   if (isAbsent(value)) return undefined;
   const percent = typeof value === 'string' && /^\d{1,3}$/.test(value) ? Number(value) : value;

@@ -115,7 +115,7 @@ export function failureType({ cause, error: { code, type } }: Failure): Messages
   return cause === 'request' ? 'invalid_request_error' : 'api_error';
 }
 
-/** The sentence on which clients compact their conversation (AM15). @param window of the model, where it is known */
+/** The sentence on which clients compact their conversation (AM15). @param window of the model, if it is known */
 export function tooLong(tokens: number, window: number | undefined): string {
   const count = window === undefined ? Math.max(tokens, 1) : Math.max(tokens, window + 1);
   return `prompt is too long: ${count} tokens > ${window ?? count - 1} maximum`;

@@ -88,7 +88,7 @@ function unreadable({ status, error: { code, param } }: Refusal, { places }: Mes
   return type === 'input_file' ? 'Could not process PDF' : undefined;
 }
 
-/** The words of a refusal that clients act on; undefined where they are its own. */
+/** The words of a refusal that clients act on; undefined if they are its own. */
 function sentence(refusal: Refusal, { key, model }: Pick<Turn, 'key' | 'model'>, request: MessagesRequest): string | undefined {
   const { code, resets_at, message } = refusal.error;
   if (isTooLong(code)) return tooLong(request.tokens ?? estimatedTokens(request), model?.window);

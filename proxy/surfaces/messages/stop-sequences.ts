@@ -84,7 +84,7 @@ export class StopMatcher {
     return { text: text.slice(0, shown) };
   }
 
-  /** The text that was held back, where the block ends without a match. */
+  /** The text that was held back, if the block ends without a match. */
   end(): string {
     const rest = this.#held;
     this.#held = '';

@@ -10,7 +10,7 @@ const BYTES_PER_PDF_TOKEN = 30;
 /** Of a text that is not counted in time. */
 const BYTES_PER_TOKEN = 4;
 
-/** Counts the tokens of texts; undefined where they are not counted in time. */
+/** Counts the tokens of texts; undefined if they are not counted in time. */
 export type CountTexts = (texts: readonly string[]) => Promise<readonly number[] | undefined>;
 
 export async function tokensOf({ body, messages }: Pick<MessagesRequest, 'body' | 'messages'>, countTexts: CountTexts): Promise<number> {
@@ -20,7 +20,7 @@ export async function tokensOf({ body, messages }: Pick<MessagesRequest, 'body' 
   return counts.reduce((total, count) => total + count, known);
 }
 
-/** The count where none can be waited for. */
+/** The count if none can be waited for. */
 export function estimatedTokens({ body, messages }: Pick<MessagesRequest, 'body' | 'messages'>): number {
   const texts: string[] = [];
   const known = OF_MESSAGE * messages + partsOf(body, texts);
@@ -62,7 +62,7 @@ function ofContent(content: Json | undefined, texts: string[]): number {
   return known;
 }
 
-/** @param data a data URL in base64; absent where the file is elsewhere */
+/** @param data a data URL in base64; absent if the file is elsewhere */
 function ofPdf(data: Json | undefined): number {
   const bytes = typeof data === 'string' ? ((data.length - data.indexOf(',') - 1) * 3) / 4 : 0;
   return Math.max(LEAST_OF_PDF, Math.ceil(bytes / BYTES_PER_PDF_TOKEN));

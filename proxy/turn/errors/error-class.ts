@@ -3,7 +3,7 @@
 import type { Turn, UpstreamErrorClass } from '../turn.ts';
 import type { Failure } from './failure.ts';
 
-/** Undefined where the account is not at fault: it refused a bad request inside a reply. */
+/** Undefined if the account is not at fault: it refused a bad request inside a reply. */
 export function errorClassOf({ cause, status, timedOut, sign }: Failure): UpstreamErrorClass | undefined {
   if (sign === 'adapted') return sign;
   switch (cause) {

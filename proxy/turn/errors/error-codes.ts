@@ -60,7 +60,7 @@ const OTHER_CODES = new Set([
 
 const KNOWN_CODES = [QUOTA_CODES, RATE_CODES, CREDENTIAL_CODES, CLOSED_CODES, OVERLOAD_CODES, MODEL_CODES, REQUEST_CODES, OTHER_CODES];
 
-/** The provider's code where it is a known one, else `upstream_error`: an unknown code may repeat text of the request (S4). */
+/** The provider's code if it is a known one, else `upstream_error`: an unknown code may repeat text of the request (S4). */
 export function loggedCode(code: string | null): string {
   const known = KNOWN_CODES.some((codes) => codes.has(code ?? ''));
   return code !== null && known ? code : 'upstream_error';

@@ -19,7 +19,7 @@ export const NO_ERROR: ProviderError = { code: null, type: null, param: null, me
 
 /**
  * Reads every shape in which providers state an error: `{error: {…}}`, `{response: {error: {…}}}`, an event that is itself the error, and
- * `{detail}` with a text, an object or a list of `{type, loc, msg}` (RB19). Code and param are looked up in the text where no member states
+ * `{detail}` with a text, an object or a list of `{type, loc, msg}` (RB19). Code and param are looked up in the text if no member states
  * them. A sentence about a model that the account lacks has neutral words (RB20).
  */
 export function errorIn(json: JsonObject | undefined): ProviderError {
@@ -62,13 +62,13 @@ export function hasReset(json: JsonObject | undefined): boolean {
   return fields?.resets_at !== undefined || fields?.resets_in_seconds !== undefined;
 }
 
-/** Unix seconds; undefined where no possible time is stated. @param now Unix milliseconds */
+/** Unix seconds; undefined if no possible time is stated. @param now Unix milliseconds */
 export function resetsAt(json: JsonObject | undefined, now: number): number | undefined {
   const fields = json && errorObjectOf(json);
   return resetTime({ at: number(fields?.resets_at), after: number(fields?.resets_in_seconds) }, now);
 }
 
-/** Whole seconds or an HTTP date, as RFC 9110 defines them; any other text is ignored, even where a date library would accept it. */
+/** Whole seconds or an HTTP date, as RFC 9110 defines them; any other text is ignored, even if a date library would accept it. */
 const WHOLE_SECONDS = /^\d{1,10}$/;
 const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}, .{1,30} GMT$/;
 

@@ -5,12 +5,12 @@ import { isList, isObject, type Json, type JsonObject } from '../json/json.ts';
 export interface StatedInText {
   readonly code: string | null;
   readonly param: string | null;
-  /** What the text says, without the provider's products and its name of the model; absent where the text itself can be shown. */
+  /** What the text says, without the provider's products and its name of the model; absent if the text itself can be shown. */
   readonly message?: string;
 }
 
 interface Sentence {
-  /** The first group is the param, where the sentence has no fixed one. */
+  /** The first group is the param, if the sentence has no fixed one. */
   readonly words: RegExp;
   readonly code: string | null;
   readonly param?: string;

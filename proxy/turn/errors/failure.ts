@@ -43,12 +43,12 @@ export type FailureCause =
 
 export interface Failure {
   readonly cause: FailureCause;
-  /** The provider's status; 200 where it refused inside a reply, undefined where no answer came. */
+  /** The provider's status; 200 if it refused inside a reply, undefined if no answer came. */
   readonly status: number | undefined;
   readonly error: ProviderError;
   /** Milliseconds, from Retry-After. */
   readonly retryAfterMs: number | undefined;
-  /** Unix seconds of the quota's reset; undefined where the provider stated none, or an impossible one. */
+  /** Unix seconds of the quota's reset; undefined if the provider stated none, or an impossible one. */
   readonly resetsAt: number | undefined;
   /** The quota that is exhausted has no window: a workspace's limit or credits, or a plan without usage (RB22, RB23). */
   readonly lastingLimit?: boolean;
@@ -56,7 +56,7 @@ export interface Failure {
   readonly frameHeaders?: Headers;
   /** No connection, or no next byte, within its time limit. */
   readonly timedOut?: boolean;
-  /** The waits that follow where none was stated, in the place of the usual ones; milliseconds (AA61). */
+  /** The waits that follow if none was stated, in the place of the usual ones; milliseconds (AA61). */
   readonly backoff?: { readonly firstMs: number; readonly longestMs: number };
   /** `retryAfterMs` is the whole wait, and one failure is enough for it. */
   readonly pauses?: true;
@@ -186,7 +186,7 @@ function causeOf(status: number, error: ProviderError, { lastingLimit, reset }: 
   return 'request';
 }
 
-/** By code, and by type where the code says nothing (RB21). */
+/** By code, and by type if the code says nothing (RB21). */
 function inBandCause(error: ProviderError, lastingLimit: boolean): FailureCause {
   const [code, type] = [error.code ?? '', error.type ?? ''];
   if (lastingLimit || isQuota(error)) return 'quota';

@@ -15,12 +15,12 @@ const SKEW_SECONDS = 3_600;
 /**
  * The reset of a window of this length. A refusal does not name its window: the default is the longest one.
  * @param now Unix milliseconds
- * @returns Unix seconds; undefined where no possible time was stated
+ * @returns Unix seconds; undefined if no possible time was stated
  */
 export function resetTime({ at, after }: StatedReset, now: number, windowSeconds = MONTH_SECONDS): number | undefined {
   const stated = [at, after === undefined ? undefined : now / 1000 + after].filter((reset) => reset !== undefined);
   const possible = stated.filter((reset) => isPossible(reset - now / 1000, windowSeconds)).map(Math.ceil);
-  // Where the provider's clock is wrong, the wait is still correct.
+  // If the provider's clock is wrong, the wait is still correct.
   return possible.find((reset) => reset * 1000 > now) ?? possible[0];
 }
 

@@ -60,7 +60,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** The four keys of every error of a runtime route, and `resets_at` (unix seconds) where a usage limit's end is known. */
+/** The four keys of every error of a runtime route, and `resets_at` (unix seconds) if a usage limit's end is known. */
 export interface ErrorBody {
   readonly message: string;
   readonly type: string;
@@ -142,7 +142,7 @@ export class RelayedRefusal extends Refusal {
   override readonly error: ErrorBody;
   readonly #loggedCode: string;
 
-  /** @param loggedCode the provider's code where it is a known one: any other may repeat a client's text (S4) */
+  /** @param loggedCode the provider's code if it is a known one: any other may repeat a client's text (S4) */
   constructor(status: number, error: ErrorBody, loggedCode: string) {
     super('upstream_error');
     this.status = status;
@@ -166,7 +166,7 @@ export function plainRefusal(code: ErrorCode): Refusal {
   return made;
 }
 
-/** For a model without a routable source. @param retryAfterMs until the first of its cooldowns ends, where that is known */
+/** For a model without a routable source. @param retryAfterMs until the first of its cooldowns ends, if that is known */
 export const noEligibleAccount = (retryAfterMs: number | undefined): Refusal =>
   retryAfterMs === undefined ? plainRefusal('no_eligible_account') : new Refusal('no_eligible_account', { retryAfterMs });
 

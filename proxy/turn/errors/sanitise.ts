@@ -99,7 +99,7 @@ function withoutEcho(text: string, prompt: string, param: string | null): string
   });
 }
 
-/** A provider's JSON without the owner's members, its strings sanitised; the same object where nothing was removed. */
+/** A provider's JSON without the owner's members, its strings sanitised; the same object if nothing was removed. */
 export function jsonWithoutOwner(value: Json, secrets: readonly string[]): Json {
   return cleaned(value, (text) => withoutOwner(text, secrets));
 }
@@ -114,7 +114,7 @@ function cleaned(value: Json, clean: CleanText, depth = 0): Json {
   return mapMembers(value, (name, member) => (OWNER_MEMBERS.has(name) ? undefined : cleaned(member, clean, depth + 1)));
 }
 
-/** The same object where every member stays. @param map returns the member that stays in its place, or undefined */
+/** The same object if every member stays. @param map returns the member that stays in its place, or undefined */
 function mapMembers(object: JsonObject, map: (name: string, member: Json) => Json | undefined): JsonObject {
   let changed: Record<string, Json> | undefined;
   for (const name in object) {
@@ -128,18 +128,18 @@ function mapMembers(object: JsonObject, map: (name: string, member: Json) => Jso
   return changed ?? object;
 }
 
-/** The provider's `param` where it is a bounded path, else null (RM3, Q33). */
+/** The provider's `param` if it is a bounded path, else null (RM3, Q33). */
 export function safeParam(param: string | null): string | null {
   return param !== null && /^[A-Za-z0-9_.[\]-]{1,200}$/.test(param) ? param : null;
 }
 
-/** The provider's code where it is an identifier, else null. */
+/** The provider's code if it is an identifier, else null. */
 export function safeCode(code: string | null): string | null {
   return code !== null && /^[A-Za-z0-9_.-]{1,64}$/.test(code) ? code : null;
 }
 
 /**
- * The event or the answer that ends a reply, without what it reveals about the account (Q3); the same object where nothing was removed.
+ * The event or the answer that ends a reply, without what it reveals about the account (Q3); the same object if nothing was removed.
  * Content stays as sent, and so do the headers of a native event, for which there is a list of their own.
  */
 export function endWithoutOwner(end: JsonObject, secrets: readonly string[]): JsonObject {

@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject } from './json.ts';
 /** Its part's name is the name of its member; several parts of one name are a list. */
 export interface BodyFile extends JsonObject {
   readonly type: 'form_file';
-  /** Undefined where the client stated none. */
+  /** Undefined if the client stated none. */
   readonly filename: string | undefined;
   /** The media type that the client stated. */
   readonly media_type: string;

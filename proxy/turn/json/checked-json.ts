@@ -29,7 +29,7 @@ export function checkMembers(value: object, depth: number): void {
     for (const item of value) if (typeof item === 'object' && item !== null) checkMembers(item, depth + 1);
     return;
   }
-  // Not found by the loop below where it is null, or no object.
+  // Not found by the loop below if it is null, or no object.
   if (Object.hasOwn(value, '__proto__')) throw forbiddenName();
   for (const name in value) {
     const member = (value as Record<string, unknown>)[name];

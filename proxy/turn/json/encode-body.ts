@@ -1,4 +1,4 @@
-// The bytes of an attempt's body: JSON, or a multipart form where the client sent one that is passed on.
+// The bytes of an attempt's body: JSON, or a multipart form if the client sent one that is passed on.
 import { randomUUID } from 'node:crypto';
 import type { Body, Turn } from '../turn.ts';
 import { isBodyFile } from './body-file.ts';
@@ -14,7 +14,7 @@ export interface EncodedBody {
 
 export const encodeJson = (body: Body): EncodedBody => ({ contentType: 'application/json', bytes: Buffer.from(JSON.stringify(body)) });
 
-/** The JSON of a turn's body; a promise where the turn is large, and is written in parts. */
+/** The JSON of a turn's body; a promise if the turn is large, and is written in parts. */
 export const turnBytes = (body: Body, { bodyBytes, key }: Pick<Turn, 'bodyBytes' | 'key'>): Buffer | Promise<Buffer> =>
   bodyBytes < LARGE_BYTES ? Buffer.from(JSON.stringify(body)) : writeLargeJson(body, { key: key.id, bytes: bodyBytes });
 

@@ -10,7 +10,7 @@ export interface FormField {
 export interface FileHead {
   readonly kind: 'file';
   readonly name: string;
-  /** Without a path, as the client wrote it. Must not be logged; empty or missing where the client named none. */
+  /** Without a path, as the client wrote it. Must not be logged; empty or missing if the client named none. */
   readonly filename: string | undefined;
   /** The media type that the client stated. */
   readonly mediaType: string;

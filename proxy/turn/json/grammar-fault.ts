@@ -3,7 +3,7 @@
 import type { JsonObject } from './json.ts';
 import { isText } from './json.ts';
 
-/** The path below the grammar at which it is wrong; undefined where it is right. */
+/** The path below the grammar at which it is wrong; undefined if it is right. */
 export function grammarFault({ syntax, definition }: JsonObject): '.syntax' | '.definition' | undefined {
   if (syntax !== 'lark' && syntax !== 'regex') return '.syntax';
   return isText(definition) ? undefined : '.definition';

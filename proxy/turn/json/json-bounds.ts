@@ -108,7 +108,7 @@ export class JsonScan {
   }
 }
 
-/** The scan of the JSON from `start` to `end`, or what it exceeds; undefined where it is too small to be checked. */
+/** The scan of the JSON from `start` to `end`, or what it exceeds; undefined if it is too small to be checked. */
 export function scanOf(bytes: Buffer, maxValues: number, start = 0, end = bytes.length): JsonScan | Excess | undefined {
   // A value and what separates it from the next one are two bytes.
   if (end - start <= Math.min(UNCHECKED_BYTES, 2 * maxValues)) return undefined;
@@ -124,7 +124,7 @@ export function excessOf(bytes: Buffer, maxValues: number, start = 0, end = byte
 
 /**
  * @param from behind the opening quote, or behind a part of the string. @param limit up to which it is read, or a little farther
- * @returns the place of the closing quote; where it was not found, the place to read on from, negated
+ * @returns the place of the closing quote; if it was not found, the place to read on from, negated
  */
 function endOfString(bytes: Buffer, from: number, limit: number): number {
   let at = from;

@@ -10,7 +10,7 @@ interface Level {
   openedAt: number;
   /** Where the members begin that are not parsed yet. */
   unparsedFrom: number;
-  /** Where the last member begins; where it is built already, what is behind it. */
+  /** Where the last member begins; if that member is built already, what is behind it. */
   memberFrom: number;
   isMemberBuilt: boolean;
   /** Undefined until a part ends inside of it. */
@@ -54,7 +54,7 @@ export class JsonLevels implements JsonVisitor {
     return true;
   }
 
-  /** Parses what is due where the scan has stopped; yields after each part of it. */
+  /** Parses what is due if the scan has stopped; yields after each part of it. */
   *build(scan: JsonScan): Generator<void> {
     const { depth, at } = scan;
     if (this.#long) {
@@ -68,7 +68,7 @@ export class JsonLevels implements JsonVisitor {
     this.#values = 0;
   }
 
-  /** @throws Refusal where the bytes are no JSON object */
+  /** @throws Refusal if the bytes are no JSON object */
   root(): JsonObject {
     if (!this.#root) throw notAnObject();
     if (this.#rootEnd === -1 || !this.#isBlank(this.#rootEnd + 1, this.#bytes.length)) throw malformedJson();

@@ -36,7 +36,7 @@ export function isAbsent(value: Json | undefined): value is null | undefined {
   return value === undefined || value === null;
 }
 
-/** Returns the same list where `change` returned every element unchanged. */
+/** Returns the same list if `change` returned every element unchanged. */
 export function mapList(list: readonly Json[], change: (value: Json, index: number) => Json): readonly Json[] {
   let copy: Json[] | undefined;
   for (const [i, before] of list.entries()) {
@@ -48,7 +48,7 @@ export function mapList(list: readonly Json[], change: (value: Json, index: numb
   return copy ?? list;
 }
 
-/** Returns the same object where `change` returned every member unchanged. */
+/** Returns the same object if `change` returned every member unchanged. */
 export function mapMembers(object: JsonObject, change: (value: Json, name: string) => Json): JsonObject {
   let copy: Record<string, Json | undefined> | undefined;
   for (const name of Object.keys(object)) {

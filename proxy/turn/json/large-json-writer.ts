@@ -87,10 +87,10 @@ function* stringParts(text: string): Generator<string> {
 /** Both halves of a character stay in one part: alone, each would be written as an escape. */
 const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;
 
-/** Whether the value has less text than a part; the walk ends where it has more. */
+/** Whether the value has less text than a part; the walk ends if it has more. */
 const isSmall = (value: Json): boolean => remaining(value, PART) > 0;
 
-/** What is left of a number of characters after this value; 0 or less where it needs more. Each value counts a few for its marks. */
+/** What is left of a number of characters after this value; 0 or less if it needs more. Each value counts a few for its marks. */
 function remaining(value: Json | undefined, left: number): number {
   if (typeof value === 'string') return left - value.length - 2;
   if (typeof value !== 'object' || value === null) return left - 8;

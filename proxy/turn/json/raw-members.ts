@@ -1,4 +1,4 @@
-// A JSON object written with the bytes of another one where their members are the same: numbers keep their spelling (AA81).
+// A JSON object written with the bytes of another one if their members are the same: numbers keep their spelling (AA81).
 import type { Json, JsonObject } from './json.ts';
 
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c];

@@ -5,7 +5,7 @@ import type { Modality } from './served.ts';
 export interface AccountModel {
   /** The account's own id of it. */
   readonly id: string;
-  /** Tokens; undefined where neither the operator nor the account states it. */
+  /** Tokens; undefined if neither the operator nor the account states it. */
   readonly contextWindow: number | undefined;
   readonly maxOutput: number | undefined;
   /** Empty: it does not reason. Undefined: not known. */

@@ -69,7 +69,7 @@ export class Adaptations {
     this.#names.add(name);
   }
 
-  /** Sorted; undefined where nothing was adapted. */
+  /** Sorted; undefined if nothing was adapted. */
   list(): readonly AdaptedName[] | undefined {
     return this.#names && [...this.#names].sort();
   }

@@ -11,14 +11,14 @@ export type CapsuleItem = 'reasoning' | 'compaction';
 export interface Capsules {
   /** @param pool id; a capsule opens for turns of this Pool alone, in an item of this type. */
   seal(text: string, pool: string, item: CapsuleItem): string;
-  /** Undefined where it was not sealed here for this Pool and type. */
+  /** Undefined if it was not sealed here for this Pool and type. */
   open(sealed: string, pool: string, item: CapsuleItem): string | undefined;
 }
 
 /** The most bytes that are sealed in one turn. */
 export const MOST_SEALED_BYTES = 1_048_576;
 
-/** The capsule of an item; undefined where it has other ciphertext, or none. */
+/** The capsule of an item; undefined if it has other ciphertext, or none. */
 export function capsuleIn(item: Json | undefined): string | undefined {
   const text = isObject(item) ? item.encrypted_content : undefined;
   return typeof text === 'string' && text.startsWith(CAPSULE_PREFIX) ? text : undefined;

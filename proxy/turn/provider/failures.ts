@@ -18,7 +18,7 @@ export interface SentMembers {
   readonly adapted: readonly AdaptedName[];
   /** The tier of its account. */
   readonly tier: number;
-  /** Where its items were in the turn; undefined where none was moved. */
+  /** Where its items were in the turn; undefined if none was moved. */
   readonly places?: Pick<ItemPlaces, 'before'> | undefined;
 }
 

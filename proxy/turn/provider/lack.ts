@@ -5,7 +5,7 @@ import type { Body } from '../turn.ts';
 /** What is known of a turn before an account is chosen. */
 export interface AskedTurn {
   readonly kind: RouteKind;
-  /** After its rules; undefined where it was not read, as in explanations and for bodies that pass unread. */
+  /** After its rules; undefined if it was not read, as in explanations and for bodies that pass unread. */
   readonly body: Body | undefined;
   /** Whether a transcription has hints for its model, as far as it was read (AA36). */
   readonly hasHints?: boolean;

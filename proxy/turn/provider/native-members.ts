@@ -1,4 +1,4 @@
-// The members of an entry in native lists: native clients drop the whole list where one has another type (Q13).
+// The members of an entry in native lists: native clients drop the whole list if one has another type (Q13).
 import type { Json } from '../json/json.ts';
 import { isAbsent, isObject } from '../json/json.ts';
 

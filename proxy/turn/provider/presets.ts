@@ -5,7 +5,7 @@ import type { ApiCompaction, HostedTool, Served } from './served.ts';
 export interface Preset {
   /** The default, then the others that the server has too. */
   readonly apis: readonly ('responses' | 'chat')[];
-  /** Absent where every account has its own. */
+  /** Absent if every account has its own. */
   readonly base_url?: string;
   /** The credential that such servers want; an account of a preset with `none` needs none. */
   readonly credential: 'bearer' | 'header' | 'none';
@@ -13,7 +13,7 @@ export interface Preset {
   readonly hosted_tools: readonly HostedTool[];
   readonly websocket: boolean;
   readonly compact: ApiCompaction;
-  /** Whether its models take images where neither the account nor its list says which modalities they take (AA7). */
+  /** Whether its models take images if neither the account nor its list says which modalities they take (AA7). */
   readonly images: boolean;
   /** What is read of the server beside its list of models (AA9). */
   readonly reads?: 'lmstudio' | 'llamacpp';

@@ -12,8 +12,8 @@ export interface ProviderApi {
   /** Lower case, as in explanations and in the rules that name it. */
   readonly name: string;
   /**
-   * Why this account cannot take such a turn; undefined where it can. Absent for an API whose accounts take every turn.
-   * @param model the turn's model at this account; undefined where nothing is known of it
+   * Why this account cannot take such a turn; undefined if it can. Absent for an API whose accounts take every turn.
+   * @param model the turn's model at this account; undefined if nothing is known of it
    */
   readonly lacks?: (turn: AskedTurn, account: AccountConfig, model: AccountModel | undefined) => Lack | undefined;
   /** Whether this account gets the turn only without a part of it: others are preferred (AA19). */

@@ -1,6 +1,6 @@
 // THE TABLE of quirks: how the servers of API accounts differ, as data. Names of providers occur in presets alone (AA14).
 
-/** The optional members of a request that an account is sent where `keep` has them. */
+/** The optional members of a request that an account is sent if `keep` has them. */
 export const KEEPABLE = [
   'temperature',
   'top_p',

@@ -6,7 +6,7 @@ export interface QuotaWindow {
   readonly seconds: number;
   /** Percent used, 0 to 100. */
   readonly used: number;
-  /** Unix seconds; undefined where no possible time was stated. */
+  /** Unix seconds; undefined if no possible time was stated. */
   readonly resetsAt: number | undefined;
 }
 
@@ -30,6 +30,6 @@ export interface RateLimit {
   readonly kind: RateKind;
   /** The share that is left, 0 to 1. */
   readonly left: number;
-  /** Unix milliseconds; undefined where it is not stated. */
+  /** Unix milliseconds; undefined if it is not stated. */
   readonly resetsAt: number | undefined;
 }

@@ -9,7 +9,7 @@ import type { QuotaStatement, RateLimit } from './quota-statement.ts';
 export interface OwnAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** The decoded JSON; undefined where the body was none. */
+  /** The decoded JSON; undefined if the body was none. */
   readonly body: unknown;
   /** The size of the body as it was sent. */
   readonly bytes: number;
@@ -39,7 +39,7 @@ export interface ProviderQuota {
   /** The types of events that state a quota. */
   eventTypes(wire: WireWords): readonly string[];
   fromHeaders(headers: Headers, moment: ReplyMoment): QuotaStatement | undefined;
-  /** The rate limits of the answer's model, where the API states them; undefined where an answer has none. @param now Unix milliseconds */
+  /** The rate limits of the answer's model, if the API states them; undefined if an answer has none. @param now Unix milliseconds */
   rates?(headers: Headers, now: number): readonly RateLimit[] | undefined;
   /** @param now Unix milliseconds */
   fromEvent(data: JsonObject, now: number): QuotaStatement | undefined;
@@ -54,17 +54,17 @@ export interface ProviderQuota {
 /** An account's list of models. */
 export interface CatalogAnswer {
   readonly status: number;
-  /** Entries with `slug` or `id`, bare or in `models` or `data`; any value where the answer was no list. */
+  /** Entries with `slug` or `id`, bare or in `models` or `data`; any value if the answer was no list. */
   readonly body: unknown;
   readonly etag?: string;
   /** Its size as it was sent. */
   readonly bytes: number;
-  /** Why it is not a list; read only where the status is not 2xx. */
+  /** Why it is not a list; read only if the status is not 2xx. */
   readonly refusal?: ReadRefusal;
 }
 
 export interface ProviderCatalog {
-  /** Rejects where no answer came. */
+  /** Rejects if no answer came. */
   read(get: OwnGet, asked: Asked): Promise<CatalogAnswer>;
 }
 
@@ -73,11 +73,11 @@ export type Finalised = 'success' | 'retry' | 'error';
 
 /** Reads the answers about files, which are unchecked provider text. */
 export interface ProviderFiles {
-  /** Undefined where the answer has no usable id. */
+  /** Undefined if the answer has no usable id. */
   idOf(answer: JsonObject): string | undefined;
-  /** Undefined where the answer does not state it. */
+  /** Undefined if the answer does not state it. */
   sizeOf(answer: JsonObject): number | undefined;
-  /** Unix milliseconds; null where the account states no expiry. */
+  /** Unix milliseconds; null if the account states no expiry. */
   expiryOf(answer: JsonObject): number | null;
   /** How an upload goes on after its creation; absent for an API that takes the bytes with the request that creates the file. */
   readonly upload?: {
@@ -85,7 +85,7 @@ export interface ProviderFiles {
     targetOf(answer: JsonObject): string;
     /** The path of the request that ends the upload. */
     finalisePath(fileId: string, wire: WireWords): string;
-    /** Undefined where the answer does not state it. */
+    /** Undefined if the answer does not state it. */
     finalisedOf(answer: JsonObject): Finalised | undefined;
   };
 }

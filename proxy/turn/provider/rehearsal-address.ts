@@ -5,11 +5,11 @@ import { KEEPABLE, type KeptMember, QUIRKS, type Quirks } from './quirks.ts';
 
 export interface RehearsalAddress {
   readonly api: AccountConfig['api'];
-  /** `steady` where the address names none. */
+  /** `steady` if the address names none. */
   readonly profile: RehearsalProfile;
   /** The quirks that the address names: the account refuses what they deny. */
   readonly quirks: Partial<Quirks>;
-  /** The server in whose form it lists its models; undefined where the address names none. */
+  /** The server in whose form it lists its models; undefined if the address names none. */
   readonly list: PresetName | undefined;
 }
 

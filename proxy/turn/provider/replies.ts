@@ -34,6 +34,6 @@ export interface ProviderReplies {
    * are Responses events already, and undefined for such a reply: they pass without being read.
    */
   readonly decoding?: (out: Outgoing, context: AttemptContext) => readonly EventHandler[] | undefined;
-  /** A whole answer of a kind that has no events, such as that of a file; absent where it passes as it came. */
+  /** A whole answer of a kind that has no events, such as that of a file; absent if it passes as it came. */
   readonly answer?: (json: JsonObject, turn: LiveTurn) => JsonObject;
 }

@@ -16,9 +16,9 @@ export interface AttemptContext {
   readonly own: Readonly<Record<string, string>>;
   /** The session id that the gateway derived for an account with `session_header: derived`; undefined for all others. */
   readonly session: string | undefined;
-  /** The request as its rules left it; undefined where its body passes unread. */
+  /** The request as its rules left it; undefined if its body passes unread. */
   readonly work: Work | undefined;
-  /** The turn's model at an API account; undefined for agent accounts, and where nothing is known of it. */
+  /** The turn's model at an API account; undefined for agent accounts, and if nothing is known of it. */
   readonly model?: AccountModel | undefined;
   /** The estimated usage of the turn so far, for a reply that states none (Q18, AA56). */
   readonly estimateUsage: () => TokenCounts | undefined;
@@ -43,7 +43,7 @@ export interface EncodedRequest extends RequestHead {
   readonly body: Buffer | Promise<Buffer>;
   /**
    * Called with the refusal of this request: whether the API writes the turn otherwise from now on, so that the same account gets it once
-   * more (AA30, AA34). Absent where it would be the same request.
+   * more (AA30, AA34). Absent if it would be the same request.
    */
   readonly adjusts?: (failure: Failure) => boolean;
 }
@@ -59,7 +59,7 @@ export interface ProviderRequests {
   json(out: Outgoing, context: AttemptContext): EncodedRequest;
   /** A request whose body passes unread; `out.headers` has those that describe it. */
   passed(out: Outgoing, context: AttemptContext): RequestHead;
-  /** What this account gets of a field of a form that streams through; absent where it gets every field as it is (AA36). */
+  /** What this account gets of a field of a form that streams through; absent if it gets every field as it is (AA36). */
   readonly field?: (field: FormField, context: AttemptContext) => readonly FormField[];
   /** Absent for an API without websockets: its turns go over HTTP. */
   readonly frames?: ProviderFrames;
@@ -76,7 +76,7 @@ export interface ProviderFrames {
 
 /** How accounts compact with `compact: auto` (Q27). */
 export interface ProviderCompaction {
-  /** The way that the account's address alone shows; undefined where only an attempt on the compact path can tell. */
+  /** The way that the account's address alone shows; undefined if only an attempt on the compact path can tell. */
   knownWay(account: AccountConfig): 'route' | 'trigger' | undefined;
   /** Whether the account refused a compaction because it has no compact path. @param path of the request, below the base URL */
   isPathMissing(failure: Failure, path: string): boolean;

@@ -17,7 +17,7 @@ export class DeltaLocator {
    */
   #offset = 0;
 
-  /** The index of the text's first character, inside its quotes; -1 where the event has no `delta` that is written in the usual way. */
+  /** The index of the text's first character, inside its quotes; -1 if the event has no `delta` that is written in the usual way. */
   locate({ bytes, start, end }: EventBytes): number {
     let at = start + this.#offset;
     if (!isDelta(bytes, at, end) && !isDelta(bytes, ++at, end)) at = bytes.indexOf(DELTA, start);

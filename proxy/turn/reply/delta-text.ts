@@ -1,4 +1,4 @@
-// The text of a delta event, taken out of its bytes as JSON has it between its quotes; parsed only where it is written in an unusual way.
+// The text of a delta event, taken out of its bytes as JSON has it between its quotes; parsed only if it is written in an unusual way.
 
 import type { Json } from '../json/json.ts';
 import { DeltaLocator } from './delta-locator.ts';
@@ -21,7 +21,7 @@ const PART_INDEXES = { content_index: Buffer.from('"content_index":'), summary_i
 export class DeltaText {
   readonly #deltas = new DeltaLocator();
 
-  /** A view of the event's bytes, or bytes of its own; undefined where the event has no text. */
+  /** A view of the event's bytes, or bytes of its own; undefined if the event has no text. */
   of(event: ReplyEvent): Buffer | undefined {
     const { bytes, dataStart, dataEnd } = event;
     // Data on several lines has the prefixes of its lines in between.
@@ -32,7 +32,7 @@ export class DeltaText {
     return typeof delta === 'string' && delta !== '' ? Buffer.from(JSON.stringify(delta).slice(1, -1)) : undefined;
   }
 
-  /** The value of a member that numbers the parts of an item; 0 where the event has none. */
+  /** The value of a member that numbers the parts of an item; 0 if the event has none. */
   numberOf(event: ReplyEvent, member: 'content_index' | 'summary_index'): number {
     const { bytes, dataStart, dataEnd } = event;
     const name = PART_INDEXES[member];
@@ -45,7 +45,7 @@ export class DeltaText {
     return typeof number === 'number' ? number : 0;
   }
 
-  /** Which item the event belongs to: its `output_index`, or the item's id where a provider leaves the index out. */
+  /** Which item the event belongs to: its `output_index`, or the item's id if a provider leaves the index out. */
   placeOf(event: ReplyEvent): Json | undefined {
     const { bytes, dataStart, dataEnd } = event;
     const at = dataStart === -1 ? -1 : bytes.indexOf(OUTPUT_INDEX, dataStart);
@@ -56,7 +56,7 @@ export class DeltaText {
   }
 }
 
-/** The end of a JSON string; -1 where it is not plain. */
+/** The end of a JSON string; -1 if it is not plain. */
 function closingQuote(bytes: Buffer, from: number, end: number): number {
   for (let at = from; at < end; at++) {
     const byte = bytes[at] as number;

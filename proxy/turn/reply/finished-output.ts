@@ -17,7 +17,7 @@ export class FinishedItems {
   }
 
   /**
-   * The response with every finished item, in order and once. An item that the response has too is the response's. The same object where
+   * The response with every finished item, in order and once. An item that the response has too is the response's. The same object if
    * nothing is missing.
    */
   fill(response: JsonObject): JsonObject {
@@ -36,7 +36,7 @@ export class FinishedItems {
   }
 }
 
-/** Items without an id are the same where their content is. */
+/** Items without an id are the same if their content is. */
 function identityOf(item: Json): string {
   if (!isObject(item)) return JSON.stringify(item);
   const { type, id, call_id } = item;

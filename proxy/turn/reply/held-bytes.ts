@@ -54,7 +54,7 @@ export class HeldBytes {
     if (excessOf(bytes, this.#limits.json_values, start, end)) throw new TooMuchHeld();
   }
 
-  /** The data of an event as a JSON object; undefined where it is none. @throws TooMuchHeld */
+  /** The data of an event as a JSON object; undefined if it is none. @throws TooMuchHeld */
   json(event: ReplyEvent): JsonObject | undefined {
     this.allowParsing(event);
     return event.json();

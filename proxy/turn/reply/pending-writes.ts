@@ -19,7 +19,7 @@ export class PendingWrites {
     this.#last = stored;
   }
 
-  /** Resolves when all is stored, or after that time; undefined where nothing is missing. All callers wait for the same moment. */
+  /** Resolves when all is stored, or after that time; undefined if nothing is missing. All callers wait for the same moment. */
   whenStored(clock: Pick<Clock, 'after'>, counters: Counters): Promise<void> | undefined {
     if (this.#wait || !this.#last) return this.#wait;
     this.#wait = withDeadline(this.#last, clock, MOST_WAIT_MS).then((result) => {

@@ -11,11 +11,11 @@ export class ReplyEvent {
   /** From `start` to `end` are the bytes of the event, for SSE with its closing blank line. */
   start = 0;
   end = 0;
-  /** The `type` member of the data; the `event:` line where the data does not begin with one; '' where neither names it. */
+  /** The `type` member of the data; the `event:` line if the data does not begin with one; '' if neither names it. */
   type = '';
   /** False for comments and empty events. */
   hasData = false;
-  /** The range of the data where it is on one line; `dataStart` is -1 otherwise. */
+  /** The range of the data if it is on one line; `dataStart` is -1 otherwise. */
   dataStart = -1;
   dataEnd = -1;
 
@@ -73,7 +73,7 @@ export class ReplyEvent {
     return bytes[last] === CLOSING_BRACE && this.#mayBeObject();
   }
 
-  /** The data as a JSON object; undefined where it is none. Parses at every call. */
+  /** The data as a JSON object; undefined if it is none. Parses at every call. */
   json(): JsonObject | undefined {
     if (!this.#mayBeObject()) return undefined;
     try {

@@ -38,6 +38,6 @@ export interface ReplyObserver {
   answer?(source: ReplySource, json: JsonObject): void;
   /** The reply was committed: no other attempt follows. @param head undefined for a reply that is not a stream of events */
   committed?(source: ReplySource, head: HeldEvents | undefined): void;
-  /** The attempt failed. Called also where the client receives the failure as its answer. */
+  /** The attempt failed. Called also if the client receives the failure as its answer. */
   failed?(source: ReplySource, failure: Failure): void;
 }

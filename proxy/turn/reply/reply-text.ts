@@ -5,7 +5,7 @@ import type { Json } from '../json/json.ts';
 
 /**
  * JSON is parsed at any depth, and written by recursion.
- * @throws Refusal `upstream_error` where the provider nested it too deeply, or made it too long, to be written
+ * @throws Refusal `upstream_error` if the provider nested it too deeply, or made it too long, to be written
  */
 export function replyText(value: Json): string {
   try {

@@ -1,4 +1,4 @@
-// What was written of a text: where events of the account could not be read, its finished item shows what lacks (F1.9, AM54).
+// What was written of a text: if events of the account could not be read, its finished item shows what lacks (F1.9, AM54).
 const BACKSLASH = 0x5c;
 
 /** How many events of the reply could not be read so far. */
@@ -25,7 +25,7 @@ export class SentText {
     this.#hasGap = true;
   }
 
-  /** The rest of the finished text, encoded; `elsewhere` where it does not begin with what was written; undefined where nothing lacks. */
+  /** The rest of the finished text, encoded; `elsewhere` if it does not begin with what was written; undefined if nothing lacks. */
   missing(finished: string): Buffer | 'elsewhere' | undefined {
     if (this.#losses() === 0) return undefined;
     const whole = Buffer.from(finished);

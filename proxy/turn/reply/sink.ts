@@ -14,7 +14,7 @@ export interface Sink {
    * Any other event is dropped, as if it had not been sent.
    */
   readonly objectCheck: 'none' | 'braces' | 'parse';
-  /** Event types that it does not write: they are not parsed, even where rules subscribe to them. */
+  /** Event types that it does not write: they are not parsed, even if rules subscribe to them. */
   readonly drops: ReadonlySet<string>;
   /** Whether anything irrevocable was sent to the client. */
   readonly shown: boolean;
@@ -35,7 +35,7 @@ export interface Sink {
   onDrain(resume: () => void): void;
   /**
    * The reply ended. A sink that shows nothing before makes its answer here.
-   * @param refusal the answer to a client that gets no stream, where the reply failed
+   * @param refusal the answer to a client that gets no stream, if the reply failed
    * @throws Refusal while nothing was shown
    */
   conclude(outcome: Outcome, refusal: () => Refusal): void;

@@ -57,7 +57,7 @@ function tokensOf(
   return { input_tokens, cached_input_tokens, output_tokens, tokens_estimated };
 }
 
-/** @param estimate the usage of a turn that was dispatched and broke off; undefined where nothing is known of its body */
+/** @param estimate the usage of a turn that was dispatched and broke off; undefined if nothing is known of its body */
 export function requestRow(turn: LiveTurn, ending: Ending, attempts: Attempts, estimate: () => TokenCounts | undefined): RequestRow {
   const { noted, identity } = turn;
   const { status } = ending;

@@ -27,7 +27,7 @@ export interface DispatchedKind {
    * `events`: a stream, or one body for clients that request one. `whole`: one body, checked before it is shown. `piped`: passed on unread.
    */
   readonly reply: 'events' | 'whole' | 'piped';
-  /** The refusal of a `whole` reply where the account's answer is invalid: not a JSON object, or a stream without its end. */
+  /** The refusal of a `whole` reply if the account's answer is invalid: not a JSON object, or a stream without its end. */
   readonly invalidReply: ErrorCode;
   /** Until when another account may be asked: the reply's commit, or its first sign (a compaction that began may be billed). */
   readonly retry: 'before commit' | 'before head';
@@ -52,12 +52,12 @@ export interface DispatchedKind {
   /** Whether its clients may come back with response ids and ciphertext of the reply (Q10). */
   readonly continues: boolean;
   /**
-   * The path of an account that it goes to, as far as health distinguishes paths (RB4). A compaction goes to the path of turns where the
+   * The path of an account that it goes to, as far as health distinguishes paths (RB4). A compaction goes to the path of turns if the
    * account has no compact path.
    */
   readonly path: AccountPath;
   /**
-   * The kind that a turn of this kind changes to where its input asks for a compaction (F3.1); absent where such a turn is an ordinary one.
+   * The kind that a turn of this kind changes to if its input asks for a compaction (F3.1); absent if such a turn is an ordinary one.
    */
   readonly asCompaction?: 'public-compact';
 }

@@ -13,7 +13,7 @@ export interface RouteRow {
   readonly status: RouteStatus;
   /** Absent on unsupported rows that no kind serves. */
   readonly serve?: RouteKind;
-  /** The account-side path, where it differs from `path`. */
+  /** The account-side path, if it differs from `path`. */
   readonly to?: string;
   readonly class: AdmissionClass;
 }

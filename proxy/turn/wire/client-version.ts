@@ -19,7 +19,7 @@ export function statedVersion(value: Json | undefined): ClientVersion | undefine
   return typeof value === 'string' ? parseVersion(value) : undefined;
 }
 
-/** Negative where `a` is older than `b`, positive where it is newer, 0 where they are equal. */
+/** Negative if `a` is older than `b`, positive if it is newer, 0 if they are equal. */
 export function compareVersions(a: ClientVersion, b: ClientVersion): number {
   return a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
 }

@@ -11,7 +11,7 @@ export const EFFORT_ALIASES: ReadonlyMap<unknown, string> = new Map([
   ['ultra', 'max'],
 ]);
 
-/** The effort of a request: that of the last update among its items, otherwise of its member (RB15). Undefined where the model decides. */
+/** The effort of a request: that of the last update among its items, otherwise of its member (RB15). Undefined if the model decides. */
 export function askedEffort({ input, reasoning }: Body): string | undefined {
   for (let i = isList(input) ? input.length - 1 : -1; i >= 0; i--) {
     const item = (input as readonly Json[])[i];

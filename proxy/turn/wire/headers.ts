@@ -63,7 +63,7 @@ export function nativeAnswerHeaders(headers: Headers, { wire, hideQuota }: Answe
   });
 }
 
-/** The headers inside an event that native clients get, in any spelling; the given object where all of them pass. */
+/** The headers inside an event that native clients get, in any spelling; the given object if all of them pass. */
 export function nativeEventHeaders(headers: JsonObject, options: AnswerHeaderOptions): JsonObject {
   const passes = (name: string, value: Json | undefined): boolean =>
     typeof value !== 'object' && Object.keys(nativeAnswerHeaders({ [name.toLowerCase()]: String(value) }, options)).length > 0;

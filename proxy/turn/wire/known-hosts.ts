@@ -6,5 +6,5 @@ const AGENT_BACKENDS: ReadonlySet<string> = new Set(['chatgpt.com']);
 /** @param baseUrl of an account; a rehearsal account's is on no host */
 export const isAgentBackend = (baseUrl: string): boolean => AGENT_BACKENDS.has(hostOf(baseUrl));
 
-/** Without `www.`; empty where there is none. */
+/** Without `www.`; empty if there is none. */
 export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname.replace(/^www\./, '') : '');

@@ -23,7 +23,7 @@ const WORK = new Set(['output', 'input', 'tools', 'data', 'b64_json']);
 /** What the depth of a provider's statements does not exceed. */
 const MAX_DEPTH = 8;
 
-/** A provider's statement without the marker at any depth; the same object where it has none. */
+/** A provider's statement without the marker at any depth; the same object if it has none. */
 export function withoutMarker(stated: JsonObject, wire: WireWords): JsonObject {
   return searched(stated, wire, 0) as JsonObject;
 }

@@ -36,7 +36,7 @@ export function continuityHeaders(headers: Headers, { agent }: WireWords): Recor
 /** The sessions that a value of an unknown continuity header may name: itself, and without its window. */
 export const sessionsNamed = (value: string): readonly string[] => [...new Set([value, windowless(value)])];
 
-/** `<thread>:<n>`, where n grows at each compaction: the thread is the session (Q10). */
+/** `<thread>:<n>`, if n grows at each compaction: the thread is the session (Q10). */
 function windowless(value: string): string {
   const colon = value.lastIndexOf(':');
   return colon === -1 ? value : value.slice(0, colon);

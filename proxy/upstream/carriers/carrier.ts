@@ -45,11 +45,11 @@ export interface EventReader extends BodyEnd {
   /** The chunks of an event that has not ended count here, and the event itself while it is read; past a limit the reply ends with `too_large`. */
   readonly memory: Pick<HeldBytes, 'hold' | 'release'>;
   /**
-   * The reader of a body whose first byte shows that it is no stream of events; undefined where the body is read as events anyway. A
+   * The reader of a body whose first byte shows that it is no stream of events; undefined if the body is read as events anyway. A
    * provider may send streams without a content type (RB16).
    */
   readonly asBytes?: (() => ByteReader | undefined) | undefined;
-  /** The reply is no answer, and its client gets this refusal where nothing was shown; the account is not at fault. Absent where replies are not decoded. */
+  /** The reply is no answer, and its client gets this refusal if nothing was shown; the account is not at fault. Absent if replies are not decoded. */
   refuse?(refusal: Refusal): void;
   /** The view is reused for the next event. @returns the end of the reply, announced by this event or an earlier one */
   event(event: ReplyEvent): ReplyEnd | undefined;

@@ -12,7 +12,7 @@ export class PassThroughConnections {
   readonly agent: HttpAgent | HttpsAgent;
 
   constructor(baseUrl: string, connectMs: number, route: Route | undefined) {
-    // With a timeout the agent also respects the server's own `Keep-Alive: timeout=` where that is shorter.
+    // With a timeout the agent also respects the server's own `Keep-Alive: timeout=` if that is shorter.
     const options = { keepAlive: true, timeout: IDLE_MS };
     if (route) this.agent = route.agent(options, connectMs);
     else this.agent = baseUrl.startsWith('https:') ? new HttpsAgent(options) : new HttpAgent(options);

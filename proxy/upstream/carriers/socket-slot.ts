@@ -9,7 +9,7 @@ export class SocketSlot {
   #isOver = false;
   #onOver: (() => void) | undefined;
 
-  /** The account of the live socket; undefined where none is open. */
+  /** The account of the live socket; undefined if none is open. */
   get account(): string | undefined {
     return this.#socket?.isOpen ? this.#account : undefined;
   }
@@ -51,7 +51,7 @@ export class SocketSlot {
     this.#socket = socket;
   }
 
-  /** Calls back once when the client's connection is gone; at once where it is gone already. */
+  /** Calls back once when the client's connection is gone; at once if it is gone already. */
   onOver(over: () => void): void {
     if (this.#isOver) over();
     else this.#onOver = over;

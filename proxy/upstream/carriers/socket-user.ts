@@ -6,7 +6,7 @@ import type { HeldBytes } from '../../turn/reply/held-bytes.ts';
 export interface SocketUser {
   /** The bytes of a frame that has not arrived whole count here. */
   readonly memory: Pick<HeldBytes, 'hold' | 'release'>;
-  /** The former user, whose further frames this one reads too; absent where no turn waits for them. */
+  /** The former user, whose further frames this one reads too; absent if no turn waits for them. */
   readonly follows?: SocketUser | undefined;
   /** The account accepted the upgrade. */
   opened(): void;

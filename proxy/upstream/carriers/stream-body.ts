@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Writable } from 'node:stream';
 import type { ByteReader } from './carrier.ts';
 
-/** Delivers the body to its reader: `end` where it came whole, else `fail`. */
+/** Delivers the body to its reader: `end` if it came whole, else `fail`. */
 export function readBytes(reply: IncomingMessage, reader: ByteReader, idleMs: number): void {
   let silent = false;
   limitSilence(reply, { ms: idleMs, timedOut: () => (silent = true) });

@@ -152,7 +152,7 @@ export class UndiciExchange extends Timed implements Dispatcher.DispatchHandler,
     this.#splitter = undefined;
   }
 
-  /** The reply ends with its terminal event, also where the account does not end its connection (RB16). */
+  /** The reply ends with its terminal event, also if the account does not end its connection (RB16). */
   #drain(): void {
     if (!this.#finish()) return;
     this.#draining = setTimeout(() => this.#controller?.abort(new Error('drained')), DRAIN_MS).unref();

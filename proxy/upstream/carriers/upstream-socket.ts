@@ -56,7 +56,7 @@ export interface KeptResponse {
 export class UpstreamSocket {
   /** The credential that the account accepted. */
   readonly authorization: string | undefined;
-  /** The session id of the upgrade, where it has one. */
+  /** The session id of the upgrade, if it has one. */
   readonly session: string | undefined;
   readonly #ws: WebSocket;
   readonly #departures: Batch;

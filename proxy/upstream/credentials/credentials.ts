@@ -39,8 +39,8 @@ export class Credentials implements AccountCredentials {
   }
 
   /**
-   * The headers that are added to requests to this account: they replace equal ones. A promise only where the account waits for
-   * a refresh. The `account_id` of a tokens file is not among them: where a provider requires it in a header, `headers` names both.
+   * The headers that are added to requests to this account: they replace equal ones. A promise only if the account waits for
+   * a refresh. The `account_id` of a tokens file is not among them: if a provider requires it in a header, `headers` names both.
    * @throws CredentialUnavailable from the promise
    */
   headersFor(account: AccountConfig, { bearers }: StaticCredentials): AccountHeaders | Promise<AccountHeaders> {
@@ -81,7 +81,7 @@ export class Credentials implements AccountCredentials {
 
   /**
    * Stores the login of an operator's command. The account may be one that the configuration will have: it is then used from that moment.
-   * @throws Error where the store fails
+   * @throws Error if the store fails
    */
   replaceLogin(account: string, order: LoginOrder): Promise<StoreLoginResult | 'failed'> {
     const oauth = this.#oauth.get(account);

@@ -1,4 +1,4 @@
-// The login in the operator's file: imported where it is another one than the store's, and not where it may be spent (Q9).
+// The login in the operator's file: imported if it is another one than the store's, and not if it may be spent (Q9).
 import type { Lease } from '../../../store/store.ts';
 import type { AccountLogin, LoginTools } from './account-login.ts';
 import type { Tokens } from './tokens.ts';

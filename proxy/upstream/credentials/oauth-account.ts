@@ -32,7 +32,7 @@ export class OauthAccount {
     this.#refresh = new TokenRefresh(this.#login, this.#file, tools);
   }
 
-  /** Loads the tokens that an earlier process refreshed, then the operator's file where that has another login. */
+  /** Loads the tokens that an earlier process refreshed, then the operator's file if that has another login. */
   start(): Promise<unknown> {
     return this.#inSequence(() => this.#file.run());
   }
@@ -48,7 +48,7 @@ export class OauthAccount {
     return (await this.#inTime(this.#inSequence(() => this.#file.run()))) === true;
   }
 
-  /** Imports the file; where its login is known, the provider is asked again even after it refused that login. */
+  /** Imports the file; if its login is known, the provider is asked again even after it refused that login. */
   relogin(): Promise<Relogin> {
     return this.#inTime(
       this.#inSequence(async () => {
@@ -101,7 +101,7 @@ export class OauthAccount {
     return valid;
   }
 
-  /** The provider answered 401 to this token. Resolves at once where it has been replaced meanwhile. */
+  /** The provider answered 401 to this token. Resolves at once if it has been replaced meanwhile. */
   async refused(access: string | undefined): Promise<Renewal> {
     return access === this.access ? this.#renewInTime() : 'renewed';
   }

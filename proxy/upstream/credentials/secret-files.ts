@@ -13,7 +13,7 @@ export class SecretFiles {
     this.#read.clear();
   }
 
-  /** The secret, where its file had another one than the configuration that was loaded. */
+  /** The secret, if its file had another one than the configuration that was loaded. */
   of(account: AccountConfig): string | undefined {
     const read = this.#read.get(account.id);
     return read && read.file === fileOf(account) ? read.secret : undefined;

@@ -52,12 +52,12 @@ export class TokenVault {
     this.#digest = key.digest('credentials');
   }
 
-  /** The name of an import: the refresh token, or the access token where the file has no refresh token. */
+  /** The name of an import: the refresh token, or the access token if the file has no refresh token. */
   importOf({ refresh, access }: Tokens): string {
     return this.#digest.of(refresh ?? access ?? '');
   }
 
-  /** The current tokens. Undefined where there are none. */
+  /** The current tokens. Undefined if there are none. */
   async find(account: string): Promise<StoredLogin | typeof SEALED | undefined> {
     const row = await this.#store.find(account);
     return this.#opened(row) ?? (row?.sealed ? SEALED : undefined);
@@ -70,8 +70,8 @@ export class TokenVault {
 
   /**
    * Stores an imported login; durable once it resolves.
-   * @param lease where the caller has the account's lease
-   * @returns false where another node has imported it already, or where the lease was lost
+   * @param lease if the caller has the account's lease
+   * @returns false if another node has imported it already, or if the lease was lost
    */
   async import(account: string, login: StoredLogin, lease: Lease | undefined): Promise<boolean> {
     if (this.#lock?.shared && !lease) {
@@ -83,8 +83,8 @@ export class TokenVault {
 
   /**
    * Stores a login in place of the account's former one, and remembers both: no file restores a login that was replaced.
-   * @param lease that of the account, where nodes share the store
-   * @returns false where the lease was lost
+   * @param lease that of the account, if nodes share the store
+   * @returns false if the lease was lost
    */
   async replace(account: string, login: StoredLogin, lease: Lease | undefined): Promise<boolean> {
     const row = this.#rowOf(account, login);
@@ -126,7 +126,7 @@ export class TokenVault {
     return (await this.#store.exchange.begin(row, lease)) ? BEGUN : CHANGED;
   }
 
-  /** Replaces the tokens that were spent; durable once it resolves. @returns false where another login was imported meanwhile */
+  /** Replaces the tokens that were spent; durable once it resolves. @returns false if another login was imported meanwhile */
   async complete(account: string, login: StoredLogin, lease: Lease | undefined): Promise<boolean> {
     const row = this.#rowOf(account, login);
     if (lease && this.#lock?.shared) return this.#store.exchange.complete(row, lease);
@@ -141,7 +141,7 @@ export class TokenVault {
 
   /**
    * Runs work while no other process refreshes or imports the account, which may have stored new tokens meanwhile.
-   * @throws Error where another process does not end its refresh, or the store cannot be asked
+   * @throws Error if another process does not end its refresh, or the store cannot be asked
    */
   async whileLeased<Result>(
     account: string,

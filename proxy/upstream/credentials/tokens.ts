@@ -5,13 +5,13 @@ import { isObject, type JsonObject } from '../../turn/json/json.ts';
 export interface Tokens extends TokenMembers {
   /** When these were obtained, Unix milliseconds. */
   readonly at: number;
-  /** Expiry of the access token, Unix milliseconds; undefined where it is not stated. */
+  /** Expiry of the access token, Unix milliseconds; undefined if it is not stated. */
   readonly expiresAt: number | undefined;
 }
 
 const EARLY_MS = 300_000;
 
-/** The tokens in the operator's file. Undefined where it holds neither an access nor a refresh token. */
+/** The tokens in the operator's file. Undefined if it holds neither an access nor a refresh token. */
 export function tokensIn(json: unknown, now: number): Tokens | undefined {
   const members = membersOfFile(json);
   return members && { ...members, at: now, expiresAt: members.access === undefined ? undefined : endOf(members.access) };
@@ -63,7 +63,7 @@ export function tokensOf(text: string): Tokens | undefined {
 }
 
 /**
- * Stored tokens by the clock of this process: where they were stored later than now, by a clock that was set back since or is ahead, they
+ * Stored tokens by the clock of this process: if they were stored later than now, by a clock that was set back since or is ahead, they
  * expire as much earlier.
  */
 export function storedBy(now: number, tokens: Tokens): Tokens {

@@ -16,7 +16,7 @@ export interface TunnelTarget {
 /**
  * @param signal ends the attempt; its reason is the error
  * @param context of the connection to an https proxy
- * @throws Error where the proxy cannot be reached, or opens no connection
+ * @throws Error if the proxy cannot be reached, or opens no connection
  */
 export function openTunnel(proxy: ProxyServer, to: TunnelTarget, signal: AbortSignal, context?: SecureContext): Promise<Socket> {
   return proxy.protocol === 'socks5:' ? socksTunnel(proxy, to, signal) : httpTunnel(proxy, to, signal, context);

@@ -9,7 +9,7 @@ import { lowerParameters } from './schema-lowering.ts';
 
 /**
  * Top-level `tools`, and the functions in their namespaces. Tools in `input` are left as sent: the contract names `additional_tools`
- * where it means them (F1.3), an item with an id is ordinary input (F2.10), and a Lite-shaped native body is sent in Full as it came
+ * if it means them (F1.3), an item with an id is ordinary input (F2.10), and a Lite-shaped native body is sent in Full as it came
  * (F2.11). The item that the Lite rewrite makes holds tools that were lowered here, so this rule runs before that one, and after every
  * rule that checks schemas as the client wrote them.
  */

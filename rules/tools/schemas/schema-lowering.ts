@@ -4,7 +4,7 @@ import { isList, isObject, mapList, mapMembers } from '../../../proxy/turn/json/
 import { KEYWORDS, type KeywordKind, namesType, refuseDepth } from './tool-schema.ts';
 
 /**
- * The lowered parameters; the same object where there was nothing to lower. A value that is not a schema is left as sent, for the provider
+ * The lowered parameters; the same object if there was nothing to lower. A value that is not a schema is left as sent, for the provider
  * to refuse. `param` is the path in a refusal.
  */
 export function lowerParameters(parameters: Json, param: string): Json {

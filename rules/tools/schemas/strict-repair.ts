@@ -1,4 +1,4 @@
-// Fills in a missing nested `type` of a strict flat function where its structure is unambiguous (F5.6, Q33).
+// Fills in a missing nested `type` of a strict flat function if its structure is unambiguous (F5.6, Q33).
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { isList, isObject, mapList, mapMembers } from '../../../proxy/turn/json/json.ts';
 import { rule } from '../../../proxy/turn/rules/rule.ts';

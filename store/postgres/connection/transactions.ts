@@ -1,4 +1,4 @@
-// Transactions: one round trip a statement, repeated where the server rolled one back in favour of another.
+// Transactions: one round trip a statement, repeated if the server rolled one back in favour of another.
 import type { Session, Transaction, Update } from '../../driver.ts';
 import { StoreError } from '../../errors.ts';
 import { COMMIT, insertionsOf, type RecordOptions, sendAll } from '../batches.ts';

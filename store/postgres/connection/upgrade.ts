@@ -60,7 +60,7 @@ async function whenReachable({ patienceMs, notice }: Omit<UpgradeOptions, 'clock
   }
 }
 
-/** @throws StoreError where the server is too old */
+/** @throws StoreError if the server is too old */
 export async function checkServer(session: Pick<Session, 'query'>): Promise<void> {
   const [record] = await session.query('SELECT current_setting($1)::int AS version', ['server_version_num']);
   const version = Number(record?.version);

@@ -27,7 +27,7 @@ interface KeyReservations {
 /**
  * @param at Unix milliseconds of the clock that all nodes share
  * @returns what became of each, in their order
- * @throws StoreError where nothing was sent
+ * @throws StoreError if nothing was sent
  */
 export async function reserve(
   connections: Connections,

@@ -29,12 +29,12 @@ export class ReservationQueue {
   readonly #sentKeys = new Set<string>();
   #sends = 0;
 
-  /** @param send results in the order of the turns; rejects where none was sent */
+  /** @param send results in the order of the turns; rejects if none was sent */
   constructor(send: (reservations: readonly LimitReservation[]) => Promise<readonly Taken[]>) {
     this.#send = send;
   }
 
-  /** @throws StoreError where the turn was not sent; `busy` after two seconds of waiting */
+  /** @throws StoreError if the turn was not sent; `busy` after two seconds of waiting */
   take(reservation: LimitReservation): Promise<Taken> {
     const { promise, resolve, reject } = Promise.withResolvers<Taken>();
     const { key } = reservation.turn;

@@ -12,7 +12,7 @@ const EXCEEDED = BOUNDS.map(
 ).join('\n          OR ');
 
 /**
- * `asked` is `{ at, slot, after, today, week, month, keys: [{ key, node, bounds of the key, grants, tokens, nanos }] }`, where the last three are
+ * `asked` is `{ at, slot, after, today, week, month, keys: [{ key, node, bounds of the key, grants, tokens, nanos }] }`, in which the last three are
  * lists of equal length, one item a turn. Keys are locked until the transaction ends, in an order that all nodes keep.
  *
  * Returns no record for a turn that is granted. `ordinal` counts the keys as they are given, from 1. A record `lost` means that the lease

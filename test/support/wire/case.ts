@@ -21,7 +21,7 @@ export interface WireCase {
   /** A sentence that begins with the clause. */
   readonly title: string;
   readonly kind: RouteKind;
-  /** How the client is connected, where the case is about that. */
+  /** How the client is connected, if the case is about that. */
   readonly client: 'http' | 'websocket' | undefined;
   readonly body: JsonObject;
   /** Of a row of Responses in Chat's shape: the body of Responses with the same meaning, to which `changes` apply. */

@@ -17,7 +17,7 @@ const COMPACT_MEMBERS = [
 ];
 
 /**
- * The whole body that must arrive at the account, where the client sent `body`, for a compaction without its trigger; in a frame it has
+ * The whole body that must arrive at the account, if the client sent `body`, for a compaction without its trigger; in a frame it has
  * the marker of Lite.
  */
 export function expectedDispatch(one: WireCase, body: JsonObject, over: Over): JsonObject {

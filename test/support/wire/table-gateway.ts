@@ -100,7 +100,7 @@ const FIELD = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
 const secretOf = (name: string): string => `pg-${name}`;
 
-/** An entry has levels only where the case gives them. */
+/** An entry has levels only if the case gives them. */
 function entryOf(slug: string, { entry, mode }: ModelShape): JsonObject {
   const { supported_reasoning_levels: _, default_reasoning_level: __, ...rest } = modelEntry({ slug });
   return { ...rest, use_responses_lite: mode?.source === 'catalog' && mode.effective === 'lite', ...entry };

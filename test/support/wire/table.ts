@@ -17,7 +17,7 @@ const ENTRY = 'ws_request_header_x_internal_agent_responses_lite';
 const MAX_ROWS = 1_000;
 
 export interface TableOptions {
-  /** `as-written`: the body's own model, also where it has none. Else each case names the model that was made for it. */
+  /** `as-written`: the body's own model, also if it has none. Else each case names the model that was made for it. */
   readonly model?: 'as-written';
   /** `differs`: the sent body is not valid or not stable when it is sent again. */
   readonly again?: 'differs';

@@ -8,7 +8,7 @@ export interface AccountRow {
   readonly path: Path;
   readonly row: Mapping;
   readonly api: AccountConfig['api'];
-  /** Undefined also where the file names no known one, which the schema reports. */
+  /** Undefined also if the file names no known one, which the schema reports. */
   readonly preset: (Preset & { readonly name: PresetName }) | undefined;
 }
 

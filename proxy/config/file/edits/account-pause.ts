@@ -9,7 +9,7 @@ export interface AccountPause {
   readonly paused: boolean;
 }
 
-/** None where it is so already. @throws InvalidEdit */
+/** None if it is so already. @throws InvalidEdit */
 export function accountPause({ config: { accounts } }: EditInput, { id, paused }: AccountPause): readonly Edit[] {
   const index = indexIn(accounts, id, 'account');
   return accounts[index]?.paused === paused ? [] : [{ set: ['accounts', index, 'paused'], to: paused }];

@@ -36,11 +36,11 @@ export interface OrderTask {
   readonly order: EditOrder;
   /** The Pools that may be changed; undefined: all. */
   readonly owned: Pools;
-  /** Of the secret that the order makes; empty where it makes none. */
+  /** Of the secret that the order makes; empty if it makes none. */
   readonly sha256: string;
 }
 
-/** None where nothing has to change. @throws InvalidEdit */
+/** None if nothing has to change. @throws InvalidEdit */
 export function editsOf(input: EditInput, { order, owned, sha256 }: OrderTask): readonly Edit[] {
   switch (order.do) {
     case 'account.pause':

@@ -19,7 +19,7 @@ export interface KeyPolicyChange {
   readonly changes: KeyPolicyChanges;
 }
 
-/** None where all is so already. @throws InvalidEdit */
+/** None if all is so already. @throws InvalidEdit */
 export function keyPolicyChange({ config, content }: EditInput, { id, changes }: KeyPolicyChange, owned: Pools): readonly Edit[] {
   checkExpiry(changes.expires_at ?? undefined);
   const index = indexOfUsable(config, id, owned);
@@ -27,7 +27,7 @@ export function keyPolicyChange({ config, content }: EditInput, { id, changes }:
   return Object.entries(changes).flatMap(([name, to]) => settingEdits(written[name], to, ['keys', index, name]));
 }
 
-/** @param now what is written, undefined where nothing is @param to what shall be, null for nothing */
+/** @param now what is written, undefined if nothing is @param to what shall be, null for nothing */
 function settingEdits(now: unknown, to: unknown, path: Path): readonly Edit[] {
   if (to === undefined || isDeepStrictEqual(now, to)) return [];
   if (to === null) return now === undefined ? [] : [{ remove: path }];

@@ -32,7 +32,7 @@ export class SummaryReply implements EventHandler {
     else if (endOf(type) !== undefined) this.#ended(event.json()?.response, emit);
   }
 
-  /** @throws Refusal where the answer is no summary */
+  /** @throws Refusal if the answer is no summary */
   #ended(response: Json | undefined, emit: Emit): void {
     const whole = isObject(response) ? this.#finished.fill(response) : {};
     const summary = textOf(asList(whole.output));

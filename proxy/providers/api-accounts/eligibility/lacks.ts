@@ -35,7 +35,7 @@ const CHECKS: readonly Check[] = [
   ({ effort }, { turn, model }) => isFixedEffortMissing(effort, turn, model) && { reason: 'effort', param: 'reasoning.effort' },
 ];
 
-/** @param model undefined where the account's catalog does not have it */
+/** @param model undefined if the account's catalog does not have it */
 export function apiLacks(turn: AskedTurn, account: AccountConfig, model: AccountModel | undefined): Lack | undefined {
   if (!isApiAccount(account) || !servesKind(turn.kind, account)) return { reason: 'kind' };
   const needs = turn.kind === 'embeddings' || drawsKind(turn.kind, account) ? undefined : needsOf(turn);

@@ -46,7 +46,7 @@ export function needsOf(turn: AskedTurn): TurnNeeds | undefined {
   return known;
 }
 
-/** Items that every API account gets, in one form or another; calls of hosted tools are left out where need be (AA20). */
+/** Items that every API account gets, in one form or another; calls of hosted tools are left out if need be (AA20). */
 const KNOWN_ITEMS: ReadonlySet<string> = new Set([
   'message',
   'reasoning',

@@ -1,11 +1,11 @@
-// The class of a refusal of an API account: by its code first, by its status where the code says nothing (AA61).
+// The class of a refusal of an API account: by its code first, by its status if the code says nothing (AA61).
 import { MODEL_CODES, QUOTA_CODES, RATE_CODES } from '../../../turn/errors/error-codes.ts';
 import type { ProviderError } from '../../../turn/errors/error-statement.ts';
 import type { FailureCause } from '../../../turn/errors/failure.ts';
 
 export interface RefusalClass {
   readonly cause: FailureCause;
-  /** The code and the status with which clients get it, where they are not the provider's. */
+  /** The code and the status with which clients get it, if they are not the provider's. */
   readonly code?: string;
   readonly status?: number;
   /** A wait that is known without a statement; milliseconds. */
@@ -68,7 +68,7 @@ const LOADING_MS = 5_000;
 
 const matches = (codes: ReadonlySet<string>, { code, type }: ProviderError): boolean => codes.has(code ?? '') || codes.has(type ?? '');
 
-/** Undefined where only the status counts. */
+/** Undefined if only the status counts. */
 function byCode({ status, error, isModerated, blamesEncoding }: Refused): RefusalClass | undefined {
   const isShape = status === 400 || status === 422;
   if (status !== 401 && status < 500) {

@@ -61,7 +61,7 @@ function codeOfCause(cause: Failure['cause']): string {
 interface Stated {
   readonly status: number;
   readonly headers: Headers;
-  /** Undefined where the body is no JSON object. */
+  /** Undefined if the body is no JSON object. */
   readonly json: JsonObject | undefined;
   /** Unix milliseconds. */
   readonly now: number;
@@ -82,7 +82,7 @@ function impliedStatus({ code, type }: ProviderError): number {
 const isAdapted = (param: string, sent: SentMembers | undefined): boolean =>
   sent?.adapted.some((name) => param === name || param.startsWith(`${name}.`)) ?? false;
 
-/** Ours, else the provider's where it is a known one. */
+/** Ours, else the provider's if it is a known one. */
 function codeOf({ code }: RefusalClass, stated: ProviderError): string | null {
   if (code !== undefined) return code;
   return stated.code !== null && loggedCode(stated.code) === stated.code ? stated.code : null;

@@ -9,7 +9,7 @@ const MEMBERS: readonly (readonly [RegExp, string])[] = [
   [/^model$/, 'model'],
 ];
 
-/** A tool that was lowered has another place than at its client: only where none was, the places are the client's. */
+/** A tool that was lowered has another place than at its client: only if none was, the places are the client's. */
 export const chatPlace: PlaceOf = (param, sent) => {
   const tool = /^tools[.[](\d+)\]?\.function\.(\w+)$/.exec(param);
   if (tool) return sent?.adapted.some((name) => name.startsWith('tools')) ? null : `tools.${tool[1]}.${tool[2]}`;

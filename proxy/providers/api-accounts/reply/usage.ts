@@ -1,4 +1,4 @@
-// The usage of a reply as Responses events state it: the account's where it can be right, else estimated and marked (AA55, AA56).
+// The usage of a reply as Responses events state it: the account's if it can be right, else estimated and marked (AA55, AA56).
 
 import { isObject, type JsonObject } from '../../../turn/json/json.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
@@ -16,14 +16,14 @@ export interface ReplyUsage {
   readonly reasoning: number;
 }
 
-/** What is known of the turn where its account states no usage. */
+/** What is known of the turn if its account states no usage. */
 export interface UsageEvidence {
   /** UTF-8 bytes of its text, calls and reasoning. */
   readonly outputBytes: number;
   readonly estimateUsage: () => TokenCounts | undefined;
 }
 
-/** @param stated undefined where the account states no counts, or impossible ones */
+/** @param stated undefined if the account states no counts, or impossible ones */
 export function responseUsage(stated: ReplyUsage | undefined, { outputBytes, estimateUsage }: UsageEvidence): JsonObject {
   const output = tokensOfBytes(outputBytes);
   const isUsable = stated !== undefined && !(stated.output === 0 && output > 0);
@@ -54,7 +54,7 @@ export function noteUsage(
   if (typeof cost === 'number' && Number.isFinite(cost) && cost >= 0) turn.note('cost_usd', cost);
 }
 
-/** Of a Responses account's own event; undefined where a count is missing, no whole number, or negative. */
+/** Of a Responses account's own event; undefined if a count is missing, no whole number, or negative. */
 export function statedUsage(usage: JsonObject): ReplyUsage | undefined {
   const { input_tokens, output_tokens, total_tokens, input_tokens_details: read, output_tokens_details: written } = usage;
   const [input, output] = [asCount(input_tokens), asCount(output_tokens)];

@@ -6,7 +6,7 @@ import type { FunctionTool, ToolTable } from './tool-table.ts';
 
 export interface ChosenTools {
   readonly tools: readonly FunctionTool[];
-  /** A word, or the function that must be called; undefined where the request has no choice. */
+  /** A word, or the function that must be called; undefined if the request has no choice. */
   readonly choice: string | { readonly name: string } | undefined;
 }
 

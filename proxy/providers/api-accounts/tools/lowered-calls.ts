@@ -4,7 +4,7 @@ import type { Adaptations, AdaptedName } from '../../../turn/provider/adapted.ts
 import type { ToolTable } from './tool-table.ts';
 
 export interface FunctionCall {
-  /** As the client sent it; undefined where it has none. */
+  /** As the client sent it; undefined if it has none. */
   readonly id: string | undefined;
   readonly name: string;
   readonly arguments: string;

@@ -20,7 +20,7 @@ export interface FunctionTool {
   readonly name: string;
   readonly description: string | undefined;
   readonly parameters: JsonObject;
-  /** Undefined where the client's function states none, and for tools that were no functions. */
+  /** Undefined if the client's function states none, and for tools that were no functions. */
   readonly strict: boolean | undefined;
 }
 

@@ -29,7 +29,7 @@ export interface ChatReplyOptions {
   readonly quirks: Quirks;
   readonly toolOf: (name: string) => DeclaredTool | undefined;
   readonly showsSummary: boolean;
-  /** The capsule of what the account needs back; undefined where it needs nothing. */
+  /** The capsule of what the account needs back; undefined if it needs nothing. */
   readonly seal: ((text: string, details: readonly Json[], calls: Readonly<Record<string, JsonObject>>) => string | undefined) | undefined;
   readonly estimateUsage: () => TokenCounts | undefined;
 }

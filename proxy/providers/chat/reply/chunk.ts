@@ -1,7 +1,7 @@
 // The parts of a Chat chunk, or of a whole completion, that a translation reads: of choice 0 alone (AA49, AA52).
 import { asList, isAbsent, isList, isObject, isText, type Json, type JsonObject } from '../../../turn/json/json.ts';
 
-/** The choice 0; undefined where the chunk has none. A choice without an index is the first one. */
+/** The choice 0; undefined if the chunk has none. A choice without an index is the first one. */
 export function choiceIn({ choices }: JsonObject): JsonObject | undefined {
   const list = asList(choices);
   return list.find((choice): choice is JsonObject => isObject(choice) && (choice.index === 0 || isAbsent(choice.index)));
@@ -15,7 +15,7 @@ export function deltaIn(choice: JsonObject): { readonly delta: JsonObject; reado
 
 const NOTHING: JsonObject = {};
 
-/** The error that a 200 holds: beside the choices, as the chunk itself, or in the choice (AA59). With a status where one is stated. */
+/** The error that a 200 holds: beside the choices, as the chunk itself, or in the choice (AA59). With a status if one is stated. */
 export function errorIn(chunk: JsonObject, type: string): JsonObject | undefined {
   const stated = chunk.error;
   if (!isAbsent(stated) && stated !== false) return errorOf(isObject(stated) ? stated : { message: String(stated) }, chunk);

@@ -88,7 +88,7 @@ export class CustomInput {
     return added;
   }
 
-  /** A half of a character is no character where its other half does not follow. */
+  /** A half of a character is no character if its other half does not follow. */
   #plain(text: string): string {
     if (text === '' || this.#half === '') return text;
     const half = this.#half;
@@ -113,7 +113,7 @@ export class CustomInput {
   }
 }
 
-/** The text of arguments that have it in another place; undefined where they have none. */
+/** The text of arguments that have it in another place; undefined if they have none. */
 function inputIn(text: string): string | undefined {
   try {
     const json: unknown = JSON.parse(text);

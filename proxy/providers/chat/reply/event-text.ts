@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../turn/json/json.ts';
 import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 
 export interface EventText {
-  /** Undefined where it is no JSON object. */
+  /** Undefined if it is no JSON object. */
   json(): JsonObject | undefined;
   readonly isDone: boolean;
   readonly isBlank: boolean;

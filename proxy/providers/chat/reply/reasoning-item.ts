@@ -1,11 +1,11 @@
-// A reasoning item of a reply: shown as a summary where one was asked for, and sealed for the account where it needs it back (AA50, AA22).
+// A reasoning item of a reply: shown as a summary if one was asked for, and sealed for the account if it needs it back (AA50, AA22).
 import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { newId } from '../../api-accounts/reply/new-id.ts';
 import type { ItemStatus, ReplyOutput } from './reply-output.ts';
 
 export interface ReasoningOptions {
   readonly showsSummary: boolean;
-  /** The capsule of what the item holds; undefined where the account does not need it. */
+  /** The capsule of what the item holds; undefined if the account does not need it. */
   readonly seal: ((text: string, details: readonly Json[]) => string | undefined) | undefined;
 }
 

@@ -60,7 +60,7 @@ export class AssistantRun {
     return { before: [], round: new CallRound({ role: 'assistant', content, ...members }, calls), behind };
   }
 
-  /** Where reasoning always goes back, no message is without its member. */
+  /** If reasoning always goes back, no message is without its member. */
   #message(content: string, members: JsonObject): JsonObject {
     const none = this.#isAlwaysReplayed ? this.#reasoning.none() : {};
     return { role: 'assistant', content, ...none, ...members };

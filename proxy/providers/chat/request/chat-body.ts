@@ -29,7 +29,7 @@ export interface Translatable {
   readonly cacheKeyOf: (stated: string) => string;
 }
 
-/** @param body after the rules; its cap is removed where the account is not given one. */
+/** @param body after the rules; its cap is removed if the account is not given one. */
 export function chatBody(body: Body, { turn, account, model, isWithoutTools, cacheKeyOf }: Translatable): Translated {
   const { quirks, drop_fields } = account;
   const adapted = new Adaptations();

@@ -27,7 +27,7 @@ export class Content {
     return joined(this.parts(content));
   }
 
-  /** As the content of a user message; undefined where there is none. */
+  /** As the content of a user message; undefined if there is none. */
   user(parts: readonly ChatPart[]): Json | undefined {
     const [first, second] = parts;
     if (first === undefined) return undefined;

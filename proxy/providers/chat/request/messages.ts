@@ -10,7 +10,7 @@ import type { ChatEncoding } from './encoding.ts';
 export interface Conversation {
   readonly instructions: Json | undefined;
   readonly items: readonly Json[];
-  /** The end of the system text; undefined where the gateway adds nothing. */
+  /** The end of the system text; undefined if the gateway adds nothing. */
   readonly systemEnd: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-// The reasoning that goes back with the assistant's messages: what capsules of this model hold, where the account wants it (AA44).
+// The reasoning that goes back with the assistant's messages: what capsules of this model hold, if the account wants it (AA44).
 import type { Json, JsonObject } from '../../../turn/json/json.ts';
 import { capsuleIn } from '../../../turn/provider/capsule.ts';
 import { parsedCapsule, type ReasoningCapsule } from '../reasoning-capsule.ts';
@@ -31,7 +31,7 @@ export class ReplayedReasoning {
     };
   }
 
-  /** The member of a message that has no reasoning, where every message must have it. */
+  /** The member of a message that has no reasoning, if every message must have it. */
   none(): JsonObject {
     return { [this.#encoding.quirks.reasoning_field]: '' };
   }

@@ -6,7 +6,7 @@ import type { Body } from '../../../turn/turn.ts';
 import { effortWord } from '../../api-accounts/effort.ts';
 import type { ChatEncoding } from './encoding.ts';
 
-/** @param body whose cap is removed where the account is not given one: the gateway then ends the reply there (CR1) */
+/** @param body whose cap is removed if the account is not given one: the gateway then ends the reply there (CR1) */
 export function outputCap(body: Body, { quirks, model, adapted }: ChatEncoding): JsonObject {
   const { max_output_tokens: asked } = body;
   if (typeof asked !== 'number') return {};

@@ -5,7 +5,7 @@ import { chosenTools } from '../../api-accounts/tools/chosen-tools.ts';
 import type { FunctionTool } from '../../api-accounts/tools/tool-table.ts';
 import type { ChatEncoding } from './encoding.ts';
 
-/** The members `tools`, `tool_choice` and `parallel_tool_calls`; none where no tool goes out. */
+/** The members `tools`, `tool_choice` and `parallel_tool_calls`; none if no tool goes out. */
 export function toolMembers(choice: Json | undefined, parallel: Json | undefined, encoding: ChatEncoding): JsonObject {
   const { tools, quirks, adapted } = encoding;
   for (const tool of tools.hosted) {

@@ -18,7 +18,7 @@ const texts = (name: string, members: Omit<StreamedText, 'delta' | 'done'>): Str
   ...members,
 });
 
-/** By the type of the part, or of the item where the text is not in a part. */
+/** By the type of the part, or of the item if the text is not in a part. */
 export const STREAMED: ReadonlyMap<string, StreamedText> = new Map([
   ['output_text', texts('output_text', { member: 'text', number: 'content_index' })],
   ['refusal', texts('refusal', { member: 'refusal', number: 'content_index' })],

@@ -1,4 +1,4 @@
-// An output item that a stream is showing: what of it was opened, and its texts so far, from which it can be ended where its account does not.
+// An output item that a stream is showing: what of it was opened, and its texts so far, from which it can be ended if its account does not.
 import { GatheredBytes } from '../../../base/bytes/gathered-bytes.ts';
 import { isObject, isText, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
@@ -116,7 +116,7 @@ export class OpenItem {
       });
   }
 
-  /** The item made of what was shown, where the account has never shown it whole; undefined for a call without a name. */
+  /** The item made of what was shown, if the account has never shown it whole; undefined for a call without a name. */
   built(status: 'completed' | 'incomplete'): JsonObject | undefined {
     const { opened } = this;
     if (!opened) return undefined;

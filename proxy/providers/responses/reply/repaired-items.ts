@@ -1,4 +1,4 @@
-// The output items of a repaired stream: each is opened once, shown whole, and ended once, also where its server does less (AA32).
+// The output items of a repaired stream: each is opened once, shown whole, and ended once, also if its server does less (AA32).
 import { asList, isObject, isText, type JsonObject } from '../../../turn/json/json.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import { eventsOfItem, eventsOfTexts, identified, opened } from './item-events.ts';

@@ -76,7 +76,7 @@ export class RepairedTexts {
     return this.#items.opened(event, number === 'content_index' ? 'output_text' : 'summary_text');
   }
 
-  /** The text of an event; its part is opened here where the account has not done so. */
+  /** The text of an event; its part is opened here if the account has not done so. */
   #textOf(item: OpenItem, { part, text }: Streamed, event: ReplyEvent): OpenText {
     const number = text.number === undefined ? 0 : this.#items.numberOf(event, text.number);
     const known = item.find(text, number);

@@ -14,7 +14,7 @@ import { endOfWhole, openedResponse } from './whole-response.ts';
 
 export interface ReplyRepairOptions {
   readonly memory: HeldBytes;
-  /** Completes what the terminal event states of the usage; the same object where nothing is missing. */
+  /** Completes what the terminal event states of the usage; the same object if nothing is missing. */
   readonly usage: (response: JsonObject) => JsonObject;
 }
 
@@ -25,7 +25,7 @@ export class ReplyRepair implements EventHandler {
   readonly #open: OpenItems;
   readonly #texts: RepairedTexts;
   readonly #items: RepairedItems;
-  /** The response that began; made where the account has not shown it. */
+  /** The response that began; made if the account has not shown it. */
   #created: ReplyEvent | JsonObject | undefined;
   #isOver = false;
 

@@ -1,10 +1,10 @@
-// The usage of a response as its terminal event states it; estimated where it is missing or cannot be right (AA56).
+// The usage of a response as its terminal event states it; estimated if it is missing or cannot be right (AA56).
 import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { isApiAccount } from '../../../turn/provider/api-account.ts';
 import type { AttemptContext } from '../../../turn/provider/requests.ts';
 import { noteUsage, responseUsage, statedUsage } from '../../api-accounts/reply/usage.ts';
 
-/** The same response where its account states a usage that can be right. */
+/** The same response if its account states a usage that can be right. */
 export function withUsage(response: JsonObject, context: Pick<AttemptContext, 'account' | 'estimateUsage' | 'turn'>): JsonObject {
   const stated = isObject(response.usage) ? response.usage : undefined;
   const usage = usageOf(response, stated, context);
@@ -13,7 +13,7 @@ export function withUsage(response: JsonObject, context: Pick<AttemptContext, 'a
   return usage ? { ...response, usage } : response;
 }
 
-/** Undefined where the account's own can be right. */
+/** Undefined if the account's own can be right. */
 function usageOf(
   { output }: JsonObject,
   own: JsonObject | undefined,

@@ -33,7 +33,7 @@ export interface ChatOutput {
 
 const REASONING_TOKENS = 16;
 
-/** @param thought undefined where the turn asks for no reasoning */
+/** @param thought undefined if the turn asks for no reasoning */
 export function chatOutput(plan: OutputPlan, thought: string | undefined, context: OutputContext): ChatOutput {
   const { form } = context;
   const textsOf = (kind: 'text' | 'refusal'): string => plan.parts.flatMap((part) => (part.kind === kind ? [part.text] : [])).join('');
@@ -132,7 +132,7 @@ function piecesOf(call: ChatCall, index: number, { form, account }: OutputContex
   return [head, ...rest].map((one): JsonObject => ({ tool_calls: [one] }));
 }
 
-/** The arguments that come with the name; undefined where they come in pieces behind it. */
+/** The arguments that come with the name; undefined if they come in pieces behind it. */
 function wholeArguments({ input }: ChatCall, form: ChatForm): JsonObject | undefined {
   if (form.has('null arguments')) return { arguments: null };
   if (form.has('no arguments')) return {};

@@ -32,7 +32,7 @@ const filePart = object({ type: words('file'), file: object({ filename: TEXT, fi
 
 const texts: Schema = { anyOf: [TEXT, list(oneOf('type', [textPart]))] };
 
-/** Content of a user, or of a tool where the server takes images there. */
+/** Content of a user, or of a tool if the server takes images there. */
 const parts: Schema = { anyOf: [TEXT, list(oneOf('type', [textPart, imagePart, audioPart, filePart]))] };
 
 const called = object({ name: NAME, arguments: ANY_TEXT }, ['name', 'arguments']);
@@ -46,7 +46,7 @@ const call = object({ id: CALL_ID, type: words('function'), function: called, ex
 const system = object({ role: words('system', 'developer'), content: texts }, ['role', 'content']);
 const user = object({ role: words('user'), content: parts }, ['role', 'content']);
 
-/** Reasoning is a member of an assistant message where a quirk of the server names it. */
+/** Reasoning is a member of an assistant message if a quirk of the server names it. */
 const assistant = object(
   {
     role: words('assistant'),

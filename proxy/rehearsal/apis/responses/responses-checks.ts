@@ -70,7 +70,7 @@ function refuseUnpaired({ input, previous_response_id: anchor }: JsonObject): vo
   if (open) refuse(`input[${open[1]}]`, `No tool output found for function call ${open[0]}.`);
 }
 
-/** Ciphertext and files are valid only at the account that made them, and only where it knows them. */
+/** Ciphertext and files are valid only at the account that made them, and only if it knows them. */
 function refuseForeign({ body, account }: CheckedResponses): void {
   for (const item of asList(body.input)) {
     const ciphertext = isObject(item) ? asString(item.encrypted_content) : undefined;

@@ -19,7 +19,7 @@ export type DeltaKind = 'text' | 'refusal' | 'summary' | 'reasoning' | 'argument
 
 /** The blocks of an item; its events come in order, and the items of a reply one after the other. */
 export interface ItemBlocks {
-  /** @param part the place of the part inside the item; 0 where it has none */
+  /** @param part the place of the part inside the item; 0 if it has none */
   delta?(kind: DeltaKind, part: number, text: Buffer): void;
   /** @param finished the part as it is when it ends */
   partDone?(part: number, finished: JsonObject | undefined): void;

@@ -26,7 +26,7 @@ export function messageStart({ id, model }: NamedTurn, inputTokens: number): Jso
 
 const messageId = (requestId: string): string => `msg_${requestId.replace(/^req_/, '').replaceAll(/[^A-Za-z0-9]/g, '')}`;
 
-/** @param estimated the usage where the account states none (Q18) */
+/** @param estimated the usage if the account states none (Q18) */
 export function usageOf(response: JsonObject, searches: number, estimated: () => UsageCounts): JsonObject {
   return messageUsage(statedUsage(response.usage) ?? estimated(), searches);
 }

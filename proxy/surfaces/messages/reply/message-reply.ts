@@ -23,7 +23,7 @@ export interface MessageReplyOptions extends Omit<ItemOptions, 'losses'> {
   readonly stops: StopSequences | undefined;
 }
 
-/** The item that a delta belongs to, where the account did not open it. */
+/** The item that a delta belongs to, if the account did not open it. */
 const UNOPENED: Readonly<Partial<Record<DeltaKind, JsonObject>>> = {
   text: { type: 'message' },
   refusal: { type: 'message' },
@@ -72,7 +72,7 @@ export class MessageReply {
     this.#losses += 1;
   }
 
-  /** @param bytes the memory that the item takes where it is held. @throws TooMuchHeld */
+  /** @param bytes the memory that the item takes if it is held. @throws TooMuchHeld */
   opened(item: JsonObject, place: Place, bytes: number): void {
     if (this.#find(place) === undefined && !this.#nameless.has(keyOf(place))) this.#open(item, place, bytes);
   }
@@ -91,7 +91,7 @@ export class MessageReply {
     this.#lanes.write(at, kept.length, () => item.blocks()?.delta?.(kind, part, kept));
   }
 
-  /** @param finished the part as it is when it ends, where the account sends it */
+  /** @param finished the part as it is when it ends, if the account sends it */
   partDone(place: Place, part: number, finished?: JsonObject): void {
     this.#write(place, 0, (blocks) => blocks.partDone?.(part, finished));
   }
@@ -160,7 +160,7 @@ export class MessageReply {
     return undefined;
   }
 
-  /** @returns undefined where a client gets nothing of the item */
+  /** @returns undefined if a client gets nothing of the item */
   #open(item: JsonObject, { index, id }: Place, bytes: number): number | undefined {
     if (!this.#isShown(item)) return undefined;
     const at = this.#items.length;

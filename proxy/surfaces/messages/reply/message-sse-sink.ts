@@ -1,4 +1,4 @@
-// The SSE stream of a Messages client: blocks as events, pings while nothing else is written, one error event where the reply fails (AM51 to AM60).
+// The SSE stream of a Messages client: blocks as events, pings while nothing else is written, one error event if the reply fails (AM51 to AM60).
 import type { ServerResponse } from 'node:http';
 import { KeepaliveSseSink } from '../../../clients/http/replies/keepalive-sse-sink.ts';
 import { type ErrorBody, Refusal } from '../../../turn/errors/refusal.ts';

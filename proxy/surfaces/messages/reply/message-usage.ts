@@ -6,13 +6,13 @@ export interface UsageCounts {
   readonly input: number;
   readonly cached: number;
   readonly output: number;
-  /** Undefined where the account does not state it. */
+  /** Undefined if the account does not state it. */
   readonly thinking?: number | undefined;
 }
 
 const count = (value: Json | undefined): number | undefined => (typeof value === 'number' && value >= 0 ? value : undefined);
 
-/** The counts that the account states; undefined where it states none. */
+/** The counts that the account states; undefined if it states none. */
 export function statedUsage(usage: Json | undefined): UsageCounts | undefined {
   if (!isObject(usage)) return undefined;
   const { input_tokens, output_tokens, input_tokens_details: input, output_tokens_details: output } = usage;

@@ -100,7 +100,7 @@ function searchResult({ title, source, content }: JsonObject, place: string): st
 
 const ERROR_LINE = '[tool error]';
 
-/** The output of a call: one text, or a list of parts where it has more than texts. @param referenced gets the names of tools that became available */
+/** The output of a call: one text, or a list of parts if it has more than texts. @param referenced gets the names of tools that became available */
 export function toolOutput({ content, is_error: failed }: JsonObject, place: string, referenced: (name: string) => void): Json {
   const parts = blocksOf(content, `${place}.content`).flatMap(([block, at]): readonly JsonObject[] => {
     if (block.type === 'tool_reference') {

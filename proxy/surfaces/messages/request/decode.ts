@@ -16,7 +16,7 @@ export interface MessagesRequest {
   readonly streamed: boolean;
   /** The number of the client's messages. */
   readonly messages: number;
-  /** The client's cap; 0 asks for a check of the request without a reply (AM26). Undefined where tokens are counted. */
+  /** The client's cap; 0 asks for a check of the request without a reply (AM26). Undefined if tokens are counted. */
   readonly maxTokens: number | undefined;
   readonly effort: AskedEffort | undefined;
   readonly thinking: ThinkingDisplay;

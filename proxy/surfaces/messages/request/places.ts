@@ -23,7 +23,7 @@ export class Places {
     this.#options = options;
   }
 
-  /** The client's place; null where the client has nothing there. */
+  /** The client's place; null if the client has nothing there. */
   of(param: string): string | null {
     if (SHARED.has(param)) return param;
     const [, bracketed, dotted, member, rest = ''] = TOOL.exec(param) ?? [];

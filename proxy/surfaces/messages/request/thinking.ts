@@ -20,7 +20,7 @@ const BUDGETS: readonly (readonly [most: number, level: string])[] = [
 
 export interface Thinking {
   readonly display: ThinkingDisplay;
-  /** Undefined where the client asks for none. */
+  /** Undefined if the client asks for none. */
   readonly effort: AskedEffort | undefined;
 }
 
@@ -43,7 +43,7 @@ function displayOf({ type, display }: JsonObject): ThinkingDisplay {
   return display === 'omitted' ? 'omitted' : 'text';
 }
 
-/** Checks the shape too, so it runs where another effort has precedence. */
+/** Checks the shape too, so it runs if another effort has precedence. */
 function effortBy({ type, budget_tokens: budget }: JsonObject): AskedEffort | undefined {
   switch (type) {
     case 'enabled': {

@@ -26,7 +26,7 @@ import { challenged, denied, malformed, otherState, refusedBy, unreachable } fro
 /** Where an account logs in; the addresses are those that are really asked. */
 export type LoginSettings = Omit<OauthCredential, 'file'>;
 
-/** Sends a request of the login, and rejects where no answer came. */
+/** Sends a request of the login, and rejects if no answer came. */
 type LoginCall = (url: string, headers: Readonly<Record<string, string>>, body: string) => Promise<CallAnswer>;
 
 /** `pending`: the code is not confirmed. `slow_down`: it is not confirmed, and it is asked too often. `expired`: it can no longer be confirmed. */

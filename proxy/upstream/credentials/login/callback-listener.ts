@@ -21,7 +21,7 @@ const LOOPBACKS = ['127.0.0.1', '::1'];
 
 /**
  * @param redirectUrl of the settings; port 0 takes a free one
- * @throws Error where the port is in use
+ * @throws Error if the port is in use
  */
 export async function callbackListener(redirectUrl: string): Promise<CallbackListener> {
   const { promise, resolve } = Promise.withResolvers<Callback>();

@@ -8,7 +8,7 @@ export interface DevicePrompt {
   readonly userCode: string;
   /** Where a person enters it. */
   readonly url: string;
-  /** The same with the code in it, where the provider has one. */
+  /** The same with the code in it, if the provider has one. */
   readonly urlWithCode: string | undefined;
   readonly seconds: number;
 }
@@ -22,9 +22,9 @@ export interface DeviceLoginTools {
   readonly ended?: AbortSignal;
 }
 
-/** Where the provider states none (RFC 8628, 3.2). */
+/** If the provider states none (RFC 8628, 3.2). */
 const INTERVAL_S = 5;
-/** Added where it is asked too often (RFC 8628, 3.5). */
+/** Added if it is asked too often (RFC 8628, 3.5). */
 const SLOWER_S = 5;
 /** Of the pauses after lost connections, which double. */
 const LONGEST_PAUSE_S = 60;

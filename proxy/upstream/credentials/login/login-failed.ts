@@ -43,7 +43,7 @@ export function unreachable(url: string, code: string): LoginFailed {
   return new LoginFailed('network', `${reason}: check the network of this machine and the proxy of the account, then ${AGAIN}`, reason);
 }
 
-/** @param word the error code of RFC 6749, or the status where there is none */
+/** @param word the error code of RFC 6749, or the status if there is none */
 export function refusedBy(url: string, word: string): LoginFailed {
   const advice = ADVICE[word] ?? `check client_id, scopes and the addresses in credential.oauth, then ${AGAIN}`;
   return new LoginFailed('refused', `${new URL(url).origin} refuses the login (${word}): ${advice}`);

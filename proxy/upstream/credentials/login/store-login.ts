@@ -9,7 +9,7 @@ export interface LoginOrder {
   readonly tokens: Tokens;
   /** How the tokens were obtained: a file's may be spent, a login's are new. */
   readonly by: 'login' | 'import';
-  /** The name of the stored login when the login began, null where there was none; undefined where it does not matter. */
+  /** The name of the stored login when the login began, null if there was none; undefined if it does not matter. */
   readonly former: string | null | undefined;
   /** Whether another user than before may have the account from now on. */
   readonly anotherUser: boolean;
@@ -31,7 +31,7 @@ export type StoreLoginResult =
   /** The file's refresh token was taken before, and is spent since. */
   | { readonly kind: 'spent'; readonly account: string; readonly at: number };
 
-/** @throws Error where the store fails, or another process does not end its refresh */
+/** @throws Error if the store fails, or another process does not end its refresh */
 export function storeLogin(vault: TokenVault, account: string, order: LoginOrder): Promise<StoreLoginResult> {
   return vault.whileLeased(account, (lease) => storeAlone(vault, { account, lease, order }));
 }

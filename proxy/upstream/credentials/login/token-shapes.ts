@@ -6,7 +6,7 @@ import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts
 export interface FoundLogin {
   /** As in a file of the usual shape. */
   readonly tokens: Readonly<Record<string, string>>;
-  /** Unix milliseconds, where the file states it. */
+  /** Unix milliseconds, if the file states it. */
   readonly expiresAt: number | undefined;
 }
 
