@@ -99,6 +99,8 @@ export interface TurnClient extends Client {
   readonly detachedMs?: number | undefined;
   /** Decoded size of that body; 0 before it was read. */
   readonly bodyBytes: number;
+  /** Whether that body was parsed in slices. */
+  readonly isLarge: boolean;
   /** Reads a multipart body that is held whole. @throws Refusal */
   form(): Promise<readonly FormPart[]>;
   /**

@@ -6,6 +6,7 @@ import type { Admission } from '../admission/admission.ts';
 import type { OverloadGuard } from '../admission/overload-guard.ts';
 import type { AnswerHandler } from '../answers/answer-handler.ts';
 import type { Log } from '../base/process/log.ts';
+import { SlicedWork } from '../base/process/slices.ts';
 import type { TurnClient } from '../dispatch/client.ts';
 import type { Dispatch } from '../dispatch/dispatch.ts';
 import type { CloseReply } from '../dispatch/reply/reply-context.ts';
@@ -76,6 +77,7 @@ export class TurnRunner {
         else {
           const work: Work = how === 'file' ? { body: {}, form: await client.form() } : { body: await client.json() };
           turn.bodyBytes = client.bodyBytes;
+          if (client.isLarge) turn.large = new SlicedWork(turn.key.id);
           if (client.upstreamSocket && turn.hasApiAccounts) {
             work.body = this.#services.histories.extended(turn, work.body, client.bodyBytes, client.upstreamSocket);
           }
@@ -108,6 +110,7 @@ export class TurnRunner {
         else {
           let expected = chained?.expected;
           if (!expected) {
+            await turn.large?.pause();
             const reserved = await this.#services.accounting.reserve(turn, request);
             if (reserved instanceof Refusal) throw reserved;
             reservation.current = reserved;

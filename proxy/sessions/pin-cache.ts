@@ -18,6 +18,8 @@ const LONGEST = 200;
 /** A session or conversation that is not in the store counts as new for this time: its next turns need no read until one succeeds. */
 const ABSENT_MS = 5_000;
 const ABSENT_CAPACITY = 10_000;
+/** With several nodes: when the pin of a response that is not in the store is looked up once more, and again. */
+const AGAIN_MS = [100, 400] as const;
 
 /** How long a pin holds after it was set, and the age from which setting it again writes it again. */
 const DAY = { ttlMs: DAY_MS, renewAfterMs: DAY_MS / 2 };
@@ -215,15 +217,33 @@ export class PinCache {
   #fromStore(name: PinName, hash: string): Promise<Pin | undefined> {
     const reading = this.#reads.get(hash);
     if (reading) return reading;
-    const read = this.#options.store
-      .find(hash)
-      .then(
-        (row) => this.#answer(name, hash, row),
-        () => this.#inMemory(name.text),
-      )
-      .finally(() => this.#reads.delete(hash));
+    const read = this.#lookUp(name, hash).finally(() => this.#reads.delete(hash));
     this.#reads.set(hash, read);
     return read;
+  }
+
+  /**
+   * A node sends the end of a reply 50 ms after it began to write its pin, also where the store has not accepted the pin yet: its client may
+   * continue the response at this node before that (Q34).
+   */
+  async #lookUp(name: PinName, hash: string): Promise<Pin | undefined> {
+    let pin = await this.#read(name, hash);
+    if (pin || name.kind !== 'response' || !this.isShared) return pin;
+    const { clock, counters } = this.#options;
+    for (const ms of AGAIN_MS) {
+      counters.add('pins_looked_up_again');
+      await new Promise<void>((resolve) => void clock.after(ms, resolve));
+      pin = await this.#read(name, hash);
+      if (pin) break;
+    }
+    return pin;
+  }
+
+  #read(name: PinName, hash: string): Promise<Pin | undefined> {
+    return this.#options.store.find(hash).then(
+      (row) => this.#answer(name, hash, row),
+      () => this.#inMemory(name.text),
+    );
   }
 
   /** An unknown response is looked up again at once: the process that made it may write it within the next second. */

@@ -1,5 +1,6 @@
 // One turn from its arrival to its end: the state that rules see, and the metadata that they note.
 import type { ServerResponse } from 'node:http';
+import type { SlicedWork } from '../base/process/slices.ts';
 import { ArrivedTurn } from './arrived-turn.ts';
 import { failureInClientWords, refusalInClientWords } from './errors/error-words.ts';
 import type { Failure } from './errors/failure.ts';
@@ -38,6 +39,7 @@ export class LiveTurn extends ArrivedTurn implements Turn {
   /** The upstream websocket of its client's connection. */
   liveSocket: { liftedOf(responseId: string): string | undefined } | undefined;
   bodyBytes = 0;
+  large: SlicedWork | undefined;
   /** With several nodes: writes that the next turn may need at another node. */
   pendingWrites: PendingWrites | undefined;
   /** When the first event or byte of a reply was passed on; Unix milliseconds. */

@@ -1,4 +1,5 @@
 // The types of one turn: the parts of a request, its attempts and its reply that rules read and edit.
+import type { SlicedWork } from '../base/process/slices.ts';
 import type { ItemPlaces } from './errors/item-places.ts';
 import type { FormFile, FormPart } from './json/form.ts';
 import type { Json, JsonObject } from './json/json.ts';
@@ -193,6 +194,8 @@ export interface Turn {
   recoversIn(): number | undefined;
   /** Decoded size of the JSON body as the client sent it; 0 before it was read. */
   readonly bodyBytes: number;
+  /** If the body was so large that it was parsed in slices: steps that read all of it begin in a slice of their own (Q38). */
+  readonly large: SlicedWork | undefined;
   /**
    * Counts the tokens of each text, away from the event loop. Never rejects; undefined if the count failed or did not come in time.
    * The result may arrive after the turn has continued.

@@ -42,7 +42,7 @@ function filesNamedIn(body: Body, kind: RouteKind | undefined): readonly NamedFi
     for (const member of ['image', 'images', 'mask']) collectImages(body[member], member, found);
     return found;
   }
-  collect(body.input, 'input', found);
+  collect(body.input, ['input'], found);
   if (isObject(body.prompt)) collectVariables(body.prompt.variables, found);
   for (const { path, tools } of toolLists(body)) tools.forEach((tool, i) => void collectTool(tool, `${path}.${i}`, found));
   return found;
@@ -51,21 +51,34 @@ function filesNamedIn(body: Body, kind: RouteKind | undefined): readonly NamedFi
 /** Parts that name a file by a `file_id` of their own. Other members of that name, such as those of citations, are not inputs. */
 const FILE_PARTS: ReadonlySet<Json | undefined> = new Set(['input_file', 'input_image', 'computer_screenshot']);
 
+/** The members and places on the way to a value; it is written where a file is found: an input may have many parts and no file. */
+type Way = (string | number)[];
+
 /** Items and messages have parts in `content`, tool outputs in `output`, at any depth. Texts are not searched. */
-function collect(value: Json | undefined, path: string, found: NamedFile[]): void {
+function collect(value: Json | undefined, way: Way, found: NamedFile[]): void {
   if (isList(value)) {
+    const depth = way.length;
     for (let i = 0; i < value.length; i++) {
       const item = value[i];
-      if (typeof item === 'object' && item !== null) collect(item, `${path}.${i}`, found);
+      if (typeof item !== 'object' || item === null) continue;
+      way[depth] = i;
+      collect(item, way, found);
     }
-  } else if (isObject(value)) collectPart(value, path, found);
+    way.length = depth;
+  } else if (isObject(value)) collectPart(value, way, found);
 }
 
-function collectPart(part: JsonObject, path: string, found: NamedFile[]): void {
-  if (FILE_PARTS.has(part.type)) add(part, path, found);
-  if (typeof part.content === 'object') collect(part.content, `${path}.content`, found);
-  if (typeof part.output === 'object') collect(part.output, `${path}.output`, found);
+function collectPart(part: JsonObject, way: Way, found: NamedFile[]): void {
+  if (FILE_PARTS.has(part.type)) add(part, way.join('.'), found);
+  for (const name of PART_LISTS) {
+    if (typeof part[name] !== 'object') continue;
+    way.push(name);
+    collect(part[name], way, found);
+    way.pop();
+  }
 }
+
+const PART_LISTS = ['content', 'output'] as const;
 
 /** The mask of an image generation tool is an input too, and so are the files of a container. */
 function collectTool(tool: Json, path: string, found: NamedFile[]): void {
@@ -81,7 +94,7 @@ function collectTool(tool: Json, path: string, found: NamedFile[]): void {
 /** The variables of a stored prompt can be parts. */
 function collectVariables(variables: Json | undefined, found: NamedFile[]): void {
   if (!isObject(variables)) return;
-  for (const [name, value] of Object.entries(variables)) if (isObject(value)) collectPart(value, `prompt.variables.${name}`, found);
+  for (const [name, value] of Object.entries(variables)) if (isObject(value)) collectPart(value, ['prompt', 'variables', name], found);
 }
 
 /** The images of an image request that goes to the backend as it came, one or a list. */

@@ -19,7 +19,8 @@ export const audio = rule({
 
 function* audioParts(messages: Json | undefined): Generator<{ readonly part: JsonObject; readonly path: string }> {
   if (!isList(messages)) return;
-  for (const [i, message] of messages.entries()) {
+  for (let i = 0; i < messages.length; i++) {
+    const message = messages[i];
     if (!isObject(message) || !isList(message.content)) continue;
     for (const [j, part] of message.content.entries()) {
       if (isObject(part) && part.type === 'input_audio') yield { part, path: `input.${i}.content.${j}` };

@@ -8,8 +8,9 @@ import { PinCache } from '../../proxy/sessions/pin-cache.ts';
 import { responseIdIn } from '../../proxy/sessions/response-id.ts';
 import { ReplyEvent } from '../../proxy/turn/reply/reply-event.ts';
 import { StoreError } from '../../store/errors.ts';
-import { openStore, type Store } from '../../store/store.ts';
+import { openStore, type PinRow, type Store } from '../../store/store.ts';
 import { folder } from '../store/adapters.ts';
+import { until } from '../support/until.ts';
 
 const digest = new KeyedDigest(Buffer.alloc(32, 7));
 
@@ -48,6 +49,42 @@ suite('[Q34] a pin', () => {
     const response = one.name('response', 'team', '', 'resp_1');
     assert(one.learn(response, 'north') instanceof Promise);
     assert.equal(one.learn(response, 'north'), undefined);
+  });
+
+  test('of a response that its node is still writing is found by a look-up 100 or 500 ms later, and refused after that', async () => {
+    const waits: number[] = [];
+    const waiting: (() => void)[] = [];
+    const after = (ms: number, run: () => void): (() => void) => {
+      waits.push(ms);
+      waiting.push(run);
+      return () => undefined;
+    };
+    const rows: (PinRow | undefined)[] = [];
+    const find = async (hash: string): Promise<PinRow | undefined> => {
+      const row = rows.shift();
+      return row && { ...row, hash };
+    };
+    const pins = { find, load: async () => [], put: () => undefined, putNow: () => undefined };
+    const shared = { save: async () => undefined, move: async () => undefined };
+    const counters = new Counters();
+    const clock = { now: () => 1_000, after, wallTime: () => 1_000 };
+    const cache = new PinCache({ store: pins, shared, digest, clock, counters, capacity: 100 });
+    const row: PinRow = { hash: '', account: 'north', expires_at: 2_000 };
+    const asked = async (id: string, ...answers: readonly (PinRow | undefined)[]): Promise<string | undefined> => {
+      rows.push(...answers);
+      const found = cache.find(cache.name('response', 'team', '', id));
+      for (let i = 1; i < answers.length; i++) (await until('the next look-up', () => waiting.shift()))();
+      return (await found)?.account;
+    };
+    assert.equal(await asked('resp_1', row), 'north');
+    assert.deepEqual(waits, []);
+    assert.equal(await asked('resp_2', undefined, row), 'north');
+    assert.equal(await asked('resp_3', undefined, undefined, row), 'north');
+    assert.equal(await asked('resp_4', undefined, undefined, undefined), undefined);
+    assert.deepEqual(waits, [100, 100, 400, 100, 400]);
+    assert.equal(counters.values.pins_looked_up_again, 5);
+    assert.equal(await cache.find(cache.name('turn_state', 'team', '', 'state')), undefined);
+    assert.equal(waits.length, 5, 'other pins are looked up once');
   });
 
   test('of a session that this node did not find is found as soon as another node has it', async (context) => {

@@ -149,6 +149,7 @@ export function turnOf(options: TurnOptions = {}): TestTurn {
     presenceOf: (id) => options.presence?.[id] ?? (id === model.id ? 'routable' : 'absent'),
     recoversIn: () => undefined,
     bodyBytes: options.bodyBytes ?? 0,
+    large: undefined,
     countTokens: options.countTokens ?? (async () => undefined),
     hasApiAccounts: false,
     makesEmbeddings: () => false,

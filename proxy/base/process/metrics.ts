@@ -36,6 +36,7 @@ export const COUNTERS = {
   requests_unlogged: 'Refused requests without a key that left no row, because more came than limits.keyless_rows_per_second',
   pins_evicted: 'Pins that left memory for newer ones; the store has them',
   pins_late: 'Turns whose end was passed on before the account of their response was stored',
+  pins_looked_up_again: 'Look-ups of a response whose pin another node may still be writing, after one that found none',
   pins_lost: 'Pins that the store did not accept: other nodes cannot find them',
   replies_capped: 'Replies ended at the cap of output tokens of their key, which the account did not get',
   hold_expired: 'Replies committed because their head was held for hold_ms',

@@ -46,6 +46,7 @@ const BODYLESS: ReadonlySet<string | undefined> = new Set(['GET', 'DELETE']);
 export class HttpClient implements TurnClient {
   #streams = false;
   #bodyBytes = 0;
+  #isLarge = false;
   readonly #turn: LiveTurn;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -69,6 +70,10 @@ export class HttpClient implements TurnClient {
 
   get bodyBytes(): number {
     return this.#bodyBytes;
+  }
+
+  get isLarge(): boolean {
+    return this.#isLarge;
   }
 
   /** Whether anything of an answer was sent. */
@@ -178,6 +183,7 @@ export class HttpClient implements TurnClient {
 
   /** @throws Refusal */
   async #parseLarge(bytes: Buffer, options: BodyOptions): Promise<ParsedBody> {
+    this.#isLarge = true;
     const left = new AbortController();
     const listens = this.onGone(() => left.abort(new Refusal('invalid_request', { message: 'The request body ended early.' })));
     try {

@@ -31,6 +31,7 @@ export class FrameClient implements TurnClient {
   #unwatch: () => void = () => undefined;
   #gone = false;
   #bodyBytes = 0;
+  #isLarge = false;
   /** The members of the frame that a further response inherits; undefined before it was read. */
   #settings: Body | undefined;
   #sink: FrameSink | undefined;
@@ -69,6 +70,10 @@ export class FrameClient implements TurnClient {
     return this.#bodyBytes;
   }
 
+  get isLarge(): boolean {
+    return this.#isLarge;
+  }
+
   get shown(): boolean {
     return this.output.shown;
   }
@@ -84,6 +89,7 @@ export class FrameClient implements TurnClient {
     if (!frame || frame instanceof Refusal) throw frame ?? new Error('the frame was read before');
     const { type: _, ...body } = frame.json;
     this.#bodyBytes = frame.bytes;
+    this.#isLarge = frame.isLarge === true;
     const { input: __, previous_response_id: ___, ...settings } = frame.json;
     this.#settings = settings;
     return this.#turn.surface.numbersEvents ? withoutLane(body) : withoutNativeLane(body);

@@ -8,6 +8,8 @@ import { type JsonMemory, type ParsedBody, parseBody, parseLargeBody } from '../
 export interface TurnFrame {
   readonly json: Body;
   readonly bytes: number;
+  /** Whether it was parsed in slices. */
+  readonly isLarge?: boolean;
   /** As captured at another node. */
   readonly mode?: ModeDecision;
   /** Releases the memory that is counted for its JSON, when its turn has ended. */
@@ -27,7 +29,7 @@ export const beginsAsTurn = (data: Buffer): boolean => has(data, 0, TURN_HEAD);
 export function parseFrame(data: Buffer, memory: JsonMemory): Frame | undefined {
   try {
     const parsed = parseBody(data, memory);
-    return parsed && frameOf(parsed, data);
+    return parsed && frameOf(parsed, data, false);
   } catch (thrown) {
     return refused(thrown);
   }
@@ -36,7 +38,7 @@ export function parseFrame(data: Buffer, memory: JsonMemory): Frame | undefined 
 /** Parses it in parts, with other work between them. @param left ends it */
 export async function parseLargeFrame(data: Buffer, memory: JsonMemory, left: AbortSignal): Promise<Frame> {
   try {
-    return frameOf(await parseLargeBody(data, memory, left), data);
+    return frameOf(await parseLargeBody(data, memory, left), data, true);
   } catch (thrown) {
     return refused(thrown);
   }
@@ -47,7 +49,12 @@ export function releaseFrame(frame: Frame): void {
   if (!(frame instanceof Refusal)) frame.release?.();
 }
 
-const frameOf = ({ body, release }: ParsedBody, data: Buffer): TurnFrame => ({ json: body, bytes: data.length, release });
+const frameOf = ({ body, release }: ParsedBody, { length: bytes }: Buffer, isLarge: boolean): TurnFrame => ({
+  json: body,
+  bytes,
+  isLarge,
+  release,
+});
 
 function refused(thrown: unknown): Refusal {
   if (thrown instanceof Refusal) return thrown;

@@ -1,5 +1,5 @@
 // The requests to Chat accounts: turns as Chat Completions, and the audio that passes unread.
-import { encodeJson } from '../../turn/json/encode-body.ts';
+import { turnBytes } from '../../turn/json/encode-body.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';
 import type { AttemptContext, EncodedRequest, ProviderRequests } from '../../turn/provider/requests.ts';
@@ -35,10 +35,9 @@ export class ChatRequests implements ProviderRequests {
     if (isWithoutTools) out.body = summaryRequest(out.body);
     const cacheKeyOf = (stated: string): string => this.#cacheKeys.of(stated, turn);
     const { body, streams, adapted } = chatBody(out.body, { turn, account, model, isWithoutTools, cacheKeyOf });
-    const { contentType, bytes } = encodeJson(body);
     const accept = streams ? 'text/event-stream' : 'application/json';
-    const headers = apiHeaders(out, context, { 'content-type': contentType, accept });
-    return { method: 'POST', path: TURNS, headers, body: bytes, ...(adapted && { adapted }) };
+    const headers = apiHeaders(out, context, { 'content-type': 'application/json', accept });
+    return { method: 'POST', path: TURNS, headers, body: turnBytes(body, turn), ...(adapted && { adapted }) };
   }
 }
 

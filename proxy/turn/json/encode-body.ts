@@ -4,7 +4,7 @@ import type { Body, Turn } from '../turn.ts';
 import { isBodyFile } from './body-file.ts';
 import { FormEncoding, LINE_BREAK } from './form-encoding.ts';
 import type { Json } from './json.ts';
-import { LARGE_BYTES, writeLargeJson } from './large-json-writer.ts';
+import { writeLargeJson } from './large-json-writer.ts';
 
 export interface EncodedBody {
   readonly contentType: string;
@@ -15,8 +15,8 @@ export interface EncodedBody {
 export const encodeJson = (body: Body): EncodedBody => ({ contentType: 'application/json', bytes: Buffer.from(JSON.stringify(body)) });
 
 /** The JSON of a turn's body; a promise if the turn is large, and is written in parts. */
-export const turnBytes = (body: Body, { bodyBytes, key }: Pick<Turn, 'bodyBytes' | 'key'>): Buffer | Promise<Buffer> =>
-  bodyBytes < LARGE_BYTES ? Buffer.from(JSON.stringify(body)) : writeLargeJson(body, { key: key.id, bytes: bodyBytes });
+export const turnBytes = (body: Body, { bodyBytes, key, large }: Pick<Turn, 'bodyBytes' | 'key' | 'large'>): Buffer | Promise<Buffer> =>
+  large ? writeLargeJson(body, { key: key.id, bytes: bodyBytes }) : Buffer.from(JSON.stringify(body));
 
 /** Written again from its parts, so that the account reads the same form as the rules did. */
 export function encodeForm(body: Body): EncodedBody {

@@ -8,6 +8,8 @@ export const UNCHECKED_BYTES = 65_536;
 export const [QUOTE, BACKSLASH, COMMA, LIST, OBJECT, LIST_END, OBJECT_END] = [34, 92, 44, 91, 123, 93, 125] as const;
 /** Bytes of a string that are read one by one. Finding the end of a longer rest is a call, which costs as much as reading these. */
 const NEAR_BYTES = 32;
+/** A list or an object counts as so many values: rules look at each of them, and no step of a turn may take the event loop for long. */
+const CONTAINER_VALUES = 4;
 /** Measured with distinct names, integers as names, and empty lists and objects. */
 const [CONTAINER_BYTES, MEMBER_BYTES] = [130, 80];
 
@@ -104,14 +106,14 @@ export class JsonScan {
     this.values = values;
     this.#opened = opened;
     this.#commas = commas;
-    return values > this.#maxValues ? 'values' : undefined;
+    return values + (CONTAINER_VALUES - 1) * opened > this.#maxValues ? 'values' : undefined;
   }
 }
 
 /** The scan of the JSON from `start` to `end`, or what it exceeds; undefined if it is too small to be checked. */
 export function scanOf(bytes: Buffer, maxValues: number, start = 0, end = bytes.length): JsonScan | Excess | undefined {
-  // A value and what separates it from the next one are two bytes.
-  if (end - start <= Math.min(UNCHECKED_BYTES, 2 * maxValues)) return undefined;
+  // No byte is more than two values: `{},` is four.
+  if (end - start <= Math.min(UNCHECKED_BYTES, maxValues / 2)) return undefined;
   const scan = new JsonScan(bytes, maxValues, { start });
   return scan.readTo(end) ?? scan;
 }

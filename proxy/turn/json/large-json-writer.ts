@@ -1,17 +1,14 @@
 // Writes large JSON in parts, with other work of the event loop between them, however large its strings or dense its lists are (Q38).
-import { setImmediate } from 'node:timers/promises';
 import { GrowingBuffer } from '../../base/bytes/growing-buffer.ts';
 import { OneAtATime } from '../../base/process/one-at-a-time.ts';
+import { SlicedWork } from '../../base/process/slices.ts';
 import { isList, isObject, type Json } from './json.ts';
 
-/** JSON that comes from fewer bytes is written at once. */
-export const LARGE_BYTES = 2_097_152;
-
 /** Characters of a part: strings are cut there, and smaller values are written whole. */
-const PART = 131_072;
+const PART = 65_536;
 
-/** Parts between two pauses together have about this many characters. */
-const PAUSE = 262_144;
+/** So many characters are written between two looks at the time. */
+const LOOK = 32_768;
 
 const writing = new OneAtATime();
 
@@ -31,14 +28,16 @@ export function writeLargeJson(
   { key, bytes }: WriteOptions,
 ): Promise<Buffer> {
   return writing.run(key, NO_SIGNAL, async () => {
+    const work = new SlicedWork(key);
+    await work.pause();
     const written = new GrowingBuffer(bytes);
     let since = 0;
     for (const part of parts(value as Json)) {
       written.add(part);
       since += part.length;
-      if (since < PAUSE) continue;
+      if (since < LOOK) continue;
       since = 0;
-      await setImmediate();
+      await work.pause();
     }
     return written.take();
   });

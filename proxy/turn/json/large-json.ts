@@ -1,7 +1,7 @@
 // Parses a large JSON object in parts, with other work of the event loop between them, however large or dense its lists, objects and strings
 // are (Q38).
-import { setImmediate } from 'node:timers/promises';
 import { OneAtATime } from '../../base/process/one-at-a-time.ts';
+import { SlicedWork } from '../../base/process/slices.ts';
 import type { JsonObject } from './json.ts';
 import { type Excess, JsonScan, type PartSize } from './json-bounds.ts';
 import { JsonLevels } from './json-levels.ts';
@@ -20,7 +20,8 @@ export interface LargeJsonOptions {
 /** JSON of fewer bytes and values is parsed at once. */
 export const LARGE: PartSize = { bytes: 2_097_152, values: 32_768 };
 
-const PART: PartSize = { bytes: 1_048_576, values: 16_384 };
+/** A part takes about as long as a slice. */
+const PART: PartSize = { bytes: 262_144, values: 4_096 };
 
 const parsing = new OneAtATime();
 
@@ -30,20 +31,20 @@ export function parseLargeJson(bytes: Buffer, options: LargeJsonOptions): Promis
 }
 
 async function parse(bytes: Buffer, options: LargeJsonOptions): Promise<JsonObject | Excess> {
-  const { maxValues, signal, needs, part = PART } = options;
+  const { key, maxValues, signal, needs, part = PART } = options;
+  const work = new SlicedWork(key);
+  const pause = async (): Promise<void> => {
+    await work.pause();
+    signal.throwIfAborted();
+  };
   const levels = new JsonLevels(bytes, part);
   const scan = new JsonScan(bytes, maxValues, { visitor: levels });
   while (scan.at < bytes.length) {
+    await pause();
     const excess = scan.readTo(Math.min(scan.at + PART.bytes, bytes.length));
     if (excess) return excess;
     needs?.(scan.parsedBytes);
-    for (const _ of levels.build(scan)) await pause(signal);
-    await pause(signal);
+    for (const _ of levels.build(scan)) await pause();
   }
   return levels.root();
-}
-
-async function pause(signal: AbortSignal): Promise<void> {
-  await setImmediate();
-  signal.throwIfAborted();
 }

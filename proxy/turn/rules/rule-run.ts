@@ -1,5 +1,6 @@
 // Runs one turn through the phases of its rules, and keeps the memory of each rule.
 
+import type { SlicedWork } from '../../base/process/slices.ts';
 import type { Refusal } from '../errors/refusal.ts';
 import type { StreamedPart } from '../json/form.ts';
 import type { JsonObject } from '../json/json.ts';
@@ -25,7 +26,18 @@ export class RuleRun {
 
   /** Returns a promise only where a rule has to wait. */
   request(work: Work): Promise<void> | undefined {
-    return this.#request(work, []);
+    const { large } = this.#turn;
+    return large ? this.#requestInSlices(work, large) : this.#request(work, []);
+  }
+
+  /** Each rule may read all of a large body: others run between them. */
+  async #requestInSlices(work: Work, large: SlicedWork): Promise<void> {
+    const memories: unknown[] = [];
+    for (const rule of this.#chain.rules) {
+      if (rule.request) await large.pause();
+      memories.push(await rule.request?.(work, this.#turn));
+    }
+    this.#memories = memories;
   }
 
   /** Continues after the rules that have a memory already. */
@@ -48,7 +60,16 @@ export class RuleRun {
 
   /** Returns a promise only where a rule has to wait. */
   edit(work: Work): Promise<void> | undefined {
-    return this.#edit(work, 0);
+    const { large } = this.#turn;
+    return large ? this.#editInSlices(work, large) : this.#edit(work, 0);
+  }
+
+  async #editInSlices(work: Work, large: SlicedWork): Promise<void> {
+    for (const { rule, index } of this.#chain.edit) {
+      if (this.#skips(index)) continue;
+      await large.pause();
+      await rule.edit?.(work, this.#memories[index], this.#turn);
+    }
   }
 
   /** Continues with the edit of this number. */

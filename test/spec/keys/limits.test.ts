@@ -222,7 +222,7 @@ const DRIVES: Readonly<Record<string, Drive>> = {
       assert.equal((await gate.send(PATH, { body })).status, 400);
     },
   },
-  'values of a JSON body, at any depth': {
+  'values of a JSON body, at any depth; a list or an object counts as four': {
     value: 3,
     run: async (gate) => {
       assert.equal((await gate.send(PATH, { body: '{"model":"model-a","input":[0,0,0]}' })).status, 413);

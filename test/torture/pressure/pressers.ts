@@ -39,7 +39,7 @@ export async function press(presser: Presser, url: string, key: string, signal: 
 
 /** A repeated unit as a body of a stated length; parts of it are sent from one buffer. */
 const bodyOf = (name: string, head: string, unit: string, tail: string, bytes = BODY_BYTES): Presser => {
-  const repeated = Buffer.from(unit.repeat(Math.ceil(1_048_576 / unit.length)));
+  const repeated = Buffer.from(unit.repeat(Math.ceil(Math.min(1_048_576, bytes / 8) / unit.length)));
   const rounds = Math.floor((bytes - head.length - tail.length) / repeated.length);
   const length = head.length + rounds * repeated.length + tail.length;
   return {
@@ -84,7 +84,7 @@ const headOf = (path: string, key: string, framing: string): string =>
 const FILE = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n`;
 const TURN = '{"model":"model-a","stream":true,"store":false,"instructions":"a","input":[';
 const PIECES = [...Array.from({ length: 255 }, () => 1), 1_024];
-/** Of 37 characters each: below limits.json_values. */
+/** Of 37 characters each. */
 const NAMES = Array.from({ length: 400 }, (_, i) => `{"${i.toString(36)}${'x'.repeat(30)}":{}},`).join('');
 
 /** A byte a second, on several connections. */
@@ -137,8 +137,8 @@ export const PRESSERS: readonly Presser[] = [
   chunked('pieces of an upload', '/v1/audio/transcriptions', FORM_TYPE, FILE, [1]),
   bodyOf('lists in lists', '', '[', ''),
   bodyOf('empty objects', TURN, '{},', '0]}'),
-  bodyOf('dense objects', TURN, '{},', '0]}', 2_900_000),
-  bodyOf('distinct names', TURN, NAMES, '0]}', 30_000_000),
+  bodyOf('dense objects', TURN, '{},', '0]}', 720_000),
+  bodyOf('distinct names', TURN, NAMES, '0]}', 4_000_000),
   bodyOf('one string', `${TURN}{"type":"message","role":"user","content":"`, 'a', '"}]}'),
   trickled,
   fragments,

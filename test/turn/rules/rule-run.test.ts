@@ -1,8 +1,11 @@
 // One turn through the phases of its rules: their order, their memories, and what one rule's failure does to the others.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SlicedWork } from '../../../proxy/base/process/slices.ts';
 import type { StreamedPart } from '../../../proxy/turn/json/form.ts';
+import { asList } from '../../../proxy/turn/json/json.ts';
 import { type Rule, SKIP } from '../../../proxy/turn/rules/rule.ts';
+import type { Body } from '../../../proxy/turn/turn.ts';
 import { ACCOUNT, chainOf } from '../../support/turn.ts';
 import { ACME, event, named } from '../named-rules.ts';
 
@@ -161,4 +164,43 @@ test('the parts of a form go down the list, and so do those that a rule adds or 
   assert.deepEqual(names(reader.part(part('drop'))), []);
   assert.deepEqual(names(reader.end()), ['last']);
   assert.deepEqual(seen, ['before', 'a', 'last']);
+});
+
+test('[Q38] the loop turns between the rules of a large body, and each rule has its memory and the body as it was left', async (context) => {
+  let [turns, isOver] = [0, false];
+  const count = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  context.after(() => {
+    isOver = true;
+  });
+  const at: number[] = [];
+  const walk = (): void => {
+    at.push(turns);
+    // Longer than a slice.
+    for (const end = performance.now() + 2; performance.now() < end; );
+  };
+  const walker = (name: string): Rule =>
+    named(name, {
+      request: ({ body }) => {
+        walk();
+        body.seen = [...asList(body.seen), name];
+        return name;
+      },
+      edit: ({ body }, memory) => {
+        walk();
+        body.edited = [...asList(body.edited), memory as string];
+      },
+    });
+  const rules = ['first', 'second', 'third'].map(walker);
+  const work = { body: {} as Body };
+  const large = chainOf(rules, { ...ACME, large: new SlicedWork('ci') });
+  await large.request(work);
+  await large.edit(work);
+  assert.deepEqual(work.body, { seen: ['first', 'second', 'third'], edited: ['first', 'second', 'third'] });
+  assert.equal(new Set(at).size, at.length, `turns of the loop: ${at.join(' ')}`);
+  const small = chainOf(rules, ACME);
+  assert.deepEqual([small.request({ body: {} }), small.edit({ body: {} })], [undefined, undefined], 'others do not wait');
 });

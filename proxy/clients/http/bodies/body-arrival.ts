@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Counters } from '../../../base/process/metrics.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
-import { PiecePace } from './piece-pace.ts';
+import { ReadPace } from './read-pace.ts';
 
 /** Emitted on a request with a body that is not HTTP: no further byte of its connection is a request. */
 export const BODY_MALFORMED = Symbol('malformed body');
@@ -34,13 +34,13 @@ export class BodyArrival {
   readonly #request: IncomingMessage;
   readonly #options: ArrivalOptions;
   readonly #idle: NodeJS.Timeout;
-  readonly #pace: PiecePace;
+  readonly #pace: ReadPace;
 
   constructor(request: IncomingMessage, options: ArrivalOptions) {
     this.#request = request;
     this.#options = options;
     this.#idle = setTimeout(() => this.#silent(), options.idleMs);
-    this.#pace = new PiecePace(request, options.key ?? '');
+    this.#pace = new ReadPace(request, options.key ?? '');
     request.on('data', this.#arrived).once('end', this.#ended).once('close', options.closed).once(BODY_MALFORMED, options.malformed);
   }
 

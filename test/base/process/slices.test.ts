@@ -1,0 +1,58 @@
+// Slices of long work: one in a turn of the event loop, keys in turn, with turns for other work between them (Q38).
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { SlicedWork, SliceTurns } from '../../../proxy/base/process/slices.ts';
+
+/** Counts the turns of the event loop, each of which also does some work. */
+function loop(context: TestContext, work: () => void): { turns: number } {
+  const counted = { turns: 0 };
+  let isOver = false;
+  const count = (): void => {
+    counted.turns += 1;
+    work();
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  context.after(() => {
+    isOver = true;
+  });
+  return counted;
+}
+
+function spin(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+test('[Q38] a turn of the loop has one slice at most, and keys take turns', async (context) => {
+  const counted = loop(context, () => undefined);
+  const slices = new SliceTurns();
+  const begun: { readonly key: string; readonly at: number }[] = [];
+  const begin = async (key: string): Promise<void> => {
+    await slices.next(key);
+    begun.push({ key, at: counted.turns });
+  };
+  await Promise.all(['many', 'many', 'many', 'one', 'other'].map(begin));
+  assert.deepEqual(
+    begun.map(({ key }) => key),
+    ['many', 'one', 'other', 'many', 'many'],
+  );
+  assert.equal(new Set(begun.map(({ at }) => at)).size, begun.length);
+});
+
+test('[Q38] other work has turns of the loop between two slices, and long work goes on beside it', async (context) => {
+  const counted = loop(context, () => spin(1));
+  const slices = new SliceTurns();
+  const begun: number[] = [];
+  const work = new SlicedWork('ci', slices);
+  for (let i = 0; i < 10; i++) {
+    await work.pause();
+    begun.push(counted.turns);
+    spin(2);
+  }
+  const between = begun.slice(1).map((at, i) => at - (begun[i] as number));
+  assert.ok(
+    between.every((turns) => turns >= 2),
+    between.join(' '),
+  );
+});
