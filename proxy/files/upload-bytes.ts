@@ -1,6 +1,5 @@
 // Sends the bytes of a file to the address that its account named; follows no redirect.
 import type { LookupFunction } from 'node:net';
-import { Agent, request } from 'undici';
 import type { Route } from '../upstream/egress/route.ts';
 import type { UploadTarget } from './upload-target.ts';
 
@@ -18,6 +17,8 @@ export interface UploadBytes {
 
 /** @returns the status. @throws Error if no answer came; its name is `TimeoutError` if that took too long */
 export async function uploadBytes({ url, addresses }: UploadTarget, options: UploadBytes): Promise<number> {
+  // Loaded with the first file: a start does not wait for it.
+  const { Agent, request } = await import('undici');
   const { bytes, type, connectMs, ms, signal, route } = options;
   const [first] = addresses;
   const lookup: LookupFunction = (_host, { all }, done) => {

@@ -3,7 +3,7 @@ import { auditWait } from '../admin/answers/audit-wait.ts';
 import { type AuditEntry, auditEntries, keysOf } from '../config/audit-changes.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { diffConfigs, formatChange, redact, versionOf } from '../config/diff.ts';
-import { type EditOptions, editConfig, type ResultOf } from '../config/file/edits/edit-config.ts';
+import type { EditOptions, ResultOf } from '../config/file/edits/edit-config.ts';
 import type { EditOrder } from '../config/file/edits/edit-order.ts';
 import { type FileState, watchFile } from '../config/file/file-watch.ts';
 import { EditError } from '../config/file/yaml-places.ts';
@@ -102,6 +102,8 @@ export class ConfigFollower {
   edit<Order extends EditOrder>(actor: ReloadActor, order: Order, owned: EditOptions['owned']): Promise<ResultOf<Order>> {
     const { path } = this.#target.loaded;
     return this.#reloader.alone(async (reload) => {
+      // Loaded with the first edit: a start does not wait for it.
+      const { editConfig } = await import('../config/file/edits/edit-config.ts');
       const result = await editConfig(path, order, { owned, secrets: true });
       // Also for an unchanged file, which may have been edited a moment ago.
       await this.#reloaded(actor, reload).catch((thrown: unknown) => {

@@ -1,9 +1,9 @@
 // Carries turns over HTTP with undici: one pool per account origin, without a limit on connections.
 import type { Dispatcher } from 'undici';
-import { Pool } from 'undici';
 import { type Batch, Batches } from '../../base/process/batch.ts';
 import { passContinue } from '../../base/process/node-internals.ts';
 import type { Route } from '../egress/route.ts';
+import { Pool } from '../undici-parts.ts';
 import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending, TurnCarrier } from './carrier.ts';
 import { type Waits, waitsOf } from './idle-timeouts.ts';
 import { requestTarget } from './request-target.ts';

@@ -4,9 +4,10 @@ import { type Agent, type AgentOptions, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
-import { buildConnector } from 'undici';
+import type { buildConnector as Connector } from 'undici';
 import type { ClientOptions } from 'ws';
 import type { ProxyServer } from '../../config/config.ts';
+import { buildConnector } from '../undici-parts.ts';
 import { openTunnel } from './tunnel.ts';
 
 export interface RouteOptions {
@@ -47,7 +48,7 @@ export class Route {
   }
 
   /** @param connectMs until the connection can be used */
-  undici(connectMs: number): buildConnector.BuildOptions | buildConnector.connector {
+  undici(connectMs: number): Connector.BuildOptions | Connector.connector {
     const { proxy, context } = this.#options;
     const direct = { timeout: connectMs, ...(context && { secureContext: context }) };
     if (!proxy) return direct;

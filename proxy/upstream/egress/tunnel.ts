@@ -4,7 +4,6 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect, isIP, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
-import { SocksClient } from 'socks';
 import type { ProxyServer } from '../../config/config.ts';
 
 export interface TunnelTarget {
@@ -69,6 +68,8 @@ function httpTunnel(
 const SOCKS_MS = 600_000;
 
 async function socksTunnel({ host, port, credential }: ProxyServer, to: TunnelTarget, signal: AbortSignal): Promise<Socket> {
+  // Loaded with the first such proxy: a start does not wait for it.
+  const { SocksClient } = await import('socks');
   const socket = connect({ host, port, noDelay: true });
   const abort = (): void => void socket.destroy(signal.reason as Error);
   signal.addEventListener('abort', abort, { once: true });
