@@ -76,7 +76,7 @@ test('a token is made for a new operator and for a known one, shown once, and re
   await page.until(`document.querySelector('dialog [name="operator"]')`);
   assert.deepEqual(await violations(page), []);
   await filled(page, '[name="operator"]', 'ops');
-  await filled(page, '[name="owns"]', 'team');
+  await page.evaluate(`document.querySelector('[name="owns"][value="team"]').click()`);
   await pressed(page, 'Make a token');
   await page.sees('Token of ops');
   const secret: string = await page.evaluate(`document.querySelector('dialog pre').innerText`);
@@ -121,6 +121,8 @@ test('a mode is set; the configuration shows the file, its errors at their lines
   await page.open(`${origin}/configuration`);
   await page.sees('this is what runs');
   assert.deepEqual(await violations(page), []);
+  const shown: string = await page.evaluate(`document.querySelector('.file').innerText.replace(/^ *\\d+/gm, '')`);
+  assert.match(shown, /^listen:\n +port: 0\nadmin:/, 'line by line');
   assert.ok(
     !(await page.evaluate('document.body.innerText')).includes(String(program.draft.keys[0].secret_sha256[0])),
     'no hash of a secret',

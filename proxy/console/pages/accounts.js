@@ -44,7 +44,7 @@ export function Accounts() {
     {
       head: 'State',
       cell: (account) =>
-        html`<${State} tone=${wordOf(account.state)[0]}>${wordOf(account.state)[1]}</${State}><small>${sentenceOf(account)}<${Left} until=${account.until} /></small><${Cooldowns} models=${account.models_in_cooldown} />`,
+        html`<${State} tone=${wordOf(account.state)[0]}>${wordOf(account.state)[1]}</${State}><small>${sentenceOf(account)}<${Left} until=${account.until} before=" " after="." /></small><${Cooldowns} models=${account.models_in_cooldown} />`,
     },
     { head: 'Quota left', cell: (account) => html`<${QuotaBars} account=${account} />` },
     { head: 'Turns', cell: ({ in_flight, max_concurrent }) => `${in_flight} of ${max_concurrent}`, number: true },
@@ -89,10 +89,10 @@ export function Accounts() {
   `;
 }
 
-/** The end of a cooldown, counted down. @param {{ until: string | null }} props */
-function Left({ until }) {
+/** The end of a state, counted down. @param {{ until: string | null, before?: string, after?: string }} props */
+function Left({ until, before = ', ', after = '' }) {
   const left = until === null ? 0 : Date.parse(until) - clock.value;
-  return left <= 0 ? null : html`, ${span(left)} left`;
+  return left <= 0 ? null : html`${before}${span(left)} left${after}`;
 }
 
 /** Models that it does not serve for now, while it serves others. @param {{ models: readonly any[] }} props */

@@ -66,6 +66,9 @@ function Changes({ changes }) {
 /** @param {unknown} value */
 const shown = (value) => (value === undefined ? '–' : typeof value === 'string' ? value : html`<code>${JSON.stringify(value)}</code>`);
 
+/** A template drops the ends of its own lines. */
+const END = '\n';
+
 /** Each line with its number, and what was found there. @param {{ text: string, findings: readonly Finding[] }} props */
 function Text({ text, findings }) {
   return html`<pre class="file" tabindex="0" role="region" aria-label="The file">${text
@@ -73,10 +76,9 @@ function Text({ text, findings }) {
     .split('\n')
     .map((content, i) => {
       const here = findings.filter(({ line }) => line === i + 1);
-      return html`<span key=${i} id=${`line-${i + 1}`} class=${here.length > 0 ? 'found' : undefined}><span class="line-number" aria-hidden="true">${i + 1}</span>${content}
-${here.map(
-  ({ message, severity }) => html`<span key=${message} class=${`remark ${severity === 'error' ? 'bad' : 'warn'}`}>${message}
-</span>`,
-)}</span>`;
+      return html`<span key=${i} id=${`line-${i + 1}`} class=${here.length > 0 ? 'found' : undefined}><span class="line-number" aria-hidden="true">${i + 1}</span>${content}${END}${here.map(
+        ({ message, severity }) =>
+          html`<span key=${message} class=${`remark ${severity === 'error' ? 'bad' : 'warn'}`}>${message}${END}</span>`,
+      )}</span>`;
     })}</pre>`;
 }

@@ -26,7 +26,11 @@ export function Keys() {
   const used = useUsed(data?.keys ?? []);
   /** @type {readonly import('../parts/shown.js').Column<any>[]} */
   const columns = [
-    { head: 'Key', cell: ({ id: name, pool: of }) => html`<strong>${name}</strong><small>Pool ${of}</small>` },
+    {
+      head: 'Key',
+      cell: ({ id: name, pool: of, secrets }) =>
+        html`<strong>${name}</strong><small>Pool ${of}</small>${secrets > 1 && html`<small>${secrets} secrets</small>`}`,
+    },
     {
       head: 'Status',
       cell: ({ status: word, expires_at }) =>

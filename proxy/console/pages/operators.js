@@ -98,11 +98,16 @@ function TokenForm({ operators, close, done }) {
           <label class="check"><input type="checkbox" checked=${isAdmin} onChange=${() => setAdmin(!isAdmin)} /> Sees and changes everything</label>
           ${
             !isAdmin &&
-            html`<label>Owns Pools <select name="owns" multiple>${every.map((id) => html`<option key=${id} value=${id}>${id}</option>`)}</select></label>
-              <label>Also sees <select name="assigned" multiple>${every.map((id) => html`<option key=${id} value=${id}>${id}</option>`)}</select></label>`
+            html`<${Pools} legend="Owns Pools" name="owns" ids=${every} /><${Pools} legend="Also sees" name="assigned" ids=${every} />`
           }`
       }
       <p class="actions"><button type="submit" class="primary" disabled=${busy !== ''}>${busy === '' ? 'Make a token' : 'Saving …'}</button><${SaidText} said=${said} /></p>
     </form>
   </${Dialog}>`;
 }
+
+/** @param {{ legend: string, name: string, ids: readonly string[] }} props */
+const Pools = ({ legend, name, ids }) => html`<fieldset>
+  <legend>${legend}</legend>
+  ${ids.map((id) => html`<label class="check" key=${id}><input type="checkbox" name=${name} value=${id} /> ${id}</label>`)}
+</fieldset>`;

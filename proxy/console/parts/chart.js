@@ -5,6 +5,12 @@ import { html } from '../base/html.js';
 
 const HEIGHT = 160;
 
+/** Labels of the time by their distance: the hour with the day below it where one begins, or the day alone. @type {uPlot.Axis.Values} */
+const TIMES = [
+  [86_400, '{D} {MMM}', null, null, null, null, null, null, 1],
+  [3_600, '{HH}:00', '\n{D} {MMM}', null, '\n{D} {MMM}', null, null, null, 1],
+];
+
 /** @param {string} token */
 const colour = (token) => {
   // A canvas takes colours, not custom properties: the browser resolves them on an element.
@@ -38,7 +44,10 @@ export function Chart({ label, times, requests, failed }) {
             { stroke: colour('--accent'), width: 1.5, points: { show: times.length < 30 } },
             { stroke: colour('--bad'), width: 1.5, points: { show: times.length < 30 } },
           ],
-          axes: [axis, { ...axis, size: 48 }],
+          axes: [
+            { ...axis, values: TIMES },
+            { ...axis, size: 48 },
+          ],
           scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.1)] } },
         },
         [[...times], [...requests], [...failed]],

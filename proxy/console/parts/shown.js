@@ -48,6 +48,9 @@ export function Failure({ error, hasData }) {
   return html`<p class="notice" role="alert">${text}</p>`;
 }
 
+/** A sentence whose words between backquotes are code. @param {{ text: string }} props */
+export const Prose = ({ text }) => html`${text.split('`').map((part, i) => (i % 2 === 1 ? html`<code key=${i}>${part}</code>` : part))}`;
+
 /** @param {{ title: string, children?: import('../base/html.js').Children }} props */
 export const Section = ({ title, children }) => html`<section><h2>${title}</h2>${children}</section>`;
 

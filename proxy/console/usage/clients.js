@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { html } from '../base/html.js';
 import { Copied } from '../parts/copied.js';
+import { Prose } from '../parts/shown.js';
 
 /** @typedef {{ name: string, title: string, where: string, note: string, text: string }} Client */
 
@@ -31,6 +32,6 @@ export function Clients({ models }) {
     </div>
     <p class="hint">For ${client.where === 'shell' || client.where === 'code' ? `a ${client.where === 'code' ? 'program' : 'shell'}` : html`the file <code>${client.where}</code>`}; <code>${DATA.key}</code> is an environment variable with the key.</p>
     <${Copied} text=${text} label=${`Settings of ${client.title}`} />
-    ${client.note !== '' && html`<p class="hint">${client.note.split('`').map((part, i) => (i % 2 === 1 ? html`<code key=${i}>${part}</code>` : part))}</p>`}
+    ${client.note !== '' && html`<p class="hint"><${Prose} text=${client.note} /></p>`}
   </section>`;
 }

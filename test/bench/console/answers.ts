@@ -26,6 +26,7 @@ export const asked = (now: number, id: string): readonly string[] => [
   '/api/usage?by=key&by=day&since=28d&limit=200&key=key-7&key=key-8',
   '/api/pools?limit=200',
   '/api/accounts?limit=200',
+  '/api/accounts?order=quota&limit=50',
   '/api/accounts?state=cooldown',
   '/api/keys?limit=200',
   '/api/keys?id=key-9999',

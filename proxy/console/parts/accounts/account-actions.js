@@ -12,7 +12,7 @@ import { Dialog } from '../dialog.js';
 export function AccountActions({ account, refresh }) {
   const { busy, said, run } = useAction();
   const [plan, setPlan] = useState(/** @type {any} */ (undefined));
-  const { id, state } = account;
+  const { id, state, credential } = account;
   if (!session.value?.accounts.includes(id)) return html`<span class="hint">only its owner</span>`;
   const path = `/api/accounts/${encodeURIComponent(id)}`;
   /**
@@ -44,7 +44,7 @@ export function AccountActions({ account, refresh }) {
     }
     <button type="button" disabled=${isBusy} onClick=${() =>
       act('restore', ({ fields }) => (fields.length === 0 ? 'It had no cooldown.' : 'Restored.'))}>Restore</button>
-    <button type="button" disabled=${isBusy} onClick=${() => filter({ login: id })}>Log in again</button>
+    ${credential !== 'none' && html`<button type="button" disabled=${isBusy} onClick=${() => filter({ login: id })}>Log in again</button>`}
     <button type="button" disabled=${isBusy} onClick=${() => act('test?turn=false', testText)}>${busy.startsWith('test') ? 'Testing …' : 'Test'}</button>
     <button type="button" disabled=${isBusy} onClick=${planned}>Test with a turn</button>
     <${SaidText} said=${said} />

@@ -7,7 +7,7 @@ import { clock } from '../../base/live.js';
 import { SaidText, useAction } from '../action.js';
 import { Copied } from '../copied.js';
 import { Dialog } from '../dialog.js';
-import { State, Waiting } from '../shown.js';
+import { Prose, State, Waiting } from '../shown.js';
 
 const POLL_MS = 2_000;
 /** A gateway that does not answer is asked so long after the end of the wait: the login may have ended meanwhile. */
@@ -44,7 +44,7 @@ export function LoginDialog({ id, close, refresh }) {
     if (run?.state === 'waiting') ask(`/api/logins/${run.id}`, { method: 'DELETE' }).catch(() => undefined);
     close();
   };
-  return html`<${Dialog} title=${`Log in ${id}`} close=${leave}>
+  return html`<${Dialog} title=${`Login of ${id}`} close=${leave}>
     ${
       run
         ? html`<${Progress} run=${run} follow=${follow} again=${() => follow(undefined)} />`
@@ -99,7 +99,7 @@ function Choice({ known: { login, ways, advice }, busy, begin, read }) {
   const isBusy = busy !== '';
   return html`
     ${login && html`<p class="hint">It has a login${login.identity === null ? '' : ` of ${login.identity}`}, stored ${time(login.at)}.</p>`}
-    ${advice !== null && html`<p class="notice quiet">${advice}</p>`}
+    ${advice !== null && html`<p class="notice quiet"><${Prose} text=${advice} /></p>`}
     ${
       login &&
       ways.length > 0 &&
@@ -127,7 +127,7 @@ function Progress({ run, follow, again }) {
         ? (notice ?? 'Waiting for the confirmation at the provider …')
         : state === 'storing'
           ? 'Asking the provider for the tokens, and the account for its models …'
-          : html`<${State} tone=${state === 'done' ? 'good' : 'bad'}>${sentenceOf(text ?? '')}</${State}>`
+          : html`<${State} tone=${state === 'done' ? 'good' : 'bad'}><${Prose} text=${sentenceOf(text ?? '')} /></${State}>`
     }</p>
     ${state === 'failed' && html`<p class="actions"><button type="button" class="primary" onClick=${again}>Begin again</button></p>`}
   `;
