@@ -1,4 +1,4 @@
-// THE ORDER: every rule of the gateway, once. Requests run down this list, replies run up it.
+// THE ORDER: lists every rule of the gateway once. Requests run down this list, replies run up it.
 
 import type { Rule } from '../proxy/turn/rules/rule.ts';
 import { authenticate } from './access/authenticate.ts';
@@ -73,7 +73,7 @@ import { webSearchNames } from './tools/web-search-names.ts';
 
 export const RULES: readonly Rule[] = [
   authenticate, // first: every route but /mcp needs a key (AU1)
-  routeStatus, // unsupported rows need a key, and nothing else (E1)
+  routeStatus, // unsupported rows need only a key (E1)
   operatorHost, // before the token: a page of another host must not learn whether a token is valid (Q25)
   authenticateOperator, // /mcp, before its body is read (AU2)
   imagePermission, // before the body is read (F6.1)
@@ -81,51 +81,51 @@ export const RULES: readonly Rule[] = [
   markerHeader, // before liteMarker adds ours (F2.4)
   closingError, // reply: after every rule that edits events
   agentEvents, // reply: after usage, which reads the provider's events
-  leadingKeepalives, // reply: whatever its place, the first event that it lets pass is `response.created`
-  publicMetadata, // reply: after usage, as agentEvents; it edits the headers inside events
-  hideQuota, // reply: after usage, as agentEvents; on native streams
+  leadingKeepalives, // reply: at any place, because the first event that it lets pass is `response.created`
+  publicMetadata, // reply: after usage, like agentEvents; it edits the headers inside events
+  hideQuota, // reply: after usage, like agentEvents; on native streams
   turnMetadata, // reply: before hideQuota, which edits the headers of what it makes
-  publicModel, // reply: after usage too
+  publicModel, // reply: after usage
   fillOutput, // reply: after namespaceRestoration, so that it collects the items as clients get them
   compactionAnswer, // reply: after usage, which reads the provider's answer
 
   embeddings, // a route of its own, with all of its checks
 
-  fileForm, // requests without a model have no other checks
+  fileForm, // requests without a model need no other checks
   fileMetadata,
   filePath,
 
-  transcriptionFields, // a known field, before its value is checked
+  transcriptionFields, // checks that a field is known, before its value is checked
   forcedTranscriptionModel,
   transcriptionModel,
   transcriptionLists,
   languageDetection,
 
-  modelAlias, // before the model is looked up
-  modelAccess, // the model before the content of the body (Q4)
-  imageModel, // the model of images before the content; it may be in no catalog (A10)
-  servingMode, // before the refusals below, whose rows note the mode too (RM1)
+  modelAlias, // replaces an alias, before the model is looked up
+  modelAccess, // checks the model, before the content of the body (Q4)
+  imageModel, // checks the model of images, before the content; the model may be in no catalog (A10)
+  servingMode, // before the refusals below, whose rows note the mode (RM1)
   translation, // before every rule that reads more of a body than its model
-  unsupportedParameters, // before the shapes of supported ones
-  inputLists, // every rule below gets lists
-  compactionTrigger, // its place, before the shape of other items
+  unsupportedParameters, // before the shapes of supported parameters are checked
+  inputLists, // makes lists for every rule below
+  compactionTrigger, // checks the place of the trigger, before the shape of other items
   compactionReplay, // names items of input by their index, so before itemReferences
-  remoteMcp, // before toolTypes, whose refusal of the same tools says less
-  webSearchNames, // before toolTypes and toolChoice, which accept the plain name alone
-  toolTypes, // the type, before the shape of that type
-  customTools, // the shape, before names are compared
-  toolNames, // unique names, before a choice is looked up
-  liteToolChoice, // before toolChoice: Lite accepts no map, declared or not (F2.12, F5.3)
-  toolChoice, // resolves to a declared tool
-  strictSchemas, // roots as the client wrote them
-  strictRepair, // below a root that strictSchemas accepted
+  remoteMcp, // before toolTypes, whose refusal of the same tools is less specific
+  webSearchNames, // before toolTypes and toolChoice, which accept only the plain name
+  toolTypes, // checks the type, before the shape of tools of that type
+  customTools, // checks the shape, before names are compared
+  toolNames, // checks that names are unique, before a choice is looked up
+  liteToolChoice, // before toolChoice, because Lite accepts no map, declared or not (F2.12, F5.3)
+  toolChoice, // checks that the choice is a declared tool
+  strictSchemas, // checks roots as the client wrote them
+  strictRepair, // fills in types below roots that strictSchemas accepted
   namespaceRestoration, // reads declared names before tools are moved
-  audio, // before the files are looked up: it costs no read
+  audio, // before the files are looked up, because it needs no read
   fileInputs, // the last check that names items of input
-  itemReferences, // after every check that names items of input by their index: it removes some
+  itemReferences, // after every check that names items of input by their index, because it removes some
   capsules, // after the checks of compaction items, and before instructions are lifted: a summary is a message
-  reasoningContext, // before Lite forces its own
-  dialectShape, // members that the dialects below edit
+  reasoningContext, // before Lite forces its own context
+  dialectShape, // checks members that the dialects below edit
   effortPolicy, // after the denial of a model (F4.4)
   outputTokens, // after the effort policy (Q4)
   eligibility, // the last refusal that costs nothing (SM5)
@@ -134,14 +134,14 @@ export const RULES: readonly Rule[] = [
   effortRecord, // after the alias: the effort as it is sent
   lowerSchemas, // before Lite moves the tools
   liftInstructions, // Full only
-  systemRole, // what could not be lifted, and all of it in Lite
+  systemRole, // what could not be lifted, and in Lite all system messages
   jsonMention, // reads what was lifted
-  requestCompression, // an edit, so that no refused turn pays for it; before Lite, whose own items hold no outputs (F7)
-  liteRewrite, // an edit, because compression is one; Lite only
-  backendShape, // an edit too: after every rule that edits reasoning and include
-  compactionProjection, // per attempt; after the Lite rewrite (F2.15), and before an account drops what it refuses
+  requestCompression, // edit phase, so that refused turns do not pay for it; before Lite, whose own items hold no outputs (F7)
+  liteRewrite, // edit phase, to run after compression; Lite only
+  backendShape, // edit phase; after every rule that edits reasoning and include
+  compactionProjection, // per attempt; after the Lite rewrite (F2.15), and before the account's drop_fields apply
   modelMapping, // per attempt
-  knownFields, // per attempt, before an account's own list takes from it
+  knownFields, // per attempt, before the account's drop_fields apply
   dropFields, // per attempt, before the marker, which no setting may remove
   liteMarker, // per attempt, the last edit
   fullRejection, // replaces a refusal before dispatch answers it

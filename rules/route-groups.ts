@@ -1,14 +1,14 @@
 // The groups of route kinds that rules take part in, derived from the table of kinds.
 import { type DispatchedKind, isCompaction, kindsWhere, type RouteKind, surfaceOf } from '../proxy/turn/routes/kinds.ts';
 
-/** Turns of a model of the catalog for which `matches` holds. */
+/** Turns of a catalog model whose kind matches. */
 const turnsWhere = (matches: (kind: DispatchedKind) => boolean): readonly RouteKind[] =>
   kindsWhere((kind) => kind.served === 'dispatch' && kind.model && matches(kind));
 
-/** Turns of a model of the catalog: the kinds that the backend's Responses destination serves. */
+/** Turns of a catalog model: the kinds that the backend's Responses destination serves. */
 export const TURNS = turnsWhere(() => true);
 
-/** Turns without compaction: the contract excludes it from several normalisations. */
+/** Turns without compactions, because the contract excludes these from several normalisations. */
 export const NON_COMPACT_TURNS = TURNS.filter((name) => !isCompaction(name));
 
 /** Turns of the backend's own clients. */
@@ -19,10 +19,13 @@ export const COMPATIBLE_TURNS = turnsWhere(({ surface }) => surface !== 'native'
 
 const writesResponses = ({ surface }: DispatchedKind): boolean => surface === 'native' || surface === 'public';
 
-/** Turns whose system messages become instructions. On Messages their place is part of the prompt cache (AM29). */
+/**
+ * Turns whose system messages become instructions. Not Messages, because there the place of such a message is part of the prompt cache
+ * (AM29).
+ */
 export const LIFTED_TURNS = COMPATIBLE_TURNS.filter((name) => surfaceOf(name) !== 'messages');
 
-/** Turns with a Responses body of the client's. */
+/** Turns whose client writes a Responses body. */
 export const RESPONSES_TURNS = turnsWhere(writesResponses);
 
 /** Compactions, on both surfaces. */
@@ -32,12 +35,12 @@ export const PUBLIC_COMPACTIONS = COMPACTIONS.filter((name) => surfaceOf(name) =
 
 const isNativeCompaction = (name: RouteKind): boolean => isCompaction(name) && surfaceOf(name) === 'native';
 
-/** Turns without native compaction, whose lists and schemas go to the provider as its clients wrote them. */
+/** Turns except native compactions, whose lists and schemas go to the provider as their clients wrote them. */
 export const NORMALISED_TURNS = TURNS.filter((name) => !isNativeCompaction(name));
 
 export const NORMALISED_RESPONSES = RESPONSES_TURNS.filter((name) => !isNativeCompaction(name));
 
-/** Work of surfaces with an API of their own, which becomes Responses work. */
+/** Requests of surfaces with an API of their own, which are translated into Responses requests. */
 export const TRANSLATED = kindsWhere((kind) => kind.served === 'dispatch' && !writesResponses(kind));
 
 /** Requests whose model may be an alias: those of Messages clients. */
@@ -45,10 +48,10 @@ export const ALIASED = kindsWhere(({ surface }) => surface === 'messages');
 
 export const PUBLIC_RESPONSES = turnsWhere(({ surface }) => surface === 'public');
 
-/** Image requests of native clients, which pass on as they came. */
+/** Image requests of native clients, which are passed on unchanged. */
 export const NATIVE_IMAGES: readonly RouteKind[] = ['image'];
 
-/** Image requests that become Responses work. */
+/** Image requests that are translated into Responses requests. */
 export const TRANSLATED_IMAGES: readonly RouteKind[] = ['public-image', 'public-image-edit'];
 
 export const IMAGES: readonly RouteKind[] = [...NATIVE_IMAGES, ...TRANSLATED_IMAGES];

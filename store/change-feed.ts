@@ -2,7 +2,7 @@
 // the caches of their tables.
 import type { Change, ChangesVerbs, TrackedTable } from './verbs/changes.ts';
 
-/** Refreshes a cache. If it fails, the same changes are delivered again, only to this listener. */
+/** Refreshes a cache. If it fails, the same changes are delivered to this listener again, and not to the others. */
 export type ChangeListener = (keys: readonly Change['key'][]) => void | Promise<void>;
 
 export interface ChangeFeedOptions {
@@ -11,9 +11,14 @@ export interface ChangeFeedOptions {
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
-/** One read of one row while nothing changes. After a failure the next read follows after the same interval. */
+/**
+ * How often changes are read from a store that does not notify. A read without changes reads one row. A read that failed is tried again
+ * after the same interval.
+ */
 const INTERVAL_MS = 1_000;
-/** Of a store that notifies: for what was missed, and while its feed is down (Q34). */
+/**
+ * How often changes are read from a store that notifies: this finds missed notifications, and replaces them while the feed is down (Q34).
+ */
 const SAFETY_INTERVAL_MS = 10_000;
 
 const NOTHING = (): void => undefined;
@@ -21,7 +26,7 @@ const NOTHING = (): void => undefined;
 interface Listening {
   readonly table: TrackedTable;
   readonly listener: ChangeListener;
-  /** Keys of deliveries that failed, by their text: no more of them than the table has rows. */
+  /** Keys whose delivery failed, by their text. There are never more of them than rows in the table. */
   readonly undelivered: Map<string, Change['key']>;
 }
 
@@ -38,12 +43,12 @@ export class ChangeFeed {
     this.#options = options;
   }
 
-  /** Called with the changes of one table that other processes made, if there are any. */
+  /** Calls the listener with the changes of one table that other processes made. It is not called without changes. */
   on(table: TrackedTable, listener: ChangeListener): void {
     this.#listeners.push({ table, listener, undelivered: new Map() });
   }
 
-  /** Resolves when the feed covers all later writes: load the tables after that. */
+  /** Resolves when the feed covers all later writes. Load the tables after that. */
   async start(): Promise<void> {
     // Without a cursor the first read returns all recorded changes.
     const { changes } = this.#options;
@@ -57,18 +62,18 @@ export class ChangeFeed {
     this.#cancel();
   }
 
-  /** Reads and delivers once. @returns false if the store or a listener failed */
+  /** Reads and delivers the changes once. @returns false if the store or a listener failed */
   async poll(): Promise<boolean> {
     const read = await this.#options.changes.since(this.#cursor).catch(() => undefined);
     if (!read) return false;
     let succeeded = true;
-    // One after another: a listener builds on what those before it refreshed.
+    // In order, because a listener builds on what the earlier ones refreshed.
     for (const listening of this.#listeners) succeeded = (await deliver(listening, read.changes)) && succeeded;
     this.#cursor = read.cursor;
     return succeeded;
   }
 
-  /** Changes that are written during a poll may not be in its answer: another poll follows. */
+  /** Polls again if a change was written during a poll, because that poll may have missed it. */
   async #wake(): Promise<void> {
     this.#again = true;
     if (this.#polling) return;
@@ -93,7 +98,7 @@ export class ChangeFeed {
   }
 }
 
-/** If one listener fails, the others still get the changes. */
+/** Delivers changes to one listener. If it fails, the other listeners still get them. */
 async function deliver({ table, listener, undelivered }: Listening, changes: readonly Change[]): Promise<boolean> {
   for (const { table: changed, key } of changes) if (changed === table) undelivered.set(JSON.stringify(key), key);
   if (undelivered.size === 0) return true;

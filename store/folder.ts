@@ -1,8 +1,8 @@
-// The folder of a file that is created: made if it is missing, and why it or the file cannot be, in words for operators.
+// Creates the folder of a file if it is missing, and says in words for operators why a file or its folder cannot be created.
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** What operators meet most often. */
+/** Reasons for the error codes that operators meet most often. */
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not write there',
   EDQUOT: 'the disk quota is used up',
@@ -22,14 +22,14 @@ export function writeFaultOf(error: unknown): string {
   return Object.hasOwn(REASONS, code) ? `${REASONS[code]} (${code})` : code;
 }
 
-/** Makes the folder of a file with those above it, for its owner only. */
+/** Creates the folder of a file and its missing parents, readable by the owner only. */
 export async function makeFolderOf(file: string): Promise<void> {
   const folder = dirname(file);
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
-    // Node reports a read-only file system and a full disk as a missing folder. The first folder that is missing has the true reason.
+    // Node reports a read-only file system and a full disk as a missing folder. Creating the first missing folder gives the true reason.
     await mkdir(await firstMissing(folder), { mode: 0o700 });
     await mkdir(folder, { recursive: true, mode: 0o700 });
   }

@@ -1,19 +1,19 @@
-// The request log by its size: rows past it are deleted, oldest first, in small chunks (see purge.ts).
-// What a row takes is estimated from the newest ones, and their number comes from the engine's own book-keeping: nothing reads the table
-// as a whole. SQLite uses the pages of deleted rows for new ones, and so does PostgreSQL after its autovacuum: files stop growing.
+// Keeps the request log within a size: rows beyond it are deleted, oldest first, in small chunks (see purge.ts).
+// The size of a row is estimated from the newest ones, and the number of rows comes from the engine's statistics: no query reads the whole
+// table. SQLite reuses the pages of deleted rows, and so does PostgreSQL after its autovacuum: files stop growing.
 import type { Driver } from './driver.ts';
 import { operators, select } from './schema/query.ts';
 import { attempts, requests, type Table } from './schema/tables.ts';
 
-/** Deleted in one transaction. */
+/** Rows that one transaction deletes. */
 const CHUNK_ROWS = 500;
-/** Rows that the size of a row is estimated from. */
+/** The newest rows, from which the size of a row is estimated. */
 const SAMPLE_ROWS = 500;
-/** An integer, and the length of a text, in a row. */
+/** What a row takes for an integer, and for the length of a text. */
 const VALUE_BYTES = 4;
-/** The header of a row, and its place in a page. */
+/** The header of a row and its pointer in the page. */
 const ROW_BYTES = 40;
-/** An entry of an index, beyond the values in it. */
+/** What an index entry takes in addition to its values. */
 const ENTRY_BYTES = 24;
 
 /** Deletes the oldest rows until the log fits. @returns the number of requests that were deleted */
@@ -35,14 +35,17 @@ export async function trimLog(driver: Driver, bytes: number): Promise<number> {
   return deleted;
 }
 
-/** Attempts that are older than every request left. */
+/** Deletes attempts that are older than the oldest request. */
 async function dropAttempts(driver: Driver): Promise<void> {
   const older = 'SELECT request_id, ordinal FROM attempts WHERE at < (SELECT min(at) FROM requests)';
   const sql = `DELETE FROM attempts WHERE (request_id, ordinal) IN (${older} ORDER BY at LIMIT ${CHUNK_ROWS})`;
   while ((await driver.maintain(sql, [])) === CHUNK_ROWS);
 }
 
-/** What a row takes on average, the indexes included; 0 for an empty table. @param indexes how many have about the id of the row */
+/**
+ * The average size of a row with its indexes; 0 for an empty table. @param indexes the number of indexes whose entries are about as long as
+ * the row's id
+ */
 async function bytesOf<Row extends object>(driver: Driver, table: Table<Row>, indexes: number): Promise<number> {
   const rows = await select(operators(driver), table, { order: 'at DESC', limit: SAMPLE_ROWS });
   if (rows.length === 0) return 0;

@@ -34,23 +34,26 @@ export type { WriterStats as StoreStats } from './writing/writer.ts';
 export interface StoreOptions extends Partial<WriterOptions> {
   /** Unix milliseconds. */
   readonly clock: () => number;
-  /** The machine's own time; by default its wall clock. A gateway passes one that never jumps. */
+  /** The machine's own time; by default its wall clock. A gateway passes a clock that never jumps. */
   readonly machineTime?: () => number;
   /** Names this process in the change records; random by default. */
   readonly writer?: string;
-  /** Most connections to PostgreSQL, at least 8; 12 by default. */
+  /** The most connections to PostgreSQL, at least 8; 12 by default. */
   readonly connections?: number;
   /** Called with events for the operator's log. */
   readonly notice?: Notice;
-  /** Whether the process is a gateway: only then `notice` reports another gateway that has the SQLite file. */
+  /** Whether the process is a gateway. Only then `notice` reports that another gateway has the SQLite file. */
   readonly gateway?: boolean;
 }
 
-/** A turn has at least three rows: its usage by day and by hour, and its request. 50,000 rows are three seconds of 5,000 turns a second. */
+/**
+ * A turn has at least three rows: its usage by day, its usage by hour, and its request. 50,000 rows are three seconds at 5,000 turns a
+ * second.
+ */
 const defaults = { queueRows: 50_000, batchRows: 1_500, flushMs: 100, retryMs: [50, 2_000] } as const;
 
 const NONE: ReadonlySet<StoreErrorCode> = new Set();
-/** The driver reports an outage itself; the other failures are common, and end with the next try. */
+/** Failures that the writer does not report: the driver reports an outage itself, and the others are common and end with the next try. */
 const OF_A_SERVER: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>(['unreachable', 'busy', 'locked']);
 
 /** Short, because the end of a turn waits for its pin. */
@@ -65,12 +68,12 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
   const driver = await openDriver(url, { clock, machineTime, writer, notice, connections, gateway });
   const given = { ...defaults, ...options, notice, unmentioned: driver.shared ? OF_A_SERVER : NONE };
   const writing = new Writer(driver.write, given);
-  // If turns end only after their pins are stored, log rows are still gathered into large batches.
+  // A separate writer stores pins quickly, because turns end only after that. Log rows are still gathered into large batches.
   const pinWriter = driver.shared ? new Writer(driver.writeBeside, { ...given, flushMs: PIN_FLUSH_MS, notice: () => undefined }) : writing;
   return repositories({ driver, writer: writing, pinWriter, clock, writerId: writer });
 }
 
-/** The adapter of the other engine, and its library, are not loaded. */
+/** Loads only the adapter of this engine, and not the library of the other one. */
 async function openDriver(url: string, options: PostgresOptions & SqliteOptions): Promise<Driver> {
   const path = sqlitePath(url);
   if (path !== undefined) return (await import('./sqlite/sqlite.ts')).openSqlite(path, options);

@@ -30,14 +30,14 @@ export interface CapacityOptions {
   /** The current configuration. */
   readonly loaded: () => LoadedConfig;
   readonly catalog: Catalog;
-  /** A function, because the directory is made with health. */
+  /** A function, because the directory is made from the health of the accounts. */
   readonly models: () => ModelDirectory;
   readonly upstream: (account: string) => Upstream | undefined;
   readonly quota?: QuotaView;
   readonly providerOf: ProviderOf;
-  /** Whether the caps of the account's tier have anything left (AA69). */
+  /** Whether the caps of the account's tier have budget left (AA69). */
   readonly hasBudget?: (pool: PoolConfig, account: string) => boolean;
-  /** Present with several nodes. */
+  /** Present if there are several nodes. */
   readonly exclusive?: ExclusiveWork | undefined;
   /** Present if several nodes share the capacity of the accounts. */
   readonly shared?: SharedCapacity | undefined;
@@ -48,7 +48,7 @@ export interface AccountStatus extends HealthStatus {
   readonly inFlight: number;
   /** The last failed attempt since the start of this process. */
   readonly lastFailure?: LastFailure;
-  /** How it compacts now. */
+  /** How the account compacts now. */
   readonly compaction: CompactStatus;
 }
 
@@ -139,13 +139,13 @@ export class Capacity {
     await this.states.refresh(keys.map(([account, model]) => [String(account), String(model)] as const));
   }
 
-  /** Takes the current configuration. */
+  /** Applies the current configuration. */
   configure(): void {
     this.#configure();
     this.health.configure(this.#healthConfig());
   }
 
-  /** Milliseconds until the first cooldown of the model's sources ends; undefined if no source is cooling. */
+  /** Milliseconds until the first cooldown of the model's sources ends; undefined if no source is in cooldown. */
   recoversIn(pool: PoolConfig, model: string): number | undefined {
     const ends = accountsIn(this.#sources.candidates(pool, model)).flatMap((account) => this.health.cooldownEnd(account, model) ?? []);
     return ends.length > 0 ? Math.max(0, Math.min(...ends) - this.#clock.now()) : undefined;

@@ -6,7 +6,7 @@ import type { AccountConfig } from '../turn/settings.ts';
 import type { AccountStates } from './health/account-states.ts';
 
 export interface CompactPathsOptions {
-  /** The store's copy: it outlives a restart, and other nodes read it. */
+  /** The copy in the store, which outlives a restart and which other nodes read. */
   readonly states: Pick<AccountStates, 'rows' | 'putMissingCompactPath'>;
   readonly providerOf: ProviderOf;
   readonly log: { info(event: string, fields: Readonly<Record<string, string>>): void };
@@ -14,7 +14,7 @@ export interface CompactPathsOptions {
 
 /**
  * `route`: on the account's compact path. `trigger`: as a turn whose last input item is a trigger. `summary`: as a turn that asks for a
- * summary (AA48). `none`: not at all.
+ * summary (AA48). `none`: the account cannot compact.
  */
 export type CompactWay = Exclude<AccountConfig['compact'], 'auto'>;
 
@@ -43,18 +43,18 @@ export class CompactPaths {
     return { way, ...(typeof found === 'number' && { missingSince: found }) };
   }
 
-  /** The account answered that it has no compact path. */
+  /** Records that the account has no compact path. */
   missing({ id, base_url }: AccountConfig): void {
     this.#options.log.info('compact_path_missing', { account: id });
     this.#options.states.putMissingCompactPath(id, addressOf(base_url));
   }
 
-  /** The row of an account that answered so, at the address that it has now. */
+  /** The row of an account that has no compact path at its current address. */
   #missing({ id, base_url }: AccountConfig): AccountStateRow | undefined {
     const row = this.#options.states.rows(id).find(({ model }) => model === '');
     return row?.missing_compact_path === addressOf(base_url) ? row : undefined;
   }
 }
 
-/** An account that moves to another address is asked again. */
+/** A digest of the address, so that an account that moves to another address is asked again. */
 const addressOf = (baseUrl: string): string => hash('sha256', baseUrl, 'hex').slice(0, 32);

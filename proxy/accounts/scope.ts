@@ -1,4 +1,4 @@
-// The scope of a turn: the unit for which health and selection keep capacity; and its path, which health cools by itself (RB3, RB4).
+// The scope of a turn: the unit for which health and selection keep capacity. Also its path, which has cooldowns of its own (RB3, RB4).
 import { type AccountPath, dispatchedKind, kindsWhere, type RouteKind } from '../turn/routes/kinds.ts';
 
 export interface ScopedTurn {
@@ -7,8 +7,9 @@ export interface ScopedTurn {
 }
 
 /**
- * The exposed model id; a path in parentheses on routes without a model; both for a compaction, which may have a path of its own; the model
- * and the kind if the model hosts the request: an account that makes no images can still serve the turns of the model.
+ * The scope of a turn: the exposed model id. On routes without a model: the path in parentheses. For a compaction: both, because it may
+ * have a path of its own. For a model that hosts the request: the model and the kind, because an account that makes no images can still
+ * serve the turns of the model.
  */
 export function scopeOf({ model, route: { kind } }: ScopedTurn): string {
   const row = dispatchedKind(kind);
@@ -24,10 +25,10 @@ const pathName = (path: AccountPath | 'route'): string => `(${path})`;
 /** The path of ordinary turns, whatever their model is. */
 export const TURNS_PATH = pathName('responses');
 
-/** The path of compactions, at accounts that have one. */
+/** The path of compactions, for accounts that have one. */
 export const COMPACT_PATH = pathName('compact');
 
-/** What follows the model in a scope, with the path. */
+/** The suffixes of scopes, after the model, with their paths. */
 const SUFFIXES: ReadonlyMap<string, string> = new Map([
   ...kindsWhere((kind) => kind.served === 'dispatch' && !kind.model).flatMap((kind) => {
     const path = dispatchedKind(kind)?.path;
@@ -39,7 +40,7 @@ const SUFFIXES: ReadonlyMap<string, string> = new Map([
 const suffixOf = (scope: string): string | undefined =>
   scope.endsWith(')') ? [...SUFFIXES.keys()].find((suffix) => scope.endsWith(suffix)) : undefined;
 
-/** The model of a scope that has one. */
+/** The model of a scope that contains one. */
 export function modelOf(scope: string): string {
   const suffix = suffixOf(scope);
   return suffix === undefined ? scope : scope.slice(0, -suffix.length);
@@ -49,5 +50,5 @@ export function pathOf(scope: string): string {
   return isModelless(scope) ? scope : (SUFFIXES.get(suffixOf(scope) ?? '') ?? TURNS_PATH);
 }
 
-/** The scope of a model's requests to the path; a path has one such scope. */
+/** The scope of a model's requests to the path. There is one for each path. */
 export const scopeAt = (path: string, model: string): string => (path === TURNS_PATH ? model : `${model} ${path}`);

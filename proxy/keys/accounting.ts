@@ -1,4 +1,4 @@
-// The usage of every key: reserved before a turn is dispatched, settled once at its end (S2, Q18, Q19).
+// Accounts for the usage of every key: reserves it before a turn is dispatched, and settles it once at its end (S2, Q18, Q19).
 import type { LoggedRequest, RequestRow, Store } from '../../store/store.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 import { priceAt, priceIn } from '../turn/prices.ts';
@@ -23,17 +23,17 @@ export interface AccountedTurn {
 
 /** The rows of a turn that has ended. */
 export interface EndedTurn extends LoggedRequest {
-  /** A turn that was never sent to an account used nothing. */
+  /** Whether the turn was sent to an account. If not, it used nothing. */
   readonly wasSent: boolean;
-  /** The account that served it, or was tried last: the turn is settled at its prices (AA71). */
+  /** The account that served the turn, or was tried last. The turn is settled at its prices (AA71). */
   readonly served?: AccountConfig | undefined;
-  /** Its cost in USD as the account states it; the price of its tokens is not asked then. */
+  /** The turn's cost in USD as the account states it. It replaces the price of the turn's tokens. */
   readonly costUsd?: number | undefined;
-  /** What it has reserved of the caps of its tier. */
+  /** The turn's reservation against the caps of its tier. */
   readonly spending?: Spending | undefined;
 }
 
-/** The prices of the accounts that a turn may reach, at least one; undefined if the Pool's are those of all accounts. */
+/** The prices of the accounts that a turn may reach, at least one; undefined if the Pool's prices apply to all accounts. */
 export type ReachablePrices = (turn: AccountedTurn) => readonly (Prices | undefined)[] | undefined;
 
 export class Accounting {
@@ -55,8 +55,8 @@ export class Accounting {
   }
 
   /**
-   * Reserves the estimated usage of a turn, or returns its refusal: `rate_limit_exceeded`, or `server_is_overloaded` if the limits
-   * cannot be checked (Q34). Runs after all refusals that cost nothing (Q4). A promise only if nodes share the limits of the key.
+   * Reserves the estimated usage of a turn, or returns its refusal: `rate_limit_exceeded`, or `server_is_overloaded` if the limits cannot
+   * be checked (Q34). Runs after all refusals that cost nothing (Q4). Returns a promise only if nodes share the limits of the key.
    * @param request the client's body before any rule edited it; undefined if the route streams the body without parsing it
    */
   reserve(turn: AccountedTurn, request: Body | undefined): Refusal | Reservation | Promise<Refusal | Reservation> {
@@ -67,12 +67,12 @@ export class Accounting {
     return reserving instanceof Promise ? reserving.then(made) : made(reserving);
   }
 
-  /** The reservation of a turn that no limit may refuse any more: its usage counts all the same. */
+  /** Reserves for a turn that limits can no longer refuse. Its usage counts all the same. */
   unlimited(turn: AccountedTurn, request: Body | undefined): Reservation {
     return this.#reservation(turn, request, this.#unlimited(turn.key));
   }
 
-  /** What is expected of a turn that is not sent; nothing is reserved. */
+  /** Estimates the usage of a turn that is not sent. Nothing is reserved. */
   expected(turn: AccountedTurn, request: Body | undefined): ExpectedUsage {
     return this.#reservation(turn, request, { amounts: ONE_REQUEST, settle: () => undefined });
   }
@@ -82,9 +82,9 @@ export class Accounting {
   }
 
   /**
-   * Settles a turn that has ended: releases its reservation, and stores its usage and its rows of the log, in one transaction.
-   * @param reservation undefined for a turn that was refused before it reserved
-   * @returns its cost in billionths of a US dollar
+   * Settles a turn that has ended: releases its reservation, and stores its usage and its log rows in one transaction.
+   * @param reservation undefined if the turn was refused before it reserved
+   * @returns the turn's cost in billionths of a US dollar
    */
   settle(
     turn: Pick<AccountedTurn, 'key' | 'pool'>,
@@ -101,7 +101,7 @@ export class Accounting {
     const prices = served ? priceAt(served, row.model ?? undefined, pool) : priceIn(pool, row.model ?? undefined);
     const costNanos = costUsd === undefined ? costOf(row, prices) : Math.round(costUsd * NANOS_PER_USD);
     const totals = totalsOf(row, costNanos, reservation.amounts);
-    // A prewarm has no output, so it is not used for the forecast.
+    // A prewarm has no output, so that it is not used for the forecast.
     if (row.model !== null && totals.output_tokens > 0 && (limitsOf(key.limits).needsEstimate || hasTiers(pool))) {
       this.#forecast.add(key.id, row.model, totals.output_tokens);
     }
@@ -110,12 +110,12 @@ export class Accounting {
     return totals.cost_nanos;
   }
 
-  /** The totals of the last 28 days. */
+  /** The key's totals of the last 28 days. */
   ofKey(key: KeyConfig): Readonly<Totals> {
     return this.#ledger.ofKey(key.id, KEPT_DAYS);
   }
 
-  /** The days with usage among these 28, oldest first; each by its midnight UTC, Unix milliseconds. */
+  /** Those of the last 28 days that have usage, oldest first, each with its midnight UTC in Unix milliseconds. */
   daysOf(key: KeyConfig): readonly { readonly day: number; readonly totals: Readonly<Totals> }[] {
     return this.#ledger.daysOf(key.id, KEPT_DAYS);
   }
@@ -124,7 +124,7 @@ export class Accounting {
     return this.#ledger.ofPool(pool.id, KEPT_DAYS);
   }
 
-  /** The current state of the key's limits; a promise only if nodes share them. */
+  /** The current state of the key's limits. A promise only if nodes share them. */
   limits(key: KeyConfig): readonly LimitState[] | Promise<readonly LimitState[]> {
     return limitsOf(key.limits).limits.length === 0 ? [] : this.#limits.states(key);
   }
@@ -146,7 +146,7 @@ export class Accounting {
     if (!request) return NO_USAGE;
     const input = inputTokens(request);
     const output = new OutputOf(turn, request, this.#forecast);
-    // The highest price of the accounts that the turn may reach (AA71).
+    // Reserve at the highest price among the accounts that the turn may reach (AA71).
     const prices = this.#reachable?.(turn) ?? [priceIn(turn.pool, turn.model?.id)];
     const usage = (output: number): Usage => {
       const tokens = { input_tokens: input, cached_input_tokens: null, output_tokens: output };
@@ -156,7 +156,7 @@ export class Accounting {
   }
 }
 
-/** The output of a turn before it runs, at most its caps (Q19). */
+/** Forecasts the output of a turn, at most its caps (Q19). */
 class OutputOf implements Forecast {
   readonly #turn: AccountedTurn;
   readonly #request: Body | undefined;
@@ -189,8 +189,8 @@ const ONE_REQUEST: Amounts = { requests: 1, tokens: 0, costNanos: 0 };
 const NO_USAGE: Estimate = { least: { tokens: 0, costNanos: 0 }, expected: { tokens: 0, costNanos: 0 } };
 
 /**
- * Usage that the provider did not state is unknown, not zero (Q18): a whole reply of unknown usage holds the amounts that its turn
- * reserved. A failed one holds nothing, whether it failed with a status or inside a stream.
+ * The totals of a turn. Usage that the provider did not state is unknown, not zero (Q18): a complete reply without usage counts the amounts
+ * that its turn reserved. A failed reply without usage counts nothing, whether it failed with a status or inside a stream.
  */
 function totalsOf(usage: RequestRow, costNanos: number, reserved: Amounts): Totals {
   const { input_tokens, cached_input_tokens, output_tokens } = usage;

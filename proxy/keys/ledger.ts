@@ -1,17 +1,17 @@
-// The ledger: settled usage per key, Pool and day, in memory for reads and in the store to last (D5, Q18).
+// The ledger: settled usage by key, Pool and day. Reads use its copy in memory; the store keeps it permanently (D5, Q18).
 import { DAY_MS } from '../../store/schema/limit-rows.ts';
 import type { LoggedRequest, Store, UsageRow } from '../../store/store.ts';
 import { addUsage, usageBetween } from '../../store/verbs/sums/usage-sums.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { noTotals, type Totals } from './usage-totals.ts';
 
-/** The days of the totals of keys and Pools, today included. */
+/** The days that totals of keys and Pools cover, including today. */
 export const KEPT_DAYS = 28;
 
-/** The days in memory: caps count a whole month (AA69). */
+/** The days that are kept in memory, because caps count a whole month (AA69). */
 const MEMORY_DAYS = 31;
 
-/** Midnight UTC before a moment; both in Unix milliseconds. */
+/** The midnight UTC before a time; both in Unix milliseconds. */
 export const dayOf = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS;
 
 /** One day of a key or of a Pool. */
@@ -20,7 +20,7 @@ interface Day {
   readonly totals: Totals;
 }
 
-/** The day of the last addition comes last; days of an earlier process are in any order. */
+/** Days in any order, except that the day of the last addition comes last. */
 type Days = Day[];
 
 export class Ledger {
@@ -28,7 +28,10 @@ export class Ledger {
   readonly #clock: Clock;
   readonly #keys = new Map<string, Days>();
   readonly #pools = new Map<string, Days>();
-  /** With several nodes: the sums that are counted of each day by key and Pool, to find out what other nodes added. */
+  /**
+   * Present if there are several nodes: the sums already counted for each day by key and Pool. The difference to the store is what other
+   * nodes added.
+   */
   readonly #counted: Map<number, Map<string, Totals>> | undefined;
 
   constructor(store: Pick<Store['usage'], 'add' | 'load'>, clock: Clock, { shared = false }: { readonly shared?: boolean } = {}) {
@@ -37,13 +40,13 @@ export class Ledger {
     this.#counted = shared ? new Map() : undefined;
   }
 
-  /** Reads what earlier processes settled. A store that cannot be read must not prevent the start. */
+  /** Loads what earlier processes settled. A store that cannot be read does not prevent the start. */
   async load(): Promise<void> {
     const rows = await this.#store.load(this.#firstDay(MEMORY_DAYS)).catch(() => []);
     for (const { key_id, pool, day, ...totals } of rows) this.#add(key_id, pool, day, totals);
   }
 
-  /** Takes over the settled usage of all nodes: the stored rows, with the usage of this node that is not written yet. */
+  /** Takes over the settled usage of all nodes: the stored rows, plus this node's usage that is not written yet. */
   adopt(rows: readonly UsageRow[]): void {
     const first = this.#firstDay(MEMORY_DAYS);
     for (const { key_id, pool, day, ...totals } of rows) {
@@ -51,24 +54,24 @@ export class Ledger {
     }
   }
 
-  /** Adds one turn. @param of its rows of the log */
+  /** Adds the usage of one turn. @param of the turn's log rows */
   settle(key: string, pool: string, totals: Totals, of?: LoggedRequest): void {
     this.#store.add(this.count(key, pool, totals), of);
   }
 
-  /** Adds one turn in memory only. @returns the row that the caller writes to the store */
+  /** Adds the usage of one turn in memory only. @returns the row that the caller has to write to the store */
   count(key: string, pool: string, totals: Totals): UsageRow {
     const day = dayOf(this.#clock.now());
     this.#add(key, pool, day, totals);
     return { ...totals, key_id: key, pool, day };
   }
 
-  /** The totals of a key in all Pools, over the last `days`, today included. */
+  /** The totals of a key in all Pools over the last `days`, including today. */
   ofKey(key: string, days: number): Readonly<Totals> {
     return this.#sum(this.#keys.get(key), days);
   }
 
-  /** The totals of all keys of a Pool, removed ones included. */
+  /** The totals of all keys of a Pool, including removed keys. */
   ofPool(pool: string, days: number): Readonly<Totals> {
     return this.#sum(this.#pools.get(pool), days);
   }
@@ -91,7 +94,7 @@ export class Ledger {
     else counted.set(name, { ...totals });
   }
 
-  /** Also removes days that are no longer needed. */
+  /** The sums of a day. Removes days that are no longer needed. */
   #countedOn(day: number, days: Map<number, Map<string, Totals>>): Map<string, Totals> {
     const known = days.get(day);
     if (known) return known;
@@ -109,7 +112,7 @@ export class Ledger {
     else this.#openDay(all, id, day, totals);
   }
 
-  /** Also removes days that are no longer needed. */
+  /** Adds to a day. Removes days that are no longer needed. */
   #openDay(all: Map<string, Days>, id: string, day: number, totals: Totals): void {
     const first = this.#firstDay(MEMORY_DAYS);
     const days = (all.get(id) ?? []).filter((one) => one.day >= first);
@@ -133,7 +136,7 @@ export class Ledger {
   }
 }
 
-/** No id contains a line break. */
+/** A line break separates the two, because no id contains one. */
 const nameOf = (key: string, pool: string): string => `${key}\n${pool}`;
 
 const NO_USAGE: Readonly<Totals> = Object.freeze(noTotals());

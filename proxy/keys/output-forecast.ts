@@ -1,27 +1,28 @@
-// Forecasts the output of a turn from the key's last 50 turns on the same model (Q19): some agents state a cap of 128,000 on every turn.
+// Forecasts the output of a turn from the key's last 50 turns on the same model (Q19), because some agents state a cap of 128,000 on every
+// turn.
 import { LRUCache } from 'lru-cache';
 
 const HISTORY_TURNS = 50;
 /** The least forecast, and the forecast without a history. */
 export const LEAST_OUTPUT_TOKENS = 2_048;
 const MAX_KEYS = 10_000;
-/** The limit for one key: image models need no catalog entry, so clients can use any name. */
+/** The most models of one key. Image models need no catalog entry, so that clients can use any name. */
 const MAX_MODELS = 100;
 
-/** The output tokens of the last turns, oldest overwritten first. */
+/** The output tokens of the last turns. The oldest value is overwritten first. */
 interface History {
   readonly outputs: Float64Array;
-  /** Number of turns ever added. */
+  /** The number of turns ever added. */
   count: number;
   sum: number;
 }
 
-/** In memory only, and bounded: after a restart, or for a key that was evicted, forecasts start again at the least one. */
+/** Forecasts are in memory only, and bounded. After a restart, or for a key that was evicted, they start again with the least one. */
 export class OutputForecast {
-  /** By the id of the key, then by model: one name of both would be made and hashed twice a turn. */
+  /** Histories by key id, then by model. A combined name would have to be built and hashed twice a turn. */
   readonly #keys = new LRUCache<string, LRUCache<string, History>>({ max: MAX_KEYS });
 
-  /** Twice the mean of the last turns, at least 2,048 tokens. */
+  /** The forecast: twice the mean of the last turns, at least 2,048 tokens. */
   tokens(key: string, model: string): number {
     const history = this.#keys.get(key)?.get(model);
     if (!history) return LEAST_OUTPUT_TOKENS;

@@ -1,4 +1,4 @@
-// The share of a key's limits that one turn reserved, and an estimate of its usage if the provider stated none (Q18, Q19).
+// What one turn reserved of its key's limits, and an estimate of its usage if the provider stated none (Q18, Q19).
 import type { EventBytes } from '../turn/reply/delta-locator.ts';
 import type { Prices } from '../turn/settings.ts';
 import type { Cost, ExpectedUsage } from '../turn/spending.ts';
@@ -8,7 +8,7 @@ import type { Reserved, Used } from './limits/key-limits.ts';
 import { type Amounts, costOf, type Tokens } from './usage-totals.ts';
 import { VisibleOutput } from './visible-output.ts';
 
-/** The output tokens of a turn before it runs: with its smallest forecast, and with that of its key and model (Q19). */
+/** The expected output tokens of a turn: the smallest forecast, and the forecast for its key and model (Q19). */
 export interface Forecast {
   least(): number;
   expected(): number;
@@ -43,12 +43,12 @@ export class Reservation implements ExpectedUsage {
     return this.#reserved.amounts;
   }
 
-  /** Counts the output bytes of a reply event that goes to the client. */
+  /** Counts the output bytes of a reply event that is sent to the client. */
   countOutput(event: EventBytes): void {
     this.#output.add(event);
   }
 
-  /** Usage of a reply that broke off or lost its client: the input estimate plus the output that was sent (Q18). */
+  /** The usage of a reply that broke off or lost its client: the input estimate plus the output that was sent (Q18). */
   estimatedUsage(): Tokens | undefined {
     if (!this.#request) return undefined;
     return { input_tokens: inputTokens(this.#request), cached_input_tokens: null, output_tokens: this.#output.tokens };

@@ -1,38 +1,41 @@
-// Settlements that wait to be written: sent at once, many in one transaction, and again until the store has them (Q34).
+// Settlements that wait to be written. They are written promptly, many in one transaction, and repeated until the store has them (Q34).
 import { type LimitVerbs, type Settlement, StoreError, type UsageRow } from '../../store/store.ts';
 import { addUsage } from '../../store/verbs/sums/usage-sums.ts';
 import { type Clock, withDeadline } from '../base/time/clock.ts';
 
-/** Written in one transaction. */
+/** The most settlements in one transaction. */
 const BATCH = 256;
-/** Batches begin so far apart: a transaction costs the node as much as many settlements. The first settlement after a pause is written at once. */
+/**
+ * The time between two batches, because a transaction costs the node as much as many settlements. The first settlement after a pause is
+ * written at once.
+ */
 const GATHER_MS = 10;
-/** First and longest pause after a failure. */
+/** The first and the longest pause after a failure. */
 const PAUSE_MS = { first: 50, longest: 2_000 } as const;
 /** How often a process that settles deletes rows that are too old to count. */
 const TIDY_MS = 60_000;
-/** When the store is known to answer again, the next try follows at once; further tries follow after this time at the earliest. */
+/** When the store is known to answer again, the next try follows at once. Further early tries are at least this far apart. */
 const HURRY_MS = 50;
-/** A settlement is in the batch that is being written, or in the next one. */
+/** A new settlement is in the batch that is being written, or in the next one. */
 const BATCHES_AHEAD = 2;
-/** Settlements wait no longer than this for a read of usage. */
+/** The longest that settlements wait for a read of usage. */
 const READ_MS = 2_000;
 
 export class Settlements {
   readonly #limits: Pick<LimitVerbs, 'settle' | 'tidy'>;
   readonly #clock: Clock;
-  /** Oldest first; the first of them may be in a transaction at this moment. */
+  /** Oldest first. The first ones may be in a transaction already. */
   #waiting: Settlement[] = [];
   #work: Promise<void> | undefined;
   #batch: Promise<void> | undefined;
-  /** The next batch waits for it. */
+  /** A read of usage that the next batch waits for. */
   #reading: Promise<unknown> | undefined;
   #endPause: () => void = () => undefined;
   #pauseMs: number = PAUSE_MS.first;
   #hurriedAt = Number.NEGATIVE_INFINITY;
-  /** Ends with the batch that is being written, or with the next one; a failure ends it too. */
+  /** Resolves when the current or the next batch has been tried, even if it failed. */
   #tried = Promise.withResolvers<void>();
-  /** Settlements are gathered for the next batch. */
+  /** The pause in which settlements are gathered for the next batch. */
   #gathering: Promise<void> | undefined;
   #endGathering: () => void = () => undefined;
   #closing = false;
@@ -45,28 +48,30 @@ export class Settlements {
     this.#clock = clock;
   }
 
-  /** Settlements that the store may not have yet. */
+  /** The number of settlements that the store may not have yet. */
   get waiting(): number {
     return this.#waiting.length;
   }
 
-  /** Settlements that the store can never accept. */
+  /** The number of settlements that the store can never accept. */
   get rejected(): number {
     return this.#rejected;
   }
 
-  /** Settlements are never dropped: granted turns are settled, however long the store is unreachable. */
+  /** Adds a settlement. Settlements are never dropped: granted turns are settled, however long the store is unreachable. */
   add(settlement: Settlement): void {
     this.#waiting.push(settlement);
     this.#work ??= this.#write();
   }
 
-  /** Whether a settlement of the key waits, which may make room for a turn. During an outage, when many wait: of any key. */
+  /**
+   * Whether a settlement of the key waits that may make room for a turn. During an outage, when many wait: whether any settlement waits.
+   */
   isWaiting(key: string): boolean {
     return this.#failing ? this.#waiting.length > 0 : this.#waiting.some((settlement) => settlement.key === key);
   }
 
-  /** Resolves when the settlements that wait now are written, or when their write has failed. To be called if the store answers. */
+  /** Resolves when the waiting settlements are written, or when their write has failed. Call it if the store answers. */
   async written(): Promise<void> {
     for (let i = 0; i < BATCHES_AHEAD && this.#work; i++) {
       this.hurry();
@@ -77,8 +82,8 @@ export class Settlements {
   }
 
   /**
-   * The store answers: the next try follows at once. After an outage, turns that ended long ago must not block new ones until a pause is
-   * over.
+   * Makes the next try at once, because the store answers again. After an outage, turns that ended long ago must not block new ones until a
+   * pause is over.
    */
   hurry(): void {
     const now = performance.now();
@@ -90,7 +95,7 @@ export class Settlements {
 
   /**
    * Runs a read while no batch is written.
-   * @param read asks whether that still holds when it has its answer: settlements do not wait for ever
+   * @param read asks whether that still holds when it has its answer, because settlements do not wait for ever
    */
   async whileStill(read: (isStill: () => boolean) => Promise<void>): Promise<void> {
     let still = true;
@@ -111,7 +116,7 @@ export class Settlements {
     return reading;
   }
 
-  /** A stored row of usage with the usage that waits here; exact while no batch is written. */
+  /** A stored row of usage plus the usage that waits here. Exact while no batch is written. */
   withWaiting(row: UsageRow): UsageRow {
     const sum = { ...row };
     for (const { used } of this.#waiting) {
@@ -120,7 +125,7 @@ export class Settlements {
     return sum;
   }
 
-  /** Writes what waits; what is left at the deadline is lost. */
+  /** Writes what waits. What is left at the deadline is lost. */
   async close(deadlineMs: number): Promise<void> {
     this.#endPause();
     this.#endGathering();
@@ -163,12 +168,12 @@ export class Settlements {
     this.#tried = Promise.withResolvers();
   }
 
-  /** A batch with a settlement that the store cannot take is halved until that one is alone. */
+  /** Writes a batch. If the store cannot accept one of its settlements, it is halved until that one is alone. */
   async #settle(batch: readonly Settlement[]): Promise<void> {
     try {
       await this.#limits.settle(batch);
     } catch (error) {
-      // If only the answer was lost, the same settlements are written again: they count once.
+      // If only the answer was lost, the same settlements are written again, and count once.
       if (!(error instanceof StoreError && error.code === 'bad_row')) throw error;
       if (batch.length > 1) {
         const middle = batch.length >> 1;
@@ -189,7 +194,7 @@ export class Settlements {
     this.#limits.tidy().catch(() => undefined);
   }
 
-  /** By the machine's clock, because it limits the cost of work. */
+  /** Uses the machine's clock, because the pause limits the cost of work. */
   async #gather(ms: number): Promise<void> {
     if (ms <= 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-// Reads usage that other nodes have settled into the ledger: changes are gathered for a moment, and read together (Q34).
+// Reads usage that other nodes have settled into the ledger. Changes are gathered for a moment and read together (Q34).
 import type { Store, UsageKey } from '../../store/store.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { Ledger } from './ledger.ts';
@@ -6,13 +6,15 @@ import type { Settlements } from './settlements.ts';
 
 export interface UsageRefreshOptions {
   readonly store: Pick<Store['usage'], 'read'>;
-  /** Usage of keys with limits, which is not written through the store's queue. */
+  /** Settlements of keys with limits, whose usage is not written through the store's queue. */
   readonly settlements: Pick<Settlements, 'whileStill' | 'withWaiting'> | undefined;
   readonly ledger: Ledger;
   readonly clock: Pick<Clock, 'after'>;
 }
 
-/** Every node writes the usage of busy keys ten times a second; each read also writes what waits here. */
+/**
+ * How long changes are gathered. Every node writes the usage of busy keys ten times a second, and each read also writes what waits here.
+ */
 const GATHER_MS = 250;
 const AGAIN_MS = 1_000;
 
@@ -26,13 +28,13 @@ export class UsageRefresh {
     this.#options = options;
   }
 
-  /** Other nodes have added to these. */
+  /** Notes the keys whose usage other nodes have changed. */
   changed(keys: readonly UsageKey[]): void {
     for (const key of keys) this.#changed.set(`${key.key_id}\n${key.pool}\n${key.day}`, key);
     this.#readIn(GATHER_MS);
   }
 
-  /** Sets no timer after this. */
+  /** Stops the timer for good. */
   stop(): void {
     this.#stopped = true;
     this.#cancel?.();

@@ -16,7 +16,7 @@ export const noTotals = (): Totals => ({
   held_nanos: 0,
 });
 
-/** Tokens of one turn; null is unknown. */
+/** Tokens of one turn; null if unknown. */
 export interface Tokens {
   readonly input_tokens: number | null;
   readonly cached_input_tokens: number | null;
@@ -34,7 +34,7 @@ export interface Amounts {
 /** Tokens and their cost. */
 export type Usage = Omit<Amounts, 'requests'>;
 
-/** In the unit of the limit's type; of dollars in billionths. */
+/** The amount that counts, in the unit of the limit's type. Dollars count in billionths. */
 export const amountOf = (type: LimitType, { requests, tokens, costNanos }: Amounts): number =>
   type === 'tokens' ? tokens : type === 'usd' ? costNanos : requests;
 
@@ -42,14 +42,14 @@ export const amountOf = (type: LimitType, { requests, tokens, costNanos }: Amoun
 export const tokensOf = ({ input_tokens, output_tokens, held_tokens }: Readonly<Totals>): number =>
   input_tokens + output_tokens + held_tokens;
 
-/** The amounts of settled turns that limits count. Turns of unknown usage count with the amounts that they had reserved. */
+/** The amounts of settled turns that limits count. Turns of unknown usage count with the amounts that they reserved. */
 export const settledAmounts = (totals: Readonly<Totals>): Amounts => ({
   requests: totals.requests,
   tokens: tokensOf(totals),
   costNanos: totals.cost_nanos + totals.held_nanos,
 });
 
-/** In whole billionths of a US dollar; prices are dollars per million tokens. A model without prices costs 0. */
+/** The cost in whole billionths of a US dollar. Prices are dollars per million tokens. A model without prices costs 0. */
 export function costOf(tokens: Tokens, prices: ModelConfig['prices']): number {
   if (!prices) return 0;
   const input = tokens.input_tokens ?? 0;

@@ -1,4 +1,4 @@
-// Counts the output of a reply in the bytes of its events, without parsing them: most are relayed unparsed (Q18).
+// Counts the output of a reply by the bytes of its events, without parsing them, because most are relayed unparsed (Q18).
 import { DeltaLocator, type EventBytes } from '../turn/reply/delta-locator.ts';
 import { tokensOfBytes } from '../turn/token-estimate.ts';
 
@@ -7,7 +7,7 @@ const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 
 export class VisibleOutput {
-  /** The bytes of `delta` texts, in UTF-8. */
+  /** The bytes of `delta` texts in UTF-8. */
   #bytes = 0;
   readonly #deltas = new DeltaLocator();
 
@@ -15,7 +15,7 @@ export class VisibleOutput {
     return this.#bytes;
   }
 
-  /** Estimated. */
+  /** The estimated number of tokens. */
   get tokens(): number {
     return tokensOfBytes(this.#bytes);
   }
@@ -27,7 +27,7 @@ export class VisibleOutput {
   }
 }
 
-/** The UTF-8 length of a JSON string's text, from its first character to the closing quote, escapes decoded. */
+/** The UTF-8 length of a JSON string's decoded text, from its first character to the closing quote. */
 function lengthOf(bytes: Buffer, from: number, end: number): number {
   let length = 0;
   for (let at = from; at < end && bytes[at] !== QUOTE; at++) {
@@ -41,7 +41,7 @@ function lengthOf(bytes: Buffer, from: number, end: number): number {
   return length;
 }
 
-/** Each half of a surrogate pair counts two of the pair's four bytes. */
+/** The UTF-8 length of a UTF-16 unit. Each half of a surrogate pair counts two of the pair's four bytes. */
 function utf8LengthOf(unit: number): number {
   if (unit < 0x80) return 1;
   if (unit < 0x800) return 2;

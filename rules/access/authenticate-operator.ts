@@ -5,7 +5,7 @@ import { bearerToken } from '../../proxy/turn/wire/bearer-token.ts';
 
 const NO_TOKEN = new Refusal('invalid_api_key', { message: 'A valid MCP token of an operator is required as a Bearer token.' });
 
-/** No other credential counts: no Pool API key, cookie, query or header of another name. GET and OPTIONS, which reveal nothing, need none. */
+/** Accepts no other credential: no Pool API key, cookie, query or header of another name. GET and OPTIONS reveal nothing and need none. */
 export const authenticateOperator = rule({
   name: 'authenticate-operator',
   routes: ['mcp'],

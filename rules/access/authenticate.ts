@@ -4,7 +4,7 @@ import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { KeyConfig } from '../../proxy/turn/settings.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
 
-/** The key of the first secret that is known: a client may send another provider's key beside it. */
+/** The first known key, because a client may send another provider's key beside it. */
 function knownKey(turn: Turn): KeyConfig | undefined {
   for (const secret of turn.credentials) {
     const key = turn.identify(secret);
@@ -14,8 +14,8 @@ function knownKey(turn: Turn): KeyConfig | undefined {
 }
 
 /**
- * The refusal of a turn's key. A missing key, an unknown one and an operator's token get the same code; the status of a key is
- * revealed only when the secret matches (Q2). Returned, not thrown: V8 does not optimise a function that always throws.
+ * The refusal of a turn's key. A missing key, an unknown key and an operator's token get the same code. The status of a key is revealed
+ * only if the secret matches (Q2). Returned instead of thrown, because V8 does not optimise a function that always throws.
  */
 function refusalCode(turn: Turn): ErrorCode | undefined {
   const key = knownKey(turn);
@@ -26,8 +26,8 @@ function refusalCode(turn: Turn): ErrorCode | undefined {
 }
 
 /**
- * `/mcp` has another credential, which `authenticateOperator` checks (AU2). The page of key holders is a file of the package: it asks for the
- * key itself. Both are excluded here and not in `routes`, since unsupported rows have no kind to list there.
+ * `/mcp` has another credential, which `authenticateOperator` checks (AU2). The page of key holders is a file of the package and asks for
+ * the key itself. Both are excluded here and not in `routes`, because unsupported rows have no kind to list there.
  */
 export const authenticate = rule({
   name: 'authenticate',

@@ -3,14 +3,15 @@ import { noEligibleAccount } from '../../proxy/turn/errors/refusal.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { NATIVE_IMAGES, RESPONSES_WORK } from '../route-groups.ts';
 
-/** Runs after every check that blames the request: those refusals do not depend on the state of the accounts (Q4). */
+/** Runs after every check that blames the request, because those refusals do not depend on the state of the accounts (Q4). */
 export const eligibility = rule({
   name: 'eligibility',
   routes: [...RESPONSES_WORK, ...NATIVE_IMAGES],
   request({ body }, turn) {
-    // Only selection decides about an image request that no model of the catalog hosts.
+    // An image request whose model no catalog has is left to selection.
     if (!turn.model || turn.model.routable) return;
-    // Dispatch knows the account of a response or a file: one that must log in again asks for a restart, any other gets this refusal (F8.2).
+    // Dispatch knows the account of a response or a file. If that account must log in again, the client is asked to restart; otherwise it
+    // gets this refusal (F8.2).
     if (turn.fileOwner !== undefined || typeof body.previous_response_id === 'string') return;
     throw noEligibleAccount(turn.recoversIn());
   },

@@ -1,4 +1,4 @@
-// The Pool's image permission, before the body of an image request is read (F6.1, A9, AU5, PL1).
+// Checks the Pool's image permission before the body of an image request is read (F6.1, A9, AU5, PL1).
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { IMAGES } from '../route-groups.ts';

@@ -1,4 +1,4 @@
-// The model of a turn is named, permitted to the key and known to the Pool, checked in this order (Q4, F4.4).
+// Checks that the model of a turn is named, permitted to the key and known to the Pool, in this order (Q4, F4.4).
 
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
@@ -23,10 +23,10 @@ export const modelAccess = rule({
   },
 });
 
-/** Clients of Messages know an unknown model by its status (AM21). */
+/** Whether clients recognise an unknown model by the status, as those of Messages do (AM21). */
 const isAliased = ({ route: { kind } }: Turn): boolean => kind !== undefined && ALIASED.includes(kind);
 
-/** Only a known id is noted: an unknown one is a client's text of any length (S4). */
+/** Notes only a known id, because an unknown one is a client's text of any length (S4). */
 function setModel(turn: Turn, model: ModelView | undefined): void {
   // A model of embeddings takes no turns (AA79).
   if (!model || model.kind === 'embedding')

@@ -1,11 +1,11 @@
-// Messages clients name models of another vendor: the name becomes the exposed id that it stands for (AM20 to AM22).
+// Replaces the model names of another vendor, which Messages clients send, by the exposed ids that they are mapped to (AM20 to AM22).
 
 import { resolveName, withoutMarks } from '../../proxy/turn/model-alias.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { allowsModel } from '../helpers/key-policy.ts';
 import { ALIASED } from '../route-groups.ts';
 
-/** A name that nothing resolves stays: the rule of model access refuses it. */
+/** A name without a mapping is kept, and model access refuses it. */
 export const modelAlias = rule({
   name: 'model-alias',
   routes: ALIASED,

@@ -1,4 +1,4 @@
-// Requests to /mcp that name another host, or come from a page of another host, are refused: a web page must not reach it (Q25).
+// Refuses requests to /mcp that name another host or come from a page of another host, because a web page must not reach it (Q25).
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 
@@ -11,12 +11,12 @@ const refuse = (header: string): Refusal =>
 const FOREIGN_HOST = refuse('Host');
 const FOREIGN_ORIGIN = refuse('Origin');
 
-/** Undefined for an opaque origin (`null`) and for a text that is not an origin. */
+/** The host of an origin; undefined for an opaque origin (`null`) and for a text that is not an origin. */
 const hostOf = (origin: string): string | undefined => /^https?:\/\/([^/?#\s]+)$/i.exec(origin)?.[1];
 
 /**
- * A page could bind its own host name to this gateway's address (DNS rebinding): then Host is foreign. A page of another host that
- * sends a request names that host in Origin.
+ * A page could bind its own host name to this gateway's address (DNS rebinding). Then Host names a foreign host. If a page of another host
+ * sends a request, Origin names that host.
  */
 export const operatorHost = rule({
   name: 'operator-host',

@@ -1,4 +1,4 @@
-// A row's status decides what a request gets: unsupported rows answer the same to every valid key (S8, E1, ER3).
+// Applies the status of a route: unsupported rows answer the same to every valid key (S8, E1, ER3).
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 

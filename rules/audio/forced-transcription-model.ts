@@ -1,4 +1,4 @@
-// A native transcription has the transcription model of the deployment, whatever its client names (C3, Q4, Q23).
+// Sets the model of a native transcription to the deployment's transcription model, whatever its client names (C3, Q4, Q23).
 
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { StreamedPart } from '../../proxy/turn/json/form.ts';
@@ -8,7 +8,7 @@ import { allowsModel } from '../helpers/key-policy.ts';
 export const forcedTranscriptionModel = rule({
   name: 'forced-transcription-model',
   routes: ['transcribe'],
-  /** It is known before the body, so a key that may not use it costs no upload. */
+  /** The model is known before the body, so that a key that may not use it costs no upload. */
   admit(turn) {
     const { model } = turn.transcription;
     if (!allowsModel(turn.key, model)) throw new Refusal('model_not_allowed', { param: 'model' });

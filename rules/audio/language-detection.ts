@@ -13,7 +13,7 @@ export const languageDetection = rule({
 const withoutDetection = (object: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(object).filter(([member]) => !DETECTION.has(member)));
 
-/** Segments of a detailed transcript may have one each. */
+/** Removes the language from the segments of a detailed transcript, which may have one each. */
 function segmentsOf({ segments }: JsonObject): JsonObject {
   return isList(segments) ? { segments: segments.map((segment: Json) => (isObject(segment) ? withoutDetection(segment) : segment)) } : {};
 }

@@ -1,4 +1,4 @@
-// The fields of a transcription that are lists: a form spells a list as several parts of one name, with or without brackets.
+// The fields of a transcription that are lists. A form spells a list as several parts of one name, with or without brackets.
 
 export type ListName = 'keywords' | 'languages';
 

@@ -11,7 +11,9 @@ import { listOf } from './list-fields.ts';
 
 const FIELDS: ReadonlySet<string> = new Set(['model', 'language', 'prompt', 'response_format', 'temperature']);
 
-/** Unknown fields are refused on the compatible surface. On the native one they are removed: a provider's own client may add some. */
+/**
+ * Unknown fields are refused on the compatible surface. On the native one they are removed, because a provider's own client may add some.
+ */
 export const transcriptionFields = rule({
   name: 'transcription-fields',
   routes: TRANSCRIPTIONS,
@@ -46,7 +48,7 @@ class Fields implements PartReader {
 
   #other(name: string): readonly StreamedPart[] {
     if (!this.#refusesOthers) return [];
-    // The name is a client's text: it is repeated only if it is a plain path.
+    // The name is a client's text. It is repeated only if it is a plain path.
     const param = safeParam(name);
     throw new Refusal('unsupported_parameter', param === null ? {} : { param });
   }

@@ -1,4 +1,5 @@
-// Lists of a transcription keep their order and duplicates; an empty list, which a form can only spell as one empty part, is omitted (D11, Q23).
+// Keeps the order and duplicates of the lists of a transcription. An empty list, which a form can only spell as one empty part, is omitted
+// (D11, Q23).
 
 import type { StreamedPart } from '../../proxy/turn/json/form.ts';
 import { type PartReader, rule } from '../../proxy/turn/rules/rule.ts';
@@ -12,7 +13,7 @@ export const transcriptionLists = rule({
   parts: (turn) => new Lists(turn),
 });
 
-/** An empty first part of a list is held until a second part of that list arrives. Without a second part the list is empty, and omitted. */
+/** Holds an empty first part of a list until a second part of that list arrives. Without a second part the list is empty and omitted. */
 class Lists implements PartReader {
   readonly #turn: Turn;
   readonly #waiting = new Map<ListName, StreamedPart>();
@@ -31,7 +32,7 @@ class Lists implements PartReader {
       this.#waiting.set(list, part);
       return [];
     }
-    // Accounts of other APIs get no such lists: the others come first (AA36).
+    // Accounts of other APIs do not take such lists, so that accounts that take them are preferred (AA36).
     if (!this.#turn.hints.includes(list)) this.#turn.hints = [...this.#turn.hints, list];
     const before = this.#waiting.get(list);
     this.#waiting.delete(list);

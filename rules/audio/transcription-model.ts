@@ -1,4 +1,4 @@
-// A transcription of the compatible surface names the model by its id or an alias, and the account gets the id (D11, Q4, Q23).
+// Resolves the model of a compatible transcription, which is named by its id or an alias; the account gets the id (D11, Q4, Q23).
 
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { StreamedPart } from '../../proxy/turn/json/form.ts';
@@ -13,8 +13,8 @@ export const transcriptionModel = rule({
 });
 
 /**
- * The model is sent before the file, as accounts expect it. If the client names it after the file, the only possible model is sent, and
- * the client's is checked when it arrives.
+ * The model is sent before the file, as accounts expect it. If the client names it after the file, the only possible model is sent, and the
+ * client's model is checked when it arrives.
  */
 class NamedModel implements PartReader {
   readonly #turn: Turn;
@@ -38,7 +38,7 @@ class NamedModel implements PartReader {
     return [];
   }
 
-  /** The key's list comes first, so that a key cannot find out which other models exist (Q4). */
+  /** Checks the key's list first, so that a key cannot find out which other models exist (Q4). */
   #check(named: string): void {
     const { key, transcription } = this.#turn;
     const { model, aliases } = transcription;

@@ -24,7 +24,7 @@ export const compactionAnswer = rule({
 function compactionIn({ status, output, compaction_summary }: JsonObject): JsonObject | undefined {
   const items = asList(output).filter(isObject);
   const compactions = items.filter(isCompactionItem);
-  // Beside a compaction its summary says the same.
+  // If there is a compaction, its summary repeats it.
   const summaries = [...items.filter(({ type }) => type === SUMMARY), compaction_summary].filter(isObject).slice(0, 1);
   const [item, ...others]: readonly JsonObject[] =
     compactions.length > 0 ? compactions : summaries.map((summary): JsonObject => ({ ...summary, type: 'compaction' }));
@@ -32,10 +32,10 @@ function compactionIn({ status, output, compaction_summary }: JsonObject): JsonO
   return complete && item && others.length === 0 && isText(item.encrypted_content) ? item : undefined;
 }
 
-/** What the compact path of some backends called the item, and where others had it: as a member of the answer, beside messages (RB35). */
+/** The name of the item on the compact path of some backends. Other backends had it as a member of the answer, beside messages (RB35). */
 const SUMMARY = 'compaction_summary';
 
-/** A turn's response as the compact path answers. */
+/** The response of a turn in the form of the compact path's answer. */
 const compactAnswer = ({ id, created_at, usage }: JsonObject, item: JsonObject): JsonObject => ({
   id,
   object: 'response.compaction',
@@ -50,7 +50,7 @@ function replayItem({ id, encrypted_content }: JsonObject): JsonObject {
   return { ...named, type: 'compaction', encrypted_content };
 }
 
-/** A completed Responses object. Other members are the provider's if it states them. */
+/** A completed Responses object. Members that the provider states are its own. */
 function completedResponse(response: JsonObject, item: JsonObject, turn: Turn): JsonObject {
   const created = integer(response.created_at) ?? Math.floor(turn.at / 1000);
   const own = {
@@ -68,7 +68,7 @@ function completedResponse(response: JsonObject, item: JsonObject, turn: Turn): 
 const integer = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined;
 
-/** The members of the public API that the compact path does not state. */
+/** Defaults of the public API's members that the compact path does not state. */
 const UNSTATED: JsonObject = Object.freeze({
   background: false,
   error: null,

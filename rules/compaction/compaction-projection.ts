@@ -8,11 +8,12 @@ import { explainPerAccount } from '../helpers/explain.ts';
 import { userMessage } from '../helpers/user-message.ts';
 import { COMPACTIONS } from '../route-groups.ts';
 
-/** The end of the compact path; the path of ordinary turns is the same without it. */
+/** The end of the compact path. Without it the path is that of ordinary turns. */
 const SUFFIX = '/compact';
 
 /**
- * The members of a public turn that the compact path accepts. Native clients write bodies for this path, so all their members pass (Q15).
+ * The members of a public turn that the compact path accepts. Bodies of native clients are written for this path, so that all their members
+ * pass (Q15).
  */
 const COMPACT_MEMBERS: ReadonlySet<string> = new Set([
   'model',
@@ -36,7 +37,10 @@ const EXPLAINED = {
   none: 'none',
 } as const;
 
-/** Runs after the Lite rewrite (F2.15). A websocket has no paths: a turn on it ends in a trigger, whatever its account's `compact` is. */
+/**
+ * Runs after the Lite rewrite (F2.15). A websocket has no paths, so that a compaction on it always is a turn that ends in a trigger,
+ * whatever the account's `compact` is.
+ */
 export const compactionProjection = rule({
   name: 'compaction-projection',
   routes: COMPACTIONS,
@@ -54,7 +58,7 @@ export const compactionProjection = rule({
   explain: (facts) => explainPerAccount(facts, ({ compact }) => EXPLAINED[compact]),
 });
 
-/** An ordinary turn, without the members that F1.4 adds to ordinary turns. */
+/** Makes an ordinary turn without the members that F1.4 adds to ordinary turns. */
 function makeTurn({ body, headers }: Outgoing): void {
   const items = itemsOf(body.input);
   body.input = isTrigger(items.at(-1)) ? items : [...items, COMPACTION_TRIGGER];
@@ -63,7 +67,7 @@ function makeTurn({ body, headers }: Outgoing): void {
   headers.accept = 'text/event-stream';
 }
 
-/** Native compaction accepts a string as the user's one message. */
+/** The items of an input. Native compaction accepts a string as the user's only message. */
 function itemsOf(input: Json | undefined): readonly Json[] {
   if (typeof input === 'string') return [userMessage(input)];
   return isList(input) ? input : [];

@@ -1,4 +1,4 @@
-// An explicit compaction of the public surface: visible input, then exactly one trigger (F3.1).
+// Checks an explicit compaction of the public surface: visible input, then exactly one trigger (F3.1).
 import { isTrigger } from '../../proxy/turn/compaction-trigger.ts';
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
@@ -7,7 +7,7 @@ import { rule } from '../../proxy/turn/rules/rule.ts';
 import { PUBLIC_COMPACTIONS } from '../route-groups.ts';
 import { hasVisibleInput } from './conversation-items.ts';
 
-/** Takes the trigger out of the input: what an account gets in its place depends on the account. */
+/** Takes the trigger out of the input, because what replaces it depends on the account. */
 export const compactionTrigger = rule({
   name: 'compaction-trigger',
   routes: PUBLIC_COMPACTIONS,
@@ -16,7 +16,7 @@ export const compactionTrigger = rule({
     if (!isTrigger(asList(body.input).at(-1)) || history.some(isTrigger))
       throw invalidRequest('input', 'must have exactly one compaction_trigger, as its last item');
     if (!hasVisibleInput(body)) throw invalidRequest('input', 'must have visible input before its compaction_trigger');
-    // A response is kept only on a live upstream websocket: over HTTP there is none, and the client has the full history (F3.5).
+    // A response is kept only on a live upstream websocket. Over HTTP there is none, and the client has the full history (F3.5).
     if (turn.client === 'http' && !isAbsent(body.previous_response_id)) {
       throw new Refusal('previous_response_not_found', { param: 'previous_response_id' });
     }

@@ -1,5 +1,5 @@
-// Compresses the text of one tool output (F7.3). The result depends only on that text, so that every turn of a conversation sends
-// the same bytes again, and compressed once more it stays as it is.
+// Compresses the text of one tool output (F7.3). The result depends on that text alone, so that every turn of a conversation sends the same
+// bytes. A second compression changes nothing.
 import type { Json } from '../../proxy/turn/json/json.ts';
 import { isObject } from '../../proxy/turn/json/json.ts';
 import { compressDiff } from './diff.ts';
@@ -8,9 +8,9 @@ import { compressLog } from './log.ts';
 import { compressSearch } from './search-results.ts';
 import type { Steps } from './steps.ts';
 
-/** A text with more lines is left as it is: the time that one text may take is bounded. */
+/** A text with more lines is left as it is, which bounds the time for one text. */
 const MOST_LINES = 30_000;
-/** The largest share of its length that a result may have to be worth a change. */
+/** A result that is longer than this share of its text is discarded. */
 const WORTHWHILE = 0.95;
 /** The first line of every result. */
 const COMPRESSED = /^\[compressed (?:search results|diff|log): /;

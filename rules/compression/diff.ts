@@ -1,10 +1,10 @@
-// Compresses diffs (F7.3): of each hunk the changed lines stay, with one unchanged line on either side of them.
+// Compresses diffs (F7.3): keeps the changed lines of each hunk with one unchanged line on either side.
 
 import { LINES_AT_A_TIME, type Steps } from './steps.ts';
 
 /** Unchanged lines that stay on each side of a change. */
 const KEPT_CONTEXT = 1;
-/** A shorter run of unchanged lines is no longer than its marker. */
+/** A shorter run of unchanged lines stays, because its marker would be as long. */
 const FEWEST_LEFT_OUT = 2;
 const INDEX = /^index [\da-f]+(?:,[\da-f]+)*\.\.[\da-f]+/;
 /** Header lines of a file that come between `diff --git` and its hunks. */
@@ -12,7 +12,7 @@ const MOST_HEADER_LINES = 8;
 
 const HUNK = /^(@{2,9}) ((?:-\d{1,9}(?:,\d{1,9})? )+)\+\d{1,9}(?:,(\d{1,9}))? @{2,9}/;
 
-/** Undefined if the text has no well-formed hunk, or nothing to leave out. Lines outside of hunks stay. */
+/** Undefined if the text has no well-formed hunk, or nothing to leave out. Lines outside hunks stay. */
 export function* compressDiff(lines: readonly string[]): Steps<readonly string[] | undefined> {
   const out: string[] = ['[compressed diff: ~N stands for N unchanged lines; git\'s own "diff" and "index" lines are left out]'];
   let hunks = 0;
@@ -40,9 +40,9 @@ export function* compressDiff(lines: readonly string[]): Steps<readonly string[]
 }
 
 interface Hunk {
-  /** The line after it. */
+  /** The line after the hunk. */
   readonly end: number;
-  /** By line after the header: whether the change left it unchanged. */
+  /** For each line after the header, whether the change left it unchanged. */
   readonly unchanged: readonly boolean[];
 }
 
@@ -77,7 +77,7 @@ function hunkAt(lines: readonly string[], at: number): Hunk | undefined {
   return { end, unchanged };
 }
 
-/** `git diff --word-diff` marks the changed words of a line, which has no sign in front of it. */
+/** Whether `git diff --word-diff` marked changed words in the line. Such a line has no sign in front of it. */
 const hasChangedWords = (line: string): boolean => encloses(line, '[-', '-]') || encloses(line, '{+', '+}');
 
 function encloses(line: string, opening: string, closing: string): boolean {
@@ -90,7 +90,10 @@ interface LinesLeft {
   readonly olds: number[];
 }
 
-/** Whether the line is unchanged; undefined for one that no hunk has. Editors strip the blank of an empty unchanged line. */
+/**
+ * Whether the line is unchanged; undefined if it is not a line of a hunk. An empty unchanged line may lack its blank, because editors strip
+ * it.
+ */
 function countLine(line: string, left: LinesLeft): boolean | undefined {
   const sign = line === '' || line === '\r' ? ' ' : line[0];
   if (sign !== ' ' && sign !== '+' && sign !== '-') return undefined;
@@ -99,7 +102,10 @@ function countLine(line: string, left: LinesLeft): boolean | undefined {
   return sign === ' ';
 }
 
-/** Counts a line of a combined diff, which has a sign for each parent: a removed line was in the parents with `-`, any other one in the parents with a blank. */
+/**
+ * Counts a line of a combined diff, which has a sign for each parent. A removed line was in the parents with `-`, any other line in the
+ * parents with a blank.
+ */
 function countCombined(line: string, left: LinesLeft): boolean | undefined {
   const { olds } = left;
   const prefix = line === '' || line === '\r' ? ' '.repeat(olds.length) : line.slice(0, olds.length);
@@ -134,8 +140,8 @@ function shorten(lines: readonly string[], from: number, { end, unchanged }: Hun
 }
 
 /**
- * Git's header of a file. Its `index` line is removed; its first line is removed too if the `---` and `+++` lines name the same paths
- * and nothing else is between them.
+ * Shortens Git's header of a file: removes its `index` line, and its first line if only the `---` and `+++` lines remain and name the same
+ * paths.
  * @returns the line after the header
  */
 function header(lines: readonly string[], at: number, out: string[]): number {

@@ -1,10 +1,11 @@
-// Whether a command line prints a file: then its output is what the client's model will edit, and no byte of it may change (F7.4).
+// Whether a command line prints a file. If it does, the client's model will edit what it printed, and no byte of the output may change
+// (F7.4).
 import { printsOnly } from './sed-script.ts';
 import { type Pipeline, readShell, type ShellWord, type SimpleCommand } from './shell-words.ts';
 
 const READERS: ReadonlySet<string> = new Set(['cat', 'nl', 'head', 'tail']);
 const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'zsh', 'dash', 'ksh', 'ash']);
-/** They run the command that follows their own options and values. */
+/** Commands that run another command, which follows their own options and values. */
 const RUNNERS: ReadonlySet<string> = new Set([
   'builtin',
   'command',
@@ -25,18 +26,21 @@ const DEEPEST_SHELL = 4;
 const MOST_RUNNER_WORDS = 16;
 
 /**
- * Whether any pipeline of the line is a file read: one reading command, or several after another (`nl FILE | sed -n 1,9p`). True if
- * the line cannot be read, or the shell computes the name of the command.
+ * Whether any pipeline of the line is a file read: one reading command, or several after another (`nl FILE | sed -n 1,9p`). Also true if
+ * the line cannot be parsed, or the shell computes the name of the command.
  */
 export function readsFile(line: string, depth = 0): boolean {
   const pipelines = depth > DEEPEST_SHELL ? undefined : readShell(line);
   return pipelines === undefined || pipelines.some((pipeline) => isRead(pipeline, depth));
 }
 
-/** Whether a list of arguments, which no shell reads, prints a file: `["bash", "-lc", "cat FILE"]`. */
+/** Whether a list of arguments that no shell parses prints a file: `["bash", "-lc", "cat FILE"]`. */
 export const argumentsReadFile = (args: readonly string[]): boolean => isRead([args], 0);
 
-/** A reader after another command (`git diff | head`) prints the output of that command, not a file. */
+/**
+ * Whether every command of a pipeline is a reader. A reader after another command (`git diff | head`) prints the output of that command,
+ * not a file.
+ */
 const isRead = (pipeline: Pipeline, depth: number): boolean => pipeline.every((command) => isReader(command, depth));
 
 function isReader(command: SimpleCommand, depth: number): boolean {
@@ -46,7 +50,7 @@ function isReader(command: SimpleCommand, depth: number): boolean {
   if (READERS.has(program)) return true;
   if (program === 'sed') return printsOnly(args);
   if (SHELLS.has(program)) return shellReads(args, depth);
-  // The arguments of a runner's own options are not known here: a reader's name anywhere among its words counts.
+  // The arguments of a runner's own options are not known here. Therefore the name of a reader counts anywhere among its words.
   const words = args.slice(0, MOST_RUNNER_WORDS);
   return depth < DEEPEST_SHELL && RUNNERS.has(program) && words.some((_, i) => isReader(words.slice(i), depth + 1));
 }
@@ -59,7 +63,10 @@ function withoutPrefix(command: SimpleCommand): SimpleCommand {
 
 const programOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1);
 
-/** The script after `-c`; one that the shell computes could read anything. A shell without it runs a program of the user's. */
+/**
+ * Whether the script after `-c` reads a file. A script that the shell computes could read anything. A shell without `-c` runs a program of
+ * the user's.
+ */
 function shellReads(args: readonly ShellWord[], depth: number): boolean {
   const option = args.findIndex((word) => word !== undefined && /^-[a-z]*c[a-z]*$/.test(word));
   if (option === -1) return false;

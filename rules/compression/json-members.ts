@@ -1,4 +1,5 @@
-// The top-level members of a JSON object whose values are strings, as places in its text: the rest of the text stays as it was written.
+// Finds the top-level members of a JSON object whose values are strings, as ranges of its text, so that the rest of the text stays
+// unchanged.
 
 import { isStep, type Steps } from './steps.ts';
 
@@ -10,7 +11,7 @@ export interface Place {
 
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:,]/g;
 
-/** @param text a valid JSON object. Of a name that is there twice the last value counts, as for a parser */
+/** @param text a valid JSON object. The last value of a repeated name counts, as in a parser */
 export function* stringMembers(text: string): Steps<ReadonlyMap<string, Place>> {
   const members = new Map<string, Place>();
   let depth = 0;

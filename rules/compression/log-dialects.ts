@@ -1,4 +1,5 @@
-// How test runners and build tools write: their summaries, the first lines of their failures, and the lines that report progress.
+// The output formats of test runners and build tools: their summaries, the first lines of their failures, and the lines that report
+// progress.
 
 export interface LogDialect {
   readonly name: string;
@@ -8,13 +9,13 @@ export interface LogDialect {
   readonly counts: RegExp;
   /** The first line of one failure. */
   readonly failure: RegExp;
-  /** Says of a failure that it only repeats failures of its parts. */
+  /** Matches a failure that only repeats failures of its parts. */
   readonly derived?: RegExp;
-  /** Between these lines there are only failures. */
+  /** The first and last line of a section that has only failures. */
   readonly failures?: { readonly first: RegExp; readonly last: RegExp };
-  /** A passed test, or progress. */
+  /** A line that reports a passed test or progress. */
   readonly progress: RegExp;
-  /** A title: it is left out together with the lines that follow it. */
+  /** A title. It is left out together with the lines that follow it. */
   readonly title?: RegExp;
   /** Details below a line of progress: their first and last line. */
   readonly details?: { readonly first: RegExp; readonly last: RegExp };
@@ -23,7 +24,7 @@ export interface LogDialect {
 const NEVER = /(?!)/g;
 const CARGO_PROGRESS = 'Compiling|Downloading|Downloaded|Checking|Fresh|Adding|Locking|Updating|Dirty|Documenting|Unpacking|Vendoring';
 
-/** The dialects whose lines cannot be mistaken come first. */
+/** The dialects, the unmistakable ones first. */
 export const LOG_DIALECTS: readonly LogDialect[] = [
   {
     name: 'cargo test',
@@ -85,7 +86,7 @@ export const LOG_DIALECTS: readonly LogDialect[] = [
   {
     name: 'Go',
     summary: /^(?:ok|FAIL)\s+\S+\s+(?:\(cached\)|[\d.]+s|\[)/,
-    // A package states no number: one failure at least.
+    // A failed package states no number, so that it counts as one failure.
     counts: /^FAIL(?=\s+\S)/g,
     failure: /^\s*--- FAIL: /,
     progress: /^\s*(?:=== (?:RUN|PAUSE|CONT|NAME)\s|--- PASS: )/,

@@ -1,12 +1,12 @@
-// Compresses logs of test runners and builds (F7.3): removes passed tests and progress; keeps every failure and everything else.
+// Compresses logs of test runners and builds (F7.3): removes passed tests and progress, and keeps every failure and everything else.
 import { LOG_DIALECTS, type LogDialect } from './log-dialects.ts';
 import { isStep, type Steps } from './steps.ts';
 
-/** Summaries are at the end of a log; only the details of its failures may follow them. */
+/** The last lines of a log, which are searched for summaries. Only details of failures may follow a summary. */
 const SUMMARY_LINES = 4_000;
 const CANDIDATES_AT_A_TIME = 1_000;
 const FEWEST_LEFT_OUT = 3;
-/** Every summary matches this; most other lines do not, and need not be matched against the dialects' expressions. */
+/** Matches every summary. Most other lines do not match, and skip the dialects' slower expressions. */
 const SUMMARY_HINT = /\d|^OK/;
 const LONGEST_SUMMARY = 160;
 /** A longer line is neither progress nor the first line of a failure. */
@@ -16,8 +16,8 @@ const LONGEST_COLOURED_LINE = 2_000;
 const CONTROLS = /\x1b\[[\d;]*m|\r$/g;
 
 /**
- * Undefined if no summary states the result of the run, or it reports failures that are not all in the log.
- * @param hasControls whether the text has colours or carriage returns: they are ignored in the comparison, and kept in the result
+ * Undefined if no summary states the result of the run, or if a summary reports failures that are not all in the log.
+ * @param hasControls whether the text has colours or carriage returns: they are ignored in comparisons and kept in the result
  */
 export function* compressLog(lines: readonly string[], hasControls: boolean): Steps<readonly string[] | undefined> {
   const plain = hasControls ? yield* withoutControls(lines) : lines;
@@ -49,9 +49,9 @@ function* dialectOf(lines: readonly string[]): Steps<LogDialect | undefined> {
 }
 
 interface Log {
-  /** 1 for each line that may go. */
+  /** 1 for each line that may be removed. */
   readonly progress: Uint8Array;
-  /** Failures according to the summaries, and failures whose first line is in the log. */
+  /** The number of failures that summaries report, and the number of failures whose first line is in the log. */
   readonly reported: number;
   readonly discovered: number;
 }
@@ -73,7 +73,7 @@ function* readLog(lines: readonly string[], dialect: LogDialect): Steps<Log> {
     else if (details && !block.isOpen && marks[i - 1] === 1 && details.first.test(line)) {
       marks[i] = 1;
       inDetails = true;
-      // A failure that is written twice counts once.
+      // A failure that is printed twice counts once.
     } else if (failure.test(line)) {
       failures.add(line.trim());
       block.open(line);
@@ -87,10 +87,10 @@ function* readLog(lines: readonly string[], dialect: LogDialect): Steps<Log> {
   return { progress: marks, reported: reported.number, discovered: failures.size - repeated };
 }
 
-/** The lines of a failure, which are all kept: those deeper than its first line, or in the dialect's section of failures. */
+/** The lines of a failure, which are all kept: those indented deeper than its first line, or those in the dialect's section of failures. */
 class FailureBlock {
   readonly #section: LogDialect['failures'];
-  /** The indentation of the first line of the failure; undefined outside of one. */
+  /** The indentation of the failure's first line; undefined outside a failure. */
   #indentation: number | undefined;
   #inSection = false;
 
@@ -107,7 +107,7 @@ class FailureBlock {
     if (this.#section?.first.test(line)) this.#inSection = true;
   }
 
-  /** Called with each line after `open`, in order. */
+  /** Whether a line belongs to the open failure. Called with each line after `open`, in order. */
   holds(line: string): boolean {
     if (this.#inSection) this.#inSection = this.#section?.last.test(line) !== true;
     else if (this.#section?.first.test(line)) this.#inSection = true;
@@ -118,7 +118,7 @@ class FailureBlock {
 
 const indentationOf = (line: string): number => line.length - line.trimStart().length;
 
-/** Summaries of one form add up (one for each package); of several forms (tests, suites) the largest number counts. */
+/** Adds up summaries of one form (one for each package). Of several forms (tests, suites) the largest number counts. */
 class ReportedFailures {
   readonly #dialect: LogDialect;
   readonly #byForm = new Map<string, number>();
@@ -136,13 +136,13 @@ class ReportedFailures {
     if (line.length > LONGEST_SUMMARY || !summary.test(line)) return;
     const form = line.replace(/[\d.]+/g, '#');
     let failures = this.#byForm.get(form) ?? 0;
-    // A match without a number is one failure.
+    // A match without a number counts as one failure.
     for (const match of line.matchAll(counts)) failures += Number(match.slice(1).find((group) => group !== undefined) ?? 1);
     this.#byForm.set(form, failures);
   }
 }
 
-/** Upwards: a title belongs to what follows, a blank line to both sides. */
+/** Marks from the last line upwards, because a title belongs to the lines after it, and a blank line to both sides. */
 function markTitles(lines: readonly string[], { title }: LogDialect, marks: Uint8Array): void {
   for (let i = lines.length - 2; i > 0; i--) {
     if (marks[i] === 1 || marks[i + 1] !== 1) continue;

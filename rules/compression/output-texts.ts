@@ -5,7 +5,7 @@ import { isList, isObject, mapList } from '../../proxy/turn/json/json.ts';
 const TEXT_PARTS: ReadonlySet<Json | undefined> = new Set(['input_text', 'output_text', 'text']);
 const PRINTED = ['stdout', 'stderr'] as const;
 
-/** In the order of the item. */
+/** The texts in the order of the item. */
 export function textsOf(item: JsonObject): readonly string[] {
   const texts: string[] = [];
   mapTexts(item, (text) => {
@@ -15,7 +15,7 @@ export function textsOf(item: JsonObject): readonly string[] {
   return texts;
 }
 
-/** @param texts one for each of `textsOf` */
+/** @param texts one for each text of `textsOf` */
 export function withTexts(item: JsonObject, texts: readonly string[]): JsonObject {
   let next = 0;
   return mapTexts(item, () => texts[next++] as string);

@@ -1,4 +1,4 @@
-// Whether a text looks like the path of a file, and not like prose, a time or an address.
+// Whether a text looks like the path of a file, as opposed to prose, a time or an address.
 
 const LONGEST_PATH = 1_024;
 const FILES_WITHOUT_EXTENSION = /^(?:Makefile|Dockerfile|LICENSE|README|Gemfile|Rakefile|Procfile)$/;

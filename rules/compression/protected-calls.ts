@@ -15,19 +15,19 @@ const PROTECTED_TOOLS: ReadonlySet<string> = new Set([
   'web_fetch',
 ]);
 
-/** A tool whose name or namespace has one of these words retrieves from outside: the web, or a remote MCP server. */
+/** Words in the name or namespace of tools that retrieve from outside: the web, or a remote MCP server. */
 const RETRIEVAL_WORDS: ReadonlySet<string> = new Set([
   ...['browse', 'browser', 'crawl', 'fetch', 'mcp', 'retrieval', 'retrieve', 'scrape', 'url', 'web', 'webfetch', 'websearch'],
 ]);
 
-/** Members of a call's arguments that hold one command, at any depth: a line, or a list of its words. */
+/** Members of a call's arguments that hold one command, at any depth: a line or a list of words. */
 const COMMAND_MEMBERS: ReadonlySet<string> = new Set(['cmd', 'command', 'script', 'chars']);
 /** The member that holds a list of command lines. */
 const COMMANDS_MEMBER = 'commands';
 const MOST_ARGUMENT_CHARACTERS = 65_536;
 const READER_WORD = /\b(?:cat|nl|head|tail|sed)\b/;
 
-/** @param call the one that the output answers; without it the name of the tool is not known */
+/** @param call the call that the output answers; without it the name of the tool is not known */
 export function isProtected(call: JsonObject | undefined): boolean {
   switch (call?.type) {
     case 'function_call':
@@ -42,7 +42,7 @@ export function isProtected(call: JsonObject | undefined): boolean {
   }
 }
 
-/** Characters that the check of a call reads. */
+/** The number of characters that the check of a call reads. */
 export function lengthOfCall(call: JsonObject | undefined): number {
   const text = call?.arguments ?? call?.input;
   return typeof text === 'string' ? text.length : 0;
@@ -53,14 +53,14 @@ function isProtectedName({ name, namespace }: JsonObject): boolean {
   return [name, namespace].some((text) => isText(text) && wordsOf(text).some((word) => RETRIEVAL_WORDS.has(word)));
 }
 
-/** `WebFetch`, `web_fetch` and `mcp__server__fetch` in lower-case words. */
+/** The words of a name in lower case: `WebFetch`, `web_fetch` and `mcp__server__fetch`. */
 const wordsOf = (name: string): readonly string[] =>
   name
     .replace(/([a-z\d])(?=[A-Z])/g, '$1 ')
     .toLowerCase()
     .split(/[^a-z\d]+/);
 
-/** Arguments that cannot be read may hold any command. */
+/** Whether the arguments may read a file. Arguments that cannot be parsed may hold any command. */
 function functionReadsFile(json: Json | undefined): boolean {
   if (typeof json !== 'string' || json.length > MOST_ARGUMENT_CHARACTERS) return true;
   if (json.trim() === '') return false;
@@ -84,7 +84,7 @@ function argumentsHoldRead(value: Json): boolean {
 
 const hasCommand = (action: JsonObject): boolean => action.command !== undefined || action[COMMANDS_MEMBER] !== undefined;
 
-/** A value that is neither a line nor a list of words could be any command. */
+/** Whether a command may read a file. A value that is neither a line nor a list of words could be any command. */
 function commandReadsFile(command: Json): boolean {
   if (typeof command === 'string') return readsFile(command);
   if (!isList(command)) return true;
@@ -93,5 +93,5 @@ function commandReadsFile(command: Json): boolean {
   return words.length === 1 ? readsFile(words[0] ?? '') : argumentsReadFile(words);
 }
 
-/** Free text may be a command line, or a program in another language that runs one. */
+/** Whether free text may read a file: it may be a command line, or a program in another language that runs one. */
 const textReadsFile = (input: Json | undefined): boolean => typeof input !== 'string' || READER_WORD.test(input);

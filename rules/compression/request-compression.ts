@@ -10,17 +10,17 @@ import { isProtected, lengthOfCall } from './protected-calls.ts';
 import type { Steps } from './steps.ts';
 import { toolOutputs } from './tool-calls.ts';
 
-/** Decoded bytes of a body; a larger one is not scanned (F7.5). */
+/** The most decoded bytes of a body. A larger body is not scanned (F7.5). */
 const LARGEST_BODY = 1_048_576;
-/** Outputs of one dispatch that are tried (F7.5). */
+/** The most outputs of one dispatch that are tried (F7.5). */
 const MOST_CANDIDATES = 50;
-/** Characters; a shorter output has nothing to leave out and is not a candidate. */
+/** The least characters of a candidate, because a shorter output has nothing to leave out. */
 const SHORTEST_OUTPUT = 200;
-/** Characters that are scanned before other turns run. */
+/** Characters that are scanned before other turns get to run. */
 const CHARACTERS_AT_A_TIME = 131_072;
 
 /**
- * The compressed output depends only on the output and its own call: a provider's prompt cache needs the same bytes in every turn
+ * The compressed output depends only on the output and its own call, because a provider's prompt cache needs the same bytes in every turn
  * of a conversation. A conversation grows at its end, so the first candidates are tried.
  */
 export const requestCompression = rule({
@@ -43,7 +43,7 @@ export const requestCompression = rule({
 class Compression {
   readonly #turn: Turn;
   readonly #counts = { outputs: 0, protected: 0, over_limit: 0, errors: 0, compressed: 0 };
-  /** The texts that became shorter. */
+  /** The texts that became shorter, before compression. */
   readonly #before: string[] = [];
   readonly #after: string[] = [];
   #scanned = 0;
@@ -81,7 +81,7 @@ class Compression {
     this.#scanned += length;
   }
 
-  /** The item as it came if its scan fails (F7.5). */
+  /** Compresses an item. If its scan fails, the item stays as it came (F7.5). */
   async #compressed(item: JsonObject, texts: readonly string[]): Promise<JsonObject> {
     try {
       const shorter: string[] = [];
@@ -110,7 +110,7 @@ class Compression {
     }
   }
 
-  /** Notes bytes at once; tokens replace them when they have been counted, while the turn continues (RM2). */
+  /** Notes the savings in bytes at once. Tokens replace them when they have been counted, while the turn continues (RM2). */
   #noteSavings(): void {
     const counts = { ...this.#counts };
     if (counts.compressed === 0) {
@@ -130,7 +130,7 @@ class Compression {
 
 const lengthInBytes = (text: string): number => Buffer.byteLength(text);
 
-/** The percentage has one decimal place. */
+/** The savings and their percentage, which has one decimal place. */
 function savingsOf(before: readonly number[], after: readonly number[]): { readonly saved: number; readonly percent: number } {
   const total = sum(before);
   const saved = total - sum(after);

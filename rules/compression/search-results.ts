@@ -3,10 +3,10 @@
 import { isPathLike } from './path-like.ts';
 import { isStep, type Steps } from './steps.ts';
 
-/** A match, or a line of its context. */
+/** A match or a line of context. */
 interface Result {
   readonly path: string;
-  /** What follows the path: `12:text`, `12:5:text`, or `12-text` for a line of context. */
+  /** The line after its path: `12:text`, `12:5:text`, or `12-text` for a line of context. */
   readonly rest: string;
   /** Where the text begins in `rest`. */
   readonly textAt: number;
@@ -18,26 +18,26 @@ interface Result {
 type Line = Result | { readonly path: undefined; readonly text: string };
 
 const MOST_DIGITS = 9;
-/** Dashes of a line of context that may be the one after its path. */
+/** The most dashes of a line of context that are tried as the end of its path. */
 const MOST_DASHES = 32;
 const COLON = 58;
 const DASH = 45;
 const FEWEST_MATCHES = 4;
-/** The share of lines that must be results. */
+/** The share of lines that must be results for a text to be a list of results. */
 const LEAST_SHARE = 2 / 3;
 const SAMPLE_LINES = 48;
 /**
- * Matches of one file that keep their text, in a short list of results and in the rest of a long one; further matches keep only their
- * places.
+ * How many matches of one file keep their text, in a short list of results and in the rest of a long one. Further matches keep only their
+ * line numbers.
  */
 const TEXTS_PER_FILE = 20;
 const LATER_TEXTS_PER_FILE = 3;
-/** Results after this one are the rest of a long list. */
+/** The number of results after which the rest of a long list begins. */
 const FIRST_RESULTS = 120;
 const LONGEST_TEXT = 400;
 const KEPT_HEAD = 240;
 const KEPT_TAIL = 80;
-/** A text that may report a failure is kept whole. */
+/** Matches a text that may report a failure, which is kept whole. */
 const FAILURE = /\b(?:error|errors|fail|fails|failed|failure|failures|fatal|panic|panicked|exception|warning|assert\w*)\b/i;
 
 /** Undefined if the lines are not search results, or are malformed. */
@@ -46,7 +46,7 @@ export function* compressSearch(lines: readonly string[], hasNul: boolean): Step
   return results && (yield* grouped(results));
 }
 
-/** `path NUL line[:column]: text` in every line; a text with one malformed line is not a list of results (F7.3). */
+/** Reads `path NUL line[:column]: text` in every line. A text with one malformed line is no list of results (F7.3). */
 function* nulResults(lines: readonly string[]): Steps<readonly Line[] | undefined> {
   const results: Line[] = [];
   let matches = 0;
@@ -66,7 +66,7 @@ function* nulResults(lines: readonly string[]): Steps<readonly Line[] | undefine
   return matches >= FEWEST_MATCHES ? results : undefined;
 }
 
-/** `path:line[:column]: text`, and `path-line-text` for the context of such a path. */
+/** Reads `path:line[:column]: text`, and `path-line-text` for context of such a path. */
 function* flatResults(lines: readonly string[]): Steps<readonly Line[] | undefined> {
   const sample = lines.slice(0, SAMPLE_LINES);
   if (!sample.some((line) => flatMatch(line) !== undefined)) return undefined;
@@ -90,7 +90,7 @@ function* flatResults(lines: readonly string[]): Steps<readonly Line[] | undefin
   return areResults(results) ? results : undefined;
 }
 
-/** @param before the path of the line before, which most often is this line's too */
+/** @param before the path of the previous line, which usually is also the path of this line */
 function flatMatch(line: string, before?: string): Result | undefined {
   if (before !== undefined && line.charCodeAt(before.length) === COLON && line.startsWith(before)) {
     const result = resultOf(line, before.length);
@@ -102,7 +102,7 @@ function flatMatch(line: string, before?: string): Result | undefined {
   return result?.isMatch && isPathLike(result.path) ? result : undefined;
 }
 
-/** A path may contain any number of `-9-` itself: the paths of the matches decide where it ends. */
+/** A result in a line of context. A path may itself contain `-9-`, so that only the paths of the matches show where it ends. */
 function contextLine(line: string, paths: ReadonlySet<string>): Result | undefined {
   let at = line.indexOf('-');
   for (let tries = 0; at !== -1 && tries < MOST_DASHES; tries++) {
@@ -112,7 +112,7 @@ function contextLine(line: string, paths: ReadonlySet<string>): Result | undefin
   return undefined;
 }
 
-/** A path on a line of its own, and the lines of its matches below it. */
+/** Reads a path on a line of its own and the lines of its matches below it. */
 function* headedResults(lines: readonly string[]): Steps<readonly Line[] | undefined> {
   const isHeading = (i: number): boolean => {
     const line = lines[i] as string;
@@ -134,11 +134,11 @@ function* headedResults(lines: readonly string[]): Steps<readonly Line[] | undef
   return areResults(results) ? results : undefined;
 }
 
-/** The result in a line whose path ends at `separator`. */
+/** The result in a line whose path ends at `separator`; undefined if there is none. */
 const resultOf = (line: string, separator: number): Result | undefined =>
   isDigit(line.charCodeAt(separator + 1)) ? placed(line.slice(0, separator), line.slice(separator + 1)) : undefined;
 
-/** Reads `12:`, `12:5:` or `12-` in front of the text. */
+/** Reads the line number in front of the text: `12:`, `12:5:` or `12-`. */
 function placed(path: string, rest: string): Result | undefined {
   const line = digitsFrom(rest, 0);
   const mark = rest.charCodeAt(line);
@@ -168,7 +168,9 @@ function areResults(results: readonly Line[]): boolean {
   return matches >= FEWEST_MATCHES && matches >= all * LEAST_SHARE;
 }
 
-/** Lines that are not results stay where they are, and end the group before them. Blank lines between groups are removed. */
+/**
+ * Groups results under their file. Other lines stay where they are and end the group before them. Blank lines between groups are removed.
+ */
 function* grouped(results: readonly Line[]): Steps<readonly string[]> {
   const out = ['[compressed search results: the matches of a file are below its path]'];
   let group: Result[] = [];
@@ -184,7 +186,7 @@ function* grouped(results: readonly Line[]): Steps<readonly string[]> {
       group.push(line);
       seen++;
     } else if (line.text !== '' || i === results.length - 1) {
-      // The separator of two pieces of one file stays in its group.
+      // A separator between two pieces of one file stays in its group.
       flush();
       out.push(line.text);
     }

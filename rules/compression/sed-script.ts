@@ -1,4 +1,4 @@
-// Whether a sed command only prints lines of its input as they are.
+// Whether a sed command only prints unchanged lines of its input.
 import type { ShellWord } from './shell-words.ts';
 
 const QUIET = /^--(?:quiet|silent)$/;
@@ -6,8 +6,8 @@ const HARMLESS = /^--(?:regexp-extended|separate|unbuffered|null-data|posix|debu
 const EXPRESSION = '--expression=';
 
 /**
- * With `-n`, a script of `p`, `q`, `Q` and `=` with any addresses; without it, of `q` and `Q` alone. A script that the shell computes
- * counts as printing if `-n` is given.
+ * With `-n`: a script of `p`, `q`, `Q` and `=` with any addresses. Without `-n`: a script of `q` and `Q` alone. A script that the shell
+ * computes counts as printing if `-n` is given.
  * @param args the words after `sed`
  */
 export function printsOnly(args: readonly ShellWord[]): boolean {
@@ -33,7 +33,7 @@ export function printsOnly(args: readonly ShellWord[]): boolean {
 const ADDRESS = String.raw`(?:\d+~\d+|\d+|\$|/(?:[^/\\\n]|\\.)*/[IM]*)`;
 const NEXT = String.raw`(?=[;}\n#]|$)`;
 
-/** Separators and a comment, or one command with its addresses. */
+/** Matches separators and a comment, or one command with its addresses. */
 const STEP = new RegExp(
   String.raw`[\s;}]+|#[^\n]*|(?:${ADDRESS}(?:\s*,\s*(?:${ADDRESS}|[+~]\d+))?)?\s*(?:!\s*)?(\{|[p=]\s*${NEXT}|[qQ]\s*(?:\d+\s*)?${NEXT})`,
   'y',

@@ -1,21 +1,21 @@
-// Reads a POSIX shell command line into its pipelines: the words of each simple command, with quotes and escapes resolved.
+// Parses a POSIX shell command line into its pipelines: the words of each simple command, with quotes and escapes resolved.
 
-/** Undefined if the shell computes the word: a substitution, a variable, a pattern. */
+/** A word; undefined if the shell computes it by a substitution, a variable or a pattern. */
 export type ShellWord = string | undefined;
 
 /** The words of one simple command; redirections, comments and here-documents are left out. */
 export type SimpleCommand = readonly ShellWord[];
 
-/** The commands that one `|` after another connects. */
+/** Commands that are connected by `|`. */
 export type Pipeline = readonly SimpleCommand[];
 
 const MOST_CHARACTERS = 16_384;
 const DEEPEST_SUBSTITUTION = 32;
 const BLANK = /[ \t\r]/;
 const ENDS_WORD = /[ \t\r\n;&|()<>]/;
-/** A word with one of these outside quotes is computed by the shell. */
+/** Characters that, outside quotes, make the shell compute a word. */
 const EXPANDS = /[*?[{]/;
-/** Characters of a word that mean themselves. */
+/** Characters of a word that have no special meaning. */
 const PLAIN = /[^\s;&|()<>'"\\$`*?[{]+/y;
 
 /** Undefined if the text is not a complete command line, or is too long to be read. */
@@ -80,7 +80,7 @@ class ShellReader {
     this.#pipeline = [];
   }
 
-  /** A redirection and its target; a number right before it is its descriptor, no argument. */
+  /** Skips a redirection and its target. A number right before it is a descriptor, not an argument. */
   #redirect(): void {
     const last = this.#command.at(-1);
     if (last !== undefined && /^\d$/.test(last) && this.#source[this.#at - 1] === last) this.#command.pop();
@@ -141,7 +141,7 @@ class ShellReader {
         text += c;
       }
     }
-    // A word of one bracket is the command `[` or a group.
+    // A word of a single bracket is the command `[` or a group.
     return computed && this.#at - start > 1 ? undefined : text;
   }
 
@@ -160,7 +160,7 @@ class ShellReader {
     }
   }
 
-  /** Behind a dollar sign or a backquote. */
+  /** Skips an expansion after a dollar sign or a backquote. */
   #skipExpansion(opening: string, depth: number): void {
     if (depth > DEEPEST_SUBSTITUTION) throw new Unreadable();
     if (opening === '`') {
@@ -177,7 +177,7 @@ class ShellReader {
     } else while (/\w/.test(this.#peek())) this.#at++;
   }
 
-  /** To the parenthesis that closes a substitution. */
+  /** Skips to the parenthesis that closes a substitution. */
   #skipSubstitution(depth: number): void {
     for (let open = 1; open > 0; ) {
       const c = this.#take();
@@ -228,7 +228,7 @@ class ShellReader {
     return c;
   }
 
-  /** Empty at the end. */
+  /** The next character; empty at the end. */
   #peek(): string {
     return this.#source[this.#at] ?? '';
   }

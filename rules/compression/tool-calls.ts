@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isObject, isText } from '../../proxy/turn/json/json.ts';
 
-/** How an item identifies a call: the members that hold its identifiers. */
+/** Members that hold the identifiers of a call, by the type of the call. */
 const CALLS: Readonly<Record<string, readonly string[]>> = {
   function_call: ['call_id'],
   custom_tool_call: ['call_id'],
@@ -12,7 +12,7 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
 
 interface OutputShape {
   readonly identifiers: readonly string[];
-  /** The types of call that it can answer. Native clients answer a local shell call with a function's output. */
+  /** The types of call that the output can answer. Native clients answer a local shell call with a function's output. */
   readonly answers: readonly string[];
 }
 
@@ -24,14 +24,14 @@ const OUTPUTS: Readonly<Record<string, OutputShape>> = {
 };
 
 export interface ToolOutput {
-  /** Its index in the input. */
+  /** The output's index in the input. */
   readonly index: number;
   readonly item: JsonObject;
-  /** Undefined if no call of the request can be assigned to it unambiguously. */
+  /** The call that the output answers; undefined if no call can be assigned to it unambiguously. */
   readonly call: JsonObject | undefined;
 }
 
-/** In the order of the input. Two calls or two outputs with one identifier make it ambiguous, whatever their types. */
+/** The outputs in the order of the input. An identifier of two calls or two outputs is ambiguous, whatever their types. */
 export function toolOutputs(input: readonly Json[]): readonly ToolOutput[] {
   const outputs = input.flatMap((item, index) => (isObject(item) && shapeOf(item) ? [{ index, item }] : []));
   if (outputs.length === 0) return [];
@@ -39,7 +39,7 @@ export function toolOutputs(input: readonly Json[]): readonly ToolOutput[] {
   const answered = new Identifiers();
   for (const item of input) {
     if (!isObject(item) || typeof item.type !== 'string') continue;
-    // Calls of other types are never answered here, but may use the same identifier.
+    // Calls of other types are never answered here, but may have the same identifier.
     if (item.type.endsWith('_call')) calls.publish(item, own(CALLS, item.type) ?? ['call_id']);
     else if (item.type.endsWith('_output')) answered.publish(item, ['call_id']);
   }
@@ -59,7 +59,7 @@ const shapeOf = ({ type }: JsonObject): OutputShape | undefined => (typeof type 
 
 const own = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined => (Object.hasOwn(table, name) ? table[name] : undefined);
 
-/** Which item published an identifier; null for one that several items did. */
+/** Which item published an identifier; null if several items did. */
 class Identifiers {
   readonly #holders = new Map<string, JsonObject | null>();
 

@@ -1,4 +1,4 @@
-// What every non-compact dispatch to the backend Responses destination has (F1.4, Q15).
+// Gives every non-compact dispatch the members that the backend Responses destination needs (F1.4, Q15).
 
 import type { Json } from '../../proxy/turn/json/json.ts';
 import { isList, isObject } from '../../proxy/turn/json/json.ts';
@@ -8,7 +8,7 @@ import { NON_COMPACT_TURNS, TRANSLATED_IMAGES } from '../route-groups.ts';
 
 const ENCRYPTED_REASONING = 'reasoning.encrypted_content';
 
-/** Translated turns go out streaming and not stored; a client that did not ask for a stream gets the collected reply. */
+/** Translated turns are sent streaming and not stored. A client that did not ask for a stream gets the collected reply. */
 export const backendShape = rule({
   name: 'backend-shape',
   routes: [...NON_COMPACT_TURNS, ...TRANSLATED_IMAGES],
@@ -18,12 +18,15 @@ export const backendShape = rule({
     if (surfaceOf(turn.route.kind) === 'native') return;
     body.stream = true;
     body.store = false;
-    // Any text is accepted, and an absent one was refused for a time (RB10). Lite has its instructions inside the input.
+    // The backend accepts any text, but has refused an absent one (RB10). Lite has its instructions inside the input.
     if (turn.model?.mode?.effective !== 'lite' && typeof body.instructions !== 'string') body.instructions = '';
   },
 });
 
-/** Exactly one entry: the first one keeps its place, others are removed, a missing one is appended. Other entries keep their order. */
+/**
+ * Keeps exactly one entry: the first one stays in its place, further ones are removed, a missing one is appended. Other entries keep their
+ * order.
+ */
 function withEncryptedReasoning(include: Json | undefined): readonly Json[] {
   if (!isList(include)) return [ENCRYPTED_REASONING];
   const first = include.indexOf(ENCRYPTED_REASONING);

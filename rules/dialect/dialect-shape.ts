@@ -1,4 +1,4 @@
-// Members that a dialect edits have the shape that it edits; the provider judges all others.
+// Checks the shape of members that a dialect edits. The provider judges all others.
 
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import type { Json } from '../../proxy/turn/json/json.ts';
@@ -9,7 +9,7 @@ import type { Body } from '../../proxy/turn/turn.ts';
 import { RESPONSES_TURNS } from '../route-groups.ts';
 
 /**
- * Checks only what the normalisation of this turn edits (F1.1, F1.4, F2.2, F2.5, F2.6): instructions and metadata of a native Full turn
+ * Checks only what the normalisation of this turn edits (F1.1, F1.4, F2.2, F2.5, F2.6). Instructions and metadata of a native Full turn
  * pass as they came.
  */
 export const dialectShape = rule({
@@ -21,7 +21,7 @@ export const dialectShape = rule({
     demand(body, 'reasoning', isObject, 'must be an object');
     if (!isCompaction(kind)) demand(body, 'include', isList, 'must be an array');
     if (lite || surfaceOf(kind) === 'public') demand(body, 'instructions', isString, 'must be a string');
-    // Otherwise a client that waits for a stream would get one answer.
+    // Otherwise a client that expects a stream could get a single answer.
     if (surfaceOf(kind) === 'public') demand(body, 'stream', isBoolean, 'must be a boolean');
     if (!lite) return;
     demand(body, 'tools', isList, 'must be an array');
@@ -34,7 +34,7 @@ const isString = (value: Json): boolean => typeof value === 'string';
 const isBoolean = (value: Json): boolean => typeof value === 'boolean';
 const isInput = (value: Json): boolean => isString(value) || isList(value);
 
-/** Null counts as absent, and an absent member has no shape to check. */
+/** Refuses a member of the wrong shape. Null counts as absent, and an absent member is not checked. */
 function demand(body: Body, param: string, fits: (value: Json) => boolean, what: string): void {
   const value = body[param];
   if (!isAbsent(value) && !fits(value)) throw invalidRequest(param, what);

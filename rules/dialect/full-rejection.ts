@@ -6,15 +6,15 @@ import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { SafeFields, Turn } from '../../proxy/turn/turn.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';
 
-/** Statuses that stay; any other 4xx becomes a 400. */
+/** Statuses that are kept; any other 4xx becomes a 400. */
 const KEPT = new Set([400, 404, 409, 413, 422]);
 
-/** Statuses that blame the account; they never reach a client (Q3). */
+/** Statuses that blame the account. They never reach a client (Q3). */
 const BLAMES_ACCOUNT = new Set([401, 402, 403, 407]);
 
 /**
- * Only refusals by status: a refusal inside a 200 is answered by its code, in every mode. All turns but ordinary Responses HTTP turns
- * under explicit Full keep the answer that dispatch gives every refusal.
+ * Handles only refusals by status: a refusal inside a 200 is answered by its code, in every mode. Only ordinary Responses HTTP turns under
+ * explicit Full get a replaced answer; all others keep the answer of dispatch.
  */
 export const fullRejection = rule({
   name: 'full-rejection',
@@ -39,6 +39,9 @@ function classOf(status: number, turn: Turn): SafeFields['error_class'] {
   return status < 500 && underExplicitFull(turn) ? 'full_upstream_rejection' : 'upstream_status';
 }
 
-/** False for an automatic mode that resolved to Full, for compactions (Q33) and for client websockets. */
+/**
+ * Whether the operator chose Full and the turn is ordinary: false for an automatic mode that resolved to Full, for compactions (Q33) and
+ * for client websockets.
+ */
 const underExplicitFull = (turn: Turn): boolean =>
   turn.model?.mode?.configured === 'full' && !isCompaction(turn.route.kind) && turn.client === 'http';

@@ -23,7 +23,7 @@ function contentMember(item: JsonObject, typing: MessageTyping): 'content' | 'ou
   return isAbsent(item.type) && typing === 'untyped-messages-too' ? 'content' : undefined;
 }
 
-/** At any depth of the content (Q33). The depth of a body is bounded before rules get it, so recursion is safe. */
+/** Removes `detail` at any depth of the content (Q33). The depth of a body is bounded before rules get it, so that recursion is safe. */
 function stripImages(value: Json): Json {
   if (isList(value)) return mapList(value, stripImages);
   if (!isObject(value)) return value;

@@ -8,10 +8,10 @@ import type { Body } from '../../proxy/turn/turn.ts';
 import { explainInMode } from '../helpers/explain.ts';
 import { COMPACTIONS, COMPATIBLE_TURNS } from '../route-groups.ts';
 
-/** Repeats what the instructions contain already. */
+/** A part that repeats what the instructions already say. */
 const REMINDER: JsonObject = { type: 'input_text', text: 'Answer in JSON, as the instructions say.' };
 
-/** Runs after the lifting. In Lite the instructions are a message of `input` themselves. */
+/** Runs after the lifting. In Lite the instructions themselves are a message of `input`. */
 export const jsonMention = rule({
   name: 'json-mention',
   routes: COMPATIBLE_TURNS.filter((name) => !COMPACTIONS.includes(name)),
@@ -32,7 +32,7 @@ function isJsonMode({ text }: Body): boolean {
 
 const isMessage = (item: Json): item is JsonObject => isObject(item) && (item.type === 'message' || isAbsent(item.type));
 
-/** In a text, or in the texts of content parts; the data of images and files is not read. */
+/** Whether a text or the texts of content parts mention JSON. The data of images and files is not searched. */
 function mentions(content: Json | undefined): boolean {
   if (typeof content === 'string') return /json/i.test(content);
   return asList(content).some((part) => isObject(part) && typeof part.text === 'string' && mentions(part.text));

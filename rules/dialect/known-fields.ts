@@ -1,4 +1,4 @@
-// Sends translated turns with the members alone that agent backends know: they refuse every other one by name (RB8, Q35).
+// Removes the members of translated turns that agent backends do not know, because they refuse every unknown member by name (RB8, Q35).
 
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { COMPATIBLE_TURNS, TRANSLATED_IMAGES } from '../route-groups.ts';
@@ -24,10 +24,10 @@ const KNOWN: ReadonlySet<string> = new Set([
   'access_programs',
 ]);
 
-/** Members that only a frame has: responses are not stored, so an anchor lives on its websocket alone (RB11). */
+/** Members that only a frame has. Responses are not stored, so that an anchor is valid only on its own websocket (RB11). */
 const KNOWN_IN_FRAMES: ReadonlySet<string> = new Set(['type', 'previous_response_id', 'generate']);
 
-/** `keep_fields` of the account adds to the list. Native turns have the members of their clients. */
+/** `keep_fields` of the account adds to the list. Native turns keep all members of their clients. */
 export const knownFields = rule({
   name: 'known-fields',
   routes: [...COMPATIBLE_TURNS, ...TRANSLATED_IMAGES],

@@ -10,8 +10,9 @@ import { userMessage } from '../helpers/user-message.ts';
 import { LIFTED_TURNS } from '../route-groups.ts';
 
 /**
- * In Lite they stay in place: Lite sends instructions as developer messages anyway. Native turns keep theirs (Q32). A message that was sent
- * once is no part of the conversation that the account keeps on a websocket: each turn that continues it sends its text again.
+ * In Lite such messages stay in place, because Lite sends instructions as developer messages anyway. Native turns keep theirs (Q32). A
+ * lifted text is not part of the conversation that the account keeps on a websocket, so that each turn that continues it sends the text
+ * again.
  */
 export const liftInstructions = rule({
   name: 'lift-instructions',
@@ -35,7 +36,7 @@ export const liftInstructions = rule({
 const joined = (texts: readonly (string | undefined)[]): string =>
   texts.filter((text) => text !== undefined && text.trim() !== '').join('\n\n');
 
-/** Takes the texts out of the input, which may be blank; undefined if there are none. */
+/** Takes the texts out of the input. The result may be blank; undefined if there are none. */
 function lift(body: Body, turn: Turn): string | undefined {
   if (!isList(body.input) || !body.input.some(isInstruction)) return undefined;
   const texts: string[] = [];
@@ -51,7 +52,7 @@ function lift(body: Body, turn: Turn): string | undefined {
 }
 
 /**
- * Providers refuse an empty input that continues nothing. Some clients open a conversation with only a system message. A prewarm
+ * Providers refuse an empty input that continues nothing, but some clients open a conversation with only a system message. A prewarm
  * (`generate: false`) is not answered: the turn after it contains the user's message.
  */
 function keepInput(body: Body, turn: Turn): void {
@@ -60,7 +61,10 @@ function keepInput(body: Body, turn: Turn): void {
   turn.spliced(0, 0, 1);
 }
 
-/** On this surface a message may have no type; other items with such a role (`additional_tools`) are not messages. */
+/**
+ * Whether an item is a system or developer message. On this surface a message may have no type. Other items with such a role
+ * (`additional_tools`) are not messages.
+ */
 const isInstruction = (item: Json): item is JsonObject =>
   isObject(item) && (item.type === 'message' || isAbsent(item.type)) && (item.role === 'system' || item.role === 'developer');
 
@@ -71,7 +75,7 @@ function withoutTexts(message: JsonObject, texts: string[]): JsonObject | undefi
     texts.push(content);
     return undefined;
   }
-  // Content of an unknown shape is left for the provider to refuse.
+  // Content of an unknown shape stays, and the provider refuses it.
   if (!isList(content)) return message;
   const rest = content.filter((part) => {
     const text = textOf(part);

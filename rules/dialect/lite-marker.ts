@@ -1,4 +1,4 @@
-// Only the gateway sets the Lite marker: a client's is removed, and ours is added to each attempt in Lite (F2.1 to F2.4).
+// Sets the Lite marker: a client's own marker is removed, and the gateway's is added to each attempt in Lite (F2.1 to F2.4).
 
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isObject } from '../../proxy/turn/json/json.ts';
@@ -9,8 +9,8 @@ import { explainInMode } from '../helpers/explain.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';
 
 /**
- * On every route, since native routes forward header families that the marker may belong to. Removed from replies as well: from their
- * headers, and from the events that repeat headers.
+ * Applies to every route, because native routes forward header families that the marker may belong to. The marker is also removed from
+ * replies: from their headers, and from the events that repeat headers.
  */
 export const markerHeader = rule({
   name: 'marker-header',
@@ -48,7 +48,7 @@ function deleteMarker(headers: Record<string, string>, { wire }: Turn): void {
   for (const name in headers) if (isMarker(name, wire)) delete headers[name];
 }
 
-/** The same object if no entry is a marker; `client_metadata` itself stays even if it is empty then. */
+/** The metadata without markers; the same object if there is none. `client_metadata` itself stays even if it is empty then. */
 function withoutEntry(metadata: JsonObject, { wire }: Turn): JsonObject {
   const entries = Object.entries(metadata);
   const kept = entries.filter(([name]) => !isMarker(name, wire));

@@ -1,13 +1,13 @@
-// Undoes the Lite rewrite for accounts of other APIs, which know no Lite: they get the turn as it was before (AA26).
+// Undoes the Lite rewrite for accounts of other APIs, which do not know Lite: they get the turn as it was before (AA26).
 import type { Json } from '../../proxy/turn/json/json.ts';
 import { asList, isObject } from '../../proxy/turn/json/json.ts';
 import type { Body, Outgoing } from '../../proxy/turn/turn.ts';
 
-/** What the rewrite has replaced. Items that it left as they are have no entry. */
+/** What the rewrite replaced. Items that it kept have no entry. */
 export interface Replaced {
   readonly members: Pick<Body, 'tools' | 'instructions' | 'parallel_tool_calls' | 'reasoning'>;
   readonly added: Added;
-  /** The item in whose place each item is; undefined for one that was added. */
+  /** Maps each new item to the item that it replaced; to undefined if the rewrite added it. */
   readonly items: ReadonlyMap<Json, Json | undefined>;
 }
 
@@ -17,7 +17,7 @@ export interface Added {
   readonly count: number;
 }
 
-/** @param items as they came. @param rewritten the items after it */
+/** @param items the original items. @param rewritten the items after the rewrite */
 export function replacedBy(before: Body, items: readonly Json[], rewritten: readonly Json[], added: Added): Replaced {
   const { at, count } = added;
   const replaced = new Map<Json, Json | undefined>();
@@ -29,7 +29,7 @@ export function replacedBy(before: Body, items: readonly Json[], rewritten: read
   return { members: { tools, instructions, parallel_tool_calls, reasoning }, added, items: replaced };
 }
 
-/** Items that were changed or left out after the rewrite stay so. */
+/** Restores the turn. Items that were changed or left out after the rewrite stay so. */
 export function restore({ body, places }: Pick<Outgoing, 'body' | 'places'>, { members, added, items }: Replaced): void {
   places?.splice(added.at, added.count, 0);
   const { reasoning, ...others } = members;

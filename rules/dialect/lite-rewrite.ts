@@ -12,11 +12,11 @@ import { withoutImageDetail } from './image-detail.ts';
 import { type Added, type Replaced, replacedBy, restore } from './lite-restoration.ts';
 
 interface Memory {
-  /** Kept only if an account of another API may get the turn. */
+  /** Present only if an account of another API may get the turn. */
   replaced?: Replaced;
 }
 
-/** Applied to its own result it changes nothing (F2.10). Compact bodies are rewritten before their own projection (F2.15). */
+/** Changes nothing if applied to its own result (F2.10). Compact bodies are rewritten before their own projection (F2.15). */
 export const liteRewrite = rule<Memory>({
   name: 'lite-rewrite',
   routes: RESPONSES_WORK,
@@ -29,7 +29,7 @@ export const liteRewrite = rule<Memory>({
     const added = moveIntoInput(body, items, turn);
     if (before) memory.replaced = replacedBy(before, came, asList(body.input), added);
     body.parallel_tool_calls = false;
-    // Compact gets no `reasoning` beyond what the client or its key's policy set (F1.4, Q33).
+    // A compact body gets no `reasoning` beyond what the client or its key's policy set (F1.4, Q33).
     if (!isCompaction(kind) || isObject(body.reasoning)) body.reasoning = acrossAllTurns(body.reasoning);
   },
   apis: ['responses', 'chat'],
@@ -39,7 +39,7 @@ export const liteRewrite = rule<Memory>({
   explain: explainInMode('lite', 'moves tools and instructions into input'),
 });
 
-/** A string is a user's message; only compact bodies can still have one here. */
+/** The items of an input. A string is a user's message; only compact bodies can still have one here. */
 function itemsOf(input: Json | undefined): readonly Json[] {
   if (typeof input === 'string') return [userMessage(input)];
   return isList(input) ? input : [];
@@ -52,7 +52,7 @@ function moveIntoInput(body: Body, items: readonly Json[], turn: Turn): Added {
   const developer = typeof instructions === 'string' && instructions.trim() !== '' ? [developerMessage(instructions)] : [];
   delete body.tools;
   delete body.instructions;
-  // Already rewritten: the list stays the same object.
+  // If the input is already rewritten, the list stays the same object.
   if (prefix && prefix === items[0] && developer.length === 0) {
     body.input = items;
     return { at: 0, count: 0 };
@@ -65,7 +65,7 @@ function moveIntoInput(body: Body, items: readonly Json[], turn: Turn): Added {
   return added;
 }
 
-/** The leading item if it is the Lite tools prefix. An item with an id is a client's own item; null counts as no id (Q33). */
+/** The leading item if it is the Lite tools prefix. An item with an id is the client's own; null counts as no id (Q33). */
 function toolsPrefix(first: Json | undefined): JsonObject | undefined {
   if (!isObject(first) || first.type !== 'additional_tools' || first.role !== 'developer') return undefined;
   if (first.id !== undefined && first.id !== null) return undefined;

@@ -1,4 +1,4 @@
-// Notes the captured serving mode on the turn's request row (RM1). It is set per Pool and model, never by a client (F2.4).
+// Notes the serving mode in the turn's request row (RM1). The mode is set per Pool and model, never by a client (F2.4).
 
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';
@@ -8,7 +8,7 @@ export const servingMode = rule({
   routes: RESPONSES_WORK,
   request(_work, turn) {
     const mode = turn.model?.mode;
-    // Unresolved without a routable source (MC7): the turn ends at eligibility, and its row has no mode.
+    // Without a routable source there is no mode (MC7). The turn ends at eligibility, and its row has no mode.
     if (!mode) return;
     turn.note('configured_mode', mode.configured);
     turn.note('effective_mode', mode.effective);

@@ -7,7 +7,7 @@ import type { Body } from '../../proxy/turn/turn.ts';
 /** The path of the field in a refusal. */
 export const EFFORT = 'reasoning.effort';
 
-/** Undefined if it is omitted or null. */
+/** The effort of the field; undefined if it is omitted or null. */
 export const fieldEffort = ({ reasoning }: Body): Json | undefined => effortIn(reasoning);
 
 export function setEffort(body: Body, effort: string): void {
@@ -21,7 +21,9 @@ export interface EffortUpdate {
   readonly effort: Json;
 }
 
-/** In their order. The last one takes precedence over the field, which clients leave as it is to keep the prompt cache (RB15). */
+/**
+ * The updates in their order. The last one takes precedence over the field, which clients leave unchanged to keep the prompt cache (RB15).
+ */
 export function effortUpdatesOf({ input }: Body): readonly EffortUpdate[] {
   if (!isList(input)) return NONE;
   return input.flatMap((item, i) => {

@@ -1,4 +1,5 @@
-// The key's reasoning-effort policy: permits, fills in or replaces, and never clamps (RE1 to RE3, F4.1 to F4.3, RB15).
+// Applies the key's reasoning-effort policy: it permits, fills in or replaces an effort, and never clamps it (RE1 to RE3, F4.1 to F4.3,
+// RB15).
 
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { Json } from '../../proxy/turn/json/json.ts';
@@ -7,7 +8,7 @@ import { omittedEffort, permittedEfforts } from '../helpers/key-policy.ts';
 import { TURNS } from '../route-groups.ts';
 import { EFFORT, effortUpdatesOf, fieldEffort, mapEffortUpdates, setEffort } from './effort-field.ts';
 
-/** An effort that the policy sets goes to compact dispatch too (Q16). */
+/** An effort that the policy sets is sent in compactions too (Q16). */
 export const effortPolicy = rule({
   name: 'effort-policy',
   routes: TURNS,

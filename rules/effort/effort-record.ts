@@ -1,11 +1,11 @@
-// The row of a turn has the effort that it was sent with: that of the last update among its items, otherwise of its field (RB15).
+// Notes in the turn's row the effort that was sent: that of the last update among its items, otherwise of its field (RB15).
 
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { EFFORTS } from '../../proxy/turn/wire/efforts.ts';
 import { TURNS } from '../route-groups.ts';
 import { effortOf } from './effort-field.ts';
 
-/** Any other word is a text of the client, and rows have none (S4). */
+/** The known efforts. Any other word is a client's text, which rows must not contain (S4). */
 export const effortRecord = rule({
   name: 'effort-record',
   routes: TURNS,

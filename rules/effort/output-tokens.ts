@@ -1,4 +1,4 @@
-// The key's output-token policy: a larger cap is refused, and a missing one is set to the key's maximum (CR1).
+// Applies the key's output-token policy: refuses a larger cap, and sets a missing one to the key's maximum (CR1).
 
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
@@ -10,9 +10,9 @@ import { RESPONSES_WORK } from '../route-groups.ts';
 const CAP = 'max_output_tokens';
 
 /**
- * An omitted cap is set, since a model's own maximum may be above the key's. If an account does not get the field (`drop_fields`, or an
- * allow-list without it), dispatch ends the reply at the cap. Not set on compact dispatch: only an effort is added there (F1.4), and a truncated
- * compaction is useless.
+ * An omitted cap is set, because a model's own maximum may be above the key's. If an account does not get the field (`drop_fields`, or an
+ * allow-list without it), dispatch ends the reply at the cap. The cap is not set on compactions: only an effort is added there (F1.4), and
+ * a truncated compaction is useless.
  */
 export const outputTokens = rule({
   name: 'output-tokens',
@@ -25,7 +25,7 @@ export const outputTokens = rule({
       if (!isCompaction(turn.route.kind)) body[CAP] = policy.max;
       return;
     }
-    // A string or a negative number would pass the comparison below, and a provider may read it in any way.
+    // A string or a negative number would pass the comparison below, and providers may interpret it in any way.
     if (typeof asked !== 'number' || !Number.isSafeInteger(asked) || asked < 1) throw invalidRequest(CAP, 'must be a positive integer');
     if (asked > policy.max) throw new Refusal('output_tokens_not_allowed', { param: CAP });
   },

@@ -1,4 +1,4 @@
-// Embeddings: the model, the input and the parameters that are served, the account's own name of the model, and the checked answer (AA79 to AA81).
+// Embeddings: checks the model, the input, the parameters and the answer, and replaces the model by the account's own name (AA79 to AA81).
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { noEligibleAccount, Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { safeParam } from '../../proxy/turn/errors/sanitise.ts';
@@ -13,13 +13,13 @@ import { tokenCount } from '../helpers/token-count.ts';
 
 const MEMBERS: ReadonlySet<string> = new Set(['model', 'input', 'encoding_format', 'dimensions', 'user']);
 
-/** The most that the public API takes in one request. */
+/** The public API's limit for one request. */
 const MOST_INPUTS = 2_048;
 
 interface Asked {
   readonly model: string;
   readonly inputs: number;
-  /** Estimated. */
+  /** The estimated number of tokens. */
   readonly tokens: number;
 }
 
@@ -50,7 +50,7 @@ export const embeddings = rule<Asked>({
   explain: (facts) => explainPerAccount(facts, accountsName),
 });
 
-/** The key's list is checked before the catalog, so that a key cannot find out which models exist outside its list. */
+/** The model. The key's list is checked before the catalog, so that a key cannot find out which models exist outside its list. */
 async function modelOf({ model: id }: Body, turn: Turn): Promise<string> {
   if (typeof id !== 'string' || id === '') throw new Refusal('invalid_model', { param: 'model' });
   if (!allowsModel(turn.key, id)) throw new Refusal('model_not_allowed', { param: 'model' });
@@ -64,7 +64,7 @@ async function modelOf({ model: id }: Body, turn: Turn): Promise<string> {
 function checkMembers(body: Body): void {
   for (const [name, value] of Object.entries(body)) {
     if (MEMBERS.has(name) || isAbsent(value)) continue;
-    // The name is a client's text: it is repeated only if it is a plain path.
+    // The name is a client's text. It is repeated only if it is a plain path.
     const param = safeParam(name);
     throw new Refusal('unsupported_parameter', param === null ? {} : { param });
   }
@@ -75,7 +75,7 @@ function checkMembers(body: Body): void {
   }
 }
 
-/** How many embeddings the input asks for: a text or a list of tokens is one. @throws Refusal */
+/** The number of embeddings that the input asks for. A text or a list of tokens is one. @throws Refusal */
 function inputsIn(input: Json | undefined): number {
   if (typeof input === 'string') return 1;
   if (!isList(input)) throw invalidRequest('input', 'must be a text, texts, tokens or lists of tokens');

@@ -1,4 +1,4 @@
-// Reads the one file and the purpose from an upload's form, and makes the metadata of them that is sent to the account (D7, Q21).
+// Reads the file and the purpose from an upload's form, and makes from them the metadata that is sent to the account (D7, Q21).
 
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
@@ -22,7 +22,7 @@ export const fileForm = rule({
 function fileOf(form: readonly FormPart[]): FormFile {
   const other = form.find(({ name }) => name !== 'file' && name !== 'purpose');
   if (other) {
-    // The name is a client's text: it is repeated only if it is a plain path.
+    // The name is a client's text. It is repeated only if it is a plain path.
     const param = safeParam(other.name);
     throw new Refusal('unsupported_parameter', param === null ? {} : { param });
   }

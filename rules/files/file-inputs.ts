@@ -1,4 +1,4 @@
-// Checks that the files that a request names exist in its Pool and at one account, and pins the request to that account (Q10, D6).
+// Checks that the files that a request names exist in its Pool and at a single account, and pins the request to that account (Q10, D6).
 
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
@@ -11,7 +11,7 @@ import { toolLists } from '../tools/declared-tools.ts';
 
 interface NamedFile {
   readonly id: string;
-  /** The path of the member that names it. */
+  /** The path of the member that names the file. */
   readonly path: string;
 }
 
@@ -25,7 +25,7 @@ export const fileInputs = rule({
   },
 });
 
-/** Files are looked up one after the other: a request with a thousand unknown ids costs one look-up. */
+/** Looks files up one after another, so that a request with a thousand unknown ids costs one look-up. */
 async function checkOwners(named: readonly NamedFile[], turn: Turn): Promise<void> {
   for (const { id, path } of named) {
     const finding = turn.findFile(id);
@@ -51,10 +51,16 @@ function filesNamedIn(body: Body, kind: RouteKind | undefined): readonly NamedFi
 /** Parts that name a file by a `file_id` of their own. Other members of that name, such as those of citations, are not inputs. */
 const FILE_PARTS: ReadonlySet<Json | undefined> = new Set(['input_file', 'input_image', 'computer_screenshot']);
 
-/** The members and places on the way to a value; it is written where a file is found: an input may have many parts and no file. */
+/**
+ * The member names and indexes on the way to a value. They are joined to a path only if a file is found, because an input may have many
+ * parts and no file.
+ */
 type Way = (string | number)[];
 
-/** Items and messages have parts in `content`, tool outputs in `output`, at any depth. Texts are not searched. */
+/**
+ * Collects the files that a value names. Items and messages have parts in `content`, tool outputs in `output`, at any depth. Texts are not
+ * searched.
+ */
 function collect(value: Json | undefined, way: Way, found: NamedFile[]): void {
   if (isList(value)) {
     const depth = way.length;
@@ -80,7 +86,7 @@ function collectPart(part: JsonObject, way: Way, found: NamedFile[]): void {
 
 const PART_LISTS = ['content', 'output'] as const;
 
-/** The mask of an image generation tool is an input too, and so are the files of a container. */
+/** Collects the files of a tool: the mask of an image generation tool, and the files of a container. */
 function collectTool(tool: Json, path: string, found: NamedFile[]): void {
   if (!isObject(tool)) return;
   const { input_image_mask: mask, container } = tool;
@@ -91,13 +97,13 @@ function collectTool(tool: Json, path: string, found: NamedFile[]): void {
   });
 }
 
-/** The variables of a stored prompt can be parts. */
+/** Collects the files of a stored prompt's variables, which can be parts. */
 function collectVariables(variables: Json | undefined, found: NamedFile[]): void {
   if (!isObject(variables)) return;
   for (const [name, value] of Object.entries(variables)) if (isObject(value)) collectPart(value, ['prompt', 'variables', name], found);
 }
 
-/** The images of an image request that goes to the backend as it came, one or a list. */
+/** Collects the images of an image request that is passed on unchanged: one or a list. */
 function collectImages(value: Json | undefined, path: string, found: NamedFile[]): void {
   if (isList(value)) value.forEach((one, i) => void collectImages(one, `${path}.${i}`, found));
   else if (isObject(value)) add(value, path, found);

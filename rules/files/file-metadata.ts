@@ -1,13 +1,13 @@
-// Checks that the metadata of a new file has a shape that can be stored and sent to an account (C1, Q21).
+// Checks that the metadata of a new file can be stored and sent to an account (C1, Q21).
 
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { isAbsent, isText, type Json } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 
-/** File systems allow names of at most 255 bytes. */
+/** The longest name. File systems allow at most 255 bytes. */
 const LONGEST_NAME = 1_024;
 
-/** A word of the public API or of a client's own; anything else would be a client's text in a list (S4). */
+/** A word of the public API or of a client's own. Anything else would put a client's text into a list (S4). */
 const PURPOSE = /^[\w.-]{1,64}$/;
 
 export const fileMetadata = rule({

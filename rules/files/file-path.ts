@@ -1,4 +1,4 @@
-// Checks that the file that a path names exists in the Pool, and pins the request to the account that has it (C2, Q10).
+// Checks that the file named in a path exists in the Pool, and pins the request to the account that has it (C2, Q10).
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { FileView, Turn } from '../../proxy/turn/turn.ts';

@@ -11,21 +11,21 @@ export const allowsModel = (key: KeyConfig, id: string): boolean => key.models?.
 const LEVELS = 'supported_reasoning_levels';
 const DEFAULT = 'default_reasoning_level';
 
-/** The effort of a level of a catalog entry: `{ effort, description }`, or a bare string in older catalogs. */
+/** The effort of a catalog entry's level: `{ effort, description }`, or a bare string in older catalogs. */
 function effortOf(level: Json): string | undefined {
   const effort = isObject(level) ? level.effort : level;
   return typeof effort === 'string' ? effort : undefined;
 }
 
-/** Efforts that the model's entry lists, as it spells and orders them; empty if it has no usable list. */
+/** Efforts that the model's entry lists, in its spelling and order; empty if it has no usable list. */
 function listedEfforts(entry: JsonObject): readonly string[] {
   const levels = entry[LEVELS];
   return isList(levels) ? levels.map(effortOf).filter((effort) => effort !== undefined) : [];
 }
 
 /**
- * The efforts that a key may ask of a model, ascending; undefined if every effort is permitted.
- * An entry without levels does not narrow the policy (Q16); one that lists only custom efforts leaves none.
+ * The efforts that a key may request for a model, ascending; undefined if every effort is permitted. An entry without levels does not
+ * narrow the policy (Q16). An entry with custom efforts only leaves none.
  */
 export function permittedEfforts(policy: EffortPolicy | undefined, entry: JsonObject): readonly string[] | undefined {
   if (!policy) return undefined;
@@ -36,8 +36,8 @@ export function permittedEfforts(policy: EffortPolicy | undefined, entry: JsonOb
 }
 
 /**
- * What an omitted effort becomes. Unrestricted: undefined. `always`: the configured effort. `allow_up_to`: the model's default if it
- * is permitted, else the highest permitted effort, and undefined if none is.
+ * The effort that replaces an omitted one. Without a policy: undefined. `always`: the configured effort. `allow_up_to`: the model's default
+ * if it is permitted, else the highest permitted effort; undefined if none is.
  */
 export function omittedEffort(policy: EffortPolicy | undefined, entry: JsonObject): string | undefined {
   const permitted = permittedEfforts(policy, entry);
@@ -46,8 +46,8 @@ export function omittedEffort(policy: EffortPolicy | undefined, entry: JsonObjec
 }
 
 /**
- * A catalog entry as this key sees it (F4.6); the same object if the policy changes nothing. Levels keep their order and their
- * descriptions. Under `allow_up_to` a default that is not permitted becomes what an omitted effort becomes.
+ * A catalog entry as this key sees it (F4.6); the same object if the policy changes nothing. Levels keep their order and descriptions.
+ * Under `allow_up_to` a default that is not permitted is replaced as an omitted effort is.
  */
 export function reflectedEntry(policy: EffortPolicy | undefined, entry: JsonObject): JsonObject {
   const permitted = permittedEfforts(policy, entry);
@@ -60,7 +60,7 @@ export function reflectedEntry(policy: EffortPolicy | undefined, entry: JsonObje
   return { ...rest, [LEVELS]: shown, ...(resolved === undefined ? {} : { [DEFAULT]: resolved }) };
 }
 
-/** `always` sets an effort that the model does not list, but the entry never advertises it. */
+/** The default of the reflected entry. `always` may set an effort that the model does not list, but the entry never advertises it. */
 function defaultBeside(policy: EffortPolicy, entry: JsonObject, shown: readonly Json[]): Json | undefined {
   if ('always' in policy) return shown.length === 0 ? undefined : policy.always;
   return entry[DEFAULT] === undefined || entry[DEFAULT] === null ? entry[DEFAULT] : omittedEffort(policy, entry);

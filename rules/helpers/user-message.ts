@@ -1,4 +1,4 @@
-// A string input as the user's one message.
+// Converts a string input into a single user message.
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 
 export const userMessage = (text: string): JsonObject => ({

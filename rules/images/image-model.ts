@@ -1,4 +1,4 @@
-// The model of an image request: named, permitted to the key, and hosted if the catalog does not have it (A10, AU5, Q4).
+// The model of an image request: named, permitted to the key, and hosted by another model if the catalog does not have it (A10, AU5, Q4).
 
 import { plainRefusal, Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';
@@ -11,18 +11,18 @@ import { withImageModel } from './image-tool.ts';
 
 interface Named {
   readonly id: string;
-  /** Whether the catalog has it: then accounts may call it otherwise, and an id of no catalog is sent exactly as it came. */
+  /** Whether the catalog has the id. If so, accounts may have another name for it. Otherwise the id is sent exactly as it came. */
   readonly listed: boolean;
 }
 
-/** The turn's model becomes the one whose accounts can take the request: the image model itself on native routes, or its host. */
+/** Sets the turn's model to the one whose accounts can take the request: the image model itself on native routes, otherwise its host. */
 export const imageModel = rule<Named>({
   name: 'image-model',
   routes: IMAGES,
   async request({ body }, turn) {
     const id = idOf(body, turn);
     const host = turn.pool.image_host_model;
-    // The host is looked up first: an unknown one makes the catalogs be read again, so that the presence below is up to date.
+    // The host is looked up first: an unknown one causes the catalogs to be read again, so that the look-up below is up to date.
     const hostView = host === undefined ? undefined : await turn.findModel(host);
     const presence = turn.presenceOf(id);
     if (presence === 'suppressed' || presence === 'invisible') throw new Refusal('invalid_model', { param: 'model' });
@@ -48,14 +48,16 @@ export const imageModel = rule<Named>({
 
 const isNative = ({ route }: Turn): boolean => surfaceOf(route.kind) === 'native';
 
-/** The key's list is checked before the catalog, so that a key cannot find out which models exist outside its list. */
+/**
+ * The image model's id. The key's list is checked before the catalog, so that a key cannot find out which models exist outside its list.
+ */
 function idOf({ model }: Body, { key }: Turn): string {
   if (typeof model !== 'string' || model === '') throw new Refusal('invalid_model', { param: 'model' });
   if (!allowsModel(key, model)) throw new Refusal('model_not_allowed', { param: 'model' });
   return model;
 }
 
-/** Images on /v1 are the work of a host (Q22). */
+/** Checks the host, which does the work of images on /v1 (Q22). */
 function checkHost({ pool }: Turn, host: ModelView | undefined): void {
   if (host) return;
   if (pool.image_host_model !== undefined) throw plainRefusal('no_eligible_account');
@@ -63,8 +65,8 @@ function checkHost({ pool }: Turn, host: ModelView | undefined): void {
 }
 
 /**
- * Only an id that the catalog or the configuration has is noted: any other is a client's text (S4). If a host does the work, its id
- * is noted instead; on native routes it does none.
+ * Notes only an id that the catalog or the configuration has, because any other is a client's text (S4). If a host does the work, its id is
+ * noted instead; on native routes there is no host.
  */
 function noteModel(id: string, listed: boolean, turn: Turn): void {
   const { key, pool, model } = turn;

@@ -4,7 +4,7 @@ import type { Body } from '../../proxy/turn/turn.ts';
 
 export const IMAGE_TOOL = 'image_generation';
 
-/** The members of the body that hold the tool, with this model in it. */
+/** The members of the body that hold the tool, with this model set in it. */
 export function withImageModel({ tools, input }: Body, model: string): Body {
   if (tools !== undefined) return { tools: renamed(tools, model) };
   return { input: mapList(asList(input), (item) => (isObject(item) && item.tools !== undefined ? inItem(item, model) : item)) };

@@ -1,4 +1,4 @@
-// Input audio is well-formed, of a known format, and not too large (F1.2, Q24, Q33).
+// Checks that input audio is well-formed, of a known format, and not too large (F1.2, Q24, Q33).
 
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
@@ -28,7 +28,7 @@ function* audioParts(messages: Json | undefined): Generator<{ readonly part: Jso
   }
 }
 
-/** The size is checked first: audio that is too large is not read at all. */
+/** Checks the size first, so that audio that is too large is not read at all. */
 function refuseAudio(value: Json | undefined, path: string, limit: number): void {
   if (!isObject(value)) throw invalidRequest(path, 'must be an object with data and format');
   const { data, format } = value;

@@ -1,8 +1,8 @@
-// The size of what a base64 text decodes to, without decoding it.
+// The decoded size of a base64 text, computed without decoding it.
 
 /**
- * Bytes; undefined if the text is not standard base64 with padding. A text of more than `limit` bytes is measured by its length
- * and not checked: the caller refuses it for its size.
+ * The number of bytes; undefined if the text is not standard base64 with padding. A text of more than `limit` bytes is measured by its
+ * length and not checked, because the caller refuses it for its size.
  */
 export function decodedBytes(text: string, limit: number): number | undefined {
   if (text.length === 0 || text.length % 4 !== 0) return undefined;

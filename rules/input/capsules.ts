@@ -1,4 +1,5 @@
-// Opens summaries that the gateway sealed for clients to keep, and leaves out of attempts at agent backends the reasoning of other accounts (AA22).
+// Opens summaries that the gateway sealed for clients to keep, and removes reasoning of other accounts from attempts at agent backends
+// (AA22).
 
 import { restartRequired } from '../../proxy/turn/errors/refusal.ts';
 import { isList, isObject, type Json, type JsonObject, mapList } from '../../proxy/turn/json/json.ts';
@@ -8,12 +9,12 @@ import type { Turn } from '../../proxy/turn/turn.ts';
 import { userMessage } from '../helpers/user-message.ts';
 import { TURNS } from '../route-groups.ts';
 
-/** A summary is a user message for every account. Reasoning stays for the accounts that can open it; agent backends cannot. */
+/** A summary becomes a user message for every account. Reasoning stays for the accounts that can open it, which agent backends cannot. */
 export const capsules = rule({
   name: 'capsules',
   routes: TURNS,
   request({ body }, turn) {
-    // Turns of agent accounts do no work for other APIs (AA93): in a Pool without those, a capsule is ciphertext that no account knows.
+    // Turns of agent accounts do no work for other APIs (AA93). In a Pool without other APIs a capsule is ciphertext that no account knows.
     if (!turn.hasApiAccounts) return SKIP;
     const { input } = body;
     if (!isList(input)) return SKIP;
@@ -26,7 +27,9 @@ export const capsules = rule({
   },
 });
 
-/** @throws Refusal if the conversation before it is lost: it was sealed for another Pool, or with another key of the store. */
+/**
+ * Opens a summary. @throws Refusal if the conversation before it is lost: it was sealed for another Pool, or with another key of the store
+ */
 function opened(item: JsonObject, turn: Turn): Json {
   const capsule = capsuleIn(item);
   if (capsule === undefined) return item;
@@ -35,6 +38,6 @@ function opened(item: JsonObject, turn: Turn): Json {
   return userMessage(`Summary of the conversation so far:\n\n${summary}`);
 }
 
-/** Reasoning in a capsule, and reasoning without ciphertext, which native clients send back without its id. */
+/** Whether an item is reasoning in a capsule, or reasoning without ciphertext, which native clients send back without its id. */
 const isForeign = (item: Json): boolean =>
   isObject(item) && item.type === 'reasoning' && (capsuleIn(item) !== undefined || isBareReasoning(item));

@@ -1,4 +1,4 @@
-// `input` and `tools` are lists; the public surface also accepts a string as the user's one message (F1.6, Q15).
+// Ensures that `input` and `tools` are lists. The public surface also accepts a string as the user's only message (F1.6, Q15).
 
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { isAbsent, isList } from '../../proxy/turn/json/json.ts';
@@ -8,7 +8,7 @@ import type { Body } from '../../proxy/turn/turn.ts';
 import { userMessage } from '../helpers/user-message.ts';
 import { NORMALISED_RESPONSES } from '../route-groups.ts';
 
-/** The first of the shape rules: all later rules get a list or nothing. */
+/** The first of the rules about shapes: all later rules get a list or nothing. */
 export const inputLists = rule({
   name: 'input-lists',
   routes: NORMALISED_RESPONSES,
@@ -19,7 +19,7 @@ export const inputLists = rule({
   },
 });
 
-/** Null counts as absent (Q15) and is removed, since the provider may read it differently. */
+/** Refuses a member that is no list. Null counts as absent (Q15) and is removed, because the provider may interpret it differently. */
 function needList(body: Body, member: 'input' | 'tools'): void {
   const value = body[member];
   if (isList(value)) return;

@@ -1,4 +1,4 @@
-// References to stored items: nothing is stored, so one to reasoning is dropped and any other is refused (Q15).
+// Handles references to stored items. Nothing is stored, so that a reference to reasoning is dropped and any other is refused (Q15).
 
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
@@ -26,7 +26,10 @@ export const itemReferences = rule({
   },
 });
 
-/** In the public API the type of a reference may be null or absent; every other item without a type is a message and has a role. */
+/**
+ * Whether an item is a reference. In the public API the type of a reference may be null or absent; any other item without a type is a
+ * message and has a role.
+ */
 const isReference = (item: Json): item is JsonObject =>
   isObject(item) && (item.type === 'item_reference' || (isAbsent(item.type) && isAbsent(item.role) && !isAbsent(item.id)));
 

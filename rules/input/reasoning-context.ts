@@ -1,4 +1,4 @@
-// `reasoning.context` of public Responses is one of three words, in any case, with or without blanks around it (F1.7).
+// Checks that `reasoning.context` of public Responses is one of three words, in any case, with or without surrounding blanks (F1.7).
 
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { isAbsent, isObject } from '../../proxy/turn/json/json.ts';
@@ -7,7 +7,7 @@ import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
 const CONTEXTS: ReadonlySet<string> = new Set(['auto', 'current_turn', 'all_turns']);
 
-/** Runs before the Lite rewrite, which forces the context (F2.8): a bad one is refused in both modes. */
+/** Runs before the Lite rewrite, which forces the context (F2.8), so that a bad value is refused in both modes. */
 export const reasoningContext = rule({
   name: 'reasoning-context',
   routes: PUBLIC_RESPONSES,

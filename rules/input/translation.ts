@@ -1,9 +1,12 @@
-// Translates the requests of surfaces with an API of their own (Chat, images) into requests of the Responses API: all rules below read one
-// shape (D4, D10).
+// Translates the requests of surfaces with an API of their own (Chat, images) into requests of the Responses API, so that all rules below
+// read one shape (D4, D10).
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { TRANSLATED } from '../route-groups.ts';
 
-/** After the model, whose refusals come before those of the body's content (Q4). Refusals of later rules get the client's names of members. */
+/**
+ * Runs after the check of the model, whose refusals come before those of the body's content (Q4). Refusals of later rules name members as
+ * the client does.
+ */
 export const translation = rule({
   name: 'translation',
   routes: TRANSLATED,

@@ -12,7 +12,7 @@ const ASKS = new Map<string, Asked>([
   ['top_logprobs', (value) => value !== 0],
 ]);
 
-/** Neutral values are removed: agent backends refuse some of these parameters whatever their value. All unknown keys pass. */
+/** Removes neutral values, because agent backends refuse some of these parameters whatever their value. All unknown keys pass. */
 export const unsupportedParameters = rule({
   name: 'unsupported-parameters',
   routes: PUBLIC_RESPONSES,

@@ -5,10 +5,10 @@ import { FinishedItems } from '../../proxy/turn/reply/finished-output.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { COMPATIBLE_TURNS, TRANSLATED_IMAGES } from '../route-groups.ts';
 
-/** An item is kept, and may be written once more. */
+/** An item counts twice in memory: it is kept, and may be written once more. */
 const COPIES = 2;
 
-/** Listed before the rules that edit finished items: replies run up the list, so it collects the items as they were edited. */
+/** Listed before the rules that edit finished items. Replies run up the list, so that it collects the edited items. */
 export const fillOutput = rule<FinishedItems>({
   name: 'fill-output',
   routes: [...COMPATIBLE_TURNS, ...TRANSLATED_IMAGES],
@@ -20,7 +20,7 @@ export const fillOutput = rule<FinishedItems>({
       if (finished.add(event.data)) turn.holdReply(COPIES * (event.size ?? 0));
       return event;
     }
-    // A new reply: finished items of an earlier attempt do not belong to it.
+    // A new reply begins: finished items of an earlier attempt do not belong to it.
     if (event.type === 'response.created') finished.clear();
     else if (isObject(response)) {
       const filled = finished.fill(response);

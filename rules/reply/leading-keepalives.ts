@@ -1,4 +1,5 @@
-// Public streams begin with `response.created`: SDKs fail on a keepalive before it. Later ones pass, and keep idle clients waiting (RB18).
+// Removes keepalives before `response.created` from public streams, because SDKs fail on them. Later keepalives pass, and keep idle clients
+// connected (RB18).
 
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';

@@ -1,6 +1,6 @@
-// Metadata events repeat headers of the account. Of the compatible surface's clients only native ones on a websocket read them: there the
-// events keep the headers that a public answer may have, and the turn state (Q3, Q8, Q10). Other clients demand that events which are not
-// the public API's have a prefix, and fail without it: they get none.
+// Filters metadata events, which repeat headers of the account. On the compatible surface only native clients on a websocket read them:
+// their events keep the turn state and the headers that a public answer may have (Q3, Q8, Q10). Other clients fail on events outside the
+// public API that have no prefix, and get none.
 
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { isObject } from '../../proxy/turn/json/json.ts';
@@ -25,7 +25,10 @@ export const publicMetadata = rule({
   },
 });
 
-/** Native clients name their window or their turn in headers of the upgrade. Over HTTP they read the headers of the answer. */
+/**
+ * Whether a native client is on a websocket. Such clients name their window or turn in headers of the upgrade. Over HTTP they read the
+ * headers of the answer.
+ */
 const isNativeWebsocket = ({ route, headers, wire }: Turn): boolean =>
   route.method === 'WS' && Object.keys(headers).some((name) => name.startsWith(`x-${wire.agent}-`));
 

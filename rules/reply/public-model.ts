@@ -1,4 +1,4 @@
-// Public answers and lifecycle events have the exposed model id, not the account's own name for the model (Q15).
+// Replaces the account's own name of the model by the exposed id in public answers and lifecycle events (Q15).
 
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { isObject } from '../../proxy/turn/json/json.ts';

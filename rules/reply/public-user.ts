@@ -1,11 +1,11 @@
-// Public answers and lifecycle events name the user whom the client named, not the owner of the account (S4, Q15).
+// Makes public answers and lifecycle events name the client's user instead of the account's owner (S4, Q15).
 
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
-/** The members of a response that repeat those of the request. A provider of personal accounts states the account's own user there. */
+/** Members of a response that repeat those of the request. Providers of personal accounts state the account's own user there. */
 const USER_MEMBERS = ['safety_identifier', 'user'] as const;
 
 /** The values that the client sent. */
@@ -25,7 +25,7 @@ export const publicUser = rule<Named>({
   answer: withUser,
 });
 
-/** The same object if it names no other user. A member that the provider left out stays absent. */
+/** The response with the client's values; the same object if it names no other user. A member that the provider left out stays absent. */
 function withUser(response: JsonObject, named: Named): JsonObject {
   const others = USER_MEMBERS.filter((member) => response[member] !== undefined && response[member] !== named[member]);
   return others.length === 0 ? response : { ...response, ...Object.fromEntries(others.map((member) => [member, named[member]])) };

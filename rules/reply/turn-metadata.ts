@@ -1,10 +1,10 @@
-// Sends one metadata event in each turn on the backend websocket, with the models ETag that is authoritative for it (EV1, Q14).
+// Sends one metadata event in each turn on the backend websocket, with the authoritative models ETag (EV1, Q14).
 import { isObject, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { rule, SKIP } from '../../proxy/turn/rules/rule.ts';
 import type { Event, Head, Turn } from '../../proxy/turn/turn.ts';
 import { NATIVE_TURNS } from '../route-groups.ts';
 
-/** The tag of model lists, and the model that was served in the place of the asked one (AA77). */
+/** The tag of model lists, and the model that replaced the requested one (AA77). */
 const OWN = ['x-models-etag', 'x-poolgate-model'];
 
 interface Metadata {
@@ -15,7 +15,9 @@ interface Metadata {
   overHttp: boolean;
 }
 
-/** The account's own event is absorbed: its other headers stay. Further ones are dropped. A refused turn gets no event of ours. */
+/**
+ * The account's own event is absorbed and its other headers kept. Further ones are dropped. A refused turn gets no event from the gateway.
+ */
 export const turnMetadata = rule<Metadata>({
   name: 'turn-metadata',
   routes: NATIVE_TURNS,
@@ -34,7 +36,10 @@ export const turnMetadata = rule<Metadata>({
   event: (event, memory) => (memory.sent ? null : absorbed(event, memory)),
 });
 
-/** The turn state of an account that answers over HTTP is a header, which a frame has no other place for. */
+/**
+ * The headers of the gateway's own, and the turn state of an account that answers over HTTP: there it is a header, which a frame cannot
+ * have.
+ */
 function ownHeaders({ headers }: Head, { wire }: Turn, { overHttp }: Metadata): JsonObject {
   const own: Record<string, string> = {};
   for (const name of overHttp ? [...OWN, `x-${wire.agent}-turn-state`] : OWN) {

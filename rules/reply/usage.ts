@@ -1,4 +1,4 @@
-// A turn's token usage, read from its terminal event or collected answer as the provider states it (Q18).
+// Notes a turn's token usage, read from its terminal event or collected answer as the provider states it (Q18).
 
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isObject } from '../../proxy/turn/json/json.ts';
@@ -9,11 +9,11 @@ import { tokenCount } from '../helpers/token-count.ts';
 import { NATIVE_IMAGES, RESPONSES_WORK } from '../route-groups.ts';
 
 interface Expected {
-  /** False for a websocket client's prewarm (`generate: false`): missing usage is zero there, and unknown elsewhere. */
+  /** Whether missing usage is unknown. False for a websocket client's prewarm (`generate: false`), whose missing usage is zero. */
   readonly tokens: boolean;
 }
 
-/** Listed last, so that it reads the reply before any other rule has edited it. */
+/** Listed last, so that it reads the reply before any other rule edits it. */
 export const usage = rule<Expected>({
   name: 'usage',
   routes: [...RESPONSES_WORK, ...NATIVE_IMAGES],
@@ -47,7 +47,7 @@ function noteUsage(response: JsonObject, expected: Expected, turn: Turn): void {
   }
 }
 
-/** The image tool's tokens come on top of the model's own. */
+/** Adds the image tool's tokens to the model's own. */
 function sum(model: Json | undefined, images: Json | undefined): number | undefined {
   const tokens = tokenCount(model);
   return tokens === undefined ? undefined : tokens + (tokenCount(images) ?? 0);

@@ -1,4 +1,4 @@
-// Custom tools have only the fields of the contract (F5.2, Q16).
+// Checks that custom tools have only the fields of the contract (F5.2, Q16).
 
 import { invalidRequest, unknownMember } from '../../proxy/turn/errors/invalid-request.ts';
 import { grammarFault } from '../../proxy/turn/json/grammar-fault.ts';
@@ -8,7 +8,7 @@ import { rule } from '../../proxy/turn/rules/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 import { declaredTools } from './declared-tools.ts';
 
-/** Not on native routes: they refuse remote MCP tools only, over their websocket too (Q16). */
+/** Not on native routes, which refuse only remote MCP tools, over websockets too (Q16). */
 export const customTools = rule({
   name: 'custom-tools',
   routes: PUBLIC_RESPONSES,
@@ -52,7 +52,7 @@ function memberFault(member: string, value: Json | undefined): string | undefine
 
 const isCaller = (value: Json): boolean => value === 'direct' || value === 'programmatic';
 
-/** Unconstrained text, or a lark or regex grammar. */
+/** The fault of a format: it must be unconstrained text, or a lark or regex grammar. */
 function formatFault(format: Json | undefined): string | undefined {
   if (!isObject(format)) return '.format';
   const { type } = format;

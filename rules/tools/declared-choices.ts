@@ -23,7 +23,7 @@ export function resolvesChoice(choice: JsonObject, body: Body): boolean {
   return isList(allowed) && allowed.length > 0 && allowed.every(known);
 }
 
-/** All declared tools as choices would name them, collected in one pass: a long list of allowed tools then costs linear time. */
+/** All declared tools as choices would name them, collected in one pass, so that a long list of allowed tools costs linear time. */
 function declaredChoices(body: Body): ReadonlySet<string | undefined> {
   const choices = new Set<string | undefined>();
   for (const { tool } of declaredTools(body)) {
@@ -33,7 +33,7 @@ function declaredChoices(body: Body): ReadonlySet<string | undefined> {
   return choices;
 }
 
-/** Functions, custom tools and namespaces are chosen by type and exact name, hosted tools by their type. */
+/** How a choice names a tool: functions, custom tools and namespaces by type and exact name, hosted tools by type. */
 function choiceKey(tool: JsonObject): string | undefined {
   const { type } = tool;
   if (typeof type !== 'string' || !NAMED.has(type)) return typeof type === 'string' ? `hosted ${type}` : undefined;

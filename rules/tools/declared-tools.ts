@@ -5,7 +5,7 @@ import { isList, isObject } from '../../proxy/turn/json/json.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 
 export interface ToolList {
-  /** `tools`, or `input.0.tools`. */
+  /** The path of the list: `tools`, or `input.0.tools`. */
   readonly path: string;
   readonly tools: readonly Json[];
 }
@@ -26,7 +26,9 @@ export class DeclaredTool {
     this.#within = within;
   }
 
-  /** `tools.3`, `tools.3.tools.0`, or the same under an input item. Built on demand: only refusals need it. */
+  /**
+   * The path of the tool: `tools.3`, `tools.3.tools.0`, or the same under an input item. Built on demand, because only refusals need it.
+   */
   get path(): string {
     return `${this.#list}.${this.#at}${this.#within === undefined ? '' : `.tools.${this.#within}`}`;
   }
@@ -43,7 +45,7 @@ export function toolLists({ tools, input }: Body): readonly ToolList[] {
   return lists;
 }
 
-/** In the order of the document, a namespace before its children. Namespaces do not nest: deeper lists declare no tools. */
+/** The tools in the order of the document, a namespace before its children. Namespaces do not nest: deeper lists declare no tools. */
 export function toolsIn(list: ToolList, declared: DeclaredTool[] = []): readonly DeclaredTool[] {
   for (const [at, tool] of list.tools.entries()) {
     declared.push(new DeclaredTool(tool, list, at));

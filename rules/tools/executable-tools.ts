@@ -5,7 +5,7 @@ import { isAbsent, isObject } from '../../proxy/turn/json/json.ts';
 export interface Executable {
   readonly kind: 'function' | 'custom';
   readonly name: string;
-  /** The path of the name. */
+  /** The path of the tool's name. */
   readonly path: string;
 }
 
@@ -37,7 +37,7 @@ export function* parametersOf(tool: JsonObject, path: string): Generator<Functio
   if (inside && !isAbsent(inside.parameters)) yield { parameters: inside.parameters, path: `${path}.function.parameters` };
 }
 
-/** Only a literal `true` (Q16), on the tool or on its wrapper. */
+/** Whether a function is strict: only with a literal `true` (Q16), on the tool or on its wrapper. */
 export function isStrict(tool: JsonObject): boolean {
   return tool.strict === true || wrappedFunction(tool)?.strict === true;
 }

@@ -6,7 +6,7 @@ import { rule } from '../../proxy/turn/rules/rule.ts';
 import { TURNS } from '../route-groups.ts';
 import { declaredTools } from './declared-tools.ts';
 
-/** The only refusal of a tool's type on native routes (Q16), whose clients often declare new types. */
+/** On native routes this is the only refusal of a tool's type (Q16), because their clients often declare new types. */
 export const remoteMcp = rule({
   name: 'remote-mcp',
   routes: TURNS,

@@ -1,4 +1,4 @@
-// A `tool_choice` names something that the request declares (F5.3, Q16).
+// Checks that a `tool_choice` names a tool that the request declares (F5.3, Q16).
 
 import { isAbsent, isObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';

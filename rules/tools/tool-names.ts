@@ -1,4 +1,4 @@
-// Names of executable tools are unique across the top level and all namespaces (F5.2).
+// Checks that names of executable tools are unique across the top level and all namespaces (F5.2).
 
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
@@ -6,7 +6,7 @@ import { PUBLIC_RESPONSES } from '../route-groups.ts';
 import { toolLists, toolsIn } from './declared-tools.ts';
 import { executableOf } from './executable-tools.ts';
 
-/** Names are compared within each list: a history may declare a tool again in a later `additional_tools` item. */
+/** Names are compared within each list, because a history may declare a tool again in a later `additional_tools` item. */
 export const toolNames = rule({
   name: 'tool-names',
   routes: PUBLIC_RESPONSES,

@@ -1,4 +1,4 @@
-// The public surface accepts a closed list of tool types, and one shape of namespaces (F5.2, Q16).
+// Checks that tools of the public surface have a type of a closed list, and namespaces one shape (F5.2, Q16).
 
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import type { Refusal } from '../../proxy/turn/errors/refusal.ts';
@@ -29,7 +29,7 @@ export const toolTypes = rule({
   },
 });
 
-/** The tools of an `additional_tools` item must be a list: otherwise their types would not be checked. */
+/** Refuses `additional_tools` items whose tools are no list, because the types of those tools would not be checked. */
 function refuseUnreadableLists(body: Body): void {
   if (!isList(body.input)) return;
   for (const [i, item] of body.input.entries()) {
@@ -45,7 +45,7 @@ function refuseType(declared: DeclaredTool): void {
     throw invalidRequest(`${declared.path}.type`, 'is not a tool type that is accepted here');
 }
 
-/** Functions in a namespace are flat: they have a name, and not the older wrapper. */
+/** Refuses a tool in a namespace that is not flat: it must have a name and no wrapper. */
 function refuseChild(declared: DeclaredTool): void {
   const { tool } = declared;
   if (!isObject(tool) || tool.type !== 'function') return;

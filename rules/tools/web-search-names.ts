@@ -1,4 +1,4 @@
-// The preview and dated names of the `web_search` tool become its plain name (Q16).
+// Replaces the preview and dated names of the `web_search` tool by its plain name (Q16).
 
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isList, isObject, mapList } from '../../proxy/turn/json/json.ts';
@@ -7,7 +7,10 @@ import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
 const WEB_SEARCH = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;
 
-/** Wherever the request names the tool: declared at the top level or in `additional_tools` items, chosen, or among the allowed tools. */
+/**
+ * Applies wherever the request names the tool: declared at the top level or in `additional_tools` items, chosen, or among the allowed
+ * tools.
+ */
 export const webSearchNames = rule({
   name: 'web-search-names',
   routes: PUBLIC_RESPONSES,

@@ -1,4 +1,4 @@
-// Writes batches of rows, each once: also one that is written again because the answer to its commit was lost.
+// Writes each batch once, even if it is sent again because the answer to its commit was lost.
 import { randomUUID } from 'node:crypto';
 import { type Batch, type Guard, lost } from '../driver.ts';
 import { changes, type Table } from '../schema/tables.ts';
@@ -15,32 +15,32 @@ export interface RecordOptions {
 }
 
 export interface BatchOptions extends RecordOptions {
-  /** Whether a batch that may be committed already is recognised, or written again. */
+  /** How a batch that may already be committed is sent again: `once` recognises it, `again` writes it a second time. */
   readonly repeated: 'once' | 'again';
 }
 
-/** What a transaction does before its rows. */
+/** What a transaction checks before it writes its rows. */
 interface Checks {
-  /** Undefined for a batch that may be written twice. */
+  /** The number of the batch; undefined if it may be written twice. */
   readonly number: number | undefined;
   readonly guard: Guard | undefined;
 }
 
-/** Writes nothing if this batch or a later one is committed already; waits for one that is about to be. */
+/** Writes nothing if this batch or a later one is already committed. Waits for one that is being committed. */
 const ONCE =
   'INSERT INTO written_batches (process, batch, at) VALUES ($1, $2, $3) ' +
   'ON CONFLICT (process) DO UPDATE SET batch = excluded.batch, at = excluded.at WHERE written_batches.batch < excluded.batch';
 
-/** Because this takes a lock, versions are in the order of commits. */
+/** Takes the next version. This takes a lock, so that versions are in the order of commits. */
 const NEXT_VERSION: Insertion = { sql: "UPDATE counters SET value = value + 1 WHERE name = 'version'", values: [] };
 const CURRENT_VERSION = "(SELECT value FROM counters WHERE name = 'version')";
 
-/** Notifications reach the other processes when the transaction is committed. */
+/** Other processes get the notification when the transaction is committed. */
 const NOTIFY = "SELECT pg_notify('poolgate.' || current_schema(), $1)";
 
 export const COMMIT: Insertion = { sql: 'COMMIT', values: [] };
 
-/** A process that could not write for so long does not come back. */
+/** A process that has not written for this long will not repeat a batch. */
 const REMEMBERED_MS = 8 * 86_400_000;
 
 export class BatchWriter {
@@ -55,13 +55,13 @@ export class BatchWriter {
     this.#options = options;
   }
 
-  /** Deletes what is known of the batches of processes that ended long ago. */
+  /** Deletes the batch numbers of processes that ended long ago. */
   async forget(): Promise<void> {
     const before = this.#options.clock() - REMEMBERED_MS;
     await this.#connections.use((connection) => connection.run('DELETE FROM written_batches WHERE at < $1', [before]));
   }
 
-  /** One batch at a time. The same batch again is the repetition of a write that failed. */
+  /** Writes one batch at a time. The same batch object again repeats a write that failed. */
   write(batch: Batch, guard?: Guard): Promise<void> {
     if (batch !== this.#last) {
       this.#last = batch;
@@ -77,10 +77,10 @@ export class BatchWriter {
     });
   }
 
-  /** Everything that locks rows of others is sent at once, with the commit: the locks never wait for this process. */
+  /** Sends every statement that locks rows of others together with the commit, so that no lock waits for this process. */
   async #transaction(connection: Connection, insertions: readonly Insertion[], { number, guard }: Checks): Promise<void> {
     const begun = connection.script('BEGIN');
-    // It fails as the statements after it do.
+    // The statements below report the failure.
     begun.catch(() => undefined);
     try {
       if (number !== undefined) {
@@ -96,15 +96,16 @@ export class BatchWriter {
   }
 }
 
-/** @throws StoreError of the first that failed: those after it fail because of it */
+/** @throws StoreError of the first statement that failed: the later ones fail because of it */
 export async function sendAll(connection: Connection, statements: readonly Insertion[]): Promise<void> {
   const results = await Promise.allSettled(connection.together(() => statements.map(({ sql, values }) => connection.send(sql, values))));
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
 /**
- * The lock of the version is taken after all untracked rows. Each table's rows are in the order of their keys, and batches with tracked
- * rows follow one another from that lock on: no two batches wait for each other.
+ * The statements that write a batch.
+ * The lock of the version is taken after all untracked rows. Rows of each table are in the order of their keys, and that lock serialises
+ * batches with tracked rows. Therefore no two batches deadlock.
  */
 export function insertionsOf(batch: Batch, { clock, writer }: RecordOptions): readonly Insertion[] {
   const tables = [...batch].toSorted(([one], [other]) => (one.name < other.name ? -1 : 1));
@@ -116,7 +117,7 @@ export function insertionsOf(batch: Batch, { clock, writer }: RecordOptions): re
   return [...rowsOf(false), NEXT_VERSION, ...rowsOf(true), record, { sql: NOTIFY, values: [writer] }];
 }
 
-/** Patches with the same fields fit into one statement. */
+/** Groups patches with the same fields, because they fit into one statement. */
 function slicesOf(table: Table, rows: readonly object[]): readonly (readonly object[])[] {
   if (table.onConflict === 'keep') return [rows];
   const sorted = rows.toSorted((one, other) => (table.identity(one) < table.identity(other) ? -1 : 1));

@@ -1,4 +1,4 @@
-// The feed: a connection of its own that listens for the notifications of other processes. While it is down, changes are polled.
+// The feed of changes: a connection that listens for the notifications of other processes. While it is down, changes are polled.
 import pg from 'pg';
 import type { Notice } from '../writing/notice.ts';
 import { type DatabaseClock, READ_CLOCK } from './connection/database-clock.ts';
@@ -8,9 +8,9 @@ export interface FeedOptions {
   readonly url: string;
   /** Names this process: its own notifications are ignored. */
   readonly writer: string;
-  /** Measured with every check of the connection. */
+  /** The estimate of the database's clock, measured with every check of the connection. */
   readonly clock: DatabaseClock;
-  /** Gets the report of a lost connection. */
+  /** Is informed when the connection is lost. */
   readonly outage: Outage;
   readonly notice: Notice;
 }
@@ -22,17 +22,17 @@ export interface FeedStats {
 }
 
 const CONNECT_MS = 2_000;
-/** A connection whose other end is gone is found by a statement without an answer. */
+/** The interval of the checks. A check without an answer shows that the connection is dead. */
 const CHECK_MS = 5_000;
 const ANSWER_MS = 2_000;
 /** Pauses between attempts to connect. */
 const PAUSES_MS = { first: 100, longest: 5_000 } as const;
-/** Many commits in this time make one call. */
+/** Notifications within this time cause one call. */
 const SPACING_MS = 50;
 
 const NOTHING = (): void => undefined;
 
-/** The library's types do not have it. */
+/** The library's types leave `unref` out. */
 type Client = pg.Client & { unref?(): void };
 
 export class Feed {
@@ -45,7 +45,7 @@ export class Feed {
   #waking: NodeJS.Timeout | undefined;
   #lastWake = 0;
 
-  /** @param wake called when other processes may have written: after notifications, and when the connection is there again */
+  /** @param wake called when other processes may have written: after notifications, and after a reconnection */
   constructor(options: FeedOptions, wake: () => void) {
     this.#options = options;
     this.#wake = wake;
@@ -79,7 +79,7 @@ export class Feed {
         pause = PAUSES_MS.first;
         await this.#watch(client);
       } catch {
-        // The next attempt follows.
+        // The loop tries again.
       }
       void client.end().catch(() => undefined);
       if (this.#connected) this.#lost();
@@ -91,7 +91,7 @@ export class Feed {
   async #listen(client: Client): Promise<void> {
     await client.connect();
     client.unref?.();
-    // The name of a channel is not a value: it cannot be bound.
+    // The name of a channel cannot be a bound value.
     const { rows } = await client.query<{ channel: string }>("SELECT quote_ident('poolgate.' || current_schema()) AS channel");
     await client.query(`LISTEN ${rows[0]?.channel}`);
     this.#connected = true;
@@ -99,7 +99,7 @@ export class Feed {
     this.#notified(undefined);
   }
 
-  /** Rejects when the connection has ended, or does not answer. */
+  /** Rejects when the connection has ended or does not answer. */
   async #watch(client: Client): Promise<void> {
     const end = (): void => this.#endPause();
     client.once('end', end);
@@ -131,7 +131,7 @@ export class Feed {
     }, wait).unref();
   }
 
-  /** Does not keep the process alive. */
+  /** A pause that does not keep the process alive. */
   async #pause(ms: number): Promise<void> {
     if (this.#closed) return;
     await new Promise<void>((resolve) => {

@@ -7,10 +7,12 @@ import type { Connection } from './connection/connection.ts';
 import { Connections } from './connection/connections.ts';
 import { checkServer, databasePlaceOf } from './connection/upgrade.ts';
 
-/** Leases are compared by the database's clock, cooldowns and limits by each node's own. */
+/**
+ * The largest difference of clocks that causes no warning. Leases use the database's clock, cooldowns and limits the clock of each node.
+ */
 const CLOCK_MS = 1_000;
 
-/** @param url its password is in no message */
+/** @param url a secret: no message has its password */
 export async function inspectPostgres(url: string, deadlineMs: number): Promise<readonly StoreCondition[]> {
   const place = databasePlaceOf(url);
   const connections = new Connections({ url, most: 1, waitMs: Math.min(deadlineMs, 5_000), deadlineMs });

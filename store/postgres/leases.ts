@@ -1,9 +1,12 @@
-// Leases in one statement each. A token comes from a sequence; a lease that was released stays as an expired row until it is purged.
+// Leases in one statement each. A token comes from a sequence. A released lease stays as an expired row until it is purged.
 import type { LeaseVerbs } from '../verbs/lease-verbs.ts';
 import { PUT_BACK_MS } from '../verbs/leases.ts';
 import type { Connections } from './connection/connections.ts';
 
-/** A held lease costs a read and no write. The token is drawn again if another process was faster: it is the greatest by then. */
+/**
+ * Takes a lease, unless another owner has it: that case costs a read and no write. If another process took it meanwhile, a new token is
+ * drawn, so that it is the greatest.
+ */
 const ACQUIRE = `
   INSERT INTO leases (name, owner, token, expires_at)
   SELECT $1::text, $2::text, nextval('lease_tokens'), $3::bigint
@@ -15,7 +18,7 @@ const ACQUIRE = `
 const RENEW = 'UPDATE leases SET expires_at = $1 WHERE name = $2 AND token = $3 AND expires_at > $4';
 const RELEASE = 'UPDATE leases SET expires_at = 0 WHERE name = $1 AND token = $2';
 
-/** @param now Unix milliseconds by the database's clock; the expiry times that callers get are by their own */
+/** @param now Unix milliseconds by the database's clock; callers get expiry times by their own clock */
 export function leasesOf(connections: Connections, clock: () => number, now: () => number): LeaseVerbs {
   return {
     async acquire(name, owner, ttlMs) {

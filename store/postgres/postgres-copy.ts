@@ -6,7 +6,7 @@ import { inTransaction } from './connection/transactions.ts';
 import { upgrade } from './connection/upgrade.ts';
 import { insertionOf } from './insertion.ts';
 
-/** A large table takes hours. */
+/** The deadline of a statement: copying a large table takes hours. */
 const DAY_MS = 86_400_000;
 
 const COLUMNS = `
@@ -26,7 +26,7 @@ export const withPostgresSide: WithCopySide = async (url, _role, work) => {
   await upgrade(url, { clock: Date.now, patienceMs: 0, notice: () => undefined });
   const connections = new Connections({ url, most: 1, waitMs: 5_000, deadlineMs: DAY_MS });
   try {
-    // One snapshot: all tables are of the same time.
+    // One snapshot, so that all tables are read at the same point in time.
     return await connections.use((connection) =>
       inTransaction(connection, 'BEGIN ISOLATION LEVEL REPEATABLE READ', () => work(sideOf(connection))),
     );

@@ -20,17 +20,17 @@ export interface PostgresOptions {
   /** Names this process in the change records. */
   readonly writer: string;
   readonly notice: Notice;
-  /** Most of them at once, at least 8. */
+  /** The most connections at once, at least 8. */
   readonly connections: number;
 }
 
-/** Turns have all connections except those of the feed, the writer and the operators. */
+/** The pool of turns. It gets all connections except those of the feed, the writer and the operators. */
 const TURNS = { waitMs: 1_000, deadlineMs: 2_000 } as const;
 const FEEDS = 1;
 
-/** If containers start together, the database is ready a few seconds later. */
+/** How long the start waits for the database. If containers start together, the database is ready a few seconds later. */
 const PATIENCE_MS = 10_000;
-/** One for pins, one for all other rows. */
+/** Two connections for writing: one for pins, one for all other rows. */
 const WRITER = { most: 2, waitMs: 2_000, deadlineMs: 5_000 } as const;
 const OPERATORS = { most: 2, waitMs: 5_000, deadlineMs: 30_000 } as const;
 
@@ -59,8 +59,8 @@ export async function openPostgres(url: string, { clock, machineTime, writer, no
     update: (work) => updated(turns, { clock, writer }, work),
     takeLimits: (turn, bounds) => reservations.take({ turn, bounds }),
     async roughCount(table) {
-      // The server's statistics of live rows, which are some seconds late: of what other nodes delete just now they know nothing, and that
-      // is little. After a crash of the server, until they are gathered again, those of the last vacuum.
+      // The server's statistics of live rows. They are some seconds late, and miss a few rows that other nodes are just deleting. After a
+      // crash of the server they are those of the last vacuum until they are gathered again.
       const sql =
         'SELECT CASE WHEN s.n_live_tup > 0 THEN s.n_live_tup ELSE greatest(c.reltuples, 0) END::bigint AS count ' +
         'FROM pg_class c JOIN pg_stat_user_tables s ON s.relid = c.oid WHERE c.oid = $1::text::regclass';

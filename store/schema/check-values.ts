@@ -2,7 +2,7 @@
 import type { Driver } from '../driver.ts';
 
 export interface CheckValueVerbs {
-  /** Whether the store has this value under the name. A store without one gets this value. */
+  /** Whether the store has this value under the name. If the store has none yet, it stores this one. */
   agree(name: string, value: string): Promise<boolean>;
   forget(name: string): Promise<void>;
 }

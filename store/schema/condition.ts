@@ -1,7 +1,7 @@
 // What an engine's inspection found about its database, in a sentence for operators.
 
 export interface StoreCondition {
-  /** `problem`: the gateway does not work with this database, or will soon not. */
+  /** `problem`: the gateway does not work with this database, or will soon stop working. */
   readonly level: 'ok' | 'warning' | 'problem';
   /** A sentence without data of rows. */
   readonly message: string;

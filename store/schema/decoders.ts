@@ -3,7 +3,7 @@ import { StoreError } from '../errors.ts';
 
 export type ColumnType = 'text' | 'integer' | 'boolean' | 'json';
 
-/** Undefined for a value that the column type does not have. */
+/** Decodes a stored value; undefined if the column type does not have such a value. */
 type Decoder = (stored: unknown) => unknown;
 
 const DIGITS = /^-?\d{1,16}$/;
@@ -11,7 +11,7 @@ const DIGITS = /^-?\d{1,16}$/;
 function integerOf(stored: unknown): number | undefined {
   const number = typeof stored === 'bigint' || (typeof stored === 'string' && DIGITS.test(stored)) ? Number(stored) : stored;
   if (typeof number !== 'number') return undefined;
-  // SQLite stores a fraction in a BIGINT column as it is.
+  // SQLite keeps a fraction in a BIGINT column.
   const whole = Math.trunc(number);
   return Number.isSafeInteger(whole) ? whole : undefined;
 }
@@ -32,7 +32,7 @@ const BOOLEANS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
 ]);
 
 function jsonOf(stored: unknown): unknown {
-  // A JSON column of PostgreSQL arrives parsed.
+  // PostgreSQL returns a JSON column parsed.
   if (typeof stored === 'object') return stored;
   if (typeof stored !== 'string') return undefined;
   try {
@@ -51,7 +51,7 @@ const decoders: Readonly<Record<ColumnType, Decoder>> = {
 
 /**
  * @param place table and column, for the error
- * @throws StoreError `corrupt` for a value that is not of the column's type; the message has no value in it
+ * @throws StoreError `corrupt` if the value is not of the column's type; the message does not contain the value
  */
 export function decode(type: ColumnType, stored: unknown, place: string): unknown {
   if (stored === null) return null;

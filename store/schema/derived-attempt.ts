@@ -1,10 +1,10 @@
-// The attempt of a request that its first account answered: it is derived from the request row instead of being stored.
+// The attempt of a request that its first account answered. It is derived from the request's row instead of being stored.
 
 import type { TableRow } from '../writing/write-queue.ts';
 import type { AttemptRow, LoggedRequest, RequestRow } from './logged-rows.ts';
 import { attempts, requests } from './tables.ts';
 
-/** The gateway's own time before and after an attempt; an attempt that started later had waited, and is stored. */
+/** The most time that the gateway itself needs before and after an attempt. An attempt that started later had to wait, and is stored. */
 const TOLERANCE_MS = 10;
 
 const SUCCESS = { ordinal: 0, cause: 'first', error_class: null, upstream_error_param: null } as const;

@@ -1,4 +1,4 @@
-// Fields of rows that operators read, each described once: tables, checks of replies and schemas of tools derive from the description.
+// Fields of rows that operators read, each described once. Tables, checks of replies and schemas of tools derive from the description.
 import type { ColumnType } from './decoders.ts';
 
 declare const VALUE: unique symbol;
@@ -6,22 +6,22 @@ declare const VALUE: unique symbol;
 /** A field whose values have the type `Value`. */
 export interface Described<Value = unknown> {
   readonly type: ColumnType;
-  /** For operators; without data of rows. */
+  /** The meaning, for operators. It has no data of rows. */
   readonly meaning: string;
   readonly isNullable?: true;
   /** An instant, in Unix milliseconds. */
   readonly isTime?: true;
-  /** Operators read it in the admin listener's replies, and tools do not return it (Q25). */
+  /** Whether only the admin listener returns it, and tools do not (Q25). */
   readonly isInternal?: true;
-  /** A text that is one of these. */
+  /** The values that the text may have. */
   readonly oneOf?: readonly string[];
-  /** Known texts, or names that are counted, with their meanings; there may be others. */
+  /** Known values with their meanings, or known names in a map of counts. Others may occur. */
   readonly words?: Words;
-  /** The members of a JSON value; absent for numbers by names that are not known beforehand. */
+  /** The members of a JSON value; absent for a map from unknown names to numbers. */
   readonly members?: Description;
   /** The names of members that may be absent. */
   readonly optional?: readonly string[];
-  /** Only for type inference; never present. */
+  /** Never present; carries the type for inference. */
   readonly [VALUE]?: Value;
 }
 
@@ -49,7 +49,7 @@ export const time = (meaning: string): Described<number> => ({ type: 'integer', 
 
 export const flag = (meaning: string): Described<boolean> => ({ type: 'boolean', meaning });
 
-/** Names, each with a number. */
+/** A map from names to numbers. */
 export const counts = (meaning: string, words?: Words): Described<Readonly<Record<string, number>>> => ({
   type: 'json',
   meaning,

@@ -8,14 +8,14 @@ export interface Place {
 
 interface ListFilter {
   readonly id?: string | undefined;
-  /** Only rows of these Pools; an empty list matches nothing, and a row without a Pool matches no list. */
+  /** Only rows of these Pools. An empty list matches nothing. A row without a Pool matches no list. */
   readonly pools?: readonly string[] | undefined;
-  /** At or after; Unix milliseconds. */
+  /** The earliest time that counts; Unix milliseconds. */
   readonly since?: number | undefined;
-  /** Before; Unix milliseconds. */
+  /** The first time that no longer counts; Unix milliseconds. */
   readonly until?: number | undefined;
   readonly before?: Place | undefined;
-  /** 100 by default, 1,000 at most. */
+  /** The most rows: 100 by default, 1,000 at most. */
   readonly limit?: number | undefined;
 }
 
@@ -37,14 +37,14 @@ export interface RequestFilter extends ListFilter {
 }
 
 export interface AuditFilter extends ListFilter {
-  /** With `pools`: also the rows of these accounts (actions `account.…` and `credential.…`), which belong to no Pool. */
+  /** With `pools`: also rows about these accounts (actions `account.…` and `credential.…`), which belong to no Pool. */
   readonly accounts?: readonly string[] | undefined;
   readonly actor?: string | undefined;
   readonly action?: string | undefined;
   readonly target?: string | undefined;
 }
 
-/** What usage is summed by. Without any, there is one sum of all rows. */
+/** What usage is grouped by. If none is given, there is one sum of all rows. */
 export type UsageGroup = 'key_id' | 'pool' | 'day';
 
 export interface UsageFilter {
@@ -55,13 +55,13 @@ export interface UsageFilter {
   readonly since?: number | undefined;
   /** The first day that does not count. */
   readonly until?: number | undefined;
-  /** Sums that are left out at the beginning. */
+  /** The number of sums to skip. */
   readonly offset?: number | undefined;
-  /** 100 by default, 1,000 at most. */
+  /** The most sums: 100 by default, 1,000 at most. */
   readonly limit?: number | undefined;
 }
 
-/** What the sums of hours are summed by. Without any, there is one sum of all rows. */
+/** What the sums of hours are grouped by. If none is given, there is one sum of all rows. */
 export type HourGroup = 'hour' | 'day' | 'pool' | 'account' | 'model';
 
 export interface HourFilter extends Pick<UsageFilter, 'pools' | 'offset' | 'limit'> {
@@ -78,7 +78,7 @@ export interface HourFilter extends Pick<UsageFilter, 'pools' | 'offset' | 'limi
 export interface FileFilter {
   readonly pool: string;
   readonly purpose?: string | undefined;
-  /** By creation; `desc` by default. */
+  /** The order by creation time; `desc` by default. */
   readonly order?: 'asc' | 'desc' | undefined;
   /** Only files after this one, in this order. */
   readonly after?: Place | undefined;

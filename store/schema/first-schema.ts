@@ -1,4 +1,5 @@
-// The first schema: plain SQL that SQLite and PostgreSQL read alike. BIGINT for every number, TEXT for the rest (JSON too), booleans as 0 and 1.
+// The first schema: plain SQL that SQLite and PostgreSQL both accept. BIGINT for every number, TEXT for the rest (including JSON), booleans
+// as 0 and 1.
 
 const requestLog = `
   CREATE TABLE requests (
@@ -36,7 +37,7 @@ const accounts = `
   CREATE TABLE credential_imports (account TEXT NOT NULL, imported TEXT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (account, imported));
 `;
 
-/** Where continuations go. */
+/** Tables that say which account a continuation goes to. */
 const owners = `
   CREATE TABLE pins (hash TEXT NOT NULL PRIMARY KEY, account TEXT NOT NULL, expires_at BIGINT NOT NULL);
   CREATE INDEX pins_oldest ON pins (expires_at);
@@ -72,7 +73,10 @@ const usage = `
   );
 `;
 
-/** The next start compares its file with `running_config`: changes that were made while no gateway ran are audited field by field. */
+/**
+ * Tables for operators. The next start compares its file with `running_config`, so that changes made while no gateway ran are audited field
+ * by field.
+ */
 const operators = `
   CREATE TABLE audit (
     id TEXT NOT NULL PRIMARY KEY, at BIGINT NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL, target TEXT NOT NULL, pool TEXT,
@@ -83,7 +87,7 @@ const operators = `
   CREATE TABLE running_config (name TEXT NOT NULL PRIMARY KEY, config TEXT NOT NULL, at BIGINT NOT NULL, version TEXT NOT NULL);
 `;
 
-/** What several processes on one database need; all of them have the values of `check_values` in common. */
+/** Tables that several processes on one database need. All processes must agree on the values in `check_values`. */
 const coordination = `
   CREATE TABLE counters (name TEXT NOT NULL PRIMARY KEY, value BIGINT NOT NULL);
   INSERT INTO counters (name, value) VALUES ('version', 0), ('lease_token', 0);
@@ -109,7 +113,10 @@ const coordination = `
   CREATE TABLE check_values (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL);
 `;
 
-/** A batch that a process writes again, because the answer to its commit was lost, is recognised by its number; tokens lock no row. */
+/**
+ * Additions for PostgreSQL. The number of a batch shows whether it was already committed when its write is repeated. A sequence gives
+ * tokens without a lock on a row.
+ */
 export const FIRST_POSTGRES = `
   CREATE TABLE written_batches (process TEXT NOT NULL PRIMARY KEY, batch BIGINT NOT NULL, at BIGINT NOT NULL);
   CREATE SEQUENCE lease_tokens;

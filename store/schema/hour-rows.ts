@@ -6,7 +6,7 @@ import type { HourSums, UsageDayRow, UsageHourRow, UsagePoolHourRow, UsageRow } 
 
 export const HOUR_MS = 3_600_000;
 
-/** @param used undefined for a request that used nothing */
+/** @param used undefined if the request used nothing */
 export function hourRowOf({ row }: LoggedRequest, used?: UsageRow): UsageHourRow {
   const { at, pool, account, model, status, outcome, duration_ms, first_event_ms } = row;
   return {
@@ -27,13 +27,13 @@ export function hourRowOf({ row }: LoggedRequest, used?: UsageRow): UsageHourRow
   };
 }
 
-/** What it adds to the sums of its day. */
+/** The contribution of an hour row to the sums of its day. */
 export const dayRowOf = ({ hour, ...row }: UsageHourRow): UsageDayRow => ({ day: hour - (hour % DAY_MS), ...row });
 
-/** What it adds to the sums of its Pool in that hour. */
+/** The contribution of an hour row to the sums of its Pool in that hour. */
 export const poolHourRowOf = ({ account: _account, model: _model, ...row }: UsageHourRow): UsagePoolHourRow => row;
 
-/** Written out for speed, as that of a day. */
+/** Adds sums. Written out field by field for speed. */
 export function addHour(sum: { -readonly [Field in keyof HourSums]: number }, more: HourSums): void {
   sum.requests += more.requests;
   sum.failed += more.failed;

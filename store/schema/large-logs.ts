@@ -1,4 +1,4 @@
-// Step 4: what questions to a log of millions of rows read: indexes for each filter of the request log, and roll-ups of the sums of hours.
+// Step 4, for logs of millions of rows: an index for each filter of the request log, and roll-ups of the sums of hours.
 import { DAY_MS } from './limit-rows.ts';
 
 const SUMS = [
@@ -18,7 +18,8 @@ const columns = SUMS.map((name) => `${name} BIGINT NOT NULL`).join(', ');
 const sums = SUMS.map((name) => `sum(${name})`).join(', ');
 
 /**
- * Without the id: rows of one millisecond are sorted, and the index has less than half the size. Those of failures have rows of failures only.
+ * Indexes without the id, which halves their size: rows of one millisecond are sorted when they are read. The indexes of failures have only
+ * rows of failures.
  */
 const indexes = `
   CREATE INDEX requests_of_key ON requests (key_id, at);

@@ -1,5 +1,5 @@
-// What counts against each bound of a key (Q19): the checks of both engines derive from it. PostgreSQL has its check since the first schema: once
-// that is released, a change here needs a further step.
+// What counts against each bound of a key (Q19). Both engines derive their checks from it. PostgreSQL's check is part of the first schema:
+// after a release, a change here needs a further migration step.
 import type { LimitBounds } from './limit-rows.ts';
 
 /** The sums of a key's use: of running turns (`running`, `held_…`), of the last minute, of the day, of seven days and of the month. */
@@ -18,9 +18,9 @@ export type UsedSum =
 
 interface Bound {
   readonly name: keyof LimitBounds;
-  /** The sums that count together. */
+  /** The sums that count against the bound, added up. */
   readonly counts: readonly UsedSum[];
-  /** What a turn adds. */
+  /** What a turn adds to them. */
   readonly adds: 'request' | 'tokens' | 'nanos';
 }
 

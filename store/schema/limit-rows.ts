@@ -1,20 +1,19 @@
-// The values that limits of keys over all nodes are counted with: reservations, settlements, and the use of a key (Q34). Times are Unix
-// milliseconds.
+// The values of key limits that all nodes share: reservations, settlements, and the use of a key (Q34). Times are Unix milliseconds.
 import type { LoggedRequest } from './logged-rows.ts';
 import type { UsageRow } from './rows.ts';
 
-/** What a turn reserves. Caps of tiers are keys of their own (AA69). */
+/** What a turn reserves. The cap of a tier is counted like a key of its own (AA69). */
 export interface LimitedTurn {
-  /** Unique. A second reservation with the same id reserves nothing again, and is granted. */
+  /** Unique. A second reservation with the same id is granted and reserves nothing again. */
   readonly grant: string;
   readonly key: string;
-  /** The token of its node: the reservation counts until it is settled, as long as the lease of the node lasts. */
+  /** The token of the node's lease. The reservation counts until it is settled or that lease ends. */
   readonly node: number;
   readonly tokens: number;
   readonly cost_nanos: number;
 }
 
-/** The most that a key may use, the turn itself included; an absent bound is no limit. */
+/** The most that a key may use, including this turn. An absent bound is no limit. */
 export interface LimitBounds {
   readonly concurrent?: number;
   readonly requests_per_minute?: number;
@@ -24,7 +23,7 @@ export interface LimitBounds {
   readonly tokens_per_week?: number;
   readonly nanos_per_day?: number;
   readonly nanos_per_week?: number;
-  /** In a UTC month. */
+  /** Cost in a UTC month. */
   readonly nanos_per_month?: number;
 }
 
@@ -38,7 +37,7 @@ export interface UsedAmounts {
 export interface StoredUse {
   /** The sums of turns that have reserved and have not been settled. */
   readonly running: UsedAmounts;
-  /** The last minute, by slots of `SLOT_MS`, oldest first. Requests count from their reservation, tokens from their settlement. */
+  /** Use in the last minute, by slots of `SLOT_MS`, oldest first. Requests count from their reservation, tokens from their settlement. */
   readonly minute: readonly (Omit<UsedAmounts, 'cost_nanos'> & { readonly slot: number })[];
   /** The settled use of the last seven UTC days, and of the days of the UTC month, oldest first. */
   readonly days: readonly (UsedAmounts & { readonly day: number })[];
@@ -46,7 +45,7 @@ export interface StoredUse {
 
 export type Taken =
   | { readonly outcome: 'granted' }
-  /** Nothing was reserved. */
+  /** A limit had no room: nothing was reserved. */
   | { readonly outcome: 'refused'; readonly use: StoredUse }
   /** The node's lease has expired: nothing was reserved, and the node's reservations no longer count. */
   | { readonly outcome: 'lost' }
@@ -57,31 +56,31 @@ export type Taken =
 export interface Settlement {
   readonly grant: string;
   readonly key: string;
-  /** Undefined for a turn that was never sent to an account: it used nothing. */
+  /** Undefined if the turn was never sent to an account: it used nothing. */
   readonly used: UsageRow | undefined;
   readonly at: number;
   /** The request that used it: its rows are written in the same transaction. */
   readonly of?: LoggedRequest | undefined;
-  /** Whether the key has a limit of a minute. */
+  /** Whether the key has a per-minute limit. */
   readonly minute: boolean;
-  /** The answer to the reservation was lost: it is withdrawn if it was made, and refused if it arrives later. */
+  /** Set if the answer to the reservation was lost: the reservation is withdrawn if it was made, and refused if it arrives later. */
   readonly withdrawn?: true;
 }
 
 /**
- * The width of the slots of the last minute. Slots are named by their end, and an amount counts for a minute from there: up to a slot
- * longer than its own minute, and never shorter. A key has at most 241 slots at a time.
+ * The width of the slots of the last minute. A slot is named by its end, and its amounts count for a minute from there. So an amount counts
+ * up to one slot longer than a minute, and never shorter. A key has at most 241 slots at a time.
  */
 const SLOT_MS = 250;
 
 export const slotOf = (at: number): number => Math.ceil(at / SLOT_MS) * SLOT_MS;
 
-/** Slots that count at `at` are greater than this. */
+/** At the time `at`, slots greater than this count. */
 export const slotsAfter = (at: number): number => at - 60_000;
 
 export const DAY_MS = 86_400_000;
 
-/** The first of the seven UTC days that end with the one of `at`. */
+/** The first of the seven UTC days that end with the day of `at`. */
 export const weekStart = (at: number): number => at - (at % DAY_MS) - 6 * DAY_MS;
 
 /** The first day of the UTC month of `at`. */
@@ -96,5 +95,5 @@ export const daysFrom = (at: number): number => Math.min(weekStart(at), monthSta
 /** Older slots are deleted with the next settlement of their key. */
 export const SLOTS_KEPT_MS = 120_000;
 
-/** Reservations that were never settled, because their node ended: they count nowhere. */
+/** How long unsettled reservations are kept whose node has ended. They no longer count. */
 export const GRANTS_KEPT_MS = 8 * DAY_MS;

@@ -1,8 +1,8 @@
-// The request log: a row for each request or websocket turn and its attempts, described once for the store and for everything that shows it.
-// The rows have safe metadata only: texts come from closed vocabularies or the configuration, and are short (S4).
+// The request log: a row for each request or websocket turn and one for each of its attempts. They are described once, for the store and
+// for every view of them. The rows have safe metadata only: texts come from closed vocabularies or the configuration, and are short (S4).
 import { counts, type DescribedRow, flag, integer, internal, nullable, object, oneOf, text, time, type Words } from './described-fields.ts';
 
-/** Reasons for the chosen account. Any other word is the strategy of the Pool. */
+/** Reasons for the chosen account. Other values are the strategy of the Pool. */
 export const CHOSEN_BECAUSE: Words = {
   hard_pin: 'the turn continues a response, file or socket of that account',
   soft_pin: 'its session went there last',
@@ -58,7 +58,7 @@ export const REQUEST = {
   method: text('HTTP method; WS is a turn on a websocket.'),
   status: integer('HTTP status that the client got; 499 if it left before the answer.'),
   status_class: text('2xx to 5xx.'),
-  // It decides which operators see the row; null if no key was recognised.
+  // Decides which operators may see the row; null if no key was recognised.
   pool: nullable(text('Id of the Pool.')),
   pool_label: internal(nullable(text("The Pool's label at that time."))),
   account: nullable(text('Label of the account that answered, or was tried last; null if none was asked.')),
@@ -96,7 +96,7 @@ export const REQUEST = {
   upstream_error_param: nullable(text("Path of the field that the provider's error names.")),
   why: nullable(why),
   outcome: internal(oneOf(['completed', 'incomplete', 'failed', 'cut', 'client_gone', 'refused'], 'How the turn ended.')),
-  // An operator turns it on: `log.client_address`.
+  // Operators enable it with `log.client_address`.
   client_address: internal(nullable(text('Address of the client; null unless log.client_address is on, and where it is not known.'))),
   first_event_ms: internal(
     nullable(
@@ -128,6 +128,6 @@ export type AttemptRow = DescribedRow<typeof ATTEMPT>;
 
 export interface LoggedRequest {
   readonly row: RequestRow;
-  /** In order. One that can be derived from the row is not stored. */
+  /** Attempts in order. One that can be derived from the request's row is not stored. */
   readonly attempts: readonly AttemptRow[];
 }

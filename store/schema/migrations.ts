@@ -1,4 +1,4 @@
-// The schema as numbered steps that are never edited once released, and the one way to apply them.
+// The schema as numbered steps that are never edited after their release, and the one function that applies them.
 
 import type { Session } from '../driver.ts';
 import { StoreError } from '../errors.ts';
@@ -8,15 +8,15 @@ import { FIRST_POSTGRES, FIRST_SCHEMA } from './first-schema.ts';
 import { LARGE_LOGS } from './large-logs.ts';
 
 export interface Step {
-  /** For both engines. */
+  /** SQL for both engines. */
   readonly sql?: string;
   /** Additions for PostgreSQL: functions, sequences. A released function is never changed; a later step makes one of another name. */
   readonly postgres?: string;
 }
 
 /**
- * Step n upgrades a database from version n - 1 to n. Nodes of the former version that run go on while the next one is rolled out: a step
- * adds what they do not name, such as tables, indexes, and columns with a default.
+ * Step n upgrades a database from version n - 1 to n. During a rollout nodes of the previous version keep running. Therefore a step only
+ * adds what they do not name: tables, indexes, and columns with a default.
  */
 export const migrations: readonly Step[] = [
   { sql: FIRST_SCHEMA, postgres: FIRST_POSTGRES + RESERVE_LIMITS },
@@ -35,9 +35,9 @@ export const migrations: readonly Step[] = [
 
 export interface MigrationOptions {
   readonly clock: () => number;
-  /** Runs the statements of a step that the engine needs. */
+  /** Runs those statements of a step that the engine needs. */
   readonly apply: (step: Step) => Promise<void>;
-  /** By default those of the program; tests add to them. */
+  /** The program's steps by default; tests append to them. */
   readonly steps?: readonly Step[];
 }
 
@@ -59,7 +59,7 @@ export async function migrate(session: Session, { clock, apply, steps = migratio
   }
 }
 
-/** For operators: undefined if this program can use the schema of the database. */
+/** A condition for operators if this program cannot use the schema of the database; undefined if it can. */
 export async function schemaCondition(session: Pick<Session, 'query'>, place: string): Promise<StoreCondition | undefined> {
   const version = await versionOf(session);
   if (version <= migrations.length) return undefined;

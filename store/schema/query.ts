@@ -11,11 +11,11 @@ export interface Condition {
 /** What runs a query. */
 export type Reader = Pick<Session, 'query'>;
 
-/** The reads of operators, which turns do not wait for. */
+/** The reader for operators: turns do not wait for its reads. */
 export const operators = (driver: Driver): Reader => ({ query: driver.browse });
 
 interface Selection {
-  /** Undefined ones are left out. */
+  /** Conditions that all have to hold; undefined ones are left out. */
   readonly where?: readonly (Condition | undefined)[];
   readonly order?: string;
   readonly limit?: number;
@@ -30,8 +30,8 @@ export const oneOf = (column: string, values: readonly Value[] | undefined): Con
   values && where(values.length > 0 ? `${column} IN (${values.map(() => '?').join(', ')})` : '1 = 0', ...values);
 
 /**
- * A list for `IN`, filled up to the next power of two with its last value: lists of many lengths make few statements, and each is
- * prepared once.
+ * A list for `IN`, filled up to the next power of two with its last value. So lists of many lengths need few statements, each prepared
+ * once.
  */
 export const filled = <T extends Value>(values: readonly T[]): readonly T[] =>
   values.length < 2
@@ -54,7 +54,7 @@ export async function select<Row extends object, Input extends object>(
   return (await session.query(numbered(sql), values)).map(table.decode);
 }
 
-/** Most keys of one query. */
+/** The most keys of one query. */
 const KEYS = 128;
 
 /** The existing rows of these keys, in any order. */
@@ -73,20 +73,20 @@ export async function selectKeys<Row extends object, Input extends object>(
   return rows;
 }
 
-/** Repeats the last key up to a power of two: few forms of the statement, which engines compile and keep. */
+/** Repeats the last key up to a power of two, so that engines compile and keep few forms of the statement. */
 function padded<Key>(keys: readonly Key[]): readonly Key[] {
   const length = 2 ** Math.ceil(Math.log2(keys.length));
   return Array.from({ length }, (_, i) => keys[Math.min(i, keys.length - 1)] as Key);
 }
 
-/** ` WHERE …`, or nothing. */
+/** ` WHERE …`, or an empty text without conditions. */
 export function conditionsOf(where: readonly (Condition | undefined)[]): { readonly sql: string; readonly values: Value[] } {
   const conditions = where.filter((condition) => condition !== undefined);
   const sql = conditions.length > 0 ? ` WHERE ${conditions.map((condition) => condition.sql).join(' AND ')}` : '';
   return { sql, values: conditions.flatMap((condition) => condition.values) };
 }
 
-/** Numbers the placeholders. */
+/** Replaces each `?` by a numbered placeholder. */
 export function numbered(sql: string): string {
   let number = 0;
   return sql.replaceAll('?', () => `$${++number}`);

@@ -1,9 +1,10 @@
-// The rows that may be stored, field by field; those of the request log are described in logged-rows.ts. Other members of an object that is written never reach the disk.
+// The rows that may be stored, field by field. Those of the request log are described in logged-rows.ts. Other members of a written object
+// never reach the disk.
 
 /** The catalog as one account last reported it. */
 export interface CatalogRow {
   readonly account: string;
-  /** JSON text exactly as it came: pristine. */
+  /** The account's JSON text, unchanged. */
   readonly entries: string;
   readonly etag: string | null;
   readonly read_at: number;
@@ -16,14 +17,14 @@ export interface AccountStateRow {
   readonly model: string;
   readonly health: 'active' | 'reauth_required' | 'failing';
   readonly cooldown_until: number | null;
-  /** Failures in a row. */
+  /** Number of consecutive failures. */
   readonly streak: number;
   readonly cause: string | null;
   /** Quota windows: plain data in a shape that quota defines and validates when it is read. */
   readonly windows: object | null;
   /** Digest of the address at which the account has no compact path; null if it may have one. */
   readonly missing_compact_path: string | null;
-  /** When that was found out, Unix milliseconds; null if it may have one. */
+  /** When the account's answer showed that; Unix milliseconds. Null if it may have a compact path. */
   readonly compact_path_missing_at: number | null;
   readonly updated_at: number;
   /** When health, cooldown, streak and cause were decided, by the clock that all processes share. Set by the store. */
@@ -35,35 +36,35 @@ export type AccountStateKey = Pick<AccountStateRow, 'account' | 'model'>;
 /** The key of an account state and the fields of it that change; the others stay as the store has them. */
 export type AccountStatePatch = Pick<AccountStateRow, 'account' | 'model' | 'updated_at'> & Partial<Omit<AccountStateRow, 'health_at'>>;
 
-/** A patch as it is written. */
+/** A patch with the time of its decision, as it is written. */
 export type StampedAccountState = AccountStatePatch & Partial<Pick<AccountStateRow, 'health_at'>>;
 
-/** The credential of an account as it was last imported, and as it was last refreshed. */
+/** The credential of an account, as last imported and as last refreshed. */
 export interface CredentialRow {
   readonly account: string;
-  /** Keyed digest of what the operator's file or reference held when it was imported. */
+  /** Keyed digest of the credential in the operator's file or reference at the import. */
   readonly imported: string;
   /** The refreshed tokens, encrypted by the caller; null if nothing is refreshed. */
   readonly sealed: string | null;
   readonly updated_at: number;
-  /** The lease under which the refresh token in `sealed` was sent to its provider; null if no answer of the provider is missing. */
+  /** The lease under which the refresh token in `sealed` was sent to its provider; null if no exchange is open. */
   readonly exchange_token: number | null;
-  /** When it was sent. */
+  /** When the refresh token was sent; null if no exchange is open. */
   readonly exchange_at: number | null;
 }
 
 /** A credential without an open exchange. */
 export type NewCredentialRow = Omit<CredentialRow, 'exchange_token' | 'exchange_at'>;
 
-/** A login that a node has imported from its file. It prevents a node with an older file from restoring an earlier login. */
+/** A login that a node has imported from its file. The row prevents a node with an older file from restoring an earlier login. */
 export interface CredentialImportRow {
   readonly account: string;
-  /** The same digest as in the credential's row. */
+  /** Equals `imported` in the credential's row. */
   readonly imported: string;
   readonly at: number;
 }
 
-/** The account of a continuation. */
+/** The account to which the turns that continue a conversation go. */
 export interface PinRow {
   /** Keyed digest of the pinned value with its kind, Pool and key; the value itself is never stored. */
   readonly hash: string;
@@ -73,11 +74,11 @@ export interface PinRow {
 
 /** A pin as it is queued. */
 export interface NewPin extends PinRow {
-  /** If many rows wait it is dropped before others: a turn prefers the account of a soft pin, and can go to any. */
+  /** Whether the turn only prefers the account of the pin and may go to any. If many rows wait, soft pins are dropped first. */
   readonly isSoft?: boolean;
 }
 
-/** `uploaded`: created, and not yet finalised at the account. The words of the public API. */
+/** The public API's words for the status. `uploaded`: created, and not yet finalised at the account. */
 export type FileStatus = 'uploaded' | 'processed' | 'error';
 
 /** Metadata of a file whose bytes are at an account; the address to which they were uploaded is never stored. */
@@ -85,7 +86,7 @@ export interface FileRow {
   readonly pool: string;
   /** The id that the account issued. */
   readonly id: string;
-  /** The account that has the file, and that every request which names it goes to. */
+  /** The account that has the file. Every request that names the file goes to it. */
   readonly account: string;
   readonly filename: string;
   readonly bytes: number;
@@ -97,8 +98,8 @@ export interface FileRow {
 }
 
 /**
- * Usage of one key in one Pool on one day, or what tiers with a cap used on it, under the name of the cap (AA69); or a part of it: rows of the same key, Pool and day are added up. Costs are whole billionths
- * of a US dollar, so that sums are exact.
+ * Usage of one key in one Pool on one day, or a part of it: rows of the same key, Pool and day are added up. Tiers with a cap have rows of
+ * their own under the name of the cap (AA69). Costs are whole billionths of a US dollar, so that sums are exact.
  */
 export interface UsageRow {
   readonly key_id: string;
@@ -107,51 +108,51 @@ export interface UsageRow {
   readonly day: number;
   /** Turns that were dispatched. */
   readonly requests: number;
-  /** Those of unknown usage: their tokens are in none of the sums below. */
+  /** Turns whose usage is unknown. Their tokens are in none of the sums below. */
   readonly unknown: number;
   readonly input_tokens: number;
-  /** Part of the input. */
+  /** The part of the input that the provider had cached. */
   readonly cached_input_tokens: number;
   readonly output_tokens: number;
   readonly cost_nanos: number;
-  /** Reservations of the turns of unknown usage: limits count them, totals do not. */
+  /** Tokens that turns of unknown usage reserved. Limits count them, totals do not. */
   readonly held_tokens: number;
   readonly held_nanos: number;
 }
 
 /**
- * Requests and their usage of one Pool, account and model in one hour, or a part of it: rows of the same hour and names are added up. There is
- * no key in it: the number of rows depends on accounts and models alone.
+ * Requests and usage of one Pool, account and model in one hour, or a part of it: rows of the same hour and names are added up. It has no
+ * key, so that the number of rows depends on accounts and models alone.
  */
 export interface UsageHourRow {
-  /** Its beginning; Unix milliseconds. */
+  /** The beginning of the hour; Unix milliseconds. */
   readonly hour: number;
-  /** Empty if no key was recognised. */
+  /** The Pool; empty if no key was recognised. */
   readonly pool: string;
-  /** Label of the account that answered, or was tried last; empty if none was asked. */
+  /** Label of the account that answered, or of the last one that was tried; empty if none was. */
   readonly account: string;
-  /** Empty if none is known. */
+  /** The model; empty if none is known. */
   readonly model: string;
-  /** All that ended, refused ones included. */
+  /** All requests that ended, including refused ones. */
   readonly requests: number;
-  /** Those that ended with an error: of the client, of the gateway or of the account. */
+  /** Requests that ended with an error of the client, the gateway or the account. */
   readonly failed: number;
-  /** Those of unknown usage. */
+  /** Requests whose usage is unknown. */
   readonly unknown: number;
   readonly input_tokens: number;
-  /** Part of the input. */
+  /** The part of the input that the provider had cached. */
   readonly cached_input_tokens: number;
   readonly output_tokens: number;
   readonly cost_nanos: number;
-  /** Sum over all requests. */
+  /** The sum of the durations of all requests. */
   readonly duration_ms: number;
-  /** Those with a first event, */
+  /** The number of requests with a first event. */
   readonly first_events: number;
-  /** and the sum of the times to it. */
+  /** The sum of the times to the first event. */
   readonly first_event_ms: number;
 }
 
-/** What hours and their roll-ups add up. */
+/** The fields that hours and their roll-ups add up. */
 export type HourSums = Omit<UsageHourRow, 'hour' | 'pool' | 'account' | 'model'>;
 
 /** The sum of the hours of one day. */
@@ -160,15 +161,15 @@ export interface UsageDayRow extends Omit<UsageHourRow, 'hour'> {
   readonly day: number;
 }
 
-/** The sum over the accounts and models of a Pool in one hour: as many rows as Pools, however many accounts there are. */
+/** The sums of one Pool over all its accounts and models in one hour. The number of rows depends on Pools alone. */
 export type UsagePoolHourRow = HourSums & Pick<UsageHourRow, 'hour' | 'pool'>;
 
 export type UsageKey = Pick<UsageRow, 'key_id' | 'pool' | 'day'>;
 
-/** A node as the others see it. Times are Unix milliseconds. */
+/** A node as other nodes see it. Times are Unix milliseconds. */
 export interface NodeRow {
   readonly id: string;
-  /** Greater than that of every earlier lease: what the node holds counts while the lease of this token has not expired. */
+  /** The token of the node's lease, greater than every earlier one. What the node holds counts until that lease expires. */
   readonly token: number;
   /** How other nodes reach its internal listener; null for a node without one. */
   readonly address: string | null;
@@ -179,15 +180,15 @@ export interface NodeRow {
   readonly expires_at: number;
 }
 
-/** What a node has of an account's `max_concurrent`. */
+/** The slots of an account's `max_concurrent` that a node has. */
 export interface SlotRow {
   readonly account: string;
-  /** The token of its lease. */
+  /** The token of the node's lease. */
   readonly node: number;
   readonly held: number;
-  /** Turns of the node that are there or could go there. */
+  /** Turns of the node that are at the account or could go there. */
   readonly wanted: number;
-  /** When it was last given more, or first asked; Unix milliseconds. */
+  /** When the node was last given more slots, or first asked for some; Unix milliseconds. */
   readonly since: number;
 }
 
@@ -196,7 +197,7 @@ export interface SlotLockRow {
   readonly account: string;
 }
 
-/** What a key used in one slot of time. */
+/** The usage of a key in one slot of time. */
 export interface KeySlotRow {
   readonly key_id: string;
   /** Unix milliseconds. */
@@ -210,7 +211,7 @@ export interface ChangeRow {
   readonly table_name: string;
   /** JSON list of the key's fields, in the order of the table's key. */
   readonly row_key: string;
-  /** Grows with every write of tracked rows, in the order of commits. */
+  /** Increases with every write of tracked rows, in the order of commits. */
   readonly version: number;
   /** The process that wrote it. */
   readonly writer: string;
@@ -219,11 +220,11 @@ export interface ChangeRow {
 
 /** The part of the last configuration that may be stored. */
 export interface RunningConfigRow {
-  /** `running`; with several nodes `node/` and the node's id. */
+  /** `running`; if several nodes share the store, `node/` and the node's id. */
   readonly name: string;
-  /** Private values already replaced by the caller. */
+  /** The configuration without private values, which the caller has replaced. */
   readonly config: object;
-  /** Of the configuration with its private values. */
+  /** The version of the configuration, private values included. */
   readonly version: string;
   readonly at: number;
 }
@@ -235,9 +236,9 @@ export interface AuditRow {
   readonly actor: string;
   readonly action: string;
   readonly target: string;
-  /** The Pool it concerns; null for the installation as a whole. */
+  /** The Pool that the action concerns; null for the installation as a whole. */
   readonly pool: string | null;
-  /** What changed, secrets already replaced by the caller. */
+  /** The changed fields. The caller has replaced secrets. */
   readonly fields: readonly ChangedField[];
 }
 

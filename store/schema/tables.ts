@@ -28,41 +28,41 @@ import type {
   UsageRow,
 } from './rows.ts';
 
-/** What a second row of the same key does: it is ignored, replaces the first, is added to it, or replaces the fields that it has. */
+/** What a second row with the same key does: it is ignored, replaces the first, is added to it, or replaces only the fields that it has. */
 type ConflictRule = 'keep' | 'replace' | 'add' | 'patch';
 
 /**
- * One accessor per column: a property that is read under one name in one place costs a third of `row[name]` in a loop over names, and
- * a batch reads every column of every row.
+ * Each column has an accessor of its own: reading one property name in one place takes a third of the time of `row[name]` in a loop over
+ * names, and a batch reads every column of every row.
  */
 export interface Field<Input extends object = object> {
   readonly column: string;
   readonly type: ColumnType;
-  /** Undefined if a patch does not have the field. */
+  /** The field's value; undefined if a patch does not have it. */
   of(row: Input): unknown;
-  /** The value if the first patch of a row does not have the field. */
+  /** The value of the field if the first patch of a row does not have it. */
   readonly initial: string | number | null;
 }
 
-/** @typeParam Input what is written; for a table of patches that is a part of the row */
+/** @typeParam Input the object that is written; in a table of patches a part of the row */
 export interface Table<Row extends object = object, Input extends object = Row> {
   readonly name: string;
   readonly columns: readonly string[];
   readonly key: readonly string[];
   readonly onConflict: ConflictRule;
-  /** How many ordinary rows one of these counts for when a batch is filled. */
+  /** The number of ordinary rows that a row of this table counts for in a batch. */
   readonly weight: number;
-  /** Whether other processes have copies of its rows in memory: then every write of a row is recorded in `changes`. */
+  /** Whether other processes keep copies of its rows in memory. If so, every write of a row is recorded in `changes`. */
   readonly tracked: boolean;
-  /** Maps a column to the column with the time at which its value was decided: an earlier decision does not replace a later one. */
+  /** Maps a column to the column with its decision time: a value that was decided earlier does not replace a later one. */
   readonly decidedAt: ReadonlyMap<string, string>;
   /** In the order of `columns`. */
   readonly fields: readonly Field<Input>[];
-  /** Equal for rows of equal keys only. */
+  /** A text that is equal only for rows with equal keys. */
   identity(row: Input): string;
-  /** Adds a row to another one of its key, as the database does; for tables that add. */
+  /** Adds a row to another one with the same key, as the database does. Only for tables that add. */
   add(sum: Input, row: Input): void;
-  /** The row of a database record. @throws StoreError `corrupt` */
+  /** Converts a database record into a row. @throws StoreError `corrupt` */
   decode(record: Readonly<Record<string, unknown>>): Row;
 }
 
@@ -83,12 +83,12 @@ interface Shape<Row, Input> {
   readonly onConflict: ConflictRule;
   readonly weight?: number;
   readonly tracked?: boolean;
-  /** Every field of the row and nothing else: the compiler checks it. */
+  /** The fields of the row. The compiler checks that none is missing and none is added. */
   readonly columns: { readonly [Field in keyof Row]-?: Column<Input> };
   readonly decidedAt?: { readonly [Field in keyof Row]?: keyof Row & string };
-  /** For tables of patches. */
+  /** Initial values, for tables of patches. */
   readonly initial?: { readonly [Field in keyof Row]?: Row[Field] & (string | number) };
-  /** For tables that add. */
+  /** How rows are added, for tables that add. */
   readonly add?: (sum: { -readonly [Field in keyof Input]: Input[Field] }, row: Input) => void;
 }
 
@@ -111,7 +111,7 @@ const table = <Row extends object, Input extends object = Row>(name: string, sha
     tracked,
     decidedAt: new Map(Object.entries<string>(decidedAt)),
     identity(row) {
-      // No field of a key contains a NUL.
+      // A separator is safe because no field of a key contains a NUL.
       let identity = '';
       for (const field of keyFields) identity += `${String(field.of(row))}\0`;
       return identity;
@@ -121,7 +121,7 @@ const table = <Row extends object, Input extends object = Row>(name: string, sha
   };
 };
 
-/** Columns of described fields. The accessors are written out for speed, as those of all `Field`s. */
+/** The columns of described fields. Their accessors are written out for speed, as in all `Field`s. */
 const described = <Fields extends Description>(
   fields: Fields,
   accessors: { readonly [Name in keyof Fields]: (row: DescribedRow<Fields>) => unknown },
@@ -261,7 +261,7 @@ const pinShape: Shape<PinRow, PinRow> = {
 
 export const pins = table<PinRow>('pins', pinShape);
 
-/** The same table, for values that other processes may have at another account. */
+/** The table `pins`, tracked: for values that other processes may have pinned to another account. */
 export const movedPins = table<PinRow>('pins', { ...pinShape, tracked: true });
 
 export const files = table<FileRow>('files', {
@@ -313,7 +313,7 @@ const hourSums: { readonly [Field in keyof HourSums]: Column<HourSums> } = {
   first_event_ms: integer((row) => row.first_event_ms),
 };
 
-/** Nothing keeps copies of it: only operators read it. */
+/** Untracked, because only operators read it. */
 export const usageHours = table<UsageHourRow>('usage_hours', {
   key: ['hour', 'pool', 'account', 'model'],
   onConflict: 'add',
@@ -327,7 +327,7 @@ export const usageHours = table<UsageHourRow>('usage_hours', {
   },
 });
 
-/** A roll-up of the hours: each batch adds to it what it adds to them. */
+/** A roll-up of the hours by day. Each batch adds the same amounts to both. */
 export const usageDays = table<UsageDayRow>('usage_days', {
   key: ['day', 'pool', 'account', 'model'],
   onConflict: 'add',
@@ -376,7 +376,7 @@ export const slots = table<SlotRow>('slots', {
   },
 });
 
-/** The same table, for writes that other nodes have to be notified of. */
+/** The table `slots`, tracked: for writes of which other nodes have to be notified. */
 export const announcedSlots: typeof slots = { ...slots, tracked: true };
 
 export const slotLocks = table<SlotLockRow>('slot_locks', {

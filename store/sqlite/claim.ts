@@ -1,5 +1,5 @@
-// The claim of a gateway on its SQLite file: if another gateway has it, the operator's log reports that. The claim is a lock of the system,
-// which ends with its process, so that a killed process does not keep the next one from it.
+// The claim of a gateway to its SQLite file. If another gateway has the file, the operator's log reports that. The claim is a file lock
+// that ends with its process, so that a killed process does not block the next one.
 import { open, realpath } from 'node:fs/promises';
 import { StoreError } from '../errors.ts';
 import type { Notice } from '../writing/notice.ts';
@@ -7,11 +7,11 @@ import { Connection } from './connection.ts';
 
 export interface ClaimOptions {
   readonly notice: Notice;
-  /** How often a claim that another process has is tried again. */
+  /** How often to try again to get a claim that another process has. */
   readonly everyMs?: number;
 }
 
-/** Longer than a restart that overlaps: the former gateway drains for 25 s. */
+/** Longer than the overlap of a restart, in which the previous gateway drains for 25 s. */
 const EVERY_MS = 60_000;
 
 const ADVICE = 'each of them counts limits and max_concurrent separately. Stop one of them, or use PostgreSQL for several';
@@ -32,7 +32,7 @@ export class Claim {
     this.#timer = setInterval(() => void this.#try(), everyMs).unref();
   }
 
-  /** Never rejects: a file that cannot be locked, as in some network file systems, is no reason not to start. */
+  /** Tries to get the claim. Never rejects: a file system without locks, such as some over a network, does not prevent the start. */
   static async of(database: string, options: ClaimOptions): Promise<Claim> {
     const path = await realpath(database).catch(() => database);
     const claim = new Claim(path, options);
@@ -61,7 +61,7 @@ export class Claim {
     await (await open(this.#path, 'a', 0o600)).close();
     const connection = await Connection.open(this.#path);
     try {
-      // Held until the connection is closed. The file stays empty.
+      // The transaction stays open until the connection is closed. Nothing is written to the file.
       await connection.script('BEGIN EXCLUSIVE');
       this.#held = connection;
       clearInterval(this.#timer);

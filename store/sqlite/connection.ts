@@ -1,4 +1,4 @@
-// One SQLite connection: promises for callbacks, and SQLite's error codes as StoreErrors.
+// One SQLite connection with promises instead of callbacks, and with StoreErrors for SQLite's error codes.
 import { pathToFileURL } from 'node:url';
 import { LRUCache } from 'lru-cache';
 import sqlite3 from 'sqlite3';
@@ -31,7 +31,7 @@ const promised = <Result>(act: (done: Callback<Result>) => void): Promise<Result
   return promise;
 };
 
-/** Repeated statements have far fewer forms; one that was evicted is compiled again. */
+/** Repeated statements have far fewer forms. A statement that was evicted is compiled again. */
 const CACHED_STATEMENTS = 100;
 
 const finalize = (statement: sqlite3.Statement): Promise<void> => promised((done) => statement.finalize(() => done(null)));
@@ -49,14 +49,14 @@ export class Connection implements Session {
     this.#database = database;
   }
 
-  /** Opens the file, creating it if it is missing. Nothing is read before the first statement. */
+  /** Opens the file, and creates it if it is missing. Nothing is read before the first statement. */
   static open(path: string): Promise<Connection> {
     return Connection.#opened(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
   }
 
   /**
-   * Opens a file that exists; it is not written.
-   * @param use `immutable`: no other process has it open, and SQLite creates no files in its folder
+   * Opens an existing file for reading only.
+   * @param use `immutable`: no other process has the file open, and SQLite creates no files in its folder
    */
   static openReadOnly(path: string, use: 'shared' | 'immutable'): Promise<Connection> {
     if (use === 'shared') return Connection.#opened(path, sqlite3.OPEN_READONLY);
@@ -87,13 +87,13 @@ export class Connection implements Session {
     );
   }
 
-  /** Like `run`, for statements that are repeated: compiled once, and cached. */
+  /** Like `run`, for repeated statements: they are compiled once and cached. */
   async repeat(sql: string, values: readonly Value[]): Promise<void> {
     const statement = await this.#prepared(sql);
     await promised<void>((done) => statement.run(values, (error: Error | null) => done(error)));
   }
 
-  /** Ends the statements that run now with an error. */
+  /** Ends running statements with an error. */
   interrupt(): void {
     this.#database.interrupt();
   }

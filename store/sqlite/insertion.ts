@@ -12,9 +12,10 @@ export interface Insertion {
 }
 
 /**
- * Binding each value would cost the main thread more than one text of them all, and each value that SQLite extracts from that text
- * costs it a walk over the values before it. Rows of one batch agree in most columns, so these are left out of the text.
- * @param rows at least one; patches have all the same fields
+ * Sends differing values as one text, because binding each of them would cost the main thread more. Extracting a value from that text takes
+ * a walk over the values before it. Therefore columns in which all rows agree, which are most of them, are bound once and left out of the
+ * text.
+ * @param rows at least one; patches all have the same fields
  * @throws StoreError `bad_row`
  */
 export function insertionOf(table: TableColumns, rows: readonly object[]): Insertion {
@@ -41,14 +42,14 @@ function differs(field: Field, rows: readonly object[], value: unknown): boolean
   return false;
 }
 
-/** What SQLite would make of a value in JSON text; undefined if that is not the value itself. */
+/** The value as SQLite would read it from JSON text; undefined if that differs from the value itself. */
 function asBound(value: unknown): Value | undefined {
   if (value === null || typeof value === 'string') return value;
   if (typeof value === 'boolean') return Number(value);
   return Number.isFinite(value) ? (value as number) : undefined;
 }
 
-/** A list of the rows, each a list of these fields' values. */
+/** A JSON list of rows; each row is a list of the values of these fields. */
 function jsonOf({ name }: TableColumns, rows: readonly object[], fields: readonly Field[]): string {
   try {
     return JSON.stringify(rows.map((row) => fields.map((field) => field.of(row))));
@@ -57,7 +58,7 @@ function jsonOf({ name }: TableColumns, rows: readonly object[], fields: readonl
   }
 }
 
-/** `WHERE true` shows the parser that ON CONFLICT is not a join condition; json_each would encode each row again for every column. */
+/** `WHERE true` shows the parser that ON CONFLICT is no join condition. json_each would encode each row again for every column. */
 const statement = (table: TableColumns, sources: readonly string[], absent: readonly string[]): string =>
   `INSERT INTO ${table.name} (${table.columns.join(', ')}) SELECT ${sources.join(', ')} FROM jsonb_each(?1) WHERE true ` +
   onConflict(table, absent);

@@ -1,4 +1,4 @@
-// Inspects a SQLite file for operators: integrity, schema version, sizes, and the disk that it is on. It is opened for reading only.
+// Inspects a SQLite file for operators: integrity, schema version, sizes, and the disk that it is on. The file is opened for reading only.
 import { constants } from 'node:fs';
 import { access, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -17,15 +17,15 @@ export async function inspectSqlite(path: string, deadlineMs: number): Promise<r
   return [{ level: 'ok', message: `${path} does not exist; the first start creates it.` }, ...further];
 }
 
-/** SQLite's own list ends there. */
+/** SQLite lists at most as many faults. */
 const MOST_FAULTS = 20;
-/** After the deadline the check is interrupted this often, until it ends. */
+/** How often the check is interrupted after the deadline, until it ends. */
 const AGAIN_MS = 50;
 
 async function contentConditions(path: string, deadlineMs: number): Promise<readonly StoreCondition[]> {
   let connection: Connection | undefined;
   try {
-    // Without a log of writes no process has the database open, and SQLite would create one.
+    // Without a WAL file no process has the database open, and SQLite would create one.
     const isOpen = (await sizeOf(`${path}-wal`)) !== undefined;
     connection = await Connection.openReadOnly(path, isOpen ? 'shared' : 'immutable');
     return [...(await versionConditions(connection, path)), await integrityCondition(connection, path, deadlineMs)];
@@ -42,7 +42,7 @@ async function integrityCondition(connection: Connection, path: string, deadline
   const end = (): void => {
     late = true;
     connection.interrupt();
-    // An interrupt does nothing while the statement waits for a thread.
+    // Repeated, because an interrupt does nothing while the statement waits for a thread.
     timer = setTimeout(end, AGAIN_MS);
   };
   let timer = setTimeout(end, deadlineMs);
@@ -88,7 +88,7 @@ const damaged = (path: string, how: string): StoreCondition => ({
   advice: `Stop the gateway and restore a backup, or keep what can be read: sqlite3 ${path} ".recover" | sqlite3 new.db.`,
 });
 
-/** The gateway lets the log of writes grow to 64 MiB; a reader that never ends keeps it from being emptied. */
+/** The gateway lets the WAL grow to 64 MiB. A larger one shows a reader that never ends and keeps it from being emptied. */
 const LARGE_LOG_BYTES = 256 << 20;
 
 async function sizeConditions(path: string, size: number): Promise<readonly StoreCondition[]> {
@@ -108,14 +108,14 @@ async function sizeConditions(path: string, size: number): Promise<readonly Stor
   ];
 }
 
-/** @param folder of the database, or the nearest one that exists: SQLite creates the log of writes in the same folder */
+/** @param folder the folder of the database, or the nearest existing one: SQLite creates the WAL beside the database */
 export function folderConditions(folder: string, writable: boolean): readonly StoreCondition[] {
   if (writable) return [];
   const message = `${folder} cannot be written: the gateway cannot create the database in it, or the database's log of writes.`;
   return [{ level: 'problem', message, advice: 'Give the folder to the user of the gateway.' }];
 }
 
-/** @param path with a slash at its end for a folder, so that a file of this name is none */
+/** @param path ends with a slash for a folder, so that a file of this name does not count */
 const isWritable = (path: string): Promise<boolean> =>
   access(path, path.endsWith('/') ? constants.W_OK | constants.X_OK : constants.W_OK).then(
     () => true,
@@ -125,7 +125,7 @@ const isWritable = (path: string): Promise<boolean> =>
 const SCARCE_BYTES = 100 << 20;
 const LOW_BYTES = 1 << 30;
 
-/** Types of file systems over a network, as Linux reports them: NFS, SMB, CIFS, SMB2. WAL needs memory that processes share. */
+/** Types of network file systems as Linux reports them: NFS, SMB, CIFS, SMB2. WAL needs shared memory, which they do not have. */
 const NETWORK_FILE_SYSTEMS: ReadonlySet<number> = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42]);
 
 async function diskConditions(folder: string): Promise<readonly StoreCondition[]> {
@@ -138,7 +138,7 @@ async function diskConditions(folder: string): Promise<readonly StoreCondition[]
   return [freeSpaceCondition(folder, bavail * bsize), ...(NETWORK_FILE_SYSTEMS.has(type >>> 0) ? [remote] : [])];
 }
 
-/** SQLite keeps the pages of deleted rows for new ones. */
+/** Advice for a disk that is almost full. A file does not shrink, because SQLite keeps the pages of deleted rows for new ones. */
 const FREE_SOME =
   'Free some. A lower retention.requests_days keeps the database from growing; what it has already does not become smaller.';
 
@@ -150,14 +150,14 @@ export function freeSpaceCondition(folder: string, bytes: number): StoreConditio
 
 const mebibytes = (bytes: number): string => `${Math.ceil(bytes / (1 << 20))} MiB`;
 
-/** Undefined for a file that does not exist. */
+/** The size of a file; undefined if it does not exist. */
 const sizeOf = (path: string): Promise<number | undefined> =>
   stat(path).then(
     ({ size }) => size,
     () => undefined,
   );
 
-/** The folder of a file, or the nearest one that exists. */
+/** The folder of a file, or the nearest existing one above it. */
 async function nearestFolder(path: string): Promise<string> {
   const folder = dirname(path);
   if (folder === path || (await sizeOf(folder)) !== undefined) return folder;

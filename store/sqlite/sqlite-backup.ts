@@ -1,4 +1,5 @@
-// Backups of a SQLite file: one file with all rows of one moment and their digests, made while a gateway runs; their check, and the restore.
+// Backups of a SQLite file: creation while a gateway runs, check, and restore. A backup is one file with all rows at one point in time and
+// their digests.
 import { copyFile, link, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StoreError } from '../errors.ts';
@@ -9,20 +10,22 @@ import type { CopySide } from '../tools/copy-side.ts';
 import { Connection } from './connection.ts';
 import { sideOf } from './sqlite-copy.ts';
 
-/** What a backup says about itself. */
+/** What a backup states about itself. */
 export interface Manifest {
-  /** When it was made, ISO 8601. */
+  /** When the backup was made, ISO 8601. */
   readonly made_at: string;
-  /** Of poolgate. */
+  /** The version of poolgate. */
   readonly version: string;
   readonly schema_version: number;
-  /** A digest under the key of the store, which tells whether a key is the one that encrypted the credentials; null if it was not known. */
+  /**
+   * A digest under the key of the store. It shows whether a key is the one that encrypted the credentials. Null if the key was not known.
+   */
   readonly key_check: string | null;
   readonly tables: readonly CopiedCount[];
 }
 
 export interface CheckedBackup {
-  /** Undefined for a file that is no backup. */
+  /** Undefined if the file is no backup. */
   readonly manifest: Manifest | undefined;
   /** Sentences for operators; empty for a backup that can be restored. */
   readonly faults: readonly string[];
@@ -41,7 +44,7 @@ export async function backupSqlite(path: string, file: string, about: Pick<Manif
   const part = `${file}.part`;
   await prepared(part);
   try {
-    // Readers see one snapshot: rows that are written meanwhile are not in it.
+    // Readers see one snapshot, without rows that are written meanwhile.
     await using(path, async (source) => {
       await source.run('VACUUM INTO $1', [part]);
     });
@@ -56,7 +59,7 @@ export async function backupSqlite(path: string, file: string, about: Pick<Manif
   }
 }
 
-/** Reads every row, and compares them with what the backup says. The file is not written. */
+/** Reads every row and compares it with the manifest. The file is not written. */
 export async function checkBackup(file: string): Promise<CheckedBackup> {
   if (!(await exists(file))) throw new StoreError('bad_url', `${file}: there is no such file`);
   const connection = await Connection.openReadOnly(file, 'immutable');
@@ -79,9 +82,9 @@ export async function checkBackup(file: string): Promise<CheckedBackup> {
 }
 
 /**
- * Puts a checked backup in the place of the database.
- * @param now for the name of the database that was there
- * @returns the path to which that was moved; undefined if there was none
+ * Replaces the database by a checked backup.
+ * @param now for the name that the previous database gets
+ * @returns the path of the previous database; undefined if there was none
  * @throws StoreError `locked` if a gateway has the database
  */
 export async function restoreSqlite(file: string, path: string, { force, now }: { readonly force: boolean; readonly now: Date }) {
@@ -97,7 +100,7 @@ export async function restoreSqlite(file: string, path: string, { force, now }: 
     await using(part, (copy) => copy.script(`DROP TABLE ${TABLE}`));
     await synced(part);
     const aside = hasFormer ? `${path}.before-${now.toISOString().replace(/[:.]/g, '-')}` : undefined;
-    // The log of writes belongs to its database.
+    // The WAL is moved with its database.
     if (aside !== undefined) for (const end of ['', '-wal', '-shm']) await rename(path + end, aside + end).catch(ifMissing);
     await rename(part, path);
     return aside;
@@ -107,7 +110,7 @@ export async function restoreSqlite(file: string, path: string, { force, now }: 
   }
 }
 
-/** The claim of a running gateway is a lock on this file. */
+/** Takes the lock that a running gateway claims. */
 async function gatewayLock(path: string): Promise<Connection> {
   const connection = await Connection.open(`${path}-gateway`);
   try {
@@ -166,7 +169,7 @@ async function using<Result>(path: string, work: (connection: Connection) => Pro
   }
 }
 
-/** An empty file that only its owner may read: it will have metadata and encrypted credentials. */
+/** Creates an empty file that only its owner may read, because it will have metadata and encrypted credentials. */
 async function prepared(part: string): Promise<void> {
   try {
     await makeFolderOf(part);

@@ -11,14 +11,14 @@ const COLUMNS = `
   FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY m.name, c.cid
 `;
 
-/** Readers see one snapshot, of a gateway that runs too. */
+/** A source is read in one snapshot, even while a gateway runs. */
 const BEGIN = { source: 'BEGIN', destination: 'BEGIN IMMEDIATE' } as const;
 const WAIT_MS = 5_000;
 
 export const withSqliteSide: WithCopySide = async (url, role, work) => {
   const path = url.slice('sqlite:'.length);
   if (role === 'source') await checkExists(path);
-  // Migrates the file, and checks that it can be used.
+  // Migrates the file and checks that it can be used.
   await (await openSqlite(path, { clock: Date.now, writer: 'copy' })).close();
   const connection = await Connection.open(path);
   try {
@@ -27,12 +27,12 @@ export const withSqliteSide: WithCopySide = async (url, role, work) => {
     await connection.script('COMMIT');
     return result;
   } finally {
-    // Closing rolls back what was not committed.
+    // Closing rolls back uncommitted changes.
     await connection.close();
   }
 };
 
-/** Opening it would create it. */
+/** Checks that the file exists, because opening it would create it. */
 async function checkExists(path: string): Promise<void> {
   await stat(path).catch(() => {
     throw new StoreError('bad_url', `store ${path}: there is no such file`);

@@ -1,4 +1,4 @@
-// The SQLite engine: one file in WAL mode, one connection that writes, one that reads for turns, and one that reads for operators.
+// The SQLite engine: one file in WAL mode, with one connection for writing, one for the reads of turns, and one for the reads of operators.
 import { open } from 'node:fs/promises';
 import { type Batch, type Driver, type Guard, increment, lost } from '../driver.ts';
 import { StoreError, type StoreErrorCode } from '../errors.ts';
@@ -14,12 +14,12 @@ import { insertionOf } from './insertion.ts';
 
 const MEMORY = ':memory:';
 /**
- * Pages of the log after which they are copied into the database: 16 MiB in place of 4. A page that is written again before that is copied
- * once: a tenth less processor time a row under load.
+ * Pages of the WAL after which they are copied into the database: 16 MiB instead of 4. A page that is written several times before that is
+ * copied once, which saves a tenth of the processor time for each row under load.
  */
 const CHECKPOINT_PAGES = 4_000;
 
-/** How long a statement waits inside SQLite for another process. It blocks one of the few pool threads meanwhile; callers try again. */
+/** How long a statement waits inside SQLite for another process. Meanwhile it blocks one of the few pool threads; callers try again. */
 const BUSY_MS = 250;
 
 /** How long opening and transactions wait for other processes, such as one that migrates. */
@@ -31,11 +31,11 @@ export interface SqliteOptions {
   /** Names this process in the change records. */
   readonly writer: string;
   readonly notice?: Notice;
-  /** Whether the process is a gateway: only then `notice` reports another one. */
+  /** Whether the process is a gateway. Only then `notice` reports that another gateway has the file. */
   readonly gateway?: boolean;
 }
 
-/** Faults that an operator can correct, followed by SQLite's own message. */
+/** Faults that an operator can correct, in words. SQLite's own message follows them. */
 const MEANINGS: Readonly<Partial<Record<StoreErrorCode, string>>> = {
   corrupt: 'it is not a database, or it is damaged; ',
   full: 'its disk is full; ',
@@ -68,7 +68,7 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
   }
 }
 
-/** Creates the file if it is missing, readable by its owner only, and checks that it is writable. SQLite's side files get its mode. */
+/** Creates the file if it is missing, readable by its owner only, and checks that it is writable. SQLite's side files get the same mode. */
 async function touch(path: string): Promise<void> {
   try {
     await makeFolderOf(path);
@@ -79,7 +79,7 @@ async function touch(path: string): Promise<void> {
   }
 }
 
-/** SQLite answers a pragma that it did not apply with the old value and no error, so every answer is checked. */
+/** Sets the pragmas. Every answer is checked, because SQLite answers a pragma that it did not apply with the old value and no error. */
 async function configure(connection: Connection, path: string): Promise<void> {
   const pragma = async (name: string, value: string | number, answer: string | number = value): Promise<void> => {
     await connection.query(`PRAGMA ${name} = ${value}`, []);
@@ -89,13 +89,14 @@ async function configure(connection: Connection, path: string): Promise<void> {
   };
   await connection.query(`PRAGMA busy_timeout = ${BUSY_MS}`, []);
   await whenUnlocked(() => pragma('journal_mode', 'wal', path === MEMORY ? 'memory' : 'wal'));
-  // FULL: a commit is on the disk when it returns, not only in the system's cache. It costs no time of the main thread, once a batch.
+  // FULL: a commit is on the disk when it returns, and not only in the system's cache. This costs no time of the main thread, and happens
+  // once a batch.
   await pragma('synchronous', 'full', 2);
   await pragma('journal_size_limit', 64 << 20);
   await pragma('wal_autocheckpoint', CHECKPOINT_PAGES);
 }
 
-/** Repeats what other processes' locks prevent: SQLite's change to WAL does not wait for them at all, and BEGIN not for long. */
+/** Repeats what locks of other processes prevent: SQLite's change to WAL does not wait for them at all, and BEGIN does not wait long. */
 async function whenUnlocked(act: () => Promise<void>): Promise<void> {
   const end = performance.now() + LOCK_WAIT_MS;
   for (;;) {
@@ -108,7 +109,7 @@ async function whenUnlocked(act: () => Promise<void>): Promise<void> {
   }
 }
 
-/** IMMEDIATE takes the write lock at once: what the transaction reads cannot change before it writes. */
+/** Runs a transaction. IMMEDIATE takes the write lock at once, so that what the transaction reads cannot change before it writes. */
 async function inTransaction<Result>(connection: Connection, act: () => Promise<Result>): Promise<Result> {
   await whenUnlocked(() => connection.repeat('BEGIN IMMEDIATE', []));
   return committed(connection, act);
@@ -120,7 +121,7 @@ async function committed<Result>(connection: Connection, act: () => Promise<Resu
     await connection.repeat('COMMIT', []);
     return result;
   } catch (error) {
-    // Some failures end the transaction in SQLite; then there is nothing to roll back.
+    // Some failures end the transaction in SQLite. Then there is nothing to roll back.
     await connection.repeat('ROLLBACK', []).catch(() => {});
     throw error;
   }
@@ -137,7 +138,7 @@ interface Connections {
 function driver({ writing, reading, browse, claim }: Connections, options: SqliteOptions): Driver {
   let browsing: Promise<Connection> | undefined;
   let last: Promise<unknown> = Promise.resolve();
-  /** One at a time: what runs on the connection between BEGIN and COMMIT belongs to that transaction. */
+  /** Runs one action at a time, because a statement between BEGIN and COMMIT belongs to that transaction. */
   const alone = <Result>(act: () => Promise<Result>): Promise<Result> => {
     const mine = last.then(act);
     last = mine.catch(() => {});
@@ -151,7 +152,7 @@ function driver({ writing, reading, browse, claim }: Connections, options: Sqlit
     async browse(sql, values) {
       if (!browse) return reading.query(sql, values);
       browsing ??= browse();
-      // The next query tries again to open it.
+      // Lets the next query try to open it again.
       browsing.catch(() => (browsing = undefined));
       return (await browsing).query(sql, values);
     },
@@ -160,7 +161,7 @@ function driver({ writing, reading, browse, claim }: Connections, options: Sqlit
     writeBeside: (batch) => alone(() => write(writing, batch, undefined, options)),
     maintain: (sql, values) => alone(() => writing.run(sql, values)),
     async roughCount(table) {
-      // Each of the two is the end of a tree. Rows have ascending numbers, and are deleted from the lower end.
+      // Both aggregates read one end of the index. Row numbers ascend, and rows are deleted from the lower end.
       const [record] = await reading.query(
         `SELECT (SELECT max(rowid) FROM ${table}) AS last, (SELECT min(rowid) FROM ${table}) AS first`,
         [],
@@ -171,7 +172,7 @@ function driver({ writing, reading, browse, claim }: Connections, options: Sqlit
     update: (work) =>
       alone(() =>
         inTransaction(writing, async () => {
-          // The transaction has the write lock: no row needs another one.
+          // No row needs a lock of its own, because the transaction has the write lock.
           const { result, batch } = await work({
             query: (sql, values) => writing.query(sql, values),
             run: (sql, values) => writing.run(sql, values),
@@ -188,20 +189,20 @@ function driver({ writing, reading, browse, claim }: Connections, options: Sqlit
         await (await browsing?.catch(() => undefined))?.close();
         if (reading !== writing) await reading.close();
         await writing.close();
-        // Last: a gateway that waits to write settlements still has the file.
+        // Released last, because a gateway that still writes settlements needs the file.
         await claim?.close();
       });
     },
   };
 }
 
-/** Ordinary rows of one statement: their text is encoded on the main thread in one go, and each further statement wakes two threads. */
+/** Ordinary rows of one statement. Their text is encoded on the main thread in one go, and each further statement wakes two threads. */
 const STATEMENT_ROWS = 600;
 
 async function write(connection: Connection, batch: Batch, guard: Guard | undefined, options: SqliteOptions): Promise<void> {
   // A single statement is a transaction already.
   if (!guard && !isTracked(batch) && slicesIn(batch).length === 1) return insertBatch(connection, batch, options);
-  // A lock is reported after a short wait: the writer repeats the batch, and counts the failure.
+  // A lock is reported after a short wait. The writer then repeats the batch and counts the failure.
   await connection.repeat('BEGIN IMMEDIATE', []);
   await committed(connection, async () => {
     if (guard && (await connection.query(guard.sql, guard.values)).length === 0) throw lost();
@@ -237,6 +238,6 @@ function slicesOf(table: Table, rows: readonly object[]): readonly Slice[] {
   );
 }
 
-/** Patches with the same fields fit into one statement. */
+/** The fields that a patch has. Patches with the same fields fit into one statement. */
 const fieldsIn = (table: Table, row: object): string =>
   table.fields.flatMap((field) => (field.of(row) === undefined ? [] : [field.column])).join();

@@ -6,13 +6,13 @@ import type { TableColumns } from '../schema/tables.ts';
 export type CopiedRow = readonly Value[];
 
 export interface CopySide {
-  /** All tables that are copied, as the database describes them, by name. */
+  /** All copied tables by name, as the database describes them. */
   tables(): Promise<readonly TableColumns[]>;
   query(sql: string, values: readonly Value[]): Promise<readonly Readonly<Record<string, unknown>>[]>;
   insert(table: TableColumns, rows: readonly CopiedRow[]): Promise<void>;
   /** The greatest token of a lease so far. */
   lastToken(): Promise<number>;
-  /** Later leases have greater tokens. */
+  /** Makes tokens of later leases greater than this one. */
   continueTokens(last: number): Promise<void>;
 }
 
@@ -21,16 +21,16 @@ export type CopyRole = 'source' | 'destination';
 /** Opens a store, brings its schema up to date, runs the work in one transaction, and commits it or rolls it back. */
 export type WithCopySide = <Result>(url: string, role: CopyRole, work: (side: CopySide) => Promise<Result>) => Promise<Result>;
 
-/** Columns of a table in order, with what the database calls their type, and their place in the key. */
+/** The columns of a table in order, with the database's name of their type and their place in the key. */
 export interface DescribedColumn {
   readonly table: string;
   readonly column: string;
   readonly type: string;
-  /** From 1; 0 for a column that is not in the key. */
+  /** The column's place in the key, from 1; 0 if it is not in the key. */
   readonly keyPart: number;
 }
 
-/** Of the processes that run, or of the engine: a copy has none of them. */
+/** Tables that are not copied, because they belong to running processes or to the engine. */
 const NOT_COPIED: ReadonlySet<string> = new Set([
   'changes',
   'counters',

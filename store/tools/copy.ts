@@ -13,15 +13,15 @@ export interface CopiedCount {
   readonly digest: string;
 }
 
-/** How much of a table is in memory at once. */
+/** The most bytes of a table that are in memory at once. */
 const CHUNK_BYTES = 4 << 20;
 const MOST_ROWS = 1_000;
 const FIRST_ROWS = 50;
 
 /**
- * @param from,to as for `openStore`; nodes that write to the source meanwhile are not noticed
+ * @param from,to URLs as for `openStore`; writes of nodes to the source meanwhile are not noticed
  * @param copied called for each table after it was copied and compared
- * @throws StoreError `not_empty` for a destination with rows; it is left as it was, as after every failure
+ * @throws StoreError `not_empty` if the destination has rows; after every failure the destination is unchanged
  */
 export async function copyStore(from: string, to: string, copied: (count: CopiedCount) => void = () => undefined): Promise<void> {
   await withSide(from, 'source', (source) =>
@@ -37,7 +37,7 @@ export async function copyStore(from: string, to: string, copied: (count: Copied
   );
 }
 
-/** The library of an engine that is neither end is not loaded. */
+/** Opens the engine of the URL. The library of an engine that is at neither end is not loaded. */
 async function withSide<Result>(url: string, role: CopyRole, work: (side: CopySide) => Promise<Result>): Promise<Result> {
   if (url.startsWith('sqlite:')) return (await import('../sqlite/sqlite-copy.ts')).withSqliteSide(url, role, work);
   return (await import('../postgres/postgres-copy.ts')).withPostgresSide(url, role, work);
@@ -92,7 +92,7 @@ async function* chunksOf(end: CopySide, table: TableColumns): AsyncGenerator<rea
   }
 }
 
-/** As both engines store it: PostgreSQL has no NUL in a text, and no fraction in a BIGINT. */
+/** A record as both engines store it: PostgreSQL has no NUL in a text, and no fraction in a BIGINT. */
 function rowOf({ name, fields }: TableColumns, record: Readonly<Record<string, unknown>>): CopiedRow {
   return fields.map(({ column, type }) => {
     const value = decode(type, record[column], `${name}.${column}`) as Value;

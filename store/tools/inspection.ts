@@ -1,4 +1,4 @@
-// Inspects a database for operators, without changing it: each engine has checks of its own.
+// Inspects a database for operators without changing it. Each engine has its own checks.
 
 import { isPostgres, sqlitePath } from '../engine.ts';
 import { StoreError } from '../errors.ts';
@@ -7,8 +7,8 @@ import type { StoreCondition } from '../schema/condition.ts';
 const MEMORY = ':memory:';
 
 /**
- * @param url in the form of `openStore`
- * @param deadlineMs for all checks together; a check that is cut off by it becomes a warning
+ * @param url as for `openStore`
+ * @param deadlineMs for all checks together; a check that it cuts off becomes a warning
  * @throws StoreError `bad_url`
  */
 export async function inspectStore(url: string, deadlineMs: number): Promise<readonly StoreCondition[]> {
@@ -19,7 +19,7 @@ export async function inspectStore(url: string, deadlineMs: number): Promise<rea
   return (await import('../sqlite/inspection.ts')).inspectSqlite(path, deadlineMs);
 }
 
-/** Files of a database, which may be missing; none if it is not in files of this machine. */
+/** The files of a database, which may be missing; an empty list if it is not in files of this machine. */
 export function storeFiles(url: string): readonly string[] {
   const path = sqlitePath(url);
   return path === undefined || path === MEMORY ? [] : [path, `${path}-wal`, `${path}-shm`];

@@ -1,11 +1,12 @@
-// Changes: which rows other processes on the same database wrote since a cursor, so that a process can refresh its copies in memory.
-// One record per changed row and writer, replaced when that row changes again: bounded by the tables, written once per batch of writes.
-// Each writer has a record of its own because writers patch different fields: a later write of one does not replace that of another.
+// Changes: which rows other processes on the same database wrote since a cursor. A process refreshes its copies in memory by them.
+// There is one record for each changed row and writer. It is replaced when that row changes again, so that the number of records is bounded
+// by the tables. Writers have separate records because they patch different fields: a later write of one does not replace the write of
+// another.
 import type { Batch, Driver } from '../driver.ts';
 import type { ChangeRow } from '../schema/rows.ts';
 import { type Table, changes as table } from '../schema/tables.ts';
 
-/** Tables that processes have copies of. Of pins, only moves are recorded; a process looks up other pins when it needs them. */
+/** Tables of whose rows processes keep copies. Only moves of pins are recorded; a process looks up other pins when it needs them. */
 export type TrackedTable = 'account_state' | 'catalog' | 'credentials' | 'nodes' | 'pins' | 'slots' | 'usage';
 
 export interface Change {
@@ -18,19 +19,19 @@ export interface Change {
 export interface Changes {
   /** Start of the next read. */
   readonly cursor: number;
-  /** Each row once per writer, however often it changed; in the order of the last writes. */
+  /** Each changed row once per writer, in the order of the last writes. */
   readonly changes: readonly Change[];
 }
 
-/** Older changes are purged: a process that reads more rarely has to load the tables again. */
+/** How long changes are kept. A process that reads more rarely has to load the tables again. */
 export const CHANGES_KEPT_MS = 86_400_000;
 
 export interface ChangesVerbs {
   /** The cursor after all writes so far. Take it before loading the tables. */
   cursor(): Promise<number>;
-  /** What other processes wrote after the cursor; costs one read of one row if nothing changed. */
+  /** What other processes wrote after the cursor. Costs one read of one row if nothing changed. */
   since(cursor: number): Promise<Changes>;
-  /** Calls `wake` soon after other processes wrote, on an engine that notifies. Once for a store. */
+  /** Calls `wake` soon after other processes wrote, if the engine notifies. Called once for a store. */
   listen?(wake: () => void): void;
 }
 
@@ -46,7 +47,7 @@ export function changesVerbs(driver: Driver, writer: string): ChangesVerbs {
     async since(cursor) {
       const next = await cursorNow();
       if (next === cursor) return { cursor, changes: [] };
-      // Rows that changed between the two reads have a version above `next`: they are returned now and again by the next read.
+      // A row that changed between the two reads has a version above `next`. It is returned now, and by the next read again.
       const sql = `SELECT ${table.columns.join(', ')} FROM ${table.name} WHERE version > $1 AND writer <> $2 ORDER BY version`;
       const rows = (await driver.query(sql, [cursor, writer])).map(table.decode);
       return { cursor: next, changes: rows.map(changeOf) };

@@ -6,7 +6,7 @@ import type { Writer } from '../writing/writer.ts';
 import type { Lease } from './lease-verbs.ts';
 
 /**
- * An exchange begins before its request is sent, and ends with the answer. If its node dies, it stays open: the refresh
+ * An exchange begins before its request is sent and ends with the answer. If its node dies, the exchange stays open, because the refresh
  * token may be spent.
  */
 export interface ExchangeVerbs {
@@ -16,11 +16,11 @@ export interface ExchangeVerbs {
    */
   begin(row: Pick<CredentialRow, 'account' | 'sealed'>, lease: Lease): Promise<boolean>;
   /**
-   * Replaces the spent tokens, also after the lease was lost: these are the only valid ones. Durable once it resolves.
+   * Replaces the spent tokens, even after the lease was lost, because the new ones are the only valid ones. Durable once it resolves.
    * @returns false if the exchange is no longer open: another login was imported meanwhile
    */
   complete(row: NewCredentialRow, lease: Lease): Promise<boolean>;
-  /** Ends the exchange without new tokens. Without a lease: that of any process. */
+  /** Ends the exchange without new tokens. Without a lease it ends the exchange of any process. */
   cancel(account: string, lease?: Lease): Promise<void>;
 }
 

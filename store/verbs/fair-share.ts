@@ -1,18 +1,18 @@
-// Shares units among sharers: none gets more than it asks for, and units that one does not need are shared among the others.
+// Shares units among sharers: none gets more than it asks for, and the others share what it does not need.
 
 export interface Sharer {
   readonly wanted: number;
   readonly held: number;
-  /** When `held` changed last; Unix milliseconds. */
+  /** When `held` last changed; Unix milliseconds. */
   readonly since: number;
 }
 
-/** How long a sharer keeps a unit that others wait for: a hand-over after every short turn would cost more than it shares. */
+/** How long a sharer keeps a unit that others wait for. Handing it over after every short turn would cost more than it gains. */
 const TENURE_MS = 1_000;
 
 /**
- * The share of one of the sharers (max-min fairness in whole numbers). The remainder rotates: with fewer units than sharers each
- * one has a unit for some time.
+ * The share of one sharer (max-min fairness in whole numbers). The remainder rotates: with fewer units than sharers each one gets a unit
+ * for some time.
  */
 export function fairShare(units: number, sharers: readonly Sharer[], of: Sharer, now: number): number {
   const level = levelOf(units, sharers);
@@ -26,7 +26,7 @@ export function fairShare(units: number, sharers: readonly Sharer[], of: Sharer,
   return queue.indexOf(of) < left ? level + 1 : level;
 }
 
-/** The most units that every sharer that asks for them can have. */
+/** The greatest number of units that every sharer can have if it asks for as many. */
 function levelOf(units: number, sharers: readonly Sharer[]): number {
   const wants = sharers.map(({ wanted }) => wanted).sort((a, b) => a - b);
   let left = units;

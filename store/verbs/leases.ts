@@ -1,17 +1,17 @@
-// Leases by transactions that every engine has.
+// Leases implemented by transactions, for every engine.
 import { type Driver, type Guard, increment } from '../driver.ts';
 import type { Lease, LeaseVerbs } from './lease-verbs.ts';
 
 /**
- * A lease that expires more than this after the expiry of a lease taken now was taken before the clock was set back: it counts as expired,
- * and its token fences what its owner may still write.
+ * A lease that expires more than this after a lease taken now would was taken before the clock was set back. It counts as expired, and its
+ * token fences later writes of its owner.
  */
 export const PUT_BACK_MS = 60_000;
 
 const HELD = 'SELECT token FROM leases WHERE name = $1 AND expires_at > $2 AND expires_at <= $3';
 const held = (name: string, now: number, ttlMs: number): readonly [string, number, number] => [name, now, now + ttlMs + PUT_BACK_MS];
 
-/** Holds while the lease does. */
+/** A guard that holds while the lease does. */
 export const heldBy = ({ name, token }: Lease, now: number): Guard => ({
   sql: 'SELECT token FROM leases WHERE name = $1 AND token = $2 AND expires_at > $3',
   values: [name, token, now],
@@ -20,7 +20,7 @@ export const heldBy = ({ name, token }: Lease, now: number): Guard => ({
 export function leaseVerbs({ query, transaction }: Pick<Driver, 'query' | 'transaction'>, clock: () => number): LeaseVerbs {
   return {
     async acquire(name, owner, ttlMs) {
-      // A held lease costs a read and no write.
+      // If another owner has the lease, this costs a read and no write.
       if ((await query(HELD, held(name, clock(), ttlMs))).length > 0) return undefined;
       return transaction(async (session) => {
         const token = await increment(session, 'lease_token');

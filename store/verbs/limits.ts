@@ -1,4 +1,4 @@
-// The limits of keys over all nodes: a turn reserves against the usage of all nodes, and its own usage is settled once (Q34).
+// The limits of keys over all nodes. A turn reserves against the usage of all nodes, and its own usage is settled once (Q34).
 
 import type { Batch, DatabaseRecord, Driver, Session, Transaction, Update } from '../driver.ts';
 import { logRowsOf } from '../schema/derived-attempt.ts';
@@ -27,7 +27,7 @@ import { batchOf, Queue, type TableRow } from '../writing/write-queue.ts';
 export interface LimitVerbs {
   /** Reserves if all bounds have room. Reservations that are requested at the same time share one round trip. */
   take(turn: LimitedTurn, bounds: LimitBounds): Promise<Taken>;
-  /** Writes settlements and their usage in one transaction. A settlement that was written before changes nothing. */
+  /** Writes settlements and their usage in one transaction. A settlement that was already written changes nothing. */
   settle(settlements: readonly Settlement[]): Promise<void>;
   use(key: string): Promise<StoredUse>;
   /** Deletes what is too old to count. */
@@ -35,7 +35,7 @@ export interface LimitVerbs {
 }
 
 /**
- * Slots are those of the clock that all nodes share; what callers give and get are times of their own clock.
+ * Slots follow the clock that all nodes share; callers give and get times of their own clock.
  * @param clock Unix milliseconds of this process
  */
 export function limitVerbs(driver: Driver, clock: () => number): LimitVerbs {
@@ -60,7 +60,10 @@ const earlier = ({ minute, ...use }: StoredUse, ms: number): StoredUse => ({
   minute: ms === 0 ? minute : minute.map(({ slot, ...amounts }) => ({ ...amounts, slot: slot - ms })),
 });
 
-/** What runs, the slots of the minute, the days: records of one shape. One statement, so that no settlement is seen in part. */
+/**
+ * The use of a key: running turns, slots of the last minute, and days, as records of one shape. One statement, so that no settlement is
+ * seen in part.
+ */
 const USE = `
   SELECT 'running' AS part, 0 AS at, count(*) AS requests, coalesce(sum(key_grants.tokens), 0) AS tokens,
     coalesce(sum(cost_nanos), 0) AS cost_nanos
@@ -75,13 +78,13 @@ const USE = `
   FROM usage WHERE key_id = $7 AND day >= $8 GROUP BY day
   ORDER BY 2`;
 
-/** @param days those since this one count */
+/** @param days the first day that counts */
 async function readUse(session: Pick<Session, 'query'>, key: string, at: number, days = daysFrom(at)): Promise<StoredUse> {
   const after = slotsAfter(at);
   return useOf(await session.query(USE, [key, at, key, after, key, after, key, days]));
 }
 
-/** @param records `part`, `at` and the sums: of the running turns, of a slot, or of a day */
+/** @param records `part`, `at` and the sums of the running turns, of a slot, or of a day */
 export function useOf(records: readonly DatabaseRecord[]): StoredUse {
   const of = (name: string) =>
     records.flatMap(({ part, at, requests, tokens, cost_nanos }) =>
@@ -102,7 +105,7 @@ export async function takeIn(session: Session, at: number, turn: LimitedTurn, bo
   const { grant, key, node, tokens, cost_nanos } = turn;
   const alive = await session.query('SELECT token FROM nodes WHERE token = $1 AND expires_at > $2', [node, at]);
   if (alive.length === 0) return { outcome: 'lost' };
-  // Only a bound of a month needs more than seven days.
+  // Only a monthly bound needs more than seven days.
   const use = await readUse(session, key, at, bounds.nanos_per_month === undefined ? weekStart(at) : daysFrom(at));
   if (!hasRoom(use, at, turn, bounds)) return { outcome: 'refused', use };
   await session.run(
@@ -157,7 +160,7 @@ async function settled(transaction: Transaction, settlements: readonly Settlemen
   return { result: undefined, batch: summed(rows) };
 }
 
-/** The slots of the reservations that were open. */
+/** Ends open reservations. @returns their slots */
 async function endGrants(transaction: Transaction, grants: readonly string[]): Promise<ReadonlyMap<string, number>> {
   if (grants.length === 0) return new Map();
   const { sql, values } = conditionsOf([oneOf('grant_id', filled(grants))]);
@@ -165,7 +168,7 @@ async function endGrants(transaction: Transaction, grants: readonly string[]): P
   return new Map(ended.map(({ grant_id, slot }) => [String(grant_id), Number(slot)]));
 }
 
-/** Marks a reservation that may not have been made yet as ended: it counts nowhere, and a later attempt to make it reserves nothing. */
+/** Marks a reservation that may not exist yet as ended. It counts nowhere, and a later attempt to make it reserves nothing. */
 async function withdraw(transaction: Transaction, { grant, key, at }: Settlement): Promise<void> {
   await transaction.run(
     'INSERT INTO key_grants (grant_id, key_id, node, at, slot, tokens, cost_nanos) VALUES ($1, $2, 0, $3, 0, 0, 0) ' +
@@ -189,7 +192,7 @@ function rowsOf(
   return [...rows, ...slots.map((row): TableRow => [keySlots, row])];
 }
 
-/** Rows of equal keys are added up. */
+/** Adds up rows with equal keys. */
 function summed(rows: readonly TableRow[]): Batch {
   const queue = new Queue();
   for (const [table, row] of rows) queue.place(table, row);

@@ -1,4 +1,4 @@
-// The nodes on the database: each has a lease on its name, with a token that fences what it writes, and publishes its address and its version.
+// The nodes on the database. Each has a lease on its name, whose token fences its writes, and publishes its address and version.
 import { type DatabaseRecord, type Driver, increment, type Value } from '../driver.ts';
 import { select, where } from '../schema/query.ts';
 import type { NodeRow } from '../schema/rows.ts';
@@ -9,7 +9,7 @@ import { PUT_BACK_MS } from './leases.ts';
 export interface KnownNode extends NodeRow {
   /** Slots of accounts. */
   readonly slots: number;
-  /** Leases of its process on other names. */
+  /** Leases of the node's process on other names. */
   readonly leases: number;
 }
 
@@ -19,32 +19,32 @@ export type Joined = { readonly joined: NodeRow } | { readonly taken: NodeRow };
 
 export interface NodeVerbs {
   /**
-   * Takes a lease on the node's name. If another process has one that has not expired, nothing changes, and its row is returned.
-   * @param former the token of this process's own lost lease: reservations of running turns under it count again, under the new one
+   * Takes a lease on the node's name. If another process has a lease that has not expired, nothing changes, and its row is returned.
+   * @param former the token of this process's own lost lease: reservations of its running turns count again, under the new lease
    */
   join(node: NewNode, ttlMs: number, former?: number): Promise<Joined>;
-  /** When the lease now expires; undefined if it was lost: it had expired, or another process has the name. */
+  /** Extends the lease. @returns its new expiry time; undefined if it was lost, because it had expired or another process has the name */
   renew(node: Pick<NodeRow, 'id' | 'token' | 'config_digest'>, ttlMs: number): Promise<number | undefined>;
   /** Ends the lease, which frees what the node held. Other processes are notified of nodes that leave or join through `changes`. */
   leave(token: number): Promise<void>;
   /** The nodes whose lease has not expired, by name. */
   list(): Promise<readonly NodeRow[]>;
-  /** Also those that ended without leaving, for a day; with what they hold. */
+  /** The nodes and what they hold. Those that ended without leaving are included for a day. */
   known(): Promise<readonly KnownNode[]>;
 }
 
 /** How long a node that ended without leaving is remembered. */
 export const DEAD_NODES_KEPT_MS = 86_400_000;
 
-/** The expiry time of a node that left: it is not among those that died. */
+/** The expiry time of a node that left. It shows that the node did not die. */
 const LEFT = 0;
 
-/** Also shortens leases of the time before the clock was set back: the node of each renews it, or has died. */
+/** Also shortens leases that were taken before the clock was set back: a node that runs renews its lease. */
 const RENEW = `
   UPDATE nodes SET expires_at = $1, config_digest = CASE WHEN token = $2 THEN $3 ELSE config_digest END
   WHERE (id = $4 AND token = $5 AND expires_at > $6) OR expires_at > $7 RETURNING token`;
 
-/** The owner of a lease is the id of a node, a slash, and a random part of its process. */
+/** An owner of a lease is the id of a node, a slash, and a random part of its process. */
 const KNOWN = `
   SELECT id, token, address, version, config_digest, started_at, expires_at,
     (SELECT coalesce(sum(held), 0) FROM slots WHERE slots.node = nodes.token) AS slots,
@@ -52,14 +52,16 @@ const KNOWN = `
       WHERE substr(leases.owner, 1, length(nodes.id) + 1) = nodes.id || '/' AND leases.expires_at > $1) AS leases
   FROM nodes WHERE expires_at > $2 ORDER BY id`;
 
-/** True if the answer to an earlier join was lost: the lease is the process's own. A process without a listener cannot be recognised. */
+/**
+ * True if the answer to an earlier join was lost: then the lease is the process's own. A process without a listener cannot be recognised.
+ */
 const isSameProcess = (one: NewNode, other: NewNode): boolean =>
   one.address !== null && one.address === other.address && one.started_at === other.started_at;
 
-/** @param clock Unix milliseconds of this process: leases are compared by the clock that all nodes share */
+/** @param clock Unix milliseconds of this process; leases are compared by the clock that all nodes share */
 export function nodeVerbs(driver: Driver, clock: () => number): NodeVerbs {
   const ahead = (): number => driver.now() - clock();
-  // SQLite writes on another connection than it reads.
+  // SQLite needs a transaction, because it writes on another connection than it reads.
   const change = (sql: string, values: readonly Value[]): Promise<readonly DatabaseRecord[]> =>
     driver.shared ? driver.query(sql, values) : driver.transaction((session) => session.query(sql, values));
   const here = <Row extends NodeRow>(row: Row): Row => ({ ...row, expires_at: row.expires_at - ahead() });

@@ -1,4 +1,4 @@
-// Retention: deletes old rows in small chunks, each a transaction of its own, so that other writers never wait long for the database.
+// Retention: deletes old rows in small chunks. Each chunk is a transaction, so that other writers never wait long for the database.
 
 import type { Driver } from '../driver.ts';
 import { GRANTS_KEPT_MS, SLOTS_KEPT_MS } from '../schema/limit-rows.ts';
@@ -11,14 +11,14 @@ import { OWNERS_KEPT_MS } from './session-owners.ts';
 export interface PurgeLimits {
   readonly requestsBefore?: number;
   readonly auditBefore?: number;
-  /** By expiry. */
+  /** Pins that expired before this time. */
   readonly pinsBefore?: number;
   readonly usageBefore?: number;
-  /** By expiry; a file without one stays. */
+  /** Files that expired before this time; a file without an expiry stays. */
   readonly filesBefore?: number;
 }
 
-/** How many rows were deleted. */
+/** The number of deleted rows. */
 export interface Purged {
   readonly requests: number;
   readonly attempts: number;
@@ -30,7 +30,7 @@ export interface Purged {
 
 const CHUNK_ROWS = 500;
 
-/** Also deletes the leases, changes, nodes and reservations that no process can still need. */
+/** Deletes old rows, and the leases, changes, nodes and reservations that no process can still need. */
 export async function purge(driver: Driver, limits: PurgeLimits, now: number): Promise<Purged> {
   const { requestsBefore, auditBefore, pinsBefore, usageBefore, filesBefore } = limits;
   await driver.maintain('DELETE FROM leases WHERE expires_at < $1', [now]);

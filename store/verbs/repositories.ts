@@ -43,7 +43,7 @@ const LIST_ROWS = 100;
 const MOST_LIST_ROWS = 1_000;
 /** The fields of an account's health that are decided together. */
 const DECIDED = ['health', 'cooldown_until', 'streak', 'cause'] as const;
-/** The part of the queue that soft pins may fill, of all rows that wait. */
+/** The share of the queue up to which soft pins are accepted. */
 const SOFT_SHARE = 0.8;
 
 const roomOf = ({ isSoft }: NewPin): number => (isSoft ? SOFT_SHARE : 1);
@@ -51,14 +51,14 @@ const roomOf = ({ isSoft }: NewPin): number => (isSoft ? SOFT_SHARE : 1);
 export interface StoreParts {
   readonly driver: Driver;
   readonly writer: Writer;
-  /** The same writer, or a separate one. */
+  /** The writer of pins: the same as for other rows, or a separate one. */
   readonly pinWriter: Writer;
   /** Names this process in the change records. */
   readonly writerId: string;
   readonly clock: () => number;
 }
 
-/** Keyset paging: a page starts after the last row of the previous one, also when rows were added meanwhile. */
+/** Keyset paging: a page starts after the last row of the previous one, even if rows were added meanwhile. */
 const page = ({ id, since, until, before, limit = LIST_ROWS }: AuditFilter) => ({
   where: [
     equals('id', id),
@@ -70,7 +70,7 @@ const page = ({ id, since, until, before, limit = LIST_ROWS }: AuditFilter) => (
   limit: Math.max(0, Math.min(limit, MOST_LIST_ROWS)),
 });
 
-/** The audit rows of Pools, and of accounts that no single Pool has. */
+/** The audit rows of the Pools, and those of accounts, which belong to no single Pool. */
 function concerned({ pools, accounts }: AuditFilter): Condition | undefined {
   const ofPools = oneOf('pool', pools);
   const ofAccounts = oneOf('target', accounts);

@@ -1,33 +1,35 @@
-// Finds rows of the request log, newest first, by the index of the narrowest filter. If the other filters leave few of its rows, the
-// search stops when its time is over, and says how far it came: no question waits for a walk over millions of rows.
+// Finds rows of the request log, newest first, by the index of the narrowest filter. If the other filters match few rows of that index, the
+// search stops when its time is over and returns how far it came. So no search reads millions of rows.
 import type { Value } from '../driver.ts';
 import type { Place, RequestFilter } from '../schema/filters.ts';
 import type { RequestRow } from '../schema/logged-rows.ts';
 import { type Condition, conditionsOf, equals, numbered, oneOf, type Reader, where } from '../schema/query.ts';
 import { requests } from '../schema/tables.ts';
 
-/** Rows of a search. */
+/** The result of a search. */
 export interface FoundRequests {
   /** Newest first. */
   readonly rows: readonly RequestRow[];
-  /** How far it came if its time was over: the search goes on before this place. Undefined if no row was left out but by the limit. */
+  /**
+   * The place before which the search has to continue, if its time was over. Undefined if only the limit ended it, or no rows were left.
+   */
   readonly reached: Place | undefined;
 }
 
 const LIST_ROWS = 100;
 const MOST_LIST_ROWS = 1_000;
 
-/** How long before `ended_since` a request of the list may have begun. */
+/** How long before `ended_since` a listed request may have begun. */
 const LOOK_BACK_MS = 3_600_000;
 
-/** Rows of the index that are looked at in one statement: the first time, and at most. */
+/** Rows of the index that one statement looks at: the first time, and at most. */
 const FIRST_ROWS = 500;
 const MOST_ROWS = 8_000;
 
-/** Pools that are searched one by one; a view of more has a large part of the log. */
+/** The most Pools that are searched one by one. A view of more Pools has a large part of the log. */
 const MOST_POOLS = 100;
 
-/** What a summary of the newest requests reads of them: an eighth of the columns, and of the time. */
+/** The columns that a summary of the newest requests needs: an eighth of all, which takes an eighth of the time. */
 export type RequestOutcome = Pick<RequestRow, 'at' | 'code' | 'duration_ms' | 'retries' | 'status_class'>;
 
 /** The newest requests of these Pools. */
@@ -53,7 +55,7 @@ export async function recentOutcomes(
 
 const limitOf = ({ limit = LIST_ROWS }: Pick<RequestFilter, 'limit'>): number => Math.max(0, Math.min(limit, MOST_LIST_ROWS));
 
-/** @param timeMs how long the search may go on; without it as long as it needs */
+/** @param timeMs how long the search may take; without it the search has no limit */
 export async function searchRequests(reader: Reader, filter: RequestFilter, timeMs = Number.POSITIVE_INFINITY): Promise<FoundRequests> {
   const limit = limitOf(filter);
   const { leads, others } = conditionsIn(filter);
@@ -61,26 +63,26 @@ export async function searchRequests(reader: Reader, filter: RequestFilter, time
   const rows: RequestRow[] = [];
   let { before } = filter;
   for (let looked = FIRST_ROWS; ; looked = Math.min(looked * 2, MOST_ROWS)) {
-    // If the index decides alone, what it has is what is asked for.
+    // Without other conditions every row of the index is a result.
     const most = others.length === 0 ? limit : looked;
     const part = { leads, ...spanOf(filter, before), limit: most };
     rows.push(...(await filtered(reader, part, others, limit - rows.length)));
     if (others.length === 0 || rows.length === limit) return { rows, reached: undefined };
     before = await lastOf(reader, part);
     if (!before) return { rows, reached: undefined };
-    // The next statement looks at twice as many rows, and so takes about as long as all before it.
+    // The next statement looks at twice as many rows, so that it takes about as long as all before it.
     if ((performance.now() - began) * 2 >= timeMs) return { rows, reached: before };
   }
 }
 
-/** The columns with an index, the narrowest first. */
+/** The indexed columns, the narrowest first. */
 const INDEXED = ['key_id', 'code', 'account', 'model'] as const;
 const EQUAL = [...INDEXED, 'family', 'status', 'status_class'] as const;
 
 interface Conditions {
-  /** An index serves each of these, with the time; a row fits one of them. */
+  /** Alternatives: a row matches one of them. Each has an index together with the time. */
   readonly leads: readonly (readonly Condition[])[];
-  /** Every row fits all of these. */
+  /** Conditions that every row has to match. */
   readonly others: readonly Condition[];
 }
 
@@ -102,7 +104,7 @@ function conditionsIn(filter: RequestFilter): Conditions {
   const narrowest = INDEXED.find((column) => filter[column] !== undefined);
   if (narrowest) return { leads: [[where(`${narrowest} = ?`, filter[narrowest] as string)]], others: others(narrowest) };
   if (status_class !== undefined && status_class >= '4') {
-    // The condition of the index, word for word.
+    // The index's own condition, in the same words, so that the engine uses that index.
     return { leads: [[where('status_class = ?', status_class), where('status >= 400')]], others: others('status_class') };
   }
   if (pools && pools.length > 0 && pools.length <= MOST_POOLS) {
@@ -117,7 +119,7 @@ function spanOf({ since, until, ended_since }: RequestFilter, before: Place | un
   const conditions = [
     first > 0 ? where('at >= ?', first) : undefined,
     until === undefined ? undefined : where('at < ?', until),
-    // Keyset paging: a page starts after the last row of the previous one, also when rows were added meanwhile.
+    // Keyset paging: a page starts after the last row of the previous one, even if rows were added meanwhile.
     before && where('at <= ? AND (at, id) < (?, ?)', before.at, before.at, before.id),
   ];
   return { span: conditions.filter((condition) => condition !== undefined) };
@@ -132,7 +134,7 @@ interface Part {
 
 const NEWEST = 'ORDER BY at DESC, id DESC';
 
-/** The newest rows of all leads, up to the limit. */
+/** The newest rows of all alternatives, up to the limit. */
 function partOf({ leads, span, limit }: Part, columns: string): { readonly sql: string; readonly values: readonly Value[] } {
   const parts = leads.map((lead) => {
     const { sql, values } = conditionsOf([...lead, ...span]);

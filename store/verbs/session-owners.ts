@@ -1,4 +1,4 @@
-// The owners of sessions: which process has the turns that a native client may come back for, until its lease expires (Q34).
+// The owners of sessions: which process holds the turns that a native client may come back for, until its lease expires (Q34).
 import type { DatabaseRecord, Driver, Value } from '../driver.ts';
 import { PUT_BACK_MS } from './leases.ts';
 
@@ -7,29 +7,32 @@ export interface SessionOwner {
   readonly owner: string;
   /** The URL of its internal listener. */
   readonly address: string;
-  /** Another one each time that the session gets an owner. */
+  /** The id of the lease; a new one each time the session gets an owner. */
   readonly lease: string;
 }
 
 export interface SessionClaim extends SessionOwner {
-  /** A keyed digest: the store has no name of a session. */
+  /** A keyed digest, so that the store has no name of a session. */
   readonly session: string;
   readonly ttlMs: number;
-  /** The lease of an owner that does not answer: it is replaced although it has not expired. */
+  /** The lease of an owner that does not answer. It is replaced although it has not expired. */
   readonly instead?: string | undefined;
 }
 
 export interface SessionOwnerVerbs {
   /**
-   * Makes the claimant the owner if no other node has a lease that has not expired, and renews the lease of an owner. Resolves with the
-   * owner: the claimant with the lease that it has now, or another one.
+   * Makes the claimant the owner if no other node has an unexpired lease, and renews the lease of a claimant that is the owner already.
+   * Resolves with the owner: the claimant with its current lease, or another process.
    */
   claim(claim: SessionClaim): Promise<SessionOwner>;
-  /** Renews every lease of the owner, also expired ones that no other owner has taken. Resolves with the sessions that it still has. */
+  /**
+   * Renews every lease of the owner, including expired ones that no other owner has taken. Resolves with the sessions that the owner still
+   * has.
+   */
   renew(owner: string, ttlMs: number): Promise<ReadonlySet<string>>;
-  /** Gives these sessions up. */
+  /** Gives up these sessions. */
   release(owner: string, sessions: readonly string[]): Promise<void>;
-  /** Gives all sessions up: the process ends. */
+  /** Gives up all sessions, because the process ends. */
   releaseAll(owner: string): Promise<void>;
 }
 
@@ -44,14 +47,15 @@ const CLAIM = `
 
 const FIND = 'SELECT owner, address, lease FROM session_owners WHERE session = $1';
 
-/** Parameters of one statement. */
+/** The most sessions in one statement, which bounds its parameters. */
 const RELEASED_AT_ONCE = 500;
 
-/** A lease that expired so long ago belongs to no process that lives. */
+/** No running process still has a lease that expired this long ago. */
 export const OWNERS_KEPT_MS = 3_600_000;
 
 export function sessionOwnerVerbs(driver: Driver): SessionOwnerVerbs {
-  // One statement is atomic in PostgreSQL by itself, and takes one round trip; SQLite writes on another connection than it reads.
+  // In PostgreSQL one statement is atomic and takes one round trip. SQLite needs a transaction, because it writes on another connection
+  // than it reads.
   const change = (sql: string, values: readonly Value[]): Promise<readonly DatabaseRecord[]> =>
     driver.shared ? driver.query(sql, values) : driver.transaction((session) => session.query(sql, values));
   return {
@@ -60,7 +64,7 @@ export function sessionOwnerVerbs(driver: Driver): SessionOwnerVerbs {
         const now = driver.now();
         const [made] = await change(CLAIM, [session, owner, address, lease, now + ttlMs, now, instead, now + ttlMs + PUT_BACK_MS]);
         const [found] = made ? [made] : await driver.query(FIND, [session]);
-        // The other owner may have given it up between the two statements.
+        // If no row is found, the other owner gave the session up between the two statements.
         if (found) return { owner: String(found.owner), address: String(found.address), lease: String(found.lease) };
       }
     },

@@ -1,35 +1,35 @@
-// Decides how many of an account's slots one node gets, from the slots that all running nodes have and ask for (Q34).
+// Decides how many of an account's slots one node gets, from the slots that all running nodes have and request (Q34).
 
 import type { SlotRow } from '../schema/rows.ts';
 import { fairShare } from './fair-share.ts';
 
-/** What a node asks of one account. */
+/** What a node requests of one account. */
 export interface SlotClaim {
   readonly account: string;
-  /** `max_concurrent` of the account, by the node's own configuration. */
+  /** `max_concurrent` of the account in the node's own configuration. */
   readonly most: number;
-  /** The slots that it keeps in any case: its turns have them, or may get them. */
+  /** The slots that the node keeps in any case, because its turns use them or may get them. */
   readonly kept: number;
-  /** Turns that are there or could go there now. */
+  /** Turns that are at the account or could go there now. */
   readonly wanted: number;
 }
 
-/** The store's rows of the nodes and accounts of some claims. */
+/** The store's rows for the nodes and accounts of some claims. */
 export interface Present {
   /** Unix milliseconds. */
   readonly now: number;
-  /** The tokens of those that live. */
+  /** The tokens of the running nodes. */
   readonly nodes: ReadonlySet<number>;
-  /** By account. */
+  /** Slots by account. */
   readonly rows: ReadonlyMap<string, readonly SlotRow[]>;
 }
 
-/** What a claim changes. */
+/** The result of a claim. */
 export interface SlotChange {
   readonly row: SlotRow;
   readonly allowed: number;
   readonly contended: boolean;
-  /** Whether other nodes may have to give slots back, or may get some. */
+  /** Whether other nodes may have to give back slots, or may get some. */
   readonly announce: boolean;
 }
 
@@ -44,11 +44,12 @@ export function slotChange(
   const own = { ...before, wanted: Math.min(asked, most) };
   const free = most - sum(others, ({ held }) => held);
   const unmet = sum(others, ({ wanted, held }) => Math.max(0, wanted - held));
-  // The second: fewer slots than are in use, after a smaller `max_concurrent`, or under a new lease with turns of a lost one.
+  // The second condition: fewer slots exist than are in use, after `max_concurrent` was reduced, or under a new lease with turns of a lost
+  // one.
   const contended = unmet > 0 || kept > free;
   const even = Math.floor(most / nodes.size);
   const ample = Math.max(even, Math.ceil(own.wanted * 1.5));
-  // Of what is idle a node gives back what the others lack, and what is more than ample.
+  // Of its idle slots a node gives back those that others lack, and those beyond the ample amount.
   const spared = Math.min(before.held - Math.max(0, unmet - (free - before.held)), ample);
   const limit = contended ? Math.max(fairShare(most, [...others, own], own, now), spared) : most;
   const target = contended ? Math.max(own.wanted, before.held) : ample;

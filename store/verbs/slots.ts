@@ -1,31 +1,33 @@
-// Slots of accounts: how many turns each node may have at an account, so that all nodes together stay within `max_concurrent` (Q34).
+// Slots of accounts: how many turns each node may send to an account, so that all nodes together stay within `max_concurrent` (Q34).
 import type { Driver, Transaction } from '../driver.ts';
 import { conditionsOf, filled, numbered, oneOf } from '../schema/query.ts';
 import type { SlotRow } from '../schema/rows.ts';
 import { announcedSlots, slotLocks, slots } from '../schema/tables.ts';
 import { type Present, type SlotClaim, slotChange } from './slot-change.ts';
 
-/** What a node has of one account. */
+/** The slots that a node has of one account. */
 export interface SlotGrant {
   readonly account: string;
-  /** No other node gets these. */
+  /** Slots that no other node gets. */
   readonly held: number;
-  /** The node begins a turn only while fewer are there. Less than `held` if another node waits for its share. */
+  /** The node begins a turn only while it has fewer turns at the account. Less than `held` if another node waits for its share. */
   readonly allowed: number;
-  /** Whether another node lacks slots: the fair share changes with time. */
+  /** Whether another node lacks slots. Then the fair share changes with time. */
   readonly contended: boolean;
 }
 
 export interface SlotVerbs {
   /**
+   *
    * Replaces the node's slots of the accounts. While no other node lacks any, the node gets free slots up to an ample amount: one and a
    * half times the slots that it asks for, at least an even share. Otherwise it gets the slots that it asks for up to its fair share, and
-   * keeps those that the others do not lack. Other nodes are notified through `changes` if they may have to give slots back, or may get
+   * keeps those that the others do not lack. Other nodes are notified through `changes` if they may have to give back slots, or may get
    * some.
    * @returns undefined if the lease of the node has expired
+   *
    */
   claim(node: number, claims: readonly SlotClaim[]): Promise<readonly SlotGrant[] | undefined>;
-  /** The accounts of which another node needs more slots than it has. */
+  /** The accounts at which another node needs more slots than it has. */
   short(node: number): Promise<readonly string[]>;
 }
 
@@ -59,7 +61,7 @@ export function slotVerbs(driver: Driver): SlotVerbs {
   };
 }
 
-/** The nodes that live, and what they have of the accounts. */
+/** Reads the running nodes and their slots of the accounts. */
 async function read(transaction: Transaction, accounts: readonly string[], now: number): Promise<Present> {
   const { sql, values } = conditionsOf([oneOf('account', filled(accounts))]);
   const of = `SELECT account, node, held, wanted, since FROM slots${sql}`;

@@ -35,23 +35,25 @@ import type { UsageTotal } from './sums/usage-groups.ts';
 
 /**
  * Rows in, plain objects out.
- *
- * `append`, `put`, `patch` and `add` queue a row and return at once: it is on disk, and visible to readers, within about 100 ms, and
- * that much is what a killed process loses. While the disk fails, rows wait and are tried again; past the queue's bound log rows
- * (requests, attempts) and pins are dropped and counted, and no others ever are. Methods that return a promise of nothing resolve once the row
- * is on disk.
+ * `append`, `put`, `patch` and `add` queue a row and return at once. The row is on disk, and visible to readers, within about 100 ms; a
+ * killed process loses at most the rows of that time. While the disk fails, rows wait and are tried again. Past the bound of the queue, log
+ * rows (requests, attempts) and pins are dropped and counted; other rows never are. Methods that return `Promise<void>` resolve once the
+ * row is on disk.
  */
 export interface Store {
   /** Whether several nodes may use the database at once: true for PostgreSQL. */
   readonly shared: boolean;
   readonly requests: {
-    /** With its attempts in order, and its part of the sums of its hour. An attempt that can be derived from its request is not written; `attempts.of` derives it. */
+    /**
+     * Appends a request with its attempts in order, and adds it to the sums of its hour. An attempt that can be derived from its request is
+     * not written; `attempts.of` derives it.
+     */
     append(row: RequestRow, attempts?: readonly AttemptRow[]): void;
-    /** Newest first, however long it takes. */
+    /** The matching requests, newest first. It has no time limit. */
     list(filter: RequestFilter): Promise<readonly RequestRow[]>;
-    /** Like `list`, as far as it comes in this time. */
+    /** Like `list`, but ends after this time with the rows found by then. */
     search(filter: RequestFilter, timeMs: number): Promise<FoundRequests>;
-    /** How the newest ended, for summaries. */
+    /** How the newest requests ended, for summaries. */
     outcomes(filter: Pick<RequestFilter, 'limit' | 'pools' | 'since'>): Promise<readonly RequestOutcome[]>;
   };
   readonly attempts: {
@@ -59,9 +61,9 @@ export interface Store {
     of(request: RequestRow): Promise<readonly AttemptRow[]>;
   };
   readonly catalog: {
-    /** Replaces what is known of the account. */
+    /** Replaces the account's row. */
     put(row: CatalogRow): void;
-    /** The same under a lease; durable once it resolves. @returns false if the lease was lost: nothing was written then */
+    /** Like `put`, under a lease; durable once it resolves. @returns false if the lease was lost: nothing was written then */
     putUnder(lease: Lease, row: CatalogRow): Promise<boolean>;
     load(): Promise<readonly CatalogRow[]>;
     /** The current row: another process may have read the account's catalog. */
@@ -69,36 +71,39 @@ export interface Store {
   };
   readonly accounts: {
     /**
-     * Replaces the fields that the patch has and leaves the others: writers of different fields of one row do not erase each other's,
-     * in one process or in several. A row that does not exist begins as an active account without cooldown and windows.
+     * Replaces the fields that the patch has and keeps the others. So writers of different fields of one row do not erase each other's
+     * values, even in several processes. A row that does not exist begins as an active account without cooldown and windows.
      */
     patch(patch: AccountStatePatch): void;
-    /** A patch that is written without delay: other processes wait for it. */
+    /** Like `patch`, but written without delay, because other processes wait for it. */
     patchNow(patch: AccountStatePatch): void;
-    /** A patch under a lease, written after earlier patches; durable once it resolves. @returns false if the lease was lost: nothing was written then */
+    /**
+     * Like `patch`, under a lease, and after earlier patches; durable once it resolves. @returns false if the lease was lost: nothing was
+     * written then
+     */
     patchUnder(lease: Lease, patch: AccountStatePatch): Promise<boolean>;
     load(): Promise<readonly AccountStateRow[]>;
-    /** The current rows, the patches of this process that are queued by now included. Empty model: the account as a whole. */
+    /** The current rows, including queued patches of this process. An empty model names the account as a whole. */
     find(keys: readonly AccountStateKey[]): Promise<readonly AccountStateRow[]>;
   };
   readonly pins: {
-    /** If too many rows wait, pins are dropped and counted, soft ones first. */
+    /** Queues a pin. If too many rows wait, pins are dropped and counted, soft ones first. */
     put(row: NewPin): void;
-    /** Pins that are written without delay. */
+    /** Queues pins that are written without delay. */
     putNow(rows: readonly NewPin[]): void;
-    /** Durable once it resolves, and all earlier ones too. @throws StoreError `full` if too many rows wait */
+    /** Writes a pin. When it resolves, this pin and all earlier ones are durable. @throws StoreError `full` if too many rows wait */
     save(row: NewPin): Promise<void>;
-    /** Saves a pin of a value that other processes may have at another account: they are notified. */
+    /** Like `save`, for a value that other processes may have pinned to another account: they are notified. */
     move(row: NewPin): Promise<void>;
-    /** The pins that have not expired, latest expiry first, at most `limit`. */
+    /** At most `limit` pins that have not expired, those with the latest expiry first. */
     load(limit: number): Promise<readonly PinRow[]>;
-    /** Undefined when unknown or expired. */
+    /** The pin; undefined if it is unknown or expired. */
     find(hash: string): Promise<PinRow | undefined>;
   };
   readonly credentials: {
-    /** Durable once it resolves: a refreshed credential must not be used before. */
+    /** Replaces the credential. Durable once it resolves: a refreshed credential must not be used before. */
     save(row: NewCredentialRow): Promise<void>;
-    /** The same under a lease. @returns false if the lease was lost: nothing was written then */
+    /** Like `save`, under a lease. @returns false if the lease was lost: nothing was written then */
     saveUnder(lease: Lease, row: NewCredentialRow): Promise<boolean>;
     /** The current row: another process may have refreshed the credential. */
     find(account: string): Promise<CredentialRow | undefined>;
@@ -107,39 +112,39 @@ export interface Store {
     /** Remembers that a login was imported. */
     recordImport(row: CredentialImportRow): Promise<void>;
     wasImported(account: string, imported: string): Promise<boolean>;
-    /** The accounts that this login was imported for, the first one first. */
+    /** The accounts for which this login was imported, the first one first. */
     importsOf(imported: string): Promise<readonly CredentialImportRow[]>;
   };
   readonly files: {
-    /** Replaces what is known of the file. Durable once it resolves: another process may get the next request that names it. */
+    /** Replaces the file's row. Durable once it resolves, because another process may get the next request that names the file. */
     save(row: FileRow): Promise<void>;
-    /** Undefined when unknown or expired. */
+    /** The file; undefined if it is unknown or expired. */
     find(pool: string, id: string): Promise<FileRow | undefined>;
     /** The files that have not expired. */
     list(filter: FileFilter): Promise<readonly FileRow[]>;
   };
   readonly usage: {
     /**
-     * Adds to the sums of the key on that day; never dropped while the store is open.
+     * Adds to the sums of the key on that day. The row is never dropped while the store is open.
      * @param of the request that used it: its rows and its part of the sums of its hour are written in the same transaction, so that a
-     * killed process keeps all or nothing
+     * killed process keeps all of them or none
      */
     add(row: UsageRow, of?: LoggedRequest): void;
-    /** The rows of this day and later ones; Unix milliseconds. */
+    /** The rows from this day on; Unix milliseconds. */
     load(since: number): Promise<readonly UsageRow[]>;
     /**
-     * Reads the sums of these keys while nothing is written, adds what is queued by then, and passes them on at once: what all
-     * processes have added, and nothing of it twice.
+     * Passes on the sums of these keys: what all processes have added, without counting anything twice. It reads while nothing is written,
+     * and adds what is queued by then.
      */
     read(keys: readonly UsageKey[], take: (rows: readonly UsageRow[]) => void): Promise<void>;
-    /** Sums by key, Pool or day: the newest day first, then by key and Pool. */
+    /** Sums by key, Pool or day. Sorted by day, newest first, then by key and Pool. */
     sums(filter: UsageFilter): Promise<readonly UsageTotal[]>;
     /** Sums by Pool, account, model, hour or day: the newest first. */
     hours(filter: HourFilter): Promise<readonly HourTotal[]>;
   };
   readonly audit: {
     record(row: Omit<AuditRow, 'id'>): Promise<void>;
-    /** Newest first. */
+    /** The matching rows, newest first. */
     list(filter: AuditFilter): Promise<readonly AuditRow[]>;
   };
   readonly runningConfig: {
@@ -155,15 +160,17 @@ export interface Store {
   readonly slots: SlotVerbs;
   readonly checkValues: CheckValueVerbs;
   purge(limits: PurgeLimits): Promise<Purged>;
-  /** Deletes the oldest rows of the request log that do not fit into this size, indexes included. @returns how many requests */
+  /**
+   * Deletes the oldest rows of the request log that do not fit into this size, including indexes. @returns the number of deleted requests
+   */
   trimLog(bytes: number): Promise<number>;
   stats(): WriterStats;
   /** Undefined for a store of one node. */
   database(): DatabaseStats | undefined;
-  /** Whether another gateway has the database, if that is one gateway's: SQLite. */
+  /** Whether another gateway has the SQLite file. Always false for a database that several gateways may use. */
   inUse(): boolean;
-  /** Writes what is queued now; false when the deadline (5 s) came first. */
+  /** Writes what is queued now. @returns false if the deadline (5 s) ended it */
   flush(deadlineMs?: number): Promise<boolean>;
-  /** Writes what is queued, discards the rest at the deadline (5 s), and closes the database. @returns the number of rows that were lost */
+  /** Writes what is queued, discards the rest at the deadline (5 s), and closes the database. @returns the number of lost rows */
   close(deadlineMs?: number): Promise<number>;
 }

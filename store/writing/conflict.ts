@@ -1,7 +1,7 @@
-// The ON CONFLICT clause of a table, the same for both engines.
+// The ON CONFLICT clause of a table, for both engines.
 import type { Table, TableColumns } from '../schema/tables.ts';
 
-/** The new value. In a table with decision times it replaces only an older decision: writes are queued, and may arrive late. */
+/** The new value of a column. In a table with decision times it replaces only an older decision, because queued writes may arrive late. */
 function replacing({ name, decidedAt }: TableColumns, column: string): string {
   const at = decidedAt?.get(column);
   if (at === undefined) return `${column} = excluded.${column}`;

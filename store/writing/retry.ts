@@ -1,20 +1,20 @@
-// Writes a batch again after growing pauses, until it is on disk, is known to be unwritable, or the store closes.
+// Writes a batch again after increasing pauses, until it is on disk, is known to be unwritable, or the store closes.
 import type { Batch, Guard } from '../driver.ts';
 import { StoreError, type StoreErrorCode } from '../errors.ts';
 import type { Notice } from './notice.ts';
 
 export interface RetryOptions {
   readonly clock: () => number;
-  /** First and longest pause after a failure. */
+  /** The first and the longest pause after a failure. */
   readonly retryMs: readonly [first: number, longest: number];
   /** Called when writes begin to fail, and when they succeed again. */
   readonly notice: Notice;
-  /** Failures that are not reported to it. */
+  /** Failures that are not reported to `notice`. */
   readonly unmentioned: ReadonlySet<StoreErrorCode>;
 }
 
 export interface RetryStats {
-  /** Batches that failed and were tried again. */
+  /** The number of failed writes that were tried again. */
   readonly failures: number;
   readonly last_error: StoreErrorCode | null;
   /** Since when nothing could be written; null while writes succeed. */
@@ -23,12 +23,12 @@ export interface RetryStats {
 
 export interface RetriedWrite {
   readonly batch: Batch;
-  /** Asked for at each try: a lease expires meanwhile. */
+  /** Called at each try, because a lease may expire meanwhile. */
   readonly guard: (() => Guard) | undefined;
   readonly isAwaited: () => boolean;
 }
 
-/** Advice for the operator. For other codes only the code is known. */
+/** Advice for the operator by code. For other codes the notice has the code alone. */
 const ADVICE: Readonly<Partial<Record<StoreErrorCode, string>>> = {
   corrupt: 'the database is damaged: stop the gateway and restore a backup',
   failed: 'the write fails: check the disk, its quota, limits of file sizes, and the log of a database server',
@@ -39,7 +39,7 @@ const ADVICE: Readonly<Partial<Record<StoreErrorCode, string>>> = {
 
 const WAITS = 'rows wait in memory, and are lost at a stop';
 
-/** Failures that another try does not change. */
+/** Failures after which another try is useless. */
 const FINAL: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>(['bad_row', 'lost']);
 
 export class Retry {
@@ -75,7 +75,7 @@ export class Retry {
         return undefined;
       } catch (error) {
         const failure = error instanceof StoreError ? error : new StoreError('failed', 'the store could not write', { cause: error });
-        // The store has answered.
+        // The store has answered, so that it works again.
         if (failure.code === 'lost') this.#recovered();
         else this.#lastError = failure.code;
         if (FINAL.has(failure.code)) return failure;
@@ -87,12 +87,12 @@ export class Retry {
     return new StoreError('closed', 'the store closed before it could write');
   }
 
-  /** Ends the current pause, if any. */
+  /** Ends the current pause. */
   hurry(): void {
     this.#endPause?.();
   }
 
-  /** Ends all tries. */
+  /** Ends all further tries. */
   abandon(): void {
     this.#abandoned = true;
     this.hurry();
@@ -113,7 +113,7 @@ export class Retry {
     this.#mentioned = false;
   }
 
-  /** Keeps the process alive only while a caller waits for the batch. */
+  /** Waits. The pause keeps the process alive only while a caller waits for the batch. */
   #pause(ms: number, isAwaited: () => boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, ms);

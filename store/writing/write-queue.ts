@@ -1,4 +1,4 @@
-// The queue of rows to write, in order; a newer row of a key replaces the one that still waits, is added to it, or patches it.
+// The queue of rows to write, in order. A newer row replaces the waiting row of its key, is added to it, or patches it.
 import type { Batch, Guard } from '../driver.ts';
 import { dayRowOf, poolHourRowOf } from '../schema/hour-rows.ts';
 import type { UsageHourRow } from '../schema/rows.ts';
@@ -13,19 +13,19 @@ export interface Entry {
   readonly others?: readonly TableRow[];
   /** Present on rows that are merged by key while they wait. */
   readonly key?: string;
-  /** Present on a row that is written only if its guard holds, in a batch of its own. */
+  /** Present on a row that is written only if its guard holds. Such a row has a batch of its own. */
   readonly guard?: () => Guard;
   /** Present if a caller waits for this row to be on disk. */
   settled?: PromiseWithResolvers<void>;
-  /** Whether it is written without delay for that caller. */
+  /** Whether the row is written without delay for that caller. */
   isUrgent?: boolean;
 }
 
 export class Queue {
   #entries: Entry[] = [];
-  /** Rows of entries beyond their first. */
+  /** The number of rows beyond the first of each entry. */
   #others = 0;
-  /** Entries with a guard. */
+  /** The number of entries with a guard. */
   #guarded = 0;
   readonly #byKey = new Map<Table, Map<string, Entry>>();
 
@@ -41,13 +41,13 @@ export class Queue {
     this.#entries.push({ table, row });
   }
 
-  /** Puts rows after all others that are written together. They are not merged while they wait. */
+  /** Appends rows that are written together. They are not merged while they wait. */
   pushTogether([[table, row], ...others]: readonly [TableRow, ...TableRow[]]): void {
     this.#others += others.length;
     this.#entries.push({ table, row, others });
   }
 
-  /** Puts the row after all others, or merges it into the waiting row of its key. */
+  /** Appends the row, or merges it into the waiting row of its key. */
   place(table: Table, row: object): Entry {
     const waitingRows = this.#waiting(table);
     const key = table.identity(row);
@@ -58,19 +58,19 @@ export class Queue {
       else waiting.row = row;
       return waiting;
     }
-    // A row that is added to is the queue's own copy.
+    // The queue adds later rows to its own copy.
     const entry: Entry = { table, row: table.onConflict === 'add' ? { ...row } : row, key };
     waitingRows.set(key, entry);
     this.#entries.push(entry);
     return entry;
   }
 
-  /** Whether a row of this key waits, which the row would replace. */
+  /** Whether a row of this key waits that the given row would replace. */
   isWaiting(table: Table, row: object): boolean {
     return this.#waiting(table).has(table.identity(row));
   }
 
-  /** A stored row of a table that adds, with what waits for it. */
+  /** A stored row of a table that adds, plus the waiting rows of its key. */
   withWaiting<Row extends object>(table: Table<Row>, row: Row): Row {
     const identity = table.identity(row);
     const sum = { ...row };
@@ -84,7 +84,7 @@ export class Queue {
     return sum;
   }
 
-  /** Puts the row after all others. Later rows of its key are not merged into earlier ones: they come after it. */
+  /** Appends the row. Later rows of its key are appended after it and not merged into earlier ones. */
   placeGuarded(table: Table, row: object, guard: () => Guard): Entry {
     const entry: Entry = { table, row, guard };
     this.#waiting(table).delete(table.identity(row));
@@ -93,7 +93,7 @@ export class Queue {
     return entry;
   }
 
-  /** Removes the oldest entries that fill a batch; after that a newer row of the same key is an entry of its own. */
+  /** Removes the oldest entries, as many as fill a batch. A newer row of a removed key becomes an entry of its own. */
   take(weight: number): readonly Entry[] {
     let count = 0;
     for (let sum = 0; sum < weight && count < this.#entries.length; count++) sum += weightOf(this.#entries[count] as Entry);
@@ -107,7 +107,7 @@ export class Queue {
     return taken;
   }
 
-  /** The number of oldest entries, up to `count`, before the first guarded one; 1 if the oldest is guarded. */
+  /** The number of entries, up to `count`, before the first guarded one; 1 if the oldest is guarded. */
   #unguarded(count: number): number {
     const first = this.#entries.slice(0, count).findIndex(({ guard }) => guard !== undefined);
     if (first !== 0) return first === -1 ? count : first;
@@ -125,14 +125,14 @@ export class Queue {
   }
 }
 
-/** The rows of an entry: one, unless they are written together. */
+/** The rows of an entry: one, unless several are written together. */
 export const rowsOf = ({ table, row, others = [] }: Entry): readonly TableRow[] => [[table, row], ...others];
 
 const weightOf = ({ table, others = [] }: Entry): number => others.reduce((sum, [other]) => sum + other.weight, table.weight);
 
 /**
- * Groups entries by table, each table's rows in order. Rows of equal keys of a table that adds are added up, and the hours of the batch are
- * rolled up: after they were merged, so that it costs a few rows of a batch, and none of a turn.
+ * Groups entries by table, with each table's rows in order. In a table that adds, rows with equal keys are added up first, and then the
+ * hours of the batch are rolled up. So a roll-up costs a few rows of a batch, and none of a turn.
  */
 export function batchOf(entries: readonly Entry[]): Batch {
   const batch = new Map<Table, object[]>();

@@ -1,4 +1,4 @@
-// Writes rows in batches: rows are queued, and one batch at a time is written, in order.
+// Queues rows and writes them in batches, one batch at a time and in order.
 import type { Batch, Guard } from '../driver.ts';
 import { StoreError } from '../errors.ts';
 import type { Table } from '../schema/tables.ts';
@@ -6,21 +6,21 @@ import { Retry, type RetryOptions, type RetryStats } from './retry.ts';
 import { batchOf, type Entry, Queue, rowsOf, type TableRow } from './write-queue.ts';
 
 export interface WriterOptions extends RetryOptions {
-  /** Most rows waiting; past it log rows and pins are dropped and counted, all others are still queued. */
+  /** The most rows that wait. Past it log rows and pins are dropped and counted; all others are still queued. */
   readonly queueRows: number;
-  /** A batch is written when it has this many rows, */
+  /** A batch is written when it has this many rows. */
   readonly batchRows: number;
-  /** or when its first row has waited this long. */
+  /** A batch is also written when its first row has waited this long. */
   readonly flushMs: number;
 }
 
 export interface WriterStats extends RetryStats {
-  /** Waiting, the batch that is being written included. */
+  /** The number of rows that wait, including the batch that is being written. */
   readonly queued: number;
   readonly written: number;
-  /** Lost: log rows past the bound, and what was left when a deadline ended `close` or came after it. */
+  /** Lost rows: log rows past the bound, and the rows that were left at the deadline of `close` or came after it. */
   readonly dropped: number;
-  /** Rows that can never be written, such as one with a bigint in it. */
+  /** Rows that can never be written, such as one with a bigint. */
   readonly rejected: number;
 }
 
@@ -31,7 +31,7 @@ export class Writer {
   #inFlight: readonly Entry[] = [];
   /** Work that runs before the next batch. */
   readonly #pauses: (() => Promise<void>)[] = [];
-  /** Entries that callers wait for: while there are any, batches are written without delay and keep the process alive. */
+  /** The number of entries that callers wait for. While there are any, batches are written without delay and keep the process alive. */
   #awaited = 0;
   #timer: NodeJS.Timeout | undefined;
   #working: Promise<void> | undefined;
@@ -43,7 +43,7 @@ export class Writer {
     this.#options = options;
   }
 
-  /** Queues a log row; drops it if the queue is full. Never throws, never waits. */
+  /** Queues a log row, or drops it if the queue is full. Never throws, never waits. */
   append<Input extends object>(table: Table<object, Input>, row: Input): void {
     if (this.#closing || this.#isFull()) {
       this.#counts.dropped++;
@@ -54,8 +54,8 @@ export class Writer {
   }
 
   /**
-   * Queues a row that may be lost; rows of one key are merged while they wait.
-   * @param share of the queue: past it the row is dropped
+   * Queues a row that may be lost. Rows of one key are merged while they wait.
+   * @param share of the queue, past which the row is dropped
    */
   offer<Input extends object>(table: Table<object, Input>, row: Input, share: number): void {
     if (this.#isFull(share) && !this.#queue.isWaiting(table, row)) this.#counts.dropped++;
@@ -69,8 +69,8 @@ export class Writer {
   }
 
   /**
-   * Queues rows of tables that add, which must not be lost, with log rows that are written in the same transaction. If the queue is
-   * full, the log rows are dropped.
+   * Queues rows of tables that add, which must not be lost, with log rows that are written in the same transaction. If the queue is full,
+   * the log rows are dropped.
    */
   putTogether(sums: readonly [TableRow, ...TableRow[]], logRows: readonly TableRow[]): void {
     if (this.#closing) this.#counts.dropped += sums.length + logRows.length;
@@ -83,7 +83,7 @@ export class Writer {
     }
   }
 
-  /** Queues a row that must not be lost; rows of one key are merged while they wait. */
+  /** Queues a row that must not be lost. Rows of one key are merged while they wait. */
   put<Input extends object>(table: Table<object, Input>, row: Input): void {
     if (this.#closing) {
       this.#counts.dropped++;
@@ -93,16 +93,16 @@ export class Writer {
     this.#schedule();
   }
 
-  /** Like `put`, without delay; resolves when the row is on disk. */
+  /** Like `put`, without delay. Resolves when the row is on disk. */
   async save<Input extends object>(table: Table<object, Input>, row: Input): Promise<void> {
     if (this.#closing) throw new StoreError('closed', 'the store is closed');
     await this.#arrival(this.#queue.place(table, row));
   }
 
   /**
-   * Like `save`, together with what comes in the next `flushMs`.
-   * @param share of the queue: past it the row is dropped and counted
-   * @throws StoreError `full` if it was dropped
+   * Like `save`, but the row waits for others for up to `flushMs`.
+   * @param share of the queue, past which the row is dropped and counted
+   * @throws StoreError `full` if the row was dropped
    */
   async saveSoon<Input extends object>(table: Table<object, Input>, row: Input, share: number): Promise<void> {
     if (this.#closing) throw new StoreError('closed', 'the store is closed');
@@ -116,7 +116,7 @@ export class Writer {
     await entry.settled.promise;
   }
 
-  /** Like `save`, if the guard holds when the row is written. @returns false if it does not: nothing was written then */
+  /** Like `save`, but writes only if the guard holds at that moment. @returns false if it did not hold: nothing was written */
   async saveGuarded<Input extends object>(table: Table<object, Input>, row: Input, guard: () => Guard): Promise<boolean> {
     if (this.#closing) throw new StoreError('closed', 'the store is closed');
     try {
@@ -128,7 +128,7 @@ export class Writer {
     }
   }
 
-  /** Runs `work` while no batch is written. Rows that are queued by then wait for its end. */
+  /** Runs `work` while no batch is written. Rows that are queued before wait for its end. */
   between<Result>(work: () => Promise<Result>): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     this.#pauses.push(() => work().then(resolve, reject));
@@ -136,12 +136,12 @@ export class Writer {
     return promise;
   }
 
-  /** A stored row of a table that adds, with what is queued for it; exact between two batches. */
+  /** A stored row of a table that adds, plus the queued rows of its key. Exact between two batches. */
   withQueued<Row extends object>(table: Table<Row>, row: Row): Row {
     return this.#queue.withWaiting(table, row);
   }
 
-  /** Writes what is queued now; returns whether all of it was settled before the deadline. */
+  /** Writes what is queued now. @returns whether all of it was settled before the deadline */
   async flush(deadlineMs: number): Promise<boolean> {
     const last = this.#queue.last ?? this.#inFlight.at(-1);
     if (!last) return true;
@@ -153,7 +153,7 @@ export class Writer {
     return inTime;
   }
 
-  /** Takes no more rows, writes what is queued, and discards the rest at the deadline. @returns the number of rows that this lost */
+  /** Accepts no more rows, writes what is queued, and discards the rest at the deadline. @returns the number of lost rows */
   close(deadlineMs: number): Promise<number> {
     this.#closing ??= this.#drain(deadlineMs);
     return this.#closing;
@@ -183,7 +183,7 @@ export class Writer {
     entry.settled ??= Promise.withResolvers();
     if (!entry.isUrgent) {
       entry.isUrgent = true;
-      // The first caller ends the pause between retries; if each of many callers did, there would be no pause.
+      // Only the first caller ends the pause between retries. If each of many callers did, there would be no pause.
       if (this.#awaited++ === 0) this.#retry.hurry();
     }
     this.#start();
@@ -206,7 +206,7 @@ export class Writer {
     this.#schedule();
   }
 
-  /** Writes a batch until it is settled; a batch with a bad row in it is halved until that row is alone. */
+  /** Writes a batch until it is settled. A batch with a bad row is halved until that row is alone. */
   async #settle(entries: readonly Entry[]): Promise<void> {
     const failure = await this.#retry.write({ batch: batchOf(entries), guard: entries[0]?.guard, isAwaited: () => this.#awaited > 0 });
     if (failure?.code === 'bad_row' && entries.length > 1) {
@@ -217,7 +217,7 @@ export class Writer {
     }
     const [first] = entries;
     if (failure?.code === 'bad_row' && first?.others) {
-      // A log row that cannot be written must not take the usage of its turn with it.
+      // The rows are written separately, so that a log row that cannot be written does not prevent the usage of its turn.
       const apart = rowsOf(first).map(([table, row]) => ({ table, row }));
       this.#inFlight = [...apart, ...this.#inFlight.slice(1)];
       for (const one of apart) await this.#settle([one]);
@@ -245,7 +245,7 @@ export class Writer {
 
 const countOf = (entries: readonly Entry[]): number => entries.reduce((sum, { others }) => sum + 1 + (others?.length ?? 0), 0);
 
-/** The sums of two writers of one store. */
+/** Adds up the statistics of two writers. */
 export const together = (a: WriterStats, b: WriterStats): WriterStats => ({
   queued: a.queued + b.queued,
   written: a.written + b.written,

@@ -1,7 +1,7 @@
 // Maps a failed attempt to the account's fault: its scope, the failures needed for a cooldown, and the stated wait (Q5).
 import { type Failure, needsLogin } from '../../turn/errors/failure.ts';
 
-/** Stored in rows and shown in /api/status. */
+/** The cause of a cooldown, as stored in rows and shown in /api/status. */
 export type Cause =
   | 'connect'
   | 'network'
@@ -18,27 +18,30 @@ export type Cause =
 
 export interface AccountFault {
   readonly cause: Cause;
-  /** The whole account, the account for the turn's model, or the account for all turns that go to the same path. */
+  /** What the fault affects: the whole account, the account for the turn's model, or the account for all turns on the same path. */
   readonly scope: 'account' | 'model' | 'path';
   /** The number of consecutive failures that open a cooldown. */
   readonly threshold: number;
   /** The wait that the provider stated, in milliseconds; at least 1 s. */
   readonly statedMs: number | undefined;
-  /** The waits without a stated one, in the place of the usual ones. */
+  /** The waits if the provider stated none; they replace the usual ones. */
   readonly backoff?: Failure['backoff'];
-  /** The stated wait is the whole one. */
+  /** Set if the stated wait is the whole wait, after which no probe is needed. */
   readonly pauses?: true;
 }
 
 const THRESHOLD = 3;
 const SHORTEST_MS = 1_000;
-/** No quota window is longer. Limits the harm of a provider that states milliseconds as seconds. */
+/**
+ * The longest stated wait that is accepted, because no quota window is longer. It limits the harm of a provider that states milliseconds as
+ * seconds.
+ */
 const LONGEST_MS = 31 * 86_400_000;
 
 /** In-band codes that end a connection or a request and are not a fault of the account. */
 const NEUTRAL_CODES = new Set(['websocket_connection_limit_reached']);
 
-/** Undefined if the account is not at fault: the cause is the request, or the provider's limit on one connection. */
+/** The fault of the account; undefined if the request or the provider's limit on one connection is the cause. */
 export function accountFault(failure: Failure, now: number): AccountFault | undefined {
   if (failure.error.code !== null && NEUTRAL_CODES.has(failure.error.code)) return undefined;
   const statedMs = statedWait(failure, now);
@@ -63,14 +66,14 @@ export function accountFault(failure: Failure, now: number): AccountFault | unde
   }
 }
 
-/** A stated reset takes precedence over Retry-After. */
+/** The wait that the provider stated. A stated reset takes precedence over Retry-After. */
 function statedWait({ resetsAt, retryAfterMs }: Failure, now: number): number | undefined {
   const ms = resetsAt === undefined ? retryAfterMs : resetsAt * 1000 - now;
   return ms === undefined ? undefined : Math.min(LONGEST_MS, Math.max(SHORTEST_MS, ms));
 }
 
-/** The models or paths in a row that an account must not have, so that its whole address counts as wrong (AA61). */
+/** The number of consecutive models or paths that an account does not have after which its address counts as wrong (AA61). */
 export const WRONG_SCOPES = 3;
 
-/** No model and no path of the account answers: its address may not be the API's. */
+/** The fault of an account none of whose models and paths answers: its address may not be that of the API. */
 export const WRONG_API: AccountFault = { cause: 'wrong_api', scope: 'account', threshold: 1, statedMs: 300_000, pauses: true };

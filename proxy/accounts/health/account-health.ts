@@ -11,30 +11,33 @@ import { CircuitBreaker, type ResultTime } from './circuit-breaker.ts';
 export type HealthAvailability = 'available' | 'reauth_required' | 'cooldown' | 'probing' | 'quota';
 
 /**
- * `completed`: the reply was complete. `neutral`: the attempt gives no evidence of the account's health: the client left, or our own checks
- * refused it.
+ * `completed`: the reply was complete. `neutral`: the attempt says nothing about the account's health, because the client left or the
+ * gateway's own checks refused it.
  */
 export type AttemptResult = 'completed' | 'neutral' | Failure;
 
 /** One attempt from its beginning to its result. */
 export interface AttemptTicket {
   readonly account: string;
-  /** Of its turn (`scopeOf`). */
+  /** The scope of the attempt's turn (`scopeOf`). */
   readonly scope: string;
-  /** Counts up. A breaker that opened after an attempt began ignores the attempt's result. */
+  /** A serial number. A breaker that opened after an attempt began ignores the attempt's result. */
   readonly number: number;
   /** The static bearer that the attempt carries, if there is one. */
   readonly credential: string | undefined;
   /** The breakers that this attempt probes. */
   probes: readonly CircuitBreaker[] | undefined;
-  /** With several nodes: resolves with whether this attempt is the probe, and not another node's. Await it before sending anything. */
+  /**
+   * Present if several nodes may probe: resolves with whether this attempt is the probe, rather than another node's. Await it before
+   * sending anything.
+   */
   claim: ProbeClaim | undefined;
 }
 
-/** The right to probe, which one node at a time has (Q34). */
+/** The right to probe, which one node has at a time (Q34). */
 export interface ProbeClaim {
   readonly granted: Promise<boolean>;
-  /** Guards what the probe's result writes; undefined before it was granted, and if the store does not answer. */
+  /** Guards what the probe's result writes. Undefined until it is granted, and if the store does not answer. */
   lease: HeldLease | undefined;
 }
 
@@ -52,29 +55,32 @@ export interface ResultContext extends ResultTime {
 
 /** The cooldown that a fault would open. */
 interface Opening {
-  /** The path that it would cool; of the whole account, the path of turns. */
+  /** The path that the cooldown would affect; for the whole account, the path of turns. */
   readonly path: string;
   readonly breaker: CircuitBreaker;
   readonly alternatives: Alternatives;
 }
 
-/** Methods return whether the set of turns that pass may have changed. */
+/** Methods return whether the set of turns that may pass has possibly changed. */
 export class AccountHealth {
   readonly id: string;
   readonly breaker = new CircuitBreaker();
   /** Breakers of models, of models that host requests of a kind, and of paths, each by its scope. */
   readonly modelBreakers = new Map<string, CircuitBreaker>();
-  /** Scopes that the cooldowns of the account and of its paths do not apply to: when they opened, no other account could take them. */
+  /**
+   * Scopes that are exempt from the cooldowns of the account and its paths, because no other account could take them when a cooldown
+   * opened.
+   */
   exemptModels: ReadonlySet<string> = new Set();
-  /** The credential was refused for good. Only another credential helps (Q5). */
+  /** Whether the credential was refused permanently. Only another credential helps (Q5). */
   reauthRequired = false;
-  /** This process cannot open the stored login. It is not stored: with the right key, the next process can. */
+  /** Whether this process cannot open the stored login. Not stored, because the next process may have the right key. */
   isSealed = false;
   readonly #compacts: () => CompactWay;
-  /** The scopes that the account did not have, one after another. Each process finds them out for itself. */
+  /** The last consecutive scopes that the account did not have. Each process finds them by itself. */
   readonly #wrongScopes = new Set<string>();
 
-  /** @param compacts how the account compacts now: a turn with a trigger goes to the path of turns */
+  /** @param compacts returns how the account compacts now: a compaction that ends in a trigger goes to the path of turns */
   constructor(id: string, compacts: () => CompactWay) {
     this.id = id;
     this.#compacts = compacts;
@@ -93,7 +99,7 @@ export class AccountHealth {
     return [this.breaker, ...this.modelBreakers.values()];
   }
 
-  /** The breakers that scopes may be exempt from: the account's, and those of its paths. */
+  /** The breakers that scopes may be exempt from: that of the account, and those of its paths. */
   get exempting(): readonly CircuitBreaker[] {
     return [this.breaker, ...[...this.modelBreakers].flatMap(([name, breaker]) => (isModelless(name) ? breaker : []))];
   }
@@ -107,13 +113,13 @@ export class AccountHealth {
     return 'available';
   }
 
-  /** The end of the cooldowns that keep turns of this scope away; Unix milliseconds. */
+  /** The end of the cooldowns that block turns of this scope; Unix milliseconds. */
   cooldownEnd(scope: string): number | undefined {
     const cooling = this.#breakersFor(scope).filter(({ phase }) => phase === 'cooling');
     return cooling.length > 0 ? Math.max(...cooling.map(({ cooldownEnd }) => cooldownEnd)) : undefined;
   }
 
-  /** The names in `modelBreakers` that a turn of the scope depends on: its model's, and its path's. */
+  /** The names in `modelBreakers` that a turn of the scope depends on: those of its model and its path. */
   namesOf(scope: string): readonly string[] {
     const name = this.#ownName(scope);
     const path = this.#pathOf(scope);
@@ -129,7 +135,7 @@ export class AccountHealth {
     return true;
   }
 
-  /** The attempt's reply was committed: its breakers close. */
+  /** Records that the attempt's reply was committed, which closes its breakers. */
   answered(ticket: AttemptTicket): boolean {
     let changed = false;
     for (const breaker of this.#breakersOf(ticket)) changed = breaker.close() || changed;
@@ -151,13 +157,13 @@ export class AccountHealth {
     return changed;
   }
 
-  /** A statement of the account, and no failure: turns of the scope pass again after that time. */
+  /** Blocks turns of the scope for a time that the account stated. This is no failure, and needs no probe. */
   pause(scope: string, ms: number, context: ResultContext): boolean {
     const fault: AccountFault = { cause: 'rate', scope: 'model', threshold: 1, statedMs: ms };
     return this.#recordFault({ scope, number: Number.POSITIVE_INFINITY }, fault, context);
   }
 
-  /** Whether the account has now refused the third model or path in a row as one that it does not have. */
+  /** Whether the account has now refused the third model or path in a row as unknown. */
   #isWrongApi({ scope }: AttemptTicket, result: 'completed' | Failure): boolean {
     const wrong = this.#wrongScopes;
     if (result === 'completed' || result.sign !== 'wrong_api') {
@@ -170,7 +176,7 @@ export class AccountHealth {
     return true;
   }
 
-  /** A compaction shares the breaker of its model: the models of both paths are the same. */
+  /** The breaker's name for a scope. A compaction shares the breaker of its model, because the models of both paths are the same. */
   #ownName(scope: string): string {
     return pathOf(scope) === COMPACT_PATH ? modelOf(scope) : scope;
   }
@@ -180,12 +186,12 @@ export class AccountHealth {
     return path === COMPACT_PATH && this.#compacts() === 'trigger' ? TURNS_PATH : path;
   }
 
-  /** Whether the cooldown of the path does not apply; without a path, that of the account. */
+  /** Whether the scope is exempt from the cooldown of the path; without a path, from that of the account. */
   #isExempt(scope: string, path = TURNS_PATH): boolean {
     return this.exemptModels.has(scope) || (path === TURNS_PATH && this.exemptModels.has(modelOf(scope)));
   }
 
-  /** The breakers that keep turns of the scope away: the account's, the model's, and that of their path. */
+  /** The breakers that block turns of the scope: those of the account, the model and the path. */
   #breakersFor(scope: string): readonly CircuitBreaker[] {
     const [name, path] = this.namesOf(scope);
     const whole = this.#isExempt(scope) && !this.breaker.outOfQuota ? undefined : this.breaker;
@@ -211,7 +217,8 @@ export class AccountHealth {
     const name = fault.scope === 'path' ? path : this.#ownName(scope);
     const breaker = fault.scope === 'account' ? this.breaker : (this.modelBreakers.get(name) ?? new CircuitBreaker());
     if (fault.scope !== 'account') this.modelBreakers.set(name, breaker);
-    // Attempts that were running when the breaker opened belong to the same burst. Only a statement about quota still changes its end.
+    // Attempts that were running when the breaker opened belong to the same burst. Only a statement about quota still changes the end of
+    // the cooldown.
     if (breaker.openedAfter >= number && fault.cause !== 'quota') return false;
     const { alternatives } = context;
     return breaker.recordFailure(fault, context, () => {
@@ -220,7 +227,7 @@ export class AccountHealth {
     });
   }
 
-  /** Exempts the scopes at the path that no other account could take; returns whether any is left for a cooldown. */
+  /** Exempts those scopes at the path that no other account could take. @returns whether any scope is left for a cooldown */
   #exempt(scope: string, { path, breaker, alternatives }: Opening): boolean {
     const others = [...alternatives.modelsOf(this.id)].map((model) => scopeAt(path, model));
     const scopes = new Set([scope, ...others]);

@@ -1,4 +1,4 @@
-// The account_state rows in memory: a cache of the store's rows, which health and quota patch by field (Q5, Q8).
+// The account_state rows in memory: a cache of the store's rows, of which health and quota each patch their own fields (Q5, Q8).
 import type { AccountStatePatch, AccountStateRow, Lease, Store } from '../../../store/store.ts';
 
 export type HealthFields = Pick<AccountStateRow, 'health' | 'cooldown_until' | 'streak' | 'cause'>;
@@ -9,37 +9,37 @@ const NO_EVIDENCE = { windows: null, missing_compact_path: null, compact_path_mi
 
 const HEALTH_FIELDS = Object.keys(HEALTHY) as (keyof HealthFields)[];
 
-/** The clocks of nodes may differ by this much. */
+/** The largest expected difference between the clocks of nodes. */
 const SKEW_MS = 1_000;
 
-/** Reads of one row that writes of this process overtook, before its refresh is left to the next change. */
+/** How often a row is read again because this process wrote it meanwhile. After that its refresh is left to the next change. */
 const REFRESH_TRIES = 3;
 
 /**
- * The store is the truth: other processes patch the same rows, and `refresh` reads what they wrote. A patch has the fields of one
- * owner only, health or quota, so that neither erases what the other one wrote, here or in another process. Patches are queued: no
- * turn waits for the disk. Values that are in memory already are not written.
+ * The store is the truth: other processes patch the same rows, and `refresh` reads what they wrote. A patch has only the fields of health
+ * or those of quota, so that neither erases what the other wrote, here or in another process. Patches are queued, so that no turn waits for
+ * the disk. Values that have not changed are not written.
  */
 export class AccountStates {
   readonly #store: Store['accounts'];
   readonly #now: () => number;
   readonly #shared: boolean;
-  /** By account, then by model; the empty model is the account as a whole. */
+  /** Rows by account, then by model. The empty model is the account as a whole. */
   readonly #rows = new Map<string, Map<string, AccountStateRow>>();
   readonly #listeners: ((accounts: ReadonlySet<string>) => void)[] = [];
-  /** Rows that a clock wrote which is ahead of this process's, with what they are here. */
+  /** Rows that a process with a faster clock wrote, each with its correction for this process's clock. */
   readonly #corrected = new Map<string, { readonly stored: AccountStateRow; readonly row: AccountStateRow }>();
-  /** Writes under leases that are under way, by account. */
+  /** Running writes under leases, by account. */
   readonly #guarded = new Map<string, Promise<boolean>>();
 
-  /** @param shared whether other nodes use the accounts: health is written without delay then */
+  /** @param shared whether other nodes use the accounts; if so, health is written without delay */
   constructor(store: Store['accounts'], now: () => number, { shared = false }: { readonly shared?: boolean } = {}) {
     this.#store = store;
     this.#now = now;
     this.#shared = shared;
   }
 
-  /** Without a readable store the process starts with empty state. */
+  /** Loads the rows. If the store cannot be read, the process starts with empty state. */
   async load(): Promise<void> {
     for (const row of await this.#store.load().catch(() => [])) this.#of(row.account).set(row.model, this.#here(row));
   }
@@ -57,7 +57,7 @@ export class AccountStates {
     for (let tries = 0; left.length > 0 && tries < REFRESH_TRIES; tries++) {
       const before = left.map(({ account, model }) => this.#rows.get(account)?.get(model));
       const stored = await this.#store.find(left);
-      // A patch of this process replaces the row in memory: a row that was read before the patch was queued is read again.
+      // A patch of this process has replaced the row in memory. The row that was read before that is read again.
       const overtaken = left.filter(({ account, model }, i) => this.#rows.get(account)?.get(model) !== before[i]);
       for (const read of stored) {
         const row = this.#here(read);
@@ -73,7 +73,7 @@ export class AccountStates {
     return changed;
   }
 
-  /** Registers a listener for reloads of account states from the store. It gets the ids of the accounts. */
+  /** Registers a listener, which gets the ids of accounts whose state was read again from the store. */
   onRefresh(listen: (accounts: ReadonlySet<string>) => void): void {
     this.#listeners.push(listen);
   }
@@ -87,7 +87,7 @@ export class AccountStates {
   }
 
   /**
-   * The complete health of an account by model: models that are not in it are healthy.
+   * Stores the complete health of an account by model. Models that are not in it are healthy.
    * @param lease the lease under which the health was found: nothing is written if another process has it by then
    */
   putHealth(account: string, fields: ReadonlyMap<string, HealthFields>, lease?: Lease): void {
@@ -96,7 +96,7 @@ export class AccountStates {
     for (const [model, own] of fields) this.#patch(account, model, own, lease);
   }
 
-  /** Quota windows, in a shape that only quota interprets. */
+  /** Stores quota windows, in a shape that only quota interprets. */
   putWindows(account: string, windows: object | null, lease?: Lease): void {
     this.#patch(account, '', { windows }, lease);
   }
@@ -106,13 +106,14 @@ export class AccountStates {
     this.#patch(account, '', { missing_compact_path: address, compact_path_missing_at: this.#now() });
   }
 
-  /** Resolves when what was put under leases is decided: with false if a lease was lost, and the rows are read again. */
+  /** Resolves when writes under leases have ended. Resolves with false if a lease was lost; then the rows are read again. */
   async settled(account: string): Promise<boolean> {
     return (await this.#guarded.get(account)) ?? true;
   }
 
   /**
-   * Resets the rows of an account that left the configuration: another one may get its name later. Other nodes may still have the account.
+   * Resets the rows of an account that was removed from the configuration, because another account may get its name later. Other nodes may
+   * still have the account.
    */
   drop(account: string): void {
     if (this.#shared) return;
@@ -121,8 +122,8 @@ export class AccountStates {
   }
 
   /**
-   * A stored row by the clock of this process. One that was written later than now, by a clock that was set back since or is ahead, has a
-   * cooldown that ends as much earlier. The same row that is read again keeps its end.
+   * A stored row corrected for the clock of this process. If its time is in the future, because a clock was set back or is ahead, its
+   * cooldown ends earlier by that difference. A row that is read a second time keeps its end.
    */
   #here(row: AccountStateRow): AccountStateRow {
     const name = `${row.account}\n${row.model}`;
@@ -160,7 +161,7 @@ export class AccountStates {
     const { account, model } = patch;
     const written = this.#store.patchUnder(lease, patch).then(
       async (isHeld) => {
-        // The process that had the lease next has written since.
+        // The next owner of the lease has written the row since.
         if (!isHeld) await this.refresh([[account, model]]).catch(() => undefined);
         return isHeld;
       },
@@ -172,6 +173,6 @@ export class AccountStates {
   }
 }
 
-/** A provider may state its reset in fractions of a second. */
+/** Rounds times, because a provider may state its reset in fractions of a second. */
 const wholeMilliseconds = (fields: Partial<AccountStateRow>): Partial<AccountStateRow> =>
   fields.cooldown_until ? { ...fields, cooldown_until: Math.ceil(fields.cooldown_until) } : fields;

@@ -1,4 +1,4 @@
-// The circuit breaker of an account, or of an account for one model: closed, cooling, half-open, or probed by one turn (Q5).
+// The circuit breaker of an account, or of an account for one model: closed, cooling, half-open, or probed by a turn (Q5).
 import type { AccountFault, Cause } from './account-fault.ts';
 
 /**
@@ -7,14 +7,14 @@ import type { AccountFault, Cause } from './account-fault.ts';
  */
 export type BreakerPhase = 'closed' | 'cooling' | 'due' | 'probing';
 
-/** The columns of a row that other processes and the next start take over. */
+/** The columns of a row from which other processes and the next start restore a breaker. */
 export interface StoredBreaker {
   readonly cooldown_until: number | null;
   readonly streak: number;
   readonly cause: string | null;
 }
 
-/** The time of a result: on the clock, and in the count of attempts. */
+/** When a result arrived: by the clock, and by the count of attempts. */
 export interface ResultTime {
   /** Unix milliseconds. */
   readonly now: number;
@@ -22,24 +22,24 @@ export interface ResultTime {
   readonly attempts: number;
 }
 
-/** Cooldowns without a stated time: the first one, and the longest that doubling leads to. */
+/** Cooldowns without a stated time: the first one, and the longest one that doubling reaches. */
 const USUAL = { firstMs: 10_000, longestMs: 300_000 };
-/** Two processes that open cooldowns within this time have opened them independently of each other. */
+/** Two processes that open cooldowns within this time have done so independently. */
 const SAME_TIME_MS = 2_000;
 
-/** Methods return whether the set of turns that pass may have changed. */
+/** Methods return whether the set of turns that may pass has possibly changed. */
 export class CircuitBreaker {
   #phase: BreakerPhase = 'closed';
   #cooldownEnd = 0;
   #cause: Cause | undefined;
-  /** Cooldowns without a stated time since the last success. Each doubles the next one. */
+  /** The number of cooldowns without a stated time since the last success. Each doubles the next one. */
   #streak = 0;
-  /** Consecutive failures since the last success. */
+  /** The number of consecutive failures since the last success. */
   #failures = 0;
   #openedAfter = 0;
   /** When this process opened the cooldown; Unix milliseconds. */
   #openedAt = Number.NEGATIVE_INFINITY;
-  /** Until when the probe of another node is waited for; Unix milliseconds. */
+  /** How long to wait for the probe of another node; Unix milliseconds. */
   #yieldedUntil: number | undefined;
 
   get phase(): BreakerPhase {
@@ -56,7 +56,7 @@ export class CircuitBreaker {
     return this.#phase === 'probing' && this.#yieldedUntil === undefined;
   }
 
-  /** When the phase ends by itself: a cooldown, or the wait for another node's probe. Unix milliseconds. */
+  /** When the phase ends by itself: the end of a cooldown, or of the wait for another node's probe. Unix milliseconds. */
   get phaseEnd(): number | undefined {
     return this.#phase === 'cooling' ? this.#cooldownEnd : this.#yieldedUntil;
   }
@@ -70,22 +70,22 @@ export class CircuitBreaker {
     return this.#openedAfter;
   }
 
-  /** Whether turns are kept away. */
+  /** Whether turns are blocked. */
   get blocks(): boolean {
     return this.#phase === 'cooling' || this.#phase === 'probing';
   }
 
-  /** An exhausted quota keeps turns away, and the account stays routable (UA2). */
+  /** Whether an exhausted quota blocks turns. The account stays routable then (UA2). */
   get outOfQuota(): boolean {
     return this.#phase === 'cooling' && this.#cause === 'quota';
   }
 
-  /** Whether it is in its initial state. */
+  /** Whether the breaker is in its initial state. */
   get isInitial(): boolean {
     return this.#phase === 'closed' && this.#streak === 0 && this.#failures === 0;
   }
 
-  /** A count of failures below the threshold is not stored. */
+  /** Whether the state has to be stored. A count of failures below the threshold is not stored. */
   get needsStoring(): boolean {
     return this.#phase !== 'closed' || this.#streak > 0;
   }
@@ -99,8 +99,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * Takes over what the store has. A running probe of this process decides instead: its result is stored after that.
-   * @returns `kept`: of two cooldowns that two processes opened at the same time, this one ends later and has to be stored again
+   * Restores the stored state. If a probe of this process is running, its result decides instead, and is stored after that.
+   * @returns `kept`: two processes opened cooldowns at the same time, and this one ends later and has to be stored again
    */
   adopt(stored: StoredBreaker, { now, attempts }: ResultTime): 'same' | 'adopted' | 'kept' {
     const { cooldown_until, streak, cause } = stored;
@@ -116,7 +116,7 @@ export class CircuitBreaker {
     if (cooldown_until === null) return 'adopted';
     this.#cooldownEnd = cooldown_until;
     this.#phase = 'cooling';
-    // Attempts that were running here belong to the same burst.
+    // Running attempts of this process belong to the same burst.
     this.#openedAfter = attempts;
     if (cooldown_until <= now) this.endPhase();
     return 'adopted';
@@ -128,7 +128,7 @@ export class CircuitBreaker {
    */
   recordFailure(fault: AccountFault, time: ResultTime, mayOpen: () => boolean): boolean {
     if (fault.cause === 'quota') {
-      // Of two statements the later end is used. A statement without a time does not change one that has a time.
+      // Of two statements the one with the later end counts. A statement without a time does not replace one with a time.
       if (this.outOfQuota && time.now + (fault.statedMs ?? 0) <= this.#cooldownEnd) return false;
       this.#open(fault, time);
       return true;
@@ -143,32 +143,32 @@ export class CircuitBreaker {
     return this.close();
   }
 
-  /** After a cooldown that failures opened a probe decides. After a stated wait turns pass again. */
+  /** Ends the phase. After a cooldown caused by failures a probe decides. After a stated wait turns pass again. */
   endPhase(): void {
     this.#yieldedUntil = undefined;
     this.#phase = this.#streak > 0 && this.#cause !== 'quota' ? 'due' : 'closed';
     if (this.#streak === 0) this.#failures = 0;
   }
 
-  /** The turn that passes now is the probe. */
+  /** Makes the next turn the probe. */
   startProbe(): void {
     this.#phase = 'probing';
   }
 
-  /** Another node probes. If its result does not arrive by then, the next turn asks again for the probe. */
+  /** Waits for the probe of another node. If its result has not arrived by then, the next turn asks again for the probe. */
   yieldProbe(until: number): void {
     this.#phase = 'probing';
     this.#yieldedUntil = until;
   }
 
-  /** The probe ended without a result: the next turn is the probe. */
+  /** Ends a probe without a result. The next turn is the probe. */
   cancelProbe(): boolean {
     if (!this.probesHere) return false;
     this.#phase = 'due';
     return true;
   }
 
-  /** Turns pass again. The streak remains: the next failure opens a longer cooldown. */
+  /** Lets turns pass again. The streak remains, so that the next failure opens a longer cooldown. */
   close(): boolean {
     if (this.#phase === 'closed') return false;
     this.#yieldedUntil = undefined;
@@ -176,7 +176,7 @@ export class CircuitBreaker {
     return true;
   }
 
-  /** A reply was complete: the breaker closes and its streak ends. */
+  /** Records a complete reply, which closes the breaker and ends its streak. */
   recordSuccess(): boolean {
     this.#streak = 0;
     this.#failures = 0;
@@ -184,7 +184,7 @@ export class CircuitBreaker {
   }
 
   #open({ cause, statedMs, backoff, pauses }: AccountFault, { now, attempts }: ResultTime): void {
-    // A stated wait is used as it is and lengthens no later cooldown. For an overloaded server it is only the minimum.
+    // A stated wait is used as it is, and lengthens no later cooldown. For an overloaded server it is only the minimum.
     const computed = statedMs === undefined || (cause === 'server' && !pauses);
     if (computed) this.#streak += 1;
     const { firstMs, longestMs } = backoff ?? USUAL;

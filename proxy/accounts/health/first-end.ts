@@ -1,7 +1,7 @@
-// One timer for the end that comes first of many: of cooldowns, and of waits for other nodes' probes.
+// One timer for the earliest of many ends: of cooldowns, and of waits for other nodes' probes.
 import type { Clock } from '../../base/time/clock.ts';
 
-/** Node fires longer timers at once. */
+/** Node fires longer timers immediately. */
 const LONGEST_TIMER_MS = 86_400_000;
 
 export class FirstEnd {
@@ -16,7 +16,7 @@ export class FirstEnd {
     this.#ended = ended;
   }
 
-  /** Whether the first end has passed: a timer is late after a machine slept or its clock was set. */
+  /** Whether the earliest end has passed. The timer is late after a machine slept or its clock was set. */
   get hasPassed(): boolean {
     return this.#at !== Number.POSITIVE_INFINITY && this.#clock.now() >= this.#at;
   }
@@ -29,7 +29,7 @@ export class FirstEnd {
     this.include(ends);
   }
 
-  /** Adds ends. One that holds no longer costs a call of `ended`, which sets them all. */
+  /** Adds ends. An end that is outdated causes one needless call of `ended`, which sets all ends again. */
   include(ends: Iterable<number>): void {
     const before = this.#at;
     for (const end of ends) this.#at = Math.min(this.#at, end);
@@ -39,7 +39,7 @@ export class FirstEnd {
     this.#cancel = this.#clock.after(ms, this.#ended);
   }
 
-  /** Sets no timer after this. */
+  /** Stops the timer for good. */
   stop(): void {
     this.#cancel();
   }

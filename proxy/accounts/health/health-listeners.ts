@@ -1,4 +1,4 @@
-// The functions that are called when the health of an account changes.
+// Functions that are called when the health of an account changes.
 import type { AccountHealth } from './account-health.ts';
 import { type HealthStatus, healthStatus } from './health-status.ts';
 

@@ -1,4 +1,4 @@
-// An account's health outside this room: as /api/status reports it, and as the store keeps it through a restart.
+// An account's health outside this room: the form that /api/status reports, and the form that the store keeps through a restart.
 import type { AccountStateRow } from '../../../store/store.ts';
 import { TURNS_PATH } from '../scope.ts';
 import type { AccountHealth } from './account-health.ts';
@@ -9,19 +9,22 @@ export interface CooldownStatus {
   /** `cooling` until `until`; `due`: half-open, the next turn is the probe; `probing`: the probe is running. */
   readonly phase: 'cooling' | 'due' | 'probing';
   readonly cause: string | undefined;
-  /** Unix milliseconds. */
+  /** The end of the phase; Unix milliseconds. */
   readonly until: number | undefined;
 }
 
 export interface HealthStatus {
   readonly account: string;
-  /** `failing`: closed to turns after failures, until a probe succeeds. An exhausted quota alone leaves it `active` (UA2). */
+  /** `failing`: blocked after failures, until a probe succeeds. An exhausted quota alone leaves it `active` (UA2). */
   readonly status: AccountStateRow['health'];
   /** The cooldown of the whole account. */
   readonly cooldown: CooldownStatus | undefined;
-  /** By exposed model id, and by path in parentheses: `(responses)` is the path of all ordinary turns, `(compact)` that of compactions. */
+  /**
+   * Cooldowns by exposed model id, and by path in parentheses: `(responses)` is the path of ordinary turns, `(compact)` that of
+   * compactions.
+   */
   readonly models: Readonly<Record<string, CooldownStatus>>;
-  /** Models that the account's cooldown does not apply to, because no other account could take them. */
+  /** Models that are exempt from the account's cooldown, because no other account could take them. */
   readonly exemptModels: readonly string[];
 }
 
@@ -40,16 +43,16 @@ export function healthStatus(health: AccountHealth): HealthStatus {
   };
 }
 
-/** Whether a cooldown is open that scopes may be exempt from. */
+/** Whether a cooldown is open from which scopes may be exempt. */
 const exempts = ({ exempting }: AccountHealth): boolean => exempting.some(({ phase }) => phase !== 'closed');
 
-/** Whether a network's guard answers the account's turns, so that they wait. */
+/** Whether a challenge page of the account's network blocks its turns. */
 export const isChallenged = ({ models }: Pick<HealthStatus, 'models'>): boolean => models[TURNS_PATH]?.cause === 'challenge_page';
 
-/** The cause in the row of an exempt model. */
+/** The cause that the row of an exempt model has. */
 const EXEMPT = 'spared';
 
-/** The store's state of an account, by model; the empty model is the whole account. */
+/** The account's state for the store, by model; the empty model is the whole account. */
 export function storedHealth(health: AccountHealth): ReadonlyMap<string, HealthFields> {
   const { reauthRequired, breaker, modelBreakers, exemptModels } = health;
   const fields = new Map<string, HealthFields>();
@@ -65,11 +68,11 @@ export function storedHealth(health: AccountHealth): ReadonlyMap<string, HealthF
   return fields;
 }
 
-/** The state that the health of an account takes over from its rows. */
+/** The result of restoring the health of an account from its rows. */
 export interface Adopted {
-  /** Whether the set of turns that pass may have changed. */
+  /** Whether the set of turns that may pass has possibly changed. */
   readonly changed: boolean;
-  /** Whether the rows lack something that this process opened at the same time. */
+  /** Whether this process has newer state that the rows lack, because it opened a cooldown at the same time. */
   readonly isNewer: boolean;
 }
 

@@ -1,4 +1,5 @@
-// The accounts that have a state of health, in memory over the rows of the store. All other configured accounts are as at first.
+// The accounts whose state of health is known, in memory over the rows of the store. All other configured accounts are in the initial
+// state.
 import type { CompactWay } from '../compact-paths.ts';
 import { AccountHealth } from './account-health.ts';
 import type { AccountStates } from './account-states.ts';
@@ -6,7 +7,7 @@ import type { ResultTime } from './circuit-breaker.ts';
 import { type Adopted, adoptHealth, storedHealth } from './health-status.ts';
 
 export interface KnownOptions {
-  /** Loaded before. */
+  /** The rows, which were loaded before. */
   readonly states: AccountStates;
   /** How an account compacts now (Q27). */
   readonly compacts: (account: string) => CompactWay;
@@ -29,24 +30,24 @@ export class KnownAccounts {
     return this.#accounts.get(id);
   }
 
-  /** The account as it is known, or as at first. */
+  /** The account with its known state, or in the initial state. */
   of(id: string): AccountHealth {
     return this.#accounts.get(id) ?? new AccountHealth(id, () => this.#options.compacts(id));
   }
 
-  /** The same, for a change of its state. */
+  /** Like `of`, for a change of the state: the account becomes a known one. */
   open(id: string): AccountHealth {
     const account = this.of(id);
     this.#accounts.set(id, account);
     return account;
   }
 
-  /** Forgets an account that is as at first again. */
+  /** Forgets an account that is back in the initial state. */
   settle({ id, isInitial }: AccountHealth): void {
     if (isInitial) this.#accounts.delete(id);
   }
 
-  /** @returns whether it was known */
+  /** @returns whether the account was known */
   forget(id: string): boolean {
     return this.#accounts.delete(id);
   }
@@ -55,7 +56,7 @@ export class KnownAccounts {
     return [...this.#accounts.values()];
   }
 
-  /** Drops accounts that were removed, here and in the store. @returns those that are new */
+  /** Drops removed accounts, here and in the store. @returns the ids of new accounts */
   configure(ids: readonly string[]): readonly string[] {
     const former = this.#configured;
     this.#configured = new Set(ids);
@@ -65,7 +66,7 @@ export class KnownAccounts {
     return ids.filter((id) => !former.has(id));
   }
 
-  /** Takes over the store's state of an account, from the rows that this process has read. */
+  /** Restores the state of an account from the rows that this process has read. */
   adopt(id: string, time: ResultTime): Adopted & { readonly account: AccountHealth } {
     const account = this.open(id);
     const adopted = adoptHealth(this.#options.states.rows(id), account, time);
@@ -73,7 +74,7 @@ export class KnownAccounts {
     return { account, ...adopted };
   }
 
-  /** @param lease of the attempt that probed the account: it guards the write */
+  /** Stores the state of an account. @param lease of the attempt that probed the account; it guards the write */
   store(account: AccountHealth, lease?: Parameters<AccountStates['putHealth']>[2]): void {
     this.#options.states.putHealth(account.id, storedHealth(account), lease);
   }

@@ -1,4 +1,4 @@
-// The right to probe a failing account: with several nodes one of them has it, and the others wait for the result of its probe (Q34).
+// The right to probe a failing account. With several nodes one of them has it, and the others wait for the result of its probe (Q34).
 import type { Clock } from '../../base/time/clock.ts';
 import type { ExclusiveWork } from '../../nodes/exclusive-work.ts';
 import type { AccountHealth, AttemptTicket, ProbeClaim } from './account-health.ts';
@@ -14,11 +14,11 @@ export interface ProbeClaimsOptions {
 
 export interface ProbeClaimContext {
   readonly time: () => ResultTime;
-  /** Called when the set of turns that pass may have changed. */
+  /** Called when the set of turns that may pass has possibly changed. */
   readonly changed: () => void;
 }
 
-/** How long the probe of another node is waited for before the right is asked for again. The change feed ends the wait sooner. */
+/** How long to wait for the probe of another node before asking again for the right. The change feed ends the wait sooner. */
 const YIELD_MS = 5_000;
 
 export class ProbeClaims {
@@ -28,15 +28,15 @@ export class ProbeClaims {
     this.#options = options;
   }
 
-  /** Asks for the probe that the ticket has begun. */
+  /** Asks for the right to the probe that the ticket has begun. */
   ask(account: AccountHealth, ticket: AttemptTicket, context: ProbeClaimContext): ProbeClaim {
     const claim: ProbeClaim = { granted: Promise.resolve(true), lease: undefined };
     return Object.assign(claim, { granted: this.#isGranted(claim, account, ticket, context) });
   }
 
   /**
-   * The probe is over: other nodes may probe once its result is stored.
-   * @param outdated called if another node's result counts: the process was paused for longer than its lease
+   * Ends a probe. Other nodes may probe once its result is stored.
+   * @param outdated called if another node's result counts, because this process was paused for longer than its lease
    */
   async end(account: string, { lease }: ProbeClaim, outdated: () => void): Promise<void> {
     if (!lease) return;
@@ -51,7 +51,7 @@ export class ProbeClaims {
     const isWhole = probes.includes(account.breaker);
     const names = account.namesOf(scope);
     const held = await exclusive.acquire(isWhole ? `probe/${id}` : `probe/${id}/${names[0]}`);
-    // No other node can get the lease either: without a probe here the account would stay out of use while the store is gone.
+    // No other node can get the lease either. Without a probe here the account would stay unused while the store is down.
     if (held === 'unknown') return true;
     ticket.probes = undefined;
     if (held === 'elsewhere') {

@@ -1,4 +1,4 @@
-// The digests of static bearers that a provider refused. Another bearer, after a reload or a restart, clears the account's state (Q5).
+// The digests of static bearers that a provider refused. A different bearer, after a reload or a restart, clears the account's state (Q5).
 import { hash } from 'node:crypto';
 import type { CredentialRow, Store } from '../../../store/store.ts';
 
@@ -17,7 +17,7 @@ export class RefusedCredentials {
     for (const row of await this.#store.load().catch(() => [])) this.adopt(row);
   }
 
-  /** Takes over what another process recorded. */
+  /** Takes over a refusal that another process recorded. */
   adopt({ account, imported, sealed }: Pick<CredentialRow, 'account' | 'imported' | 'sealed'>): void {
     if (sealed === null) this.#refused.set(account, imported);
   }
@@ -27,12 +27,12 @@ export class RefusedCredentials {
     this.#bearers = bearers;
   }
 
-  /** Whether this is the bearer that is configured now. */
+  /** Whether the bearer is the configured one. */
   isCurrent(account: string, bearer: string | undefined): boolean {
     return this.#bearers.get(account) === bearer;
   }
 
-  /** Records that the configured bearer was refused. Credentials that are refreshed have an owner of their own. */
+  /** Records that the configured bearer was refused. Credentials that are refreshed are handled elsewhere. */
   recordRefusal(account: string): void {
     const imported = this.#digestOf(account);
     if (imported === undefined) return;
@@ -40,7 +40,7 @@ export class RefusedCredentials {
     void this.#store.save({ account, imported, sealed: null, updated_at: this.#now() }).catch(() => undefined);
   }
 
-  /** Whether another bearer than the refused one is configured now. */
+  /** Whether the configured bearer differs from the refused one. */
   isReplaced(account: string): boolean {
     const refused = this.#refused.get(account);
     const imported = this.#digestOf(account);

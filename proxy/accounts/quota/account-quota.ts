@@ -1,24 +1,24 @@
-// The quota evidence of one account, and what it amounts to at a given time (Q8).
+// The quota evidence of one account, and the state that follows from it at a given time (Q8).
 import type { QuotaSource, QuotaStatement, QuotaWindow } from '../../turn/provider/quota-statement.ts';
 import { fullest, resetOf } from './quota-window.ts';
 
 export interface KnownWindow extends QuotaWindow {
-  /** Unix milliseconds at which it was stated. */
+  /** When the evidence was stated; Unix milliseconds. */
   readonly at: number;
   readonly source: QuotaSource;
 }
 
-/** The account's own statement that it is out of quota. It takes precedence over the windows. */
+/** A statement of the account that it is out of quota. It takes precedence over the windows. */
 export interface Exhaustion {
-  /** Unix milliseconds at which it was stated. */
+  /** When the exhaustion was stated; Unix milliseconds. */
   readonly at: number;
-  /** Unix seconds. */
+  /** The end of the exhaustion, Unix seconds; undefined if it is not known. */
   readonly until: number | undefined;
-  /** A refusal is trusted like headers; a limit without a window like a read, so that a read ends it. */
+  /** A refusal is as trusted as headers. A limit without a window is as trusted as a read, so that a read ends it. */
   readonly source: QuotaSource;
 }
 
-/** Evidence as the store and other nodes have it. */
+/** Evidence in the form of the store, which other nodes read. */
 export interface StoredQuota {
   readonly windows: readonly KnownWindow[];
   readonly spent: Exhaustion | null;
@@ -29,37 +29,37 @@ export interface StoredQuota {
 /** The state that follows from the evidence. Times are Unix milliseconds. */
 export interface QuotaState {
   readonly exhausted: { readonly until: number | undefined } | undefined;
-  /** The remaining quota is reserved for the account's owner (`reserve_percent`). */
+  /** Set if the remaining quota is reserved for the account's owner (`reserve_percent`). */
   readonly reserved: { readonly until: number | undefined } | undefined;
-  /** The share of the tightest window that is left, minus the reserve, 0 to 1; undefined is unknown. */
+  /** The remaining share of the tightest window minus the reserve, 0 to 1; undefined if unknown. */
   readonly remaining: number | undefined;
-  /** The first reset of the windows that are known now. */
+  /** The earliest reset of the windows that are known now. */
   readonly nextReset: number | undefined;
 }
 
-/** Older evidence is unknown, and an account without evidence is eligible. */
+/** How long evidence counts. Without evidence the quota is unknown and the account eligible. */
 export const FRESH_MS = 15 * 60_000;
 
-/** Overlapping turns report the same moment. Within it the more trusted source is used, after it the newer statement. */
+/** Overlapping turns report the same moment. Within this time the more trusted source counts, after it the newer statement. */
 export const SAME_MOMENT_MS = 60_000;
 
 const TRUST: Readonly<Record<QuotaSource, number>> = { event: 3, headers: 2, read: 1 };
 
 const FULL = 100;
-/** Some providers round the percentage down. */
+/** From this percentage a window may be full, because some providers round down. */
 const NEARLY_FULL = 95;
 
 export class AccountQuota {
   #reserve = 0;
   #windows: readonly KnownWindow[] = [];
   #exhaustion: Exhaustion | undefined;
-  /** A usage read has contradicted the exhaustion since. */
+  /** Whether a later usage read has contradicted the exhaustion. */
   #contradicted = false;
   /** When a newer statement ended the last exhaustion; Unix milliseconds. */
   #recoveredAt: number | undefined;
   #updatedAt: number | undefined;
   #state: QuotaState | undefined;
-  /** The cached state is valid from here to there; Unix milliseconds. */
+  /** The time from which the cached state is valid, and the time until which it is; Unix milliseconds. */
   #stateFrom = 0;
   #stateTo = 0;
 
@@ -82,11 +82,11 @@ export class AccountQuota {
     this.#state = undefined;
   }
 
-  /** @returns false if the statement only repeats what is known */
+  /** @returns false if the statement only repeats known evidence */
   record({ source, windows, reached }: QuotaStatement, at: number): boolean {
     this.#updatedAt = at;
     if (!this.#exhaustion && reached !== true && this.#isRepetition(windows, source, at)) {
-      // The cached state stays valid until the time that was computed for the older statement.
+      // The cached state stays valid until the time computed from the older statement.
       this.#windows = this.#windows.map((window) => ({ ...window, at }));
       return false;
     }
@@ -96,7 +96,7 @@ export class AccountQuota {
       const twin = next.get(window.seconds);
       if (!twin || window.used > twin.used) next.set(window.seconds, { ...window, at, source });
     }
-    // A window that the provider no longer reports is gone.
+    // Windows that the provider no longer reports are dropped.
     for (const known of this.#windows) {
       if (isSameMoment(known, at) && isMoreTrusted(known, next.get(known.seconds))) next.set(known.seconds, known);
     }
@@ -110,8 +110,8 @@ export class AccountQuota {
   }
 
   /**
-   * Records a refusal for lack of quota. If it states no reset, that of a window counts which is stated as full at the same time (RB22).
-   * Without any it is not stored here: health cools the account down (Q5).
+   * Records a refusal for lack of quota. If it states no reset, the reset of a window that was stated as full at the same time counts
+   * (RB22). If there is none, nothing is stored here: health opens a cooldown instead (Q5).
    * @param resetsAt Unix seconds
    */
   recordRefusal(resetsAt: number | undefined, at: number): void {
@@ -121,7 +121,7 @@ export class AccountQuota {
     if (until !== undefined) this.#exhaust({ at, until, source: 'headers' });
   }
 
-  /** Records a limit without window and reset: it lasts until a usage read, asked later, says otherwise (RB23). */
+  /** Records a limit without window and reset. It lasts until a later usage read contradicts it (RB23). */
   recordLastingLimit(at: number): void {
     this.#state = undefined;
     this.#updatedAt = at;
@@ -129,8 +129,8 @@ export class AccountQuota {
   }
 
   /**
-   * Ends an old exhaustion that a usage read has contradicted since. Called only before a turn would be refused, because a refusal can
-   * be due to limits that no usage read shows.
+   * Ends an old exhaustion that a later usage read has contradicted. Called only before a turn would be refused, because a refusal can be
+   * due to limits that no usage read shows.
    * @returns whether the account has quota again
    */
   endContradictedExhaustion(now: number): boolean {
@@ -145,8 +145,8 @@ export class AccountQuota {
   }
 
   /**
-   * Takes over newer statements from the store, of an earlier process or of other nodes. The result does not depend on the order in which
-   * nodes read each other's statements: otherwise they would write in reply to each other without end.
+   * Takes over newer statements from the store, made by an earlier process or other nodes. The result does not depend on the order in which
+   * nodes read each other's statements, because otherwise they would write in reply to each other without end.
    */
   adopt({ windows, spent, recovered }: StoredQuota): void {
     this.#state = undefined;
@@ -159,7 +159,7 @@ export class AccountQuota {
     if (times.length > 0) this.#updatedAt = Math.max(this.#updatedAt ?? 0, ...times);
   }
 
-  /** The windows that are valid now: fresh ones, and full ones until their reset. */
+  /** The valid windows: fresh ones, and full ones until their reset. */
   currentWindows(now: number): readonly KnownWindow[] {
     return this.#windows.filter((window) => {
       const reset = resetOf(window);
@@ -195,7 +195,7 @@ export class AccountQuota {
     };
   }
 
-  /** Whether all windows are known, fresh and equal. */
+  /** Whether all windows are known, fresh and unchanged. */
   #isRepetition(windows: readonly QuotaWindow[], source: QuotaSource, at: number): boolean {
     if (windows.length !== this.#windows.length) return false;
     return windows.every((window) => {
@@ -210,7 +210,7 @@ export class AccountQuota {
     this.#recoveredAt = at;
   }
 
-  /** Of two statements about one moment the later end is used. */
+  /** Records an exhaustion. Of two statements about one moment the one with the later end counts. */
   #exhaust(exhaustion: Exhaustion): void {
     const before = this.#exhaustion && isSameMoment(this.#exhaustion, exhaustion.at) ? this.#exhaustion.until : undefined;
     this.#contradicted = false;
@@ -220,14 +220,14 @@ export class AccountQuota {
 
 const latestOf = (windows: readonly KnownWindow[]): number => Math.max(0, ...windows.map(({ at }) => at));
 
-/** Of two statements at the same time the later end is used. */
+/** Whether a statement replaces the known one: it is newer, or at the same time it has a later end. */
 const isNewer = (stated: Exhaustion, known: Exhaustion | undefined): boolean =>
   !known || stated.at > known.at || (stated.at === known.at && (stated.until ?? 0) > (known.until ?? 0));
 
 const isMoreTrusted = (known: KnownWindow, stated: KnownWindow | undefined): boolean =>
   !stated || TRUST[known.source] > TRUST[stated.source];
 
-/** The reset of the fullest window, if that window can be the reason for the exhaustion. */
+/** The reset of the fullest window; undefined if that window is not full enough to be the reason for the exhaustion. */
 const resetOfFullest = (windows: readonly QuotaWindow[]): number | undefined => {
   const window = fullest(windows);
   return window && window.used >= NEARLY_FULL ? window.resetsAt : undefined;

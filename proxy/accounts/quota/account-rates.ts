@@ -1,10 +1,10 @@
-// The rate limits that an API account has stated lately, by its own ids of models. They are evidence for the choice of an account, and no
-// quota windows (AA39).
+// The rate limits that an API account has recently stated, by the account's own ids of models. They influence the choice of an account, and
+// are not quota windows (AA39).
 import { RATE_KINDS, type RateKind, type RateLimit } from '../../turn/provider/quota-statement.ts';
 
-/** A limit is forgotten at its reset, and at the latest after this time. */
+/** The longest time that a limit is remembered. It is forgotten at its reset, if that comes earlier. */
 const FRESH_MS = 15 * 60_000;
-/** Own ids; the oldest are forgotten first. */
+/** The most models that are remembered, by the account's own ids. The oldest are forgotten first. */
 const MOST_MODELS = 1_000;
 
 interface Stated {
@@ -38,13 +38,13 @@ export class AccountRates {
     }
   }
 
-  /** The smallest share that is left for an exposed id; undefined is unknown. */
+  /** The smallest remaining share for an exposed id; undefined if unknown. */
   left(model: string): number | undefined {
     const shares = this.#current(this.#byModel.get(this.#nameOf(model))).map(({ left }) => left);
     return shares.length > 0 ? Math.min(...shares) : undefined;
   }
 
-  /** The smallest share of each kind over all models, for operators. */
+  /** The smallest remaining share of each kind over all models, for operators. */
   get smallest(): Partial<Readonly<Record<RateKind, number>>> {
     const current = [...this.#byModel.values()].flatMap((stated) => this.#current(stated));
     return Object.fromEntries(

@@ -1,4 +1,4 @@
-// Composes the quota of the accounts: its state, its usage reads, its reply observer and its place in the store (Q8).
+// Composes the quota of the accounts: its state, its usage reads, its reply observer and its rows in the store (Q8).
 
 import type { Counters } from '../../base/process/metrics.ts';
 import type { Clock } from '../../base/time/clock.ts';
@@ -17,13 +17,13 @@ export interface AccountUsageOptions {
   readonly counters: Counters;
   /** A function, because the states are loaded when the gateway starts. */
   readonly states: () => Pick<AccountStates, 'rows' | 'putWindows' | 'refresh' | 'settled'>;
-  /** Sends a request of our own to an account. */
+  /** Sends a request of the gateway's own to an account. */
   readonly get: (account: string, path: string, bounds: CallBounds) => Promise<CallAnswer>;
-  /** Keeps turns of a scope away from an account for a while. */
+  /** Blocks turns of a scope at an account for a while. */
   readonly pause: QuotaObserverOptions['pause'];
   readonly providerOf: ProviderOf;
   readonly wire: () => WireWords;
-  /** Present with several nodes. */
+  /** Present if there are several nodes. */
   readonly exclusive?: ExclusiveWork | undefined;
 }
 
@@ -41,7 +41,7 @@ export class AccountUsage {
   readonly #firstRound = Promise.withResolvers<void>();
   #ready = false;
   readonly #providerOf: ProviderOf;
-  /** The accounts whose providers state their usage. */
+  /** The accounts whose providers answer usage reads. */
   #read: ReadonlyMap<string, ReadAccount> = new Map();
 
   constructor({ clock, counters, states, get, pause, providerOf, wire, exclusive }: AccountUsageOptions) {
@@ -75,7 +75,7 @@ export class AccountUsage {
     this.observer = new QuotaObserver({ quota: this.quota, pause, readLater: (account) => this.reads.readLater(account) });
   }
 
-  /** The first round of reads is over, or has taken two seconds. Stays true afterwards. */
+  /** Whether the first round of reads is over or has taken two seconds. Stays true afterwards. */
   get ready(): boolean {
     return this.#ready;
   }
@@ -85,7 +85,7 @@ export class AccountUsage {
     return this.#firstRound.promise;
   }
 
-  /** Takes the accounts of a configuration. Accounts without fresh evidence are asked at once. */
+  /** Applies the accounts of a configuration. Accounts without fresh evidence are read at once. */
   configure(accounts: readonly AccountConfig[]): void {
     const read = accounts.flatMap((account): readonly ReadAccount[] => {
       const { usage } = this.#providerOf(account).quota;
@@ -97,7 +97,7 @@ export class AccountUsage {
     if (!this.#ready) void this.reads.firstReads([...this.#read.keys()]).then(() => this.#becomeReady());
   }
 
-  /** Reads one account, whose login is new. */
+  /** Reads one account after a new login. */
   readNow(account: string): Promise<void> {
     return this.reads.readNow(account);
   }

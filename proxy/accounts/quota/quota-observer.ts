@@ -1,4 +1,4 @@
-// Reads quota statements from the replies of accounts, independent of what the client receives (Q8).
+// Reads quota statements from the replies of accounts, independently of what the client receives (Q8).
 import type { Failure } from '../../turn/errors/failure.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
@@ -11,13 +11,13 @@ import type { Quota } from './quota.ts';
 
 export interface QuotaObserverOptions {
   readonly quota: Quota;
-  /** Keeps turns of a model away from an account for a while (AA39). */
+  /** Blocks turns of a model at an account for a while (AA39). */
   readonly pause: (account: string, scope: string, ms: number) => void;
-  /** Asks an account for its usage as soon as its answer counts against a limit that it has just stated. */
+  /** Reads an account's usage once the current answer counts against a limit that it has just stated. */
   readonly readLater: (account: string) => void;
 }
 
-/** A model whose rate limit is used up is asked again after this time at the latest. */
+/** The longest time that turns of a model are blocked because its rate limit is used up. */
 const LONGEST_PAUSE_MS = 300_000;
 
 export class QuotaObserver implements ReplyObserver {
@@ -44,7 +44,7 @@ export class QuotaObserver implements ReplyObserver {
 
   failed(source: ReplySource, { cause, status, resetsAt, lastingLimit, frameHeaders }: Failure): void {
     const { account } = source;
-    // Before the refusal, which may have its reset from them (RB27).
+    // Recorded before the refusal, which may take its reset from them (RB27).
     if (frameHeaders) this.#recordHeaders(source, status ?? 400, frameHeaders);
     if (cause !== 'quota') return;
     const { quota, readLater } = this.#options;

@@ -1,4 +1,4 @@
-// An account's quota outside this room: as /api/status reports it, and as the store keeps it through a restart.
+// An account's quota outside this room: the form that /api/status reports, and the form that the store keeps through a restart.
 
 import type { QuotaSource } from '../../turn/provider/quota-statement.ts';
 import type { AccountQuota, Exhaustion, KnownWindow, StoredQuota } from './account-quota.ts';
@@ -45,10 +45,10 @@ export function quotaStatus(account: string, quota: AccountQuota, now: number): 
 
 const SOURCES: ReadonlySet<unknown> = new Set<QuotaSource>(['event', 'headers', 'read']);
 
-/** A row from further in the future is ignored: the clock was set back, or the row is not ours. */
+/** A row from further in the future is ignored, because the clock was set back or the row is not the gateway's. */
 const SKEW_MS = 60_000;
 
-/** Whether a write would change anything that matters: whole percents and resets, not the time of the last statement. */
+/** Whether a write would change nothing that matters. Whole percents and resets matter, the time of the last statement does not. */
 export function isSameQuota(a: StoredQuota, b: StoredQuota): boolean {
   if (a.windows.length !== b.windows.length || a.spent?.until !== b.spent?.until || a.recovered !== b.recovered) return false;
   return a.windows.every((window, index) => {
@@ -57,7 +57,7 @@ export function isSameQuota(a: StoredQuota, b: StoredQuota): boolean {
   });
 }
 
-/** The JSON in the `windows` column of an account's row; members of the wrong shape are ignored. */
+/** Reads the JSON in the `windows` column of an account's row. Members of the wrong shape are ignored. */
 export function storedQuotaIn(column: object | null, now: number): StoredQuota | undefined {
   if (!column || !('windows' in column) || !Array.isArray(column.windows)) return undefined;
   const spent = 'spent' in column ? column.spent : null;

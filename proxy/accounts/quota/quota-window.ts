@@ -1,7 +1,7 @@
-// The windows of an account's quota: their class, their reset, and the one with the least left (Q8, Q20).
+// The windows of an account's quota: their class, their reset, and the fullest one (Q8, Q20).
 import type { QuotaWindow } from '../../turn/provider/quota-statement.ts';
 
-/** `primary`: up to a day. `secondary`: longer (Q8, Q20). */
+/** `primary`: at most a day. `secondary`: longer (Q8, Q20). */
 export type WindowClass = 'primary' | 'secondary';
 
 const DAY_SECONDS = 86_400;
@@ -12,7 +12,7 @@ export const classOf = ({ seconds }: Pick<QuotaWindow, 'seconds'>): WindowClass 
 export const resetOf = ({ resetsAt }: Pick<QuotaWindow, 'resetsAt'>): number | undefined =>
   resetsAt === undefined ? undefined : resetsAt * 1000;
 
-/** The window with the least left; the first of equal ones. */
+/** The window with the least quota left; the first of equal ones. */
 export function fullest<W extends Pick<QuotaWindow, 'used'>>(windows: readonly W[]): W | undefined {
   let found: W | undefined;
   for (const window of windows) if (!found || window.used > found.used) found = window;

@@ -1,10 +1,10 @@
-// When the store gets the quota of an account: changes of percentages together, a change of eligibility at once (Q8, Q34).
+// Decides when the quota of an account is stored: changes of percentages are gathered, a change of eligibility is stored at once (Q8, Q34).
 import type { Lease } from '../../../store/store.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import type { AccountQuota, StoredQuota } from './account-quota.ts';
 import { isSameQuota } from './quota-status.ts';
 
-/** Evidence of an account, and the copy of it in the store. */
+/** The evidence of an account, and its copy in the store. */
 export interface CopiedQuota {
   readonly quota: AccountQuota;
   /** The evidence in the store, as far as this node knows. */
@@ -14,17 +14,18 @@ export interface CopiedQuota {
 
 export interface QuotaWritesOptions {
   readonly clock: Clock;
-  /** @param lease of the usage read that returned it */
+  /** @param lease of the usage read that returned the evidence */
   readonly save: (account: string, stored: object, lease?: Lease) => void;
-  /** Whether other nodes have the same evidence of the account as the store. */
+  /** Whether several nodes keep the store's evidence of an account in memory. */
   readonly shared?: boolean;
 }
 
-/** Percentages change with every turn and are written together after this time. */
+/** Percentages change with every turn, and are written together after this time. */
 const SAVE_MS = 10_000;
 
 /**
- * Other nodes read the usage of an account when the store's evidence is a few minutes old, so unchanged evidence is stored again earlier.
+ * Unchanged evidence is stored again after this time. Other nodes read the usage of an account when the store's evidence is a few minutes
+ * old, and this is earlier.
  */
 const STORE_AGAIN_MS = 120_000;
 
@@ -34,25 +35,25 @@ export class QuotaWrites {
   readonly #unsaved = new Set<string>();
   #cancelSave: (() => void) | undefined;
 
-  /** @param find the evidence of an account that is configured now */
+  /** @param find returns the evidence of a configured account */
   constructor(options: QuotaWritesOptions, find: (account: string) => CopiedQuota | undefined) {
     this.#options = options;
     this.#find = find;
   }
 
-  /** Notes that the store has this evidence, which another node wrote. */
+  /** Records that the store has this evidence, which another node wrote. */
   copied(id: string, copy: CopiedQuota, stored: StoredQuota): void {
     copy.saved = stored;
     copy.savedAt = Math.max(copy.savedAt, ...stored.windows.map(({ at }) => at));
     this.#unsaved.delete(id);
   }
 
-  /** Whether the evidence is stored again although nothing has changed. */
+  /** Whether unchanged evidence has to be stored again. */
   isDue({ savedAt }: CopiedQuota, now: number): boolean {
     return this.#options.shared === true && now - savedAt >= STORE_AGAIN_MS;
   }
 
-  /** Writes evidence that differs from the store's, or is due. */
+  /** Writes evidence that differs from the store's, or that is due. */
   write(id: string, copy: CopiedQuota, { atOnce }: { readonly atOnce: boolean }): void {
     const { clock } = this.#options;
     const isKnown = copy.saved !== undefined && isSameQuota(copy.saved, copy.quota.toStored());
@@ -65,7 +66,7 @@ export class QuotaWrites {
     this.#cancelSave ??= clock.after(SAVE_MS, () => this.flush());
   }
 
-  /** Writes evidence at once, also if the store has the same. */
+  /** Writes evidence at once, even if the store already has it. */
   store(id: string, copy: CopiedQuota, lease?: Lease): void {
     const { clock, save } = this.#options;
     copy.saved = copy.quota.toStored();
@@ -74,7 +75,7 @@ export class QuotaWrites {
     save(id, copy.saved, lease);
   }
 
-  /** Writes what is not saved yet. Sets no timer after this. */
+  /** Writes unsaved evidence, and stops the timer for good. */
   flush(): void {
     this.#cancelSave?.();
     this.#cancelSave = undefined;

@@ -1,4 +1,4 @@
-// The quota of all accounts, in memory; replies and usage reads update it, and the store has a copy (Q8, UA2).
+// The quota of all accounts, in memory. Replies and usage reads update it, and the store has a copy (Q8, UA2).
 import type { Lease } from '../../../store/store.ts';
 import type { QuotaStatement, RateLimit } from '../../turn/provider/quota-statement.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
@@ -10,22 +10,22 @@ import { type CopiedQuota, QuotaWrites, type QuotaWritesOptions } from './quota-
 export interface QuotaOptions extends QuotaWritesOptions {
   /** The store's evidence of an account, or null. */
   readonly load: (account: string) => object | null;
-  /** Asks the accounts with stale evidence for their usage; undefined if none of them is asked. */
+  /** Reads the usage of accounts with stale evidence; undefined if none of them is read. */
   readonly recheck?: (accounts: readonly string[]) => Promise<void> | undefined;
 }
 
 interface Account extends CopiedQuota {
-  /** Its `base_url`. An account with another address begins without evidence. */
+  /** The account's `base_url`. If it changes, the account begins without evidence. */
   readonly address: string;
-  /** Of an API account that has stated some. */
+  /** The rate limits of an API account that has stated some. */
   rates?: AccountRates;
   readonly names: AccountConfig['models'];
 }
 
-/** The clocks of two nodes differ by less than this. */
+/** The largest expected difference between the clocks of two nodes. */
 const SKEW_MS = 60_000;
 
-/** Milliseconds since then; infinite for a time that is still to come, because the clock was put back. */
+/** Milliseconds since a time; infinite if that time is in the future, because the clock was set back. */
 export const elapsed = (since: number, now: number): number =>
   since > now + SKEW_MS ? Number.POSITIVE_INFINITY : Math.max(0, now - since);
 
@@ -41,7 +41,7 @@ export class Quota {
     this.#writes = new QuotaWrites(options, (id) => this.#accounts.get(id));
   }
 
-  /** Takes the accounts of a configuration. Known accounts keep their evidence, new ones begin with what the store has. */
+  /** Applies the accounts of a configuration. Known accounts keep their evidence, new ones start with the store's. */
   configure(accounts: readonly AccountConfig[]): void {
     const { clock, load } = this.#options;
     const next = new Map<string, Account>();
@@ -86,13 +86,13 @@ export class Quota {
     return () => void this.#changeListeners.delete(listen);
   }
 
-  /** Calls `listen` with each account that stated exhaustion earlier and has quota again by a newer statement; returns the undo. */
+  /** Calls `listen` with each account whose stated exhaustion a newer statement has ended. @returns the undo */
   onRecovery(listen: (account: string) => void): () => void {
     this.#recoveryListeners.add(listen);
     return () => void this.#recoveryListeners.delete(listen);
   }
 
-  /** Takes over what other nodes stored of this account; better evidence of this node is stored again. */
+  /** Takes over what other nodes stored about this account. If this node has better evidence, it is stored again. */
   refresh(id: string): void {
     const { load, clock } = this.#options;
     const account = this.#accounts.get(id);
@@ -104,14 +104,14 @@ export class Quota {
     const before = quota.stateAt(now);
     quota.adopt(stored);
     this.#writes.copied(id, account, stored);
-    // If both nodes had new evidence, percentages are not written at once: the nodes would write in reply to each other without end.
+    // Percentages are not written at once here. If both nodes had new evidence, they would write in reply to each other without end.
     const { spent, recovered } = quota.toStored();
     this.#writes.write(id, account, { atOnce: spent?.at !== stored.spent?.at || recovered !== stored.recovered });
     if (exhaustion && !quota.exhaustion) this.#notifyRecovery(id, quota, now);
     if (!isSameState(before, quota.stateAt(now))) this.#notify(id);
   }
 
-  /** Stores the evidence of a usage read, which other nodes wait for. */
+  /** Stores the evidence of a usage read that other nodes wait for. */
   publish(id: string, lease: Lease): void {
     const account = this.#accounts.get(id);
     if (account) this.#writes.store(id, account, lease);
@@ -143,7 +143,7 @@ export class Quota {
     });
   }
 
-  /** Records the rate limits of a model that an answer has stated. @param model the exposed id */
+  /** Records the rate limits of a model from an answer. @param model the exposed id */
   recordRates(account: string, model: string, limits: readonly RateLimit[]): void {
     const known = this.#accounts.get(account);
     if (!known) return;
@@ -159,7 +159,7 @@ export class Quota {
     return this.#accounts.get(account)?.rates;
   }
 
-  /** The windows that are valid now. */
+  /** The valid windows. */
   windows(account: string): readonly KnownWindow[] {
     return this.#accounts.get(account)?.quota.currentWindows(this.#options.clock.now()) ?? [];
   }
@@ -180,7 +180,7 @@ export class Quota {
     return [...this.#accounts].map(([id, { quota }]) => quotaStatus(id, quota, now));
   }
 
-  /** Writes what is not saved yet. Sets no timer after this. */
+  /** Writes unsaved evidence, and stops the timer for good. */
   stop(): void {
     this.#writes.flush();
   }

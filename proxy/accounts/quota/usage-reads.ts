@@ -1,4 +1,4 @@
-// Reads the usage of accounts: every five minutes without other evidence, and with stale evidence before a turn is refused (Q8).
+// Reads the usage of accounts: every five minutes without other evidence, and before a turn is refused if evidence is stale (Q8).
 import { hash } from 'node:crypto';
 import type { Counters } from '../../base/process/metrics.ts';
 import { type Clock, withDeadline } from '../../base/time/clock.ts';
@@ -9,45 +9,45 @@ import type { AccountConfig } from '../../turn/settings.ts';
 import { SAME_MOMENT_MS } from './account-quota.ts';
 import { elapsed, type Quota } from './quota.ts';
 
-/** An account's answer to the usage read; its body is anything if it was not JSON. */
+/** An account's answer to the usage read. Its body has any type if it was not JSON. */
 export type UsageAnswer = RefusedAnswer;
 
 export interface UsageReadsOptions {
   readonly clock: Clock;
   readonly quota: Quota;
   readonly counters: Counters;
-  /** Rejects if no answer came. Limits size and time itself. */
+  /** Reads the usage. Rejects if no answer came. It limits size and time itself. */
   readonly read: (account: string) => Promise<UsageAnswer>;
-  /** Undefined for an answer that states nothing. */
+  /** Parses an answer; undefined if it states nothing. */
   readonly parse: (account: string, body: unknown, now: number) => QuotaStatement | undefined;
-  /** With several nodes: one of them reads an account, and the others take over what it stores (Q34). */
+  /** Present if there are several nodes: one of them reads an account, and the others take over what it stores (Q34). */
   readonly sharing?: UsageSharing | undefined;
 }
 
 export interface UsageSharing {
   readonly exclusive: ExclusiveWork;
-  /** Takes over what the store has of an account. */
+  /** Takes over the stored evidence of an account. */
   readonly refresh: (account: string) => Promise<unknown>;
   /** Resolves when the published evidence of an account is stored. */
   readonly stored: (account: string) => Promise<unknown>;
 }
 
 const INTERVAL_MS = 5 * 60_000;
-/** Each account is read up to this much earlier, by an offset of its own, so that the reads are spread over time. */
+/** Each account is read earlier by an offset of its own of up to this much, so that reads are spread over time. */
 const SPREAD_MS = 30_000;
-/** The interval of an account that does not answer doubles up to this. */
+/** The longest interval. The interval doubles while an account does not answer. */
 const LONGEST_INTERVAL_MS = 40 * 60_000;
 const CONCURRENCY = 8;
-/** The longest time that a turn, or a client that asks for the Pool's usage, waits for reads. */
+/** The longest time that a turn waits for reads, or a client that requests the Pool's usage. */
 const WAIT_MS = 2_000;
-/** The shortest time between two reads of one account before refusals. */
+/** The shortest time between two reads of one account because of refusals. */
 const RECHECK_INTERVAL_MS = 60_000;
-/** Evidence of another node that is younger than this replaces a read. */
+/** If another node's evidence is younger than this, the account is not read. */
 const ENOUGH_MS = 60_000;
-/** Longer than a read of another node. */
+/** How long to wait for a read of another node. Longer than such a read takes. */
 const OTHER_NODE_MS = 15_000;
 
-/** `urgent`: a turn is about to be refused. */
+/** `urgent`: a turn would otherwise be refused. */
 type Priority = 'urgent' | 'scheduled';
 
 /** The reads of one account. */
@@ -83,7 +83,7 @@ export class UsageReads {
     this.#options = options;
   }
 
-  /** Takes the accounts of a configuration, after `quota` did. Accounts without fresh evidence are read at once. */
+  /** Applies the accounts of a configuration, after `quota` did. Accounts without fresh evidence are read at once. */
   configure(accounts: readonly AccountConfig[]): void {
     const next = new Map<string, Reader>();
     for (const account of accounts) {
@@ -95,15 +95,15 @@ export class UsageReads {
     for (const reader of next.values()) this.#schedule(reader);
   }
 
-  /** Resolves when the first reads of these accounts have ended; after two seconds at the latest. */
+  /** Resolves when the first reads of these accounts have ended, or after two seconds. */
   async firstReads(accounts: readonly string[]): Promise<void> {
     const { quota } = this.#options;
     await this.#waitFor(accounts.flatMap((id) => (Number.isFinite(quota.age(id)) ? [] : (this.#readers.get(id)?.reading ?? []))));
   }
 
   /**
-   * Reads the accounts with stale evidence; undefined if there is none to read. Concurrent callers share the reads.
-   * Resolves after two seconds at the latest.
+   * Reads the accounts with stale evidence; undefined if there is none to read. Concurrent callers share the reads. Resolves after two
+   * seconds at the latest.
    */
   recheck(accounts: readonly string[]): Promise<void> | undefined {
     const { quota, clock } = this.#options;
@@ -115,20 +115,20 @@ export class UsageReads {
     return reads.length > 0 ? this.#waitFor(reads) : undefined;
   }
 
-  /** Reads the account, whose login is new. Resolves when it has been read, at once if it is not read. */
+  /** Reads the account after a new login. Resolves when it has been read; at once if it is not read. */
   async readNow(account: string): Promise<void> {
     const reader = this.#readers.get(account);
     if (!reader || this.#stopped) return;
-    // A read that is under way has the former login.
+    // A read in progress uses the previous login.
     await reader.reading;
     await this.#start(reader, 'urgent');
   }
 
-  /** Reads the account after its present statement: an earlier read would not count against it. */
+  /** Reads the account after its current statement, because an earlier read would not count against it. */
   readLater(account: string): void {
     const reader = this.#readers.get(account);
     if (!reader || this.#stopped) return;
-    // One that is under way may have begun before the statement.
+    // A read in progress may have begun before the statement.
     if (reader.reading) {
       void reader.reading.then(() => this.readLater(account));
       return;
@@ -137,14 +137,14 @@ export class UsageReads {
     reader.cancelTimer = this.#options.clock.after(SAME_MOMENT_MS, () => void this.#start(reader, 'scheduled'));
   }
 
-  /** Sets no timer and starts no read after this. */
+  /** Stops all timers and starts no further read. */
   stop(): void {
     this.#stopped = true;
     for (const { cancelTimer } of this.#readers.values()) cancelTimer();
     for (const go of this.#queue.splice(0)) go();
   }
 
-  /** Sets one timer for the account's next read. A reply of the account meanwhile postpones it. */
+  /** Sets a timer for the account's next read. A reply of the account meanwhile postpones it. */
   #schedule(reader: Reader): void {
     reader.cancelTimer();
     if (this.#stopped || reader.reading || this.#readers.get(reader.id) !== reader) return;
@@ -202,7 +202,7 @@ export class UsageReads {
       const statement = isAnswered ? parse(reader.id, answer.body, clock.now()) : undefined;
       reader.failures = statement ? 0 : reader.failures + 1;
       if (!statement) counters.add('quota_read_failures');
-      // The account may have been removed, or have another address, since the read began.
+      // Since the read began, the account may have been removed, or may have changed its address.
       else if (this.#readers.get(reader.id) === reader && held?.isLost !== true) {
         quota.record(reader.id, statement);
         if (held) quota.publish(reader.id, held.lease);
@@ -213,7 +213,7 @@ export class UsageReads {
     }
   }
 
-  /** Resolves when fewer than the permitted number of reads are running. */
+  /** Waits until fewer than the permitted number of reads are running. */
   #slot(priority: Priority): Promise<void> {
     if (this.#running < CONCURRENCY) {
       this.#running += 1;

@@ -1,4 +1,5 @@
-// The limits of a key, wherever they are counted: what a turn reserves, whether it fits, the refusal if it does not (Q19, S2).
+// The limits of a key, independent of where they are counted: what a turn reserves, whether it fits, and its refusal if it does not (Q19,
+// S2).
 import type { LoggedRequest } from '../../../store/store.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import { type Amounts, amountOf, dollars, type Totals, type Usage } from '../usage-totals.ts';
@@ -6,17 +7,17 @@ import { currentUse, fallsTo, type KeyUse, useResetOf } from './key-use.ts';
 import { type CountedLimits, type Limit, type LimitSet, type LimitType, type LimitWindow, limitsOf } from './limit-kinds.ts';
 import { limitReached, limitTooSmall } from './limit-refusal.ts';
 
-/** A key, or a cap of tiers. */
+/** A key, or the cap of a tier, which is counted like a key. */
 export interface LimitedKey {
   readonly id: string;
   readonly limits: CountedLimits;
 }
 
-/** The usage of a turn, in the Pool that served it. */
+/** The usage of a turn, and the Pool that served it. */
 export interface Used {
   readonly pool: string;
   readonly totals: Totals;
-  /** Its rows of the log, which are written in the same transaction. */
+  /** The turn's log rows, which are written in the same transaction. */
   readonly of?: LoggedRequest;
 }
 
@@ -28,9 +29,9 @@ export interface Reserved {
 
 /** The estimated usage of a turn (Q19). */
 export interface Estimate {
-  /** With at most 2,048 tokens of output. A turn can never run if this exceeds a limit. */
+  /** The usage with at most 2,048 tokens of output. A turn can never run if this exceeds a limit. */
   readonly least: Usage;
-  /** The usage with the forecast output. */
+  /** The usage with the forecast of the output. */
   readonly expected: Usage;
 }
 
@@ -48,32 +49,32 @@ export interface LimitState {
 /** Where the limits of keys are counted: in this process, or in the store for all nodes together (Q34). */
 export interface LimitCounts {
   /**
-   * Reserves capacity for a turn of a key with limits, or returns the refusal `rate_limit_exceeded`. It returns refusals because a
-   * function that always throws is not optimised, and clients of an exhausted key ask often.
+   * Reserves capacity for a turn of a key with limits, or returns the refusal `rate_limit_exceeded`. Refusals are returned, because V8 does
+   * not optimise a function that always throws, and clients of an exhausted key ask often.
    * @param estimate called only if a limit needs it
    */
   reserve(key: LimitedKey, estimate: () => Estimate): Reserved | Refusal | Promise<Reserved | Refusal>;
   states(key: LimitedKey): readonly LimitState[] | Promise<readonly LimitState[]>;
   /**
-   * Counts a running turn of a key without limits, because a reload may add limits; returns the function that ends the count. Absent if
-   * that would need a round trip.
+   * Counts a running turn of a key without limits, because a reload may add limits. Returns the function that ends the count. Absent if
+   * counting would need a round trip.
    */
   begin?(key: string): () => void;
 }
 
-/** The wait that is stated if a running turn must end first. */
+/** The stated wait if a running turn must end first. */
 const UNKNOWN_WAIT_MS = 1_000;
 const NANOS = 1e9;
 const NO_USAGE: Usage = { tokens: 0, costNanos: 0 };
 
-/** The reservation of a turn: its estimate, if a limit needs one; or the refusal of a turn that can never fit. */
+/** The amounts that a turn reserves, estimated only if a limit needs it; or the refusal of a turn that can never fit. */
 export function amountsWithin(set: LimitSet, estimate: () => Estimate): Amounts | Refusal {
   const usage = set.needsEstimate ? usageWithin(set.limits, estimate()) : NO_USAGE;
   return usage instanceof Refusal ? usage : { requests: 1, ...usage };
 }
 
 /**
- * The expected usage, reduced to what an empty window of each limit has room for: a high forecast must not refuse a turn for ever.
+ * The expected usage, reduced to what fits into an empty window of each limit, so that a high forecast cannot refuse a turn for ever.
  * Returns a refusal if not even the least usage fits.
  */
 function usageWithin(limits: readonly Limit[], { least, expected }: Estimate): Usage | Refusal {
@@ -89,7 +90,7 @@ function usageWithin(limits: readonly Limit[], { least, expected }: Estimate): U
   return { tokens, costNanos };
 }
 
-/** The refusal of the limit with the longest wait; undefined if all limits have room for the amounts. */
+/** The refusal for the limit with the longest wait; undefined if all limits have room for the amounts. */
 export function limitRefusalOf(limits: readonly Limit[], use: KeyUse, amounts: Amounts, now: number): Refusal | undefined {
   let longest: { readonly limit: Limit; readonly end: number | undefined; readonly wait: number } | undefined;
   for (const limit of limits) {
@@ -117,8 +118,8 @@ export function statesOf({ limits }: LimitedKey, use: KeyUse, now: number): read
   });
 }
 
-/** In the unit of amounts: of a dollar limit in billionths. */
+/** The maximum in the unit of amounts. A dollar limit counts in billionths. */
 export const maxOf = ({ type, max }: Limit): number => (type === 'usd' ? Math.round(max * NANOS) : max);
 
-/** In the unit of the configuration. */
+/** A value in the unit of the configuration. */
 const publicValue = ({ type }: Limit, value: number): number => (type === 'usd' ? dollars(value) : value);

@@ -1,5 +1,5 @@
-// The amounts that count against the limits of one key at a time, and when they fall: settled days, the last minute, and running turns
-// (Q19).
+// The amounts that count against the limits of one key, and when they will fall. They come from settled days, the last minute, and running
+// turns (Q19).
 
 import { DAY_MS } from '../../../store/schema/limit-rows.ts';
 import { dayOf } from '../ledger.ts';
@@ -8,7 +8,7 @@ import type { Limit, LimitType, LimitWindow } from './limit-kinds.ts';
 
 /** The settled use of one UTC day. */
 export interface SettledDay {
-  /** Unix milliseconds. */
+  /** The day's midnight UTC; Unix milliseconds. */
   readonly day: number;
   readonly amounts: Amounts;
 }
@@ -18,7 +18,7 @@ export interface MinuteSum {
   sum(now: number): number;
   /** When the oldest amount stops counting; undefined for an empty sum. */
   firstExpiry(now: number): number | undefined;
-  /** When the sum falls to `max`; undefined if it never does. */
+  /** When the sum will have fallen to `max`; undefined if it never will. */
   fallsTo(max: number, now: number): number | undefined;
 }
 
@@ -26,14 +26,14 @@ export interface MinuteSum {
 export interface KeyUse {
   /** The number of turns that have reserved and have not been settled. */
   readonly running: number;
-  /** The sum of their reservations. */
+  /** The sum of the reservations of running turns. */
   readonly reserved: Usage;
-  /** Requests count from their reservation, tokens from their settlement. */
+  /** The last minute. Requests count from their reservation, tokens from their settlement. */
   readonly minuteRequests: MinuteSum;
   readonly minuteTokens: MinuteSum;
-  /** The sum of the last days, today included. Turns of unknown usage count with the amounts that they had reserved. */
+  /** The sum of the last days, including today. Turns of unknown usage count with the amounts that they reserved. */
   settled(type: LimitType, days: number): number;
-  /** The days with use among them, oldest first. */
+  /** Those of the last days that have use, oldest first. */
   settledDays(days: number): readonly SettledDay[];
 }
 
@@ -42,7 +42,7 @@ type Counted = Pick<Limit, 'type' | 'window'>;
 
 const WEEK_DAYS = 7;
 
-/** The days that count, today included. */
+/** The number of days that count, including today. */
 const daysOf = (window: LimitWindow, now: number): number =>
   window === 'day' ? 1 : window === 'month' ? new Date(now).getUTCDate() : WEEK_DAYS;
 
@@ -51,7 +51,7 @@ function nextMonth(now: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
 }
 
-/** The amount that counts against the limit; of a dollar limit in billionths of a dollar. */
+/** The amount that counts against the limit. A dollar limit counts in billionths of a dollar. */
 export function currentUse(use: KeyUse, { type, window }: Counted, now: number): number {
   if (type === 'concurrent') return use.running;
   if (window === 'minute') return type === 'requests' ? use.minuteRequests.sum(now) : use.minuteTokens.sum(now) + use.reserved.tokens;
@@ -70,14 +70,14 @@ export function useResetOf(use: KeyUse, { type, window }: Counted, now: number):
   return oldest && oldest.day + WEEK_DAYS * DAY_MS;
 }
 
-/** When the current amount falls to `max` because time passes; undefined if running turns decide. Unix milliseconds. */
+/** When the current amount will have fallen to `max` because time passes; undefined if running turns must end first. Unix milliseconds. */
 export function fallsTo(use: KeyUse, max: number, { type, window }: Counted, now: number): number | undefined {
   if (window === 'now') return undefined;
   if (window === 'minute') {
     if (type === 'requests') return use.minuteRequests.fallsTo(max, now);
     return use.minuteTokens.fallsTo(max - use.reserved.tokens, now);
   }
-  // A running request has its place in the day already; the tokens and the cost of a running turn may still turn out lower.
+  // Running requests count in the day already. The tokens and the cost of running turns may still turn out lower.
   if (type === 'requests') return dayOf(now) + DAY_MS;
   const days = daysOf(window, now);
   if (use.settled(type, days) <= max) return undefined;

@@ -4,9 +4,9 @@ import type { KeyLimits } from '../../turn/settings.ts';
 export type LimitType = 'requests' | 'tokens' | 'usd' | 'concurrent';
 export type LimitWindow = 'minute' | 'day' | 'week' | 'month' | 'now';
 
-/** What can be limited: of a key, or of the tiers of a Pool (AA69). */
+/** What can be limited for a key, or for the tiers of a Pool (AA69). */
 export interface CountedLimits extends KeyLimits {
-  /** In a UTC month. */
+  /** Cost in a UTC month. */
   readonly usd_per_month?: number;
 }
 
@@ -16,7 +16,7 @@ export interface LimitKind {
   readonly window: LimitWindow;
 }
 
-/** In the order of `GET /v1/usage`. */
+/** The kinds in the order of `GET /v1/usage`. */
 const LIMIT_KINDS: readonly LimitKind[] = [
   { name: 'requests_per_minute', type: 'requests', window: 'minute' },
   { name: 'requests_per_day', type: 'requests', window: 'day' },
@@ -34,16 +34,16 @@ export interface Limit extends LimitKind {
   readonly max: number;
 }
 
-/** The limits of one key, and the data of its turns that they need. */
+/** The limits of one key, and what they need to know of its turns. */
 export interface LimitSet {
   readonly limits: readonly Limit[];
-  /** A limit of tokens or dollars needs an estimate of each turn. */
+  /** Whether the usage of each turn has to be estimated, which a limit of tokens or dollars needs. */
   readonly needsEstimate: boolean;
   readonly minuteRequests: boolean;
   readonly minuteTokens: boolean;
 }
 
-/** Cached by the object of the configuration: every turn asks. */
+/** Cached by the object of the configuration, because every turn needs it. */
 const sets = new WeakMap<CountedLimits, LimitSet>();
 
 export function limitsOf(limits: CountedLimits): LimitSet {

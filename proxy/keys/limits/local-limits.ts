@@ -1,4 +1,4 @@
-// Counts the limits of keys in this process: the store has one node.
+// Counts the limits of keys in this process, for a store with one node.
 import type { Clock } from '../../base/time/clock.ts';
 import type { Refusal } from '../../turn/errors/refusal.ts';
 import type { Ledger } from '../ledger.ts';
@@ -20,9 +20,9 @@ import { SlidingSum } from './sliding-sum.ts';
 /** A turn that has reserved and has not been settled. */
 interface RunningTurn {
   readonly amounts: Amounts;
-  /** When it reserved, in Unix milliseconds. */
+  /** When the turn reserved; Unix milliseconds. */
   readonly at: number;
-  /** The limits at that time. */
+  /** The limits at the time of the reservation. */
   readonly set: LimitSet;
 }
 
@@ -99,7 +99,7 @@ class CountedUse implements KeyUse {
     if (set.minuteRequests) this.minuteRequests.add(amounts.requests, at);
   }
 
-  /** @param tokens undefined for a turn that was never sent to an account */
+  /** @param tokens undefined if the turn was never sent to an account */
   end({ amounts, at, set }: RunningTurn, tokens: number | undefined, now: number): void {
     this.running -= 1;
     this.reserved.tokens -= amounts.tokens;

@@ -1,4 +1,5 @@
-// Counts the limits of keys in the store, for all nodes together: one round trip reserves, and settlements are written later (Q34).
+// Counts the limits of keys in the store, for all nodes together. A reservation takes one round trip, and settlements are written later
+// (Q34).
 import { randomBytes } from 'node:crypto';
 import type { LimitBounds, LimitedTurn, LimitVerbs, Taken } from '../../../store/store.ts';
 import type { Counters } from '../../base/process/metrics.ts';
@@ -21,11 +22,11 @@ import {
 import { type LimitSet, limitsOf } from './limit-kinds.ts';
 import { useOfLedger, useOfStore } from './shared-use.ts';
 
-/** The lease of this node: what turns reserve counts as long as it lasts. */
+/** The lease of this node. Reservations of its turns count while it lasts. */
 export interface NodeLease {
-  /** Undefined while the node has none. */
+  /** The token of the lease; undefined while the node has none. */
   readonly token: number | undefined;
-  /** Joins again, because the store no longer has a lease of this token. Resolves when this has succeeded or failed. */
+  /** Joins again, because the store no longer has the lease with this token. Resolves when the node has joined or failed to. */
   lost(token: number): Promise<void>;
 }
 
@@ -38,13 +39,16 @@ export interface SharedLimitsOptions {
   readonly counters: Counters;
 }
 
-/** Settlements that wait before turns of keys with limits are refused: running turns still add theirs, and admission limits their number. */
+/**
+ * The number of waiting settlements from which turns of keys with limits are refused. Running turns still add theirs; admission limits
+ * their number.
+ */
 const MOST_SETTLEMENTS = 50_000;
 
-/** A reservation is tried again if the node had lost its lease, and if a settlement was being written that may make room. */
+/** The most tries of a reservation. It is tried again if the node had lost its lease, or if a settlement in progress may make room. */
 const TRIES = 3;
 
-/** A refusal waits no longer for settlements that may make room. */
+/** The longest that a refusal waits for settlements that may make room. */
 const SETTLING_MS = 1_000;
 
 interface Asked {
@@ -60,7 +64,7 @@ const CANNOT_CHECK = new Refusal('server_is_overloaded', {
 
 export class SharedLimits implements LimitCounts {
   readonly #options: SharedLimitsOptions;
-  /** Begins the ids of this process's reservations. */
+  /** The prefix of the ids of this process's reservations. */
   readonly #process = randomBytes(9).toString('base64url');
   #reservations = 0;
 
@@ -80,13 +84,13 @@ export class SharedLimits implements LimitCounts {
 
   async states(key: LimitedKey): Promise<readonly LimitState[]> {
     const { clock, ledger, limits } = this.#options;
-    // Without the store, the use that this node has counted.
+    // If the store cannot be read, the use that this node has counted is shown.
     const stored = await limits.use(key.id).catch(() => undefined);
     const now = clock.now();
     return statesOf(key, stored ? useOfStore(stored, now) : useOfLedger(key.id, ledger, now), now);
   }
 
-  /** Undefined if the store could not decide. */
+  /** Reserves; undefined if the store could not decide. */
   async #ask({ key, set, amounts }: Asked): Promise<Reserved | Refusal | undefined> {
     const { settlements, clock, node } = this.#options;
     for (let i = 0; i < TRIES; i++) {
@@ -101,7 +105,7 @@ export class SharedLimits implements LimitCounts {
       else if (taken?.outcome === 'refused') {
         const at = clock.now();
         const refusal = limitRefusalOf(set.limits, useOfStore(taken.use, at), amounts, at);
-        // A turn that has just ended here must not block the next one of its client.
+        // A turn that has just ended at this node must not block the next turn of its client.
         if (refusal && !(settling && i === 0)) return refusal;
         await withDeadline(settlements.written(), clock, SETTLING_MS);
       } else return undefined;
@@ -109,7 +113,7 @@ export class SharedLimits implements LimitCounts {
     return undefined;
   }
 
-  /** Undefined if the store could not be reached. */
+  /** Reserves in the store; undefined if it could not be reached. */
   async #take(turn: LimitedTurn, bounds: LimitBounds): Promise<Taken | undefined> {
     try {
       const taken = await this.#options.limits.take(turn, bounds);
@@ -144,7 +148,7 @@ export class SharedLimits implements LimitCounts {
   }
 }
 
-/** Cached by the object of the configuration: every turn asks. */
+/** Cached by the object of the configuration, because every turn needs it. */
 const bounds = new WeakMap<LimitSet, LimitBounds>();
 
 function boundsOf(set: LimitSet): LimitBounds {

@@ -1,4 +1,4 @@
-// The use of a key as the store has it for all nodes, in the form that the arithmetic of limits reads (Q19, Q34).
+// Converts the store's use of a key by all nodes into the form with which limits are calculated (Q19, Q34).
 
 import { DAY_MS } from '../../../store/schema/limit-rows.ts';
 import type { StoredUse } from '../../../store/store.ts';
@@ -7,10 +7,10 @@ import { amountOf, settledAmounts } from '../usage-totals.ts';
 import type { KeyUse, MinuteSum } from './key-use.ts';
 
 const MINUTE_MS = 60_000;
-/** A week, and the longest month. */
+/** The longest month, which includes a week. */
 const DAYS = 31;
 
-/** @param use as it was read just now */
+/** @param use as just read from the store */
 export function useOfStore({ running, minute, days }: StoredUse, now: number): KeyUse {
   const settled = days.map(({ day, requests, tokens, cost_nanos }) => ({ day, amounts: { requests, tokens, costNanos: cost_nanos } }));
   const since = (count: number) => settled.filter(({ day }) => day > dayOf(now) - count * DAY_MS);
@@ -24,7 +24,7 @@ export function useOfStore({ running, minute, days }: StoredUse, now: number): K
   };
 }
 
-/** The use that this node has while the store cannot be read: settled days. */
+/** The use that this node knows while the store cannot be read: its settled days. */
 export function useOfLedger(key: string, ledger: Ledger, now: number): KeyUse {
   const days = ledger.daysOf(key, DAYS).map(({ day, totals }) => {
     const { requests, tokens, costNanos } = settledAmounts(totals);
@@ -33,10 +33,10 @@ export function useOfLedger(key: string, ledger: Ledger, now: number): KeyUse {
   return useOfStore({ running: { requests: 0, tokens: 0, cost_nanos: 0 }, minute: [], days }, now);
 }
 
-/** Oldest first, each with its amount. A slot is named by its end: the amount counts for a minute from there. */
+/** Slots, oldest first, each with its amount. A slot is named by its end, and its amount counts for a minute from there. */
 type Slots = readonly (readonly [slot: number, amount: number])[];
 
-/** The answer of the store has only slots that count. */
+/** The sum of slots. The store returns only slots that count. */
 class SlotSum implements MinuteSum {
   readonly #slots: Slots;
 

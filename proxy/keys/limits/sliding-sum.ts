@@ -1,11 +1,11 @@
-// A sum over the last minute, exact to the millisecond (Q19: minute limits slide).
+// A sum over the last minute, exact to the millisecond, because minute limits slide (Q19).
 
 const MINUTE_MS = 60_000;
-/** Expired entries are removed together, when there are at least this many and at least as many as entries that still count. */
+/** Expired entries are removed together, once there are at least this many and no fewer than entries that count. */
 const LEAST_EXPIRED = 32;
 
 export class SlidingSum {
-  /** In order of time, one entry for each millisecond that has amounts. */
+  /** The times of entries, ascending. There is one entry for each millisecond with amounts. */
   #times: number[] = [];
   #amounts: number[] = [];
   #head = 0;
@@ -21,11 +21,11 @@ export class SlidingSum {
     this.#sum += amount;
   }
 
-  /** Subtracts what was added at `at`, if it still counts. */
+  /** Subtracts an amount that was added at `at`, if it still counts. */
   undo(amount: number, at: number, now: number): void {
     this.#expire(now);
     let index = this.#times.lastIndexOf(at);
-    // A clock that was set back: it was added to a later entry.
+    // The clock was set back, so that the amount was added to a later entry.
     if (index === -1 && at + MINUTE_MS > now) index = this.#times.findIndex((time) => time > at);
     if (index < this.#head) return;
     this.#amounts[index] = (this.#amounts[index] as number) - amount;
@@ -45,7 +45,7 @@ export class SlidingSum {
     return undefined;
   }
 
-  /** When the sum falls to `max`; undefined if it never does. */
+  /** When the sum will have fallen to `max`; undefined if it never will. */
   fallsTo(max: number, now: number): number | undefined {
     this.#expire(now);
     let sum = this.#sum;
@@ -59,7 +59,7 @@ export class SlidingSum {
 
   #expire(now: number): void {
     const last = this.#times.length - 1;
-    // A clock that was set back by more than the minute: the entries would count until it is where it was.
+    // The clock was set back by more than a minute. Otherwise the entries would count until it has caught up.
     if (last >= 0 && (this.#times[last] as number) - now > MINUTE_MS) {
       this.#head = last + 1;
       this.#sum = 0;

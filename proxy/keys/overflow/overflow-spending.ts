@@ -1,4 +1,5 @@
-// What the higher tiers of Pools cost: reserved against their caps before a turn is sent, settled at its cost, over all nodes (AA69).
+// Accounts for what the higher tiers of Pools cost: reserves it against their caps before a turn is sent, and settles it at its cost, over
+// all nodes (AA69).
 import type { Clock } from '../../base/time/clock.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
@@ -12,11 +13,11 @@ export type CapWindow = 'day' | 'month';
 
 /** A cap as operators see it, in US dollars. */
 export interface CapState {
-  /** Null for all tiers above 0 together. */
+  /** The tier; null if the cap is for all tiers above 0 together. */
   readonly tier: number | null;
   readonly window: CapWindow;
   readonly max: number;
-  /** What was settled, at all nodes. */
+  /** The settled cost at all nodes. */
   readonly spent: number;
   readonly left: number;
 }
@@ -25,11 +26,11 @@ export interface OverflowSpendingOptions {
   readonly limits: LimitCounts;
   readonly ledger: Pick<Ledger, 'daysOf'>;
   readonly clock: Clock;
-  /** A turn found no room below this cap, in this window. */
+  /** Called when a turn finds no room below a cap in a window. */
   readonly onSpent: (cap: Cap, window: CapWindow) => void;
 }
 
-/** A cap counts like a limit of a key of its own: the same reservations and settlements serve both. */
+/** A cap is counted like a limit of a key of its own, so that the same reservations and settlements serve both. */
 export class OverflowSpending implements OverflowBudget {
   readonly #options: OverflowSpendingOptions;
 
@@ -56,7 +57,7 @@ export class OverflowSpending implements OverflowBudget {
     );
   }
 
-  /** Whether the caps of the account's tier have anything left. */
+  /** Whether the caps of the account's tier have budget left. */
   hasBudget(pool: PoolConfig, account: string): boolean {
     const tiers = tiersOf(pool);
     return tiers.capsOf(tiers.tierOf(account)).every((cap) =>
@@ -67,7 +68,7 @@ export class OverflowSpending implements OverflowBudget {
     );
   }
 
-  /** All caps have room, or nothing is reserved. */
+  /** The spending if all caps granted their reservation; otherwise nothing stays reserved. */
   #spending(tier: number, caps: readonly Cap[], reserved: readonly (Reserved | Refusal)[]): Spending | NotReserved {
     const granted = reserved.filter((one): one is Reserved => !(one instanceof Refusal));
     if (granted.length < reserved.length) {
@@ -83,13 +84,15 @@ export class OverflowSpending implements OverflowBudget {
       tier,
       nanos: Math.max(...granted.map(({ amounts }) => amounts.costNanos)),
       settle(totals) {
-        // The usage of a cap is in no Pool's totals: those have it under its key.
+        // The usage of a cap is in no Pool's totals, because it is in them already under the turn's key.
         for (const [i, one] of granted.entries()) one.settle(totals && { pool: (caps[i] as Cap).id, totals });
       },
     };
   }
 
-  /** The window that refuses: that in which the refusal ends; if it does not say so, the one with the least left. */
+  /**
+   * The window that refuses: the one in which the refusal ends, or if the refusal does not state that, the one with the least budget left.
+   */
   #windowOf(cap: Cap, { error }: Refusal): CapWindow {
     const { usd_per_day: day, usd_per_month: month } = cap.limits;
     if (day === undefined || month === undefined) return day === undefined ? 'month' : 'day';
@@ -108,7 +111,7 @@ export class OverflowSpending implements OverflowBudget {
 
 const DAY_MS = 86_400_000;
 
-/** When the month of UTC ends; Unix milliseconds. */
+/** When the UTC month ends; Unix milliseconds. */
 export function nextMonth(now: number): number {
   const date = new Date(now);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);

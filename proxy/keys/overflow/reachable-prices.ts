@@ -1,4 +1,4 @@
-// The prices of the accounts that a turn may reach: a limit in USD reserves at the highest of them (AA71).
+// The prices of the accounts that a turn may reach. A limit in USD reserves at the highest of them (AA71).
 import { hasOwnPrices, priceAt } from '../../turn/prices.ts';
 import type { AccountConfig, PoolConfig } from '../../turn/settings.ts';
 import type { ReachablePrices } from '../accounting.ts';
@@ -9,7 +9,7 @@ export interface ReachablePricesOptions {
   readonly serves: (pool: PoolConfig, model: string, account: string) => boolean;
 }
 
-/** Undefined in Pools whose accounts have no prices of their own: nothing is looked up for their turns. */
+/** Undefined for Pools whose accounts have no prices of their own, so that nothing is looked up for their turns. */
 export function reachablePrices({ loaded, serves }: ReachablePricesOptions): ReachablePrices {
   const pools = new WeakMap<PoolConfig, readonly AccountConfig[]>();
   const pricedIn = (pool: PoolConfig): readonly AccountConfig[] => {

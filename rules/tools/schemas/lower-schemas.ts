@@ -8,10 +8,10 @@ import { isStrict, wrappedFunction } from '../executable-tools.ts';
 import { lowerParameters } from './schema-lowering.ts';
 
 /**
- * Top-level `tools`, and the functions in their namespaces. Tools in `input` are left as sent: the contract names `additional_tools`
- * if it means them (F1.3), an item with an id is ordinary input (F2.10), and a Lite-shaped native body is sent in Full as it came
- * (F2.11). The item that the Lite rewrite makes holds tools that were lowered here, so this rule runs before that one, and after every
- * rule that checks schemas as the client wrote them.
+ * Lowers top-level `tools` and the functions in their namespaces. Tools in `input` are left as sent, because the contract names
+ * `additional_tools` if it means them (F1.3), an item with an id is ordinary input (F2.10), and a Lite-shaped native body is sent in Full
+ * as it came (F2.11). The item that the Lite rewrite makes holds tools that were lowered here. Therefore this rule runs before that one,
+ * and after every rule that checks schemas as the client wrote them.
  */
 export const lowerSchemas = rule({
   name: 'lower-schemas',
@@ -35,7 +35,7 @@ function lowerNamespace(namespace: JsonObject, children: readonly Json[], path: 
   return lowered === children ? namespace : { ...namespace, tools: lowered };
 }
 
-/** A strict function stays the same object, in either form. */
+/** Lowers a function; a strict one stays the same object, in either form. */
 function lowerTool(tool: Json, path: string): Json {
   if (!isObject(tool) || tool.type !== 'function' || isStrict(tool)) return tool;
   const flat = lowerHolder(tool, `${path}.parameters`);
@@ -45,7 +45,7 @@ function lowerTool(tool: Json, path: string): Json {
   return lowered === inside ? flat : { ...flat, function: lowered };
 }
 
-/** A function without parameters has no schema to lower. */
+/** Lowers the parameters of a tool or wrapper. A function without parameters has no schema to lower. */
 function lowerHolder(holder: JsonObject, param: string): JsonObject {
   const { parameters } = holder;
   if (isAbsent(parameters)) return holder;

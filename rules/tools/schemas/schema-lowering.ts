@@ -4,8 +4,8 @@ import { isList, isObject, mapList, mapMembers } from '../../../proxy/turn/json/
 import { KEYWORDS, type KeywordKind, namesType, refuseDepth } from './tool-schema.ts';
 
 /**
- * The lowered parameters; the same object if there was nothing to lower. A value that is not a schema is left as sent, for the provider
- * to refuse. `param` is the path in a refusal.
+ * The lowered parameters; the same object if there was nothing to lower. A value that is no schema is left as sent, and the provider
+ * refuses it. `param` is the path in a refusal.
  */
 export function lowerParameters(parameters: Json, param: string): Json {
   if (typeof parameters === 'boolean') return { type: 'object', properties: {} };
@@ -27,7 +27,7 @@ function lowerSchema(schema: JsonObject, position: Position): JsonObject {
   for (const keyword of Object.keys(schema)) {
     const before = schema[keyword];
     const kind = KEYWORDS.get(keyword);
-    // A null counts as absent, so that the type below can be filled.
+    // Null counts as absent, so that the type below can be filled in.
     if (kind === undefined || before === undefined || before === null) {
       same = false;
       continue;
@@ -54,7 +54,9 @@ function lowerValue(kind: KeywordKind, keyword: string, value: Json, within: Pos
   }
 }
 
-/** The backend accepts one schema for all items: a tuple, in its older spelling, becomes a choice among its members. */
+/**
+ * Lowers a tuple. The backend accepts one schema for all items, so that a tuple, in its older spelling, becomes a choice among its members.
+ */
 function lowerTuple(members: readonly Json[], within: Position): JsonObject {
   return members.length === 0 ? {} : { anyOf: members.map((one) => lowerNested(one, within)) };
 }
@@ -64,7 +66,7 @@ function lowerNested(value: Json, position: Position): Json {
   return isObject(value) ? lowerSchema(value, position) : value;
 }
 
-/** Adds the missing members; returns whether none was missing. */
+/** Adds the missing members. @returns whether none was missing */
 function fillIn(schema: Record<string, Json>): boolean {
   let whole = true;
   const implied = schema.type === undefined ? impliedType(schema) : undefined;

@@ -8,7 +8,7 @@ import { isStrict, parametersOf } from '../executable-tools.ts';
 import { hasObjectRoot, INDIRECTIONS, namesType } from './tool-schema.ts';
 import { refuseTypeValues } from './type-values.ts';
 
-/** Its refusals and those of `strict-schemas` have the same code and path, so the order of the two does not show. */
+/** Its refusals and those of `strict-schemas` have the same code and path, so that clients cannot see the order of the two. */
 export const strictRepair = rule({
   name: 'strict-repair',
   routes: PUBLIC_RESPONSES,
@@ -25,7 +25,7 @@ export const strictRepair = rule({
   },
 });
 
-/** Only flat top-level functions: no wrapper, no child of a namespace, nothing in `input`. */
+/** Repairs flat top-level functions only: no wrapper, no child of a namespace, nothing in `input`. */
 function repairTool(tool: Json): Json {
   if (!isObject(tool) || tool.type !== 'function' || tool.strict !== true || tool.function !== undefined) return tool;
   const { parameters } = tool;
@@ -34,7 +34,7 @@ function repairTool(tool: Json): Json {
   return repaired === parameters ? tool : { ...tool, parameters: repaired };
 }
 
-/** The check of `type` values ran before, and has bounded the depth. */
+/** Repairs a schema. The check of `type` values has run before and has bounded the depth. */
 function repairNode(node: Json): Json {
   if (!isObject(node) || INDIRECTIONS.some((keyword) => node[keyword] !== undefined)) return node;
   if (node.type !== undefined) return repairWithin(node, node.type);
@@ -42,7 +42,7 @@ function repairNode(node: Json): Json {
   return type === undefined ? node : { type, ...repairWithin(node, type) };
 }
 
-/** Follows `properties` of objects and `items` of arrays only, not definitions or alternatives. */
+/** Repairs nested schemas in `properties` of objects and `items` of arrays, and not in definitions or alternatives. */
 function repairWithin(node: JsonObject, type: Json | undefined): JsonObject {
   const { properties, items } = node;
   let repaired = node;
@@ -60,8 +60,9 @@ function repairWithin(node: JsonObject, type: Json | undefined): JsonObject {
 const OBJECT_EVIDENCE: ReadonlySet<string> = new Set(['properties', 'required', 'additionalProperties']);
 
 /**
- * An object has `properties`, all of them `required`, and `additionalProperties: false`, as strict mode requires. An array has `items`
- * that are not empty. Any other keyword (a description, an enum, a bound, an unknown one) makes the schema ambiguous.
+ * The type that a schema's members show. An object has `properties`, all of them `required`, and `additionalProperties: false`, as strict
+ * mode requires. An array has `items` that are not empty. Any other keyword (a description, an enum, a bound, an unknown one) makes the
+ * schema ambiguous.
  */
 function evidentType(node: JsonObject): 'object' | 'array' | undefined {
   const members = Object.keys(node);

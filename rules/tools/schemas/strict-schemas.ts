@@ -1,4 +1,4 @@
-// Strict schemas on the compatible surface have a direct object root (F5.7).
+// Checks that strict schemas on the compatible surface have a direct object root (F5.7).
 
 import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
 import { isObject } from '../../../proxy/turn/json/json.ts';
@@ -24,7 +24,7 @@ function refuseTextFormat({ text }: Body): void {
   throw new Refusal('invalid_json_schema', { param: 'text.format.schema' });
 }
 
-/** Top level, nested wrapper and namespace children. A function may have no parameters. */
+/** Checks top-level functions, nested wrappers and children of namespaces. A function may have no parameters. */
 function refuseParameters(body: Body): void {
   for (const declared of declaredTools(body)) {
     const { tool } = declared;

@@ -4,10 +4,10 @@ import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { isList, isObject } from '../../../proxy/turn/json/json.ts';
 
-/** What a keyword's value is: a schema or a list of them, a list of schemas, schemas by name, or plain data. */
+/** The value of a keyword. `schema`: a schema or a list of them. `list`: a list of schemas. `map`: schemas by name. `data`: plain data. */
 export type KeywordKind = 'schema' | 'list' | 'map' | 'data';
 
-/** The keywords that the backend accepts of a function schema (Q31); `const` is rewritten. */
+/** The keywords of a function schema that the backend accepts (Q31); `const` is rewritten. */
 export const KEYWORDS: ReadonlyMap<string, KeywordKind> = new Map([
   ['$ref', 'data'],
   ['description', 'data'],
@@ -24,7 +24,7 @@ export const KEYWORDS: ReadonlyMap<string, KeywordKind> = new Map([
   ['definitions', 'map'],
 ]);
 
-/** Alternatives and references: a schema with one of them is not described by its own members alone. */
+/** Alternatives and references. A schema with one of them is not described by its own members alone. */
 export const INDIRECTIONS = ['$ref', 'anyOf', 'oneOf', 'allOf'] as const;
 
 /** Whether a `type` is this word, or a list that contains it. */
@@ -32,12 +32,15 @@ export function namesType(type: Json | undefined, word: 'object' | 'array'): boo
   return type === word || (isList(type) && type.includes(word));
 }
 
-/** Direct: `type` is the word `object`, without alternative or reference (Q24). Nested schemas are not checked. */
+/** Whether the root is an object: `type` is the word `object`, without alternative or reference (Q24). Nested schemas are not checked. */
 export function hasObjectRoot(schema: Json | undefined): schema is JsonObject {
   return isObject(schema) && schema.type === 'object' && INDIRECTIONS.every((keyword) => schema[keyword] === undefined);
 }
 
-/** Schemas within schemas. Providers accept about ten levels of a strict schema; the limit keeps a hostile one from exhausting the stack. */
+/**
+ * The most levels of nested schemas. Providers accept about ten levels of a strict schema; the limit prevents a hostile schema from
+ * exhausting the stack.
+ */
 export const MAX_SCHEMA_DEPTH = 256;
 
 export function refuseDepth(depth: number, param: string): void {

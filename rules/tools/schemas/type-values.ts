@@ -1,4 +1,4 @@
-// The check of explicit `type` values in strict parameters: a known word, or a list of different ones (F5.6, Q16).
+// Checks explicit `type` values in strict parameters: a known word, or a list of different ones (F5.6, Q16).
 
 import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -7,7 +7,7 @@ import { KEYWORDS, refuseDepth } from './tool-schema.ts';
 
 const TYPES: ReadonlySet<Json> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
 
-/** Checks schemas only: not a property with the name `type`, and not a value of an `enum`. */
+/** Checks schemas only: neither a property with the name `type` nor a value of an `enum`. */
 export function refuseTypeValues(schema: Json, param: string, depth = 0): void {
   if (!isObject(schema)) return;
   refuseDepth(depth, param);

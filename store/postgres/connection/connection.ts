@@ -1,4 +1,4 @@
-// One connection to PostgreSQL, for as long as its user has it: statements prepared by name, errors as StoreErrors.
+// One connection to PostgreSQL while a caller has it: prepared statements with names, and errors as StoreErrors.
 import type { ClientBase, QueryConfig } from 'pg';
 import type { DatabaseRecord, Session, Value } from '../../driver.ts';
 import { storable } from '../storable-text.ts';
@@ -15,12 +15,12 @@ interface Statement {
   readonly values?: readonly Value[];
 }
 
-/** The socket under a client, which the types of the library leave out. */
+/** The socket of a client, which the library's types leave out. */
 interface OverSocket {
   readonly connection: { readonly stream: { cork(): void; uncork(): void } };
 }
 
-/** Statements may be sent before the answers of earlier ones came: they run in order, and after one that failed its transaction runs none. */
+/** Statements may be sent before earlier answers arrive. They run in order; after a failure the rest of the transaction does not run. */
 export class Connection implements Session {
   readonly #client: ClientBase & OverSocket;
   readonly #remainingMs: () => number;
@@ -31,7 +31,7 @@ export class Connection implements Session {
     this.#remainingMs = remainingMs;
   }
 
-  /** Sends what `act` sends at once in one write: else each statement is a call of the system. */
+  /** Collects everything that `act` sends into one write. Otherwise each statement would be a system call. */
   together<Result>(act: () => Result): Result {
     const { stream } = this.#client.connection;
     stream.cork();
@@ -54,19 +54,19 @@ export class Connection implements Session {
     return (await this.send(sql, values)).rowCount ?? 0;
   }
 
-  /** Runs a statement that is repeated: the server keeps its plan. */
+  /** Sends a statement that is repeated. It is prepared, so that the server keeps its plan. */
   send(sql: string, values: readonly Value[]): Promise<Result> {
     const name = nameOf(sql);
     return this.#send({ text: sql, values, ...(name === undefined ? {} : { name }) });
   }
 
-  /** Runs a statement that has many forms. */
+  /** Sends a statement that is not repeated in the same form. It is not prepared. */
   sendOnce(sql: string, values: readonly Value[]): Promise<Result> {
     return this.#send({ text: sql, values });
   }
 
   async #send({ values = [], ...statement }: Statement): Promise<Result> {
-    // Without values the library uses the protocol that accepts several statements in one text.
+    // Without values the library uses the simple protocol, which accepts several statements in one text.
     const bound = values.length === 0 ? {} : { values: values.map((value) => (typeof value === 'string' ? storable(value) : value)) };
     const query: QueryConfig & { readonly query_timeout: number } = {
       ...statement,
@@ -81,11 +81,11 @@ export class Connection implements Session {
   }
 }
 
-/** The server keeps a plan for as long as the connection: statements past these are planned each time. */
+/** The most prepared statements, whose plans the server keeps for as long as the connection. Later statements are planned each time. */
 const MOST_NAMES = 300;
 const names = new Map<string, string>();
 
-/** The name of a statement, the same on every connection. */
+/** The name of a prepared statement, equal on all connections; undefined if it is not prepared. */
 function nameOf(sql: string): string | undefined {
   const known = names.get(sql);
   if (known !== undefined || names.size >= MOST_NAMES) return known;

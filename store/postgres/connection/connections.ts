@@ -11,7 +11,7 @@ export interface ConnectionsOptions {
   readonly most: number;
   /** How long a caller waits for a free connection, or for a new one. */
   readonly waitMs: number;
-  /** How long a caller waits in all. The server cancels a statement that takes longer. */
+  /** How long a caller waits in total. The server cancels a statement that takes longer. */
   readonly deadlineMs: number;
   /** Present for callers that do not wait for the end of an outage. */
   readonly outage?: Outage;
@@ -20,12 +20,12 @@ export interface ConnectionsOptions {
 export interface PoolStats {
   /** Open, in use or idle. */
   readonly open: number;
-  /** Callers that wait for one. */
+  /** Callers that wait for a connection. */
   readonly waiting: number;
 }
 
 const IDLE_MS = 60_000;
-/** Statements that take longer are left to the server when the store is closed. */
+/** How long `close` waits for running statements. Longer ones are left to the server. */
 const CLOSE_MS = 1_000;
 
 export class Connections {
@@ -45,12 +45,12 @@ export class Connections {
       allowExitOnIdle: true,
       connectionTimeoutMillis: waitMs,
       statement_timeout: deadlineMs,
-      // A process that was paused within a transaction does not keep its locks.
+      // The server ends a transaction whose process is paused, so that it does not keep its locks.
       idle_in_transaction_session_timeout: deadlineMs,
       keepAlive: true,
       pipeline: true,
     });
-    // An idle connection ended, and the pool has removed it.
+    // An idle connection was closed. The pool has already removed it.
     this.#pool.on('error', () => undefined);
   }
 
@@ -80,7 +80,7 @@ export class Connections {
     const client = await this.#pool.connect().catch((thrown: unknown) => {
       throw connectionFailureOf(thrown);
     });
-    // Without a listener an error between two statements would end the process; the next statement reports it.
+    // Without this listener an error between two statements would end the process. The next statement reports the error.
     const ignore = (): void => undefined;
     client.on('error', ignore);
     let broken = false;

@@ -1,17 +1,17 @@
 // An estimate of the database's clock: the clock of this process, corrected by the difference that was measured last.
 import type { Notice } from '../../writing/notice.ts';
 
-/** Less than this is within the error of a measurement. */
+/** A smaller difference is within the error of a measurement. */
 const EXACT_MS = 100;
-/** A slower answer measures nothing. */
+/** A measurement whose round trip took longer is ignored. */
 const LONGEST_TRIP_MS = 500;
 const WARN_MS = 1_000;
 
 export const READ_CLOCK = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now';
 
 /**
- * Leases compare the times of several nodes. By this clock they are right on nodes whose own clocks differ. The difference is that of the
- * machines: a test that injects a clock moves the leases with it.
+ * Leases compare the times of several nodes. With this clock the comparison is right even if the clocks of the nodes differ. The difference
+ * is measured between the machines: a test that injects a clock moves the leases with it.
  */
 export class DatabaseClock {
   readonly #clock: () => number;
@@ -20,7 +20,7 @@ export class DatabaseClock {
   #differenceMs = 0;
   #warned = false;
 
-  /** @param machine the machine's own time, Unix milliseconds: it must not jump, as a wall clock does that is set */
+  /** @param machine the machine's own time, Unix milliseconds. It must not jump, unlike a wall clock that is set */
   constructor(clock: () => number, machine: () => number, notice: Notice) {
     this.#clock = clock;
     this.#machine = machine;
@@ -36,7 +36,7 @@ export class DatabaseClock {
     return this.#differenceMs;
   }
 
-  /** Reads the clock by `read`, which resolves with Unix milliseconds. */
+  /** Measures the difference. @param read resolves with the database's time in Unix milliseconds */
   async measure(read: () => Promise<number>): Promise<void> {
     const before = this.#machine();
     const theirs = await read();

@@ -1,7 +1,7 @@
 // PostgreSQL's and the client library's errors as StoreErrors.
 import { StoreError, type StoreErrorCode } from '../../errors.ts';
 
-/** By SQLSTATE, or by its class: the first two characters. */
+/** Codes by SQLSTATE, or by its class (the first two characters). */
 const codes: Readonly<Record<string, StoreErrorCode>> = {
   '08': 'unreachable',
   '22': 'bad_row',
@@ -36,13 +36,13 @@ const reasons: Readonly<Record<string, string>> = {
 
 const worded = (native: string): string => (Object.hasOwn(reasons, native) ? `${reasons[native]} (${native})` : native);
 
-/** The library has no code for it. */
+/** The library reports this by its message only, without a code. */
 const NO_TLS = 'The server does not support SSL connections';
 
-/** A SQLSTATE has five characters; the codes of the system, such as ECONNREFUSED and EPIPE, begin with an E, which no class does. */
+/** Whether a code is a SQLSTATE: five characters. System codes such as ECONNREFUSED and EPIPE begin with an E, which no SQLSTATE does. */
 const isSqlState = (code: string): boolean => /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code);
 
-/** The failure of a statement or a connection; the message names the SQLSTATE or the system's code, and nothing of the statement. */
+/** The failure of a statement or a connection. Its message names the SQLSTATE or the system's code, and nothing of the statement. */
 export function connectionFailureOf(thrown: unknown): StoreError {
   if (thrown instanceof StoreError) return thrown;
   const native = thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
@@ -52,10 +52,10 @@ export function connectionFailureOf(thrown: unknown): StoreError {
   if (thrown instanceof Error && thrown.message === NO_TLS) {
     return new StoreError('refused', 'PostgreSQL: the server has no TLS', { cause: thrown });
   }
-  // The library's pool has no code for it.
+  // The library's pool has no code for this failure.
   if (thrown instanceof Error && thrown.message === 'timeout exceeded when trying to connect') {
     return new StoreError('busy', 'PostgreSQL: no connection is free', { cause: thrown });
   }
-  // Errors of sockets, of TLS, and the library's own: a deadline passed, or the connection ended.
+  // Errors of sockets and TLS, and the library's own: a deadline passed, or the connection ended.
   return new StoreError('unreachable', `PostgreSQL: ${worded(native) || 'no answer'}`, { cause: thrown });
 }

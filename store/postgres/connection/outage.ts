@@ -21,7 +21,7 @@ export class Outage {
     this.#options = options;
   }
 
-  /** Whether no connection could be made the last time. */
+  /** Whether the last attempt to connect failed. */
   get lasts(): boolean {
     return this.#lasts;
   }
@@ -45,12 +45,12 @@ export class Outage {
     }
   }
 
-  /** A connection broke. That is not an outage: a new one decides. */
+  /** A connection broke. That alone is no outage: the next attempt to connect decides. */
   suspect(): void {
     if (!this.#trying) void this.#try();
   }
 
-  /** Ends the tries. */
+  /** Stops the attempts to connect. */
   close(): void {
     this.#closed = true;
   }

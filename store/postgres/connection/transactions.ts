@@ -1,11 +1,11 @@
-// Transactions: one round trip a statement, repeated if the server rolled one back in favour of another.
+// Transactions with one round trip for each statement. One that the server rolled back in favour of another is repeated.
 import type { Session, Transaction, Update } from '../../driver.ts';
 import { StoreError } from '../../errors.ts';
 import { COMMIT, insertionsOf, type RecordOptions, sendAll } from '../batches.ts';
 import type { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
 
-/** How long a transaction is repeated. */
+/** How long a transaction is repeated before it fails. */
 const CONTENTION_MS = 5_000;
 const LONGEST_PAUSE_MS = 50;
 
@@ -28,7 +28,10 @@ export const serialised = <Result>(connections: Connections, work: (session: Ses
     connections.use((connection) => inTransaction(connection, 'BEGIN ISOLATION LEVEL SERIALIZABLE', () => work(connection))),
   );
 
-/** Every statement sees what others have committed by then. The first statement is sent with the begin, the batch with the commit. */
+/**
+ * Read committed isolation: every statement sees what others have committed by then. BEGIN is sent with the first statement, COMMIT with
+ * the batch.
+ */
 export const updated = <Result>(
   connections: Connections,
   options: RecordOptions,

@@ -1,4 +1,4 @@
-// Brings a PostgreSQL database to the current schema when it is opened; nodes that start together do it one after the other.
+// Migrates a PostgreSQL database to the current schema when it is opened. Nodes that start together do it one after another.
 import type { Session } from '../../driver.ts';
 import { StoreError } from '../../errors.ts';
 import { migrate, type Step } from '../../schema/migrations.ts';
@@ -6,25 +6,25 @@ import type { Notice } from '../../writing/notice.ts';
 import { Connections } from './connections.ts';
 import { inTransaction } from './transactions.ts';
 
-/** A node waits this long for another one that migrates the database. */
+/** The connection of a migration. It also bounds how long a node waits for another one that migrates the database. */
 const MIGRATION = { most: 1, waitMs: 5_000, deadlineMs: 120_000 } as const;
 const PAUSE_MS = 250;
 
-/** Any number that other programs on the database do not lock. */
+/** An arbitrary number that other programs on the database do not lock. */
 const MIGRATION_LOCK = 4_000_110_011;
 
-/** PostgreSQL 15 (Q34). */
+/** The oldest supported server: PostgreSQL 15 (Q34). */
 const OLDEST_SERVER = 150_000;
 
 export interface UpgradeOptions {
   readonly clock: () => number;
-  /** How long to wait for a database that cannot be reached yet, such as one that starts at the same time. */
+  /** How long to wait for a database that cannot be reached yet, such as one that is still starting. */
   readonly patienceMs: number;
   /** Called when the start waits for the database. */
   readonly notice: Notice;
 }
 
-/** @throws StoreError with a message for the operator, in which the URL has no password */
+/** @throws StoreError with a message for the operator; the URL in it has no password */
 export async function upgrade(url: string, { clock, patienceMs, notice }: UpgradeOptions): Promise<void> {
   const connections = new Connections({ url, ...MIGRATION });
   try {
@@ -68,7 +68,9 @@ export async function checkServer(session: Pick<Session, 'query'>): Promise<void
   throw new StoreError('refused', `the server is PostgreSQL ${Math.floor(version / 10_000)}; poolgate needs 15 or newer`);
 }
 
-/** Texts sort by their bytes, as in SQLite, whatever the locale of the database: no order and no index depends on the system's collations. */
+/**
+ * Applies a step. Texts sort by their bytes, as in SQLite, so that no order and no index depends on the collations of the server's system.
+ */
 export async function applyTo(session: Session, { sql, postgres }: Step): Promise<void> {
   if (sql !== undefined) await session.script(sql.replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"'));
   if (postgres !== undefined) await session.script(postgres);

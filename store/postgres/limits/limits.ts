@@ -1,4 +1,4 @@
-// Reservations against the limits of keys: one round trip for all that are sent together, by a function of the database.
+// Reservations against the limits of keys: a function of the database makes all that are sent together in one round trip.
 import type { DatabaseRecord } from '../../driver.ts';
 import {
   DAY_MS,
@@ -16,7 +16,7 @@ import type { LimitReservation } from './reservation-queue.ts';
 
 const RESERVE = 'SELECT ordinal, part, at, requests, tokens, cost_nanos FROM reserve_limits($1)';
 
-/** The turns of a key that one node reserves within the same bounds. */
+/** The turns of one key that a node reserves with the same bounds. */
 interface KeyReservations {
   readonly key: string;
   readonly node: number;
@@ -26,7 +26,7 @@ interface KeyReservations {
 
 /**
  * @param at Unix milliseconds of the clock that all nodes share
- * @returns what became of each, in their order
+ * @returns the result of each reservation, in order
  * @throws StoreError if nothing was sent
  */
 export async function reserve(

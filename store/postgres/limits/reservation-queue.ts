@@ -1,4 +1,5 @@
-// Turns that wait to reserve against the limits of their keys. Waiting turns share a statement; a key is in one running statement at a time.
+// A queue of turns that reserve against the limits of their keys. Waiting turns share a statement. A key is in one running statement at a
+// time.
 import { StoreError } from '../../errors.ts';
 import type { LimitBounds, LimitedTurn, Taken } from '../../schema/limit-rows.ts';
 
@@ -10,13 +11,16 @@ export interface LimitReservation {
 interface Waiting extends LimitReservation {
   readonly resolve: (taken: Taken) => void;
   readonly reject: (error: unknown) => void;
-  /** Undefined for one that was sent at once: it has the deadline of its statement. */
+  /** Undefined for a turn that was sent at once: its statement has a deadline of its own. */
   readonly deadline: NodeJS.Timeout | undefined;
 }
 
-/** Statements that run at a time. More would each have fewer turns; with one, a key that another node has locked would delay all others. */
+/**
+ * Statements that run at a time. With more, each would have fewer turns. With one, a key that another node has locked would delay all
+ * others.
+ */
 const SENDS = 2;
-/** Most turns of one key in a statement: a busy key leaves room for others. */
+/** The most turns of one key in a statement, so that a busy key leaves room for others. */
 const TURNS_OF_A_KEY = 64;
 /** Most turns in a statement. */
 const TURNS = 256;
@@ -24,12 +28,12 @@ const WAIT_MS = 2_000;
 
 export class ReservationQueue {
   readonly #send: (reservations: readonly LimitReservation[]) => Promise<readonly Taken[]>;
-  /** By key, in the order in which the turns came. */
+  /** Waiting turns by key, in the order of their arrival. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #sentKeys = new Set<string>();
   #sends = 0;
 
-  /** @param send results in the order of the turns; rejects if none was sent */
+  /** @param send resolves with results in the order of the turns; rejects if none was sent */
   constructor(send: (reservations: readonly LimitReservation[]) => Promise<readonly Taken[]>) {
     this.#send = send;
   }

@@ -6,18 +6,19 @@ const BOUND_COLUMNS = BOUNDS.map(({ name }) => `${name} BIGINT`).join(', ');
 
 const ADDED = { request: '1', tokens: 'one.tokens[i]', nanos: 'one.nanos[i]' } as const;
 
-/** A bound that is null is no bound: the comparison with it is not true. */
+/** Tests whether a bound is exceeded. A comparison with null is not true, so that a null bound does not limit. */
 const EXCEEDED = BOUNDS.map(
   ({ name, counts, adds }) => `${counts.map((sum) => `used.${sum}`).join(' + ')} + ${ADDED[adds]} > one.${name}`,
 ).join('\n          OR ');
 
 /**
- * `asked` is `{ at, slot, after, today, week, month, keys: [{ key, node, bounds of the key, grants, tokens, nanos }] }`, in which the last three are
- * lists of equal length, one item a turn. Keys are locked until the transaction ends, in an order that all nodes keep.
  *
+ * `asked` is `{ at, slot, after, today, week, month, keys: [{ key, node, bounds of the key, grants, tokens, nanos }] }`, in which the last
+ * three are lists of equal length, one item for each turn. Keys are locked until the transaction ends, in an order that all nodes keep.
  * Returns no record for a turn that is granted. `ordinal` counts the keys as they are given, from 1. A record `lost` means that the lease
  * of the key's node has expired; a record `refused` has the place of a refused turn in `at`, from 1; the records after it are the use of
  * its key.
+ *
  */
 export const RESERVE_LIMITS = `
   CREATE FUNCTION reserve_limits(asked JSONB)

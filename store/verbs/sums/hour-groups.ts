@@ -1,5 +1,5 @@
-// The sums of hours, summed by the database: by hour or day, Pool, account and model, or any of them. Whole days and whole Pools are read
-// from the roll-ups of the hours, so that an answer reads some thousand rows however many accounts there are.
+// The sums of hours, grouped by the database: by hour or day, Pool, account and model, or any of them. Whole days and whole Pools are read
+// from roll-ups, so that an answer reads some thousand rows however many accounts there are.
 
 import type { DatabaseRecord, Value } from '../../driver.ts';
 import { decode } from '../../schema/decoders.ts';
@@ -8,9 +8,9 @@ import { DAY_MS } from '../../schema/limit-rows.ts';
 import { conditionsOf, equals, numbered, oneOf, type Reader, where } from '../../schema/query.ts';
 import type { HourSums } from '../../schema/rows.ts';
 
-/** The sum of a group; null for what it is not grouped by. */
+/** The sum of a group. Fields by which it is not grouped are null. */
 export interface HourTotal extends HourSums {
-  /** Beginning of the hour or of the day; Unix milliseconds. */
+  /** The beginning of the hour or day; Unix milliseconds. */
   readonly from: number | null;
   readonly pool: string | null;
   readonly account: string | null;
@@ -30,7 +30,7 @@ const SUMS = [
   'first_event_ms',
 ] as const satisfies readonly (keyof HourSums)[];
 
-/** In the order of the rows. */
+/** The expressions by group, in the order in which rows are sorted. */
 const EXPRESSIONS: Readonly<Record<HourGroup, string>> = {
   hour: 'hour',
   day: `hour - hour % ${DAY_MS}`,
@@ -92,7 +92,7 @@ function sourceOf(filter: HourFilter): Source {
   };
 }
 
-/** Rows of one table. */
+/** The rows of one table. */
 function partOf(table: string, time: 'hour' | 'day', { pools, accounts, model, since, until }: HourFilter): Source {
   const { sql, values } = conditionsOf([
     oneOf('account', accounts),

@@ -1,4 +1,4 @@
-// Usage summed by the database: by key, Pool and day, or any of them.
+// Usage, summed by the database by key, Pool and day, or any of them.
 
 import type { DatabaseRecord } from '../../driver.ts';
 import { decode } from '../../schema/decoders.ts';
@@ -6,7 +6,7 @@ import type { UsageFilter, UsageGroup } from '../../schema/filters.ts';
 import { conditionsOf, numbered, oneOf, type Reader, where } from '../../schema/query.ts';
 import type { UsageSums } from './usage-sums.ts';
 
-/** The sum of a group; null for what it is not grouped by. */
+/** The sum of a group. Fields by which it is not grouped are null. */
 export interface UsageTotal extends Readonly<UsageSums> {
   readonly key_id: string | null;
   readonly pool: string | null;

@@ -3,7 +3,7 @@ import type { UsageRow } from '../../schema/rows.ts';
 
 export type UsageSums = { -readonly [Field in Exclude<keyof UsageRow, 'key_id' | 'pool' | 'day'>]: number };
 
-/** The sums that were added between two states of one row. */
+/** What was added between two states of one row. */
 export const usageBetween = (before: Readonly<UsageSums>, after: Readonly<UsageSums>): UsageSums => ({
   requests: after.requests - before.requests,
   unknown: after.unknown - before.unknown,
@@ -15,7 +15,7 @@ export const usageBetween = (before: Readonly<UsageSums>, after: Readonly<UsageS
   held_nanos: after.held_nanos - before.held_nanos,
 });
 
-/** Written out for speed: every turn runs it more than once. */
+/** Adds sums. Written out field by field for speed: every turn runs it more than once. */
 export function addUsage(sum: UsageSums, more: Readonly<UsageSums>): void {
   sum.requests += more.requests;
   sum.unknown += more.unknown;
