@@ -14,6 +14,8 @@ const CASES: readonly (readonly [string, Json | { readonly [member: string]: Jso
   ['halves of characters', [`${text(131_071)}\ud83d${text(131_071)}`, `${text(131_072)}\ude00`]],
   ['characters that are escaped', text(500_000, '"\\\n\u0001\u2028é')],
   ['a long list of small items', Array.from({ length: 60_000 }, (_, i) => ({ type: 'message', role: 'user', content: `text ${i}` }))],
+  ['a long list of the smallest items', Array.from({ length: 100_000 }, () => ({}))],
+  ['large items among small ones', [1, 'a', text(200_000), {}, [], [text(70_000), [{ a: [text(70_000)] }]], null]],
   ['depth', Array.from({ length: 100 }).reduce<Json>((inner) => [inner, text(3_000)], 'end')],
   ['members that are undefined', { a: undefined, b: text(300_000), c: undefined, d: [1, null, true] }],
   ['names that are escaped', { 'a"b': text(300_000), __proto__x: 1, '': 2 }],

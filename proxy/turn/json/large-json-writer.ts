@@ -7,6 +7,9 @@ import { isList, isObject, type Json } from './json.ts';
 /** Characters of a part: strings are cut there, and smaller values are written whole. */
 const PART = 65_536;
 
+/** What each item of a list counts in a part, besides its characters: small ones cost more than their characters. */
+const ITEM = 16;
+
 /** So many characters are written between two looks at the time. */
 const LOOK = 32_768;
 
@@ -52,12 +55,25 @@ function* parts(value: Json): Generator<string> {
 
 function* listParts(list: readonly Json[]): Generator<string> {
   let before = '[';
-  for (const item of list) {
+  for (let from = 0; from < list.length; ) {
+    const end = endOfPart(list, from);
     yield before;
-    yield* parts(item);
+    if (end > from) yield JSON.stringify(list.slice(from, end)).slice(1, -1);
+    else yield* parts(list[from] as Json);
+    from = Math.max(end, from + 1);
     before = ',';
   }
   yield list.length === 0 ? '[]' : ']';
+}
+
+/** Behind the items that are one part together; `from` itself where its item alone is larger. */
+function endOfPart(list: readonly Json[], from: number): number {
+  let end = from;
+  for (let left = PART; end < list.length; end++) {
+    left = remaining(list[end], left - ITEM);
+    if (left <= 0) break;
+  }
+  return end;
 }
 
 function* objectParts(object: Readonly<Record<string, Json | undefined>>): Generator<string> {
