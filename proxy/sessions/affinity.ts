@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import type { Affinity, Continuation, PinName } from '../turn/continuation.ts';
 import type { Json } from '../turn/json/json.ts';
 import { isObject } from '../turn/json/json.ts';
+import { longTextsOf } from '../turn/json/long-texts.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { dispatchedKind } from '../turn/routes/kinds.ts';
 import { hasTiers, type TieredPool } from '../turn/tiers.ts';
@@ -111,13 +112,16 @@ function isModelItem(item: Json): boolean {
 }
 
 /** The digest of the instructions and the first user message; undefined if the input has no user message. */
-function conversationDigest({ instructions, input }: Body): string | undefined {
+function conversationDigest(body: Body): string | undefined {
+  const { instructions, input } = body;
+  const known = longTextsOf(body);
+  const endsIn = (text: string): string => endsOf(text, known?.partsOf(text));
   const message = Array.isArray(input) ? input.find((item) => isObject(item) && item.role === 'user') : undefined;
   const content = isObject(message) ? message.content : input;
   const texts = typeof content === 'string' ? [content] : partTexts(content);
   if (texts.length === 0) return undefined;
-  const prefix = typeof instructions === 'string' ? endsOf(instructions) : '';
-  return hash('sha256', [prefix, ...texts.map(endsOf)].join('\n'), 'base64url');
+  const prefix = typeof instructions === 'string' ? endsIn(instructions) : '';
+  return hash('sha256', [prefix, ...texts.map(endsIn)].join('\n'), 'base64url');
 }
 
 function partTexts(content: Json | undefined): readonly string[] {
@@ -128,5 +132,9 @@ function partTexts(content: Json | undefined): readonly string[] {
   });
 }
 
-const endsOf = (text: string): string =>
-  text.length <= LONGEST ? text : `${text.length}\n${text.slice(0, LONGEST / 2)}${text.slice(-LONGEST / 2)}`;
+/** @param parts of the text, if it has some: to read the text itself would join them */
+function endsOf(text: string, parts: readonly string[] = [text]): string {
+  if (text.length <= LONGEST) return text;
+  const last = parts.slice(-2).reduce((joined, part) => joined + part, '');
+  return `${text.length}\n${parts[0]?.slice(0, LONGEST / 2)}${last.slice(-LONGEST / 2)}`;
+}

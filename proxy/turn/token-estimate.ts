@@ -1,6 +1,7 @@
 // Estimates the tokens of a turn from its request, before dispatch (Q19); equal in every dialect (F2.14).
 
 import type { Json, JsonObject } from './json/json.ts';
+import { type LongTexts, longTextsOf } from './json/long-texts.ts';
 import type { Body } from './turn.ts';
 
 const BYTES_PER_TOKEN = 4;
@@ -34,11 +35,12 @@ const IMAGE_TYPES: ReadonlySet<Json | undefined> = new Set(['input_image', 'imag
 interface Sum {
   bytes: number;
   tokens: number;
+  readonly texts: LongTexts | undefined;
 }
 
 /** @param body as the client sent it: dialects move its parts */
 export function inputTokens(body: Body): number {
-  const sum = { bytes: 0, tokens: 0 };
+  const sum = { bytes: 0, tokens: 0, texts: longTextsOf(body) };
   count(body, sum);
   sum.tokens += tokensIn(body.input);
   for (const name of IMAGE_MEMBERS) sum.tokens += IMAGE_TOKENS * [body[name] ?? []].flat().length;
@@ -66,7 +68,8 @@ export const tokensOfBytes = (bytes: number): number => Math.ceil(bytes / BYTES_
 
 function count(value: Json | undefined, sum: Sum): void {
   if (typeof value === 'string') {
-    if (!isDataUrl(value)) sum.bytes += Buffer.byteLength(value);
+    const parts = sum.texts?.partsOf(value);
+    if (!isDataUrl(parts?.[0] ?? value)) sum.bytes += parts ? bytesOf(parts) : Buffer.byteLength(value);
   } else if (Array.isArray(value)) for (const item of value as readonly Json[]) count(item, sum);
   else if (typeof value === 'object' && value !== null) countPart(value as JsonObject, sum);
 }
@@ -76,6 +79,8 @@ function countPart(part: JsonObject, sum: Sum): void {
   else if (part.type === 'input_audio') sum.tokens += Math.ceil(secondsOf(part) * AUDIO_TOKENS_PER_SECOND);
   else for (const name in part) if (TEXT_MEMBERS.has(name)) count(part[name], sum);
 }
+
+const bytesOf = (parts: readonly string[]): number => parts.reduce((bytes, part) => bytes + Buffer.byteLength(part), 0);
 
 const isDataUrl = (text: string): boolean => text.startsWith('data:') && /^data:[\w.+/-]*(?:;[\w=.+-]+)*,/.test(text.slice(0, 256));
 

@@ -3,6 +3,7 @@
 import { checkMembers, checkName, malformedJson, nameTooLong, notAnObject, parseJson } from './checked-json.ts';
 import type { Json, JsonObject } from './json.ts';
 import { BACKSLASH, COMMA, type JsonScan, type JsonVisitor, LIST, OBJECT, type PartSize } from './json-bounds.ts';
+import { LONG_TEXTS, LongTexts } from './long-texts.ts';
 
 /** A list or an object that is open. Places are of bytes. */
 interface Level {
@@ -26,6 +27,7 @@ export class JsonLevels implements JsonVisitor {
   readonly #part: PartSize;
   /** By depth. One that was closed is used again. */
   readonly #levels: Level[] = [];
+  readonly #texts = new LongTexts();
   #root: JsonObject | undefined;
   #rootEnd = -1;
   /** Behind what was parsed last, and the number of values since then. */
@@ -72,6 +74,7 @@ export class JsonLevels implements JsonVisitor {
   root(): JsonObject {
     if (!this.#root) throw notAnObject();
     if (this.#rootEnd === -1 || !this.#isBlank(this.#rootEnd + 1, this.#bytes.length)) throw malformedJson();
+    if (!this.#texts.isEmpty) Object.assign(this.#root, { [LONG_TEXTS]: this.#texts });
     return this.#root;
   }
 
@@ -153,14 +156,14 @@ export class JsonLevels implements JsonVisitor {
     this.#open(depth);
     const level = this.#level(depth);
     if (level.opening === OBJECT && this.#isBlank(level.memberFrom, start - 1)) throw nameTooLong();
-    let text = '';
+    const parts: string[] = [];
     for (let from = start; from < end; ) {
       const to = endOfPart(this.#bytes, from, Math.min(from + this.#part.bytes, end));
-      text += parseJson(`"${this.#text(from, to)}"`) as string;
+      parts.push(parseJson(`"${this.#text(from, to)}"`) as string);
       from = to;
       yield;
     }
-    this.#put(level, start - 1, text);
+    this.#put(level, start - 1, this.#texts.join(parts));
     level.isMemberBuilt = true;
     level.memberFrom = end + 1;
   }

@@ -3,6 +3,7 @@ import { GrowingBuffer } from '../../base/bytes/growing-buffer.ts';
 import { OneAtATime } from '../../base/process/one-at-a-time.ts';
 import { SlicedWork } from '../../base/process/slices.ts';
 import { isList, isObject, type Json } from './json.ts';
+import { type LongTexts, longTextsOf } from './long-texts.ts';
 
 /** Characters of a part: strings are cut there, and smaller values are written whole. */
 const PART = 65_536;
@@ -35,7 +36,7 @@ export function writeLargeJson(
     await work.pause();
     const written = new GrowingBuffer(bytes);
     let since = 0;
-    for (const part of parts(value as Json)) {
+    for (const part of parts(value as Json, longTextsOf(value as object))) {
       written.add(part);
       since += part.length;
       if (since < LOOK) continue;
@@ -46,20 +47,20 @@ export function writeLargeJson(
   });
 }
 
-function* parts(value: Json): Generator<string> {
+function* parts(value: Json, texts: LongTexts | undefined): Generator<string> {
   if (isSmall(value)) yield JSON.stringify(value);
-  else if (typeof value === 'string') yield* stringParts(value);
-  else if (isList(value)) yield* listParts(value);
-  else if (isObject(value)) yield* objectParts(value);
+  else if (typeof value === 'string') yield* stringParts(value, texts?.partsOf(value));
+  else if (isList(value)) yield* listParts(value, texts);
+  else if (isObject(value)) yield* objectParts(value, texts);
 }
 
-function* listParts(list: readonly Json[]): Generator<string> {
+function* listParts(list: readonly Json[], texts: LongTexts | undefined): Generator<string> {
   let before = '[';
   for (let from = 0; from < list.length; ) {
     const end = endOfPart(list, from);
     yield before;
     if (end > from) yield JSON.stringify(list.slice(from, end)).slice(1, -1);
-    else yield* parts(list[from] as Json);
+    else yield* parts(list[from] as Json, texts);
     from = Math.max(end, from + 1);
     before = ',';
   }
@@ -76,27 +77,32 @@ function endOfPart(list: readonly Json[], from: number): number {
   return end;
 }
 
-function* objectParts(object: Readonly<Record<string, Json | undefined>>): Generator<string> {
+function* objectParts(object: Readonly<Record<string, Json | undefined>>, texts: LongTexts | undefined): Generator<string> {
   let before = '{';
   for (const name in object) {
     const member = object[name];
     if (member === undefined) continue;
     yield `${before}${JSON.stringify(name)}:`;
-    yield* parts(member);
+    yield* parts(member, texts);
     before = ',';
   }
   yield before === '{' ? '{}' : '}';
 }
 
-function* stringParts(text: string): Generator<string> {
+function* stringParts(text: string, known: readonly string[] | undefined): Generator<string> {
   yield '"';
+  if (known) for (const part of known) yield JSON.stringify(part).slice(1, -1);
+  else yield* cut(text);
+  yield '"';
+}
+
+function* cut(text: string): Generator<string> {
   for (let at = 0; at < text.length; ) {
     const end = Math.min(at + PART, text.length);
     const next = end < text.length && isHighSurrogate(text.charCodeAt(end - 1)) ? end - 1 : end;
     yield JSON.stringify(text.slice(at, next)).slice(1, -1);
     at = next;
   }
-  yield '"';
 }
 
 /** Both halves of a character stay in one part: alone, each would be written as an escape. */
