@@ -28,7 +28,7 @@ export async function stepCosts(): Promise<string> {
   for (let i = 0; i < ROUNDS; i++) {
     await order(relay, { order: 'steps' });
     const before = cpuOf(relay);
-    const requests = await jsonLoad(stage, gateway, 1);
+    const requests = await jsonLoad(stage, gateway, 2);
     const microseconds = (cpuOf(relay) - before) / requests;
     await order(relay, { order: 'steps', file });
     const times = Object.entries(JSON.parse(readFileSync(file, 'utf8')) as StepTimes);

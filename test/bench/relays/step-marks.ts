@@ -14,12 +14,14 @@ import { RuleRun } from '../../../proxy/turn/rules/rule-run.ts';
 import { UndiciCarrier } from '../../../proxy/upstream/carriers/undici-carrier.ts';
 import type { StepTimes } from '../step-costs.ts';
 
-/** What runs between the steps of turns: sockets, parsers, the writer of rows, the collection of garbage. */
-const BETWEEN = 'Node: sockets, HTTP parsers, garbage; the writer of rows';
+/** What runs between the steps of turns. */
+const CLIENTS = 'Node: answers out, requests in; garbage; the writer of rows';
+const ACCOUNTS = 'Node and undici: requests out, replies in';
 
 const times = new Map<string, number>();
-let step = BETWEEN;
+let step = CLIENTS;
 let since = performance.now();
+let idleBefore = performance.eventLoopUtilization().idle;
 
 function begin(next: string): void {
   const now = performance.now();
@@ -41,7 +43,7 @@ function mark<Of extends object>(name: string, { prototype }: { readonly prototy
   } as Of[typeof method];
 }
 
-mark('head: framing, route, headers, turn', HttpRequests, 'serve', BETWEEN);
+mark('head: framing, route, headers, turn', HttpRequests, 'serve', CLIENTS);
 mark('admission by the rules: key, route', RuleRun, 'admit');
 mark('overload guard', OverloadGuard, 'refusal');
 mark('body: read, checked, parsed', HttpClient, 'json');
@@ -53,17 +55,21 @@ mark('session and pins', Continuity, 'resume');
 mark('choice of the account', Selection, 'choose');
 mark('attempt: credential, request line, headers', AttemptSender, 'send');
 mark('rules: attempt; encoding of the body', RuleRun, 'attempt');
-mark('handed to undici', UndiciCarrier, 'send', BETWEEN);
+mark('handed to undici', UndiciCarrier, 'send', ACCOUNTS);
 mark('reply: head, events or body, observers', AttemptObservers, 'head');
 mark('rules: answer', RuleRun, 'answer');
 mark('rules: end', RuleRun, 'end');
 mark('answer written', HttpClient, 'answer');
 mark('usage and row', Accounting, 'settle');
-mark('metrics', TurnMetrics, 'record', BETWEEN);
+mark('metrics', TurnMetrics, 'record', CLIENTS);
 
 process.on('message', (order: { readonly order: string; readonly file?: string }) => {
   if (order.order !== 'steps') return;
-  begin(BETWEEN);
+  begin(CLIENTS);
+  const { idle } = performance.eventLoopUtilization();
+  // A gateway without a request waits for the next one.
+  times.set(CLIENTS, (times.get(CLIENTS) ?? 0) - (idle - idleBefore));
+  idleBefore = idle;
   if (order.file !== undefined) writeFileSync(order.file, JSON.stringify(Object.fromEntries(times) satisfies StepTimes));
   times.clear();
   process.send?.('done');
