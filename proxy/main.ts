@@ -1,10 +1,12 @@
 // The `poolgate` command, started by scripts/poolgate.mjs.
 import { dropExportsOfFetch } from './base/process/http-exports.ts';
+import { findOwnFiles } from './base/process/own-files.ts';
 
 // Installed before the program is loaded: without a handler, an early SIGHUP would end a gateway that is about to read its file anyway.
 if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined);
 
 dropExportsOfFetch();
+findOwnFiles();
 
 const [{ run }, { LineInput }, { every, terminalOf }] = await Promise.all([
   import('./cli/program.ts'),
