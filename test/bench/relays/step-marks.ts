@@ -18,7 +18,8 @@ import type { StepTimes } from '../step-costs.ts';
 const CLIENTS = 'Node: answers out, requests in; garbage; the writer of rows';
 const ACCOUNTS = 'Node and undici: requests out, replies in';
 
-const times = new Map<string, number>();
+/** In the order of the turn. */
+const times = new Map<string, number>([[CLIENTS, 0]]);
 let step = CLIENTS;
 let since = performance.now();
 let idleBefore = 0;
@@ -47,6 +48,7 @@ type Methods<Of> = { [Name in keyof Of]: Of[Name] extends (...args: never[]) => 
 
 /** @param after the step that begins when the call has returned; by default this one goes on, also while the method waits */
 function mark<Of extends object>(name: string, { prototype }: { readonly prototype: Of }, method: Methods<Of>, after?: string): void {
+  for (const one of [name, after]) if (one !== undefined) times.set(one, 0);
   const original = prototype[method] as (...args: unknown[]) => unknown;
   prototype[method] = function (this: Of, ...args: unknown[]): unknown {
     begin(name);
@@ -80,6 +82,6 @@ process.on('message', (order: { readonly order: string; readonly file?: string }
   if (order.order !== 'steps') return;
   begin(CLIENTS);
   if (order.file !== undefined) writeFileSync(order.file, JSON.stringify(Object.fromEntries(times) satisfies StepTimes));
-  times.clear();
+  for (const name of times.keys()) times.set(name, 0);
   process.send?.('done');
 });
