@@ -1,4 +1,4 @@
-// Admission: limits how many turns of a route class run at once, how many wait, and how long (Q4, Q7).
+// Admission: limits how many turns of a route class run at once, and how many wait for how long (Q4, Q7).
 
 import type { Counters } from '../base/process/metrics.ts';
 import type { Clock } from '../base/time/clock.ts';
@@ -11,17 +11,17 @@ import { type Tenant, WaitingRoom } from './waiting-room.ts';
 
 export interface SlotRequest {
   readonly class: AdmissionClass;
-  /** The key of the turn; undefined for operators, who wait together. */
+  /** The key of the turn; undefined for operators, who share one place in the order. */
   readonly key: Tenant | undefined;
   /** Calls back when the client closes the connection; returns the undo. */
   readonly onGone: (aborted: () => void) => () => void;
 }
 
-/** The right of one turn to run. */
+/** The permission of one turn to run. */
 export interface Slot {
-  /** The end of the turn's whole wait, for this slot and then for an account; Unix milliseconds. */
+  /** When the turn's whole wait ends, first for this slot and then for an account; Unix milliseconds. */
   readonly deadline: number;
-  /** Gives the slot back; a second call does nothing. */
+  /** Gives back the slot. A second call does nothing. */
   release(): void;
 }
 
@@ -34,13 +34,13 @@ interface ClassState {
   running: number;
   readonly runningOf: PoolCounts;
   readonly queue: WaitQueue<Slot>;
-  /** The turns that wait for a slot, and those that have one and wait for an account: they count together (Q7). */
+  /** The turns that wait for a slot, and those that have a slot and wait for an account. Both count together (Q7). */
   readonly room: WaitingRoom;
-  /** The waits that ended with what the turn waited for. */
+  /** The durations of waits that ended with a slot or an account. */
   readonly waits: Readonly<Record<WaitedFor, Durations>>;
 }
 
-/** The two things that turns of a class wait for. */
+/** What turns of a class wait for. */
 type WaitedFor = 'slot' | 'account';
 
 const OPERATORS: Tenant = { id: '(operators)', pool: '(operators)', weight: 1 };
@@ -55,7 +55,7 @@ export class Admission {
     this.#counters = counters;
   }
 
-  /** Takes the limits of a configuration; they apply to waiting turns too. */
+  /** Applies the limits of a configuration, also to waiting turns. */
   configure(limits: Readonly<Record<AdmissionClass, AdmissionConfig>>): void {
     for (const name of Object.keys(limits) as AdmissionClass[]) {
       const known = this.#classes.get(name);
@@ -75,7 +75,10 @@ export class Admission {
     }
   }
 
-  /** Returns a slot, or a promise if the turn must wait; undefined: the client closed the connection. @throws Refusal `server_is_overloaded` */
+  /**
+   * Returns a slot, or a promise if the turn must wait. Resolves with undefined if the client closed the connection. @throws Refusal
+   * `server_is_overloaded`
+   */
   acquire({ class: name, key = OPERATORS, onGone }: SlotRequest): Slot | Promise<Slot | undefined> {
     const state = this.#stateOf(name);
     const { room, queue, waits } = state;
@@ -85,20 +88,20 @@ export class Admission {
     return queue.wait({ tenant: key, room, waits: waits.slot, serve: () => this.#take(state, deadline, key.pool), deadline, onGone });
   }
 
-  /** Where turns of the class wait that have their slot and need an account. */
+  /** Where turns of the class wait for an account when they have a slot. */
   accountWait(name: AdmissionClass): Pick<WaitRequest<unknown>, 'room' | 'waits'> {
     const { room, waits } = this.#stateOf(name);
     return { room, waits: waits.account };
   }
 
-  /** The turns of all classes that have a slot. */
+  /** The number of turns of all classes that have a slot. */
   get running(): number {
     let running = 0;
     for (const state of this.#classes.values()) running += state.running;
     return running;
   }
 
-  /** @param pools only turns of these, and requests of operators; all without */
+  /** @param pools counts only turns of these Pools and requests of operators; by default all */
   status(pools?: readonly string[]): Readonly<Partial<Record<AdmissionClass, ClassStatus>>> {
     const counted = pools && [...pools, OPERATORS.pool];
     return Object.fromEntries(
@@ -109,7 +112,7 @@ export class Admission {
     );
   }
 
-  /** The waits that ended with a slot, or with an account, by class. */
+  /** The durations of waits that ended with a slot, or with an account, by class. */
   waits(waitedFor: WaitedFor): Iterable<readonly [AdmissionClass, Durations]> {
     return [...this.#classes].map(([name, { waits }]) => [name, waits[waitedFor]] as const);
   }

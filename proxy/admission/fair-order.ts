@@ -4,19 +4,22 @@ interface Place<M> {
   readonly id: string;
   readonly member: M;
   weight: number;
-  /** The virtual time at which its next turn starts. */
+  /** The virtual time at which the member's next turn starts. */
   start: number;
 }
 
 /**
- * Virtual time advances by one for each turn that every member of weight 1 got. A member that begins to wait starts at the present, so it
- * is served before members that were just served, and it gains nothing from the time in which it did not wait. Only turns that are served
- * count: a turn that leaves does not reduce the share of its member.
+ * Virtual time advances by one for each turn that every member of weight 1 got. A member that begins to wait starts at the current time. So
+ * it is served before members that were just served, and gains nothing from the time in which it did not wait. Only served turns count: a
+ * turn that leaves does not reduce the share of its member.
  */
 export class FairOrder<M extends { readonly size: number }> {
   #now = 0;
   readonly #byId = new Map<string, Place<M>>();
-  /** By `start`; members with the same start in the order in which they got it. Members without a waiting turn stay until `#now`. */
+  /**
+   * Places by `start`. Members with the same start are in the order in which they got it. A member without waiting turns stays until `#now`
+   * passes its start.
+   */
   readonly #order: Place<M>[] = [];
 
   /** The number of turns that wait, over all members. */
@@ -26,7 +29,7 @@ export class FairOrder<M extends { readonly size: number }> {
     return size;
   }
 
-  /** The member that is about to get a waiting turn. */
+  /** The member that is about to get a waiting turn. It is created if it does not exist. */
   join(id: string, weight: number, make: () => M): M {
     const known = this.#byId.get(id);
     if (known) {
@@ -40,7 +43,10 @@ export class FairOrder<M extends { readonly size: number }> {
     return place.member;
   }
 
-  /** Offers one place to the members in order, until `serve` returns true; that member pays for it. A member passed over keeps its place. */
+  /**
+   * Offers one place to the members in order, until `serve` returns true. That member pays for it. A member that was passed over keeps its
+   * place.
+   */
   serveNext(serve: (member: M) => boolean): boolean {
     for (const place of this.#order) {
       if (place.member.size === 0 || !serve(place.member)) continue;
@@ -50,7 +56,7 @@ export class FairOrder<M extends { readonly size: number }> {
     return false;
   }
 
-  /** A member that was passed over has a start in the past: it is served first once, and gets no credit for more. */
+  /** Charges a member for a turn. One that was passed over has a start in the past: it is served first once, and gets no further credit. */
   #charge(place: Place<M>): void {
     this.#now = Math.max(this.#now, place.start);
     this.#move(place, this.#now + 1 / place.weight);

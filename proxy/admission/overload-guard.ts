@@ -8,7 +8,7 @@ export interface OverloadGuardOptions {
   readonly load: ProcessLoad;
   readonly counters: Counters;
   readonly limits: () => GuardLimits;
-  /** The number of turns that run. */
+  /** The number of running turns. */
   readonly running: () => number;
 }
 
@@ -17,7 +17,7 @@ type Shortage = 'event_loop' | 'memory';
 
 export interface GuardStatus {
   readonly refusing: Shortage | null;
-  /** The smaller of the last two samples. */
+  /** The delay of the event loop: the smaller of the last two samples. */
   readonly event_loop_ms: number;
   readonly memory_percent: number;
 }
@@ -26,7 +26,10 @@ const SAMPLE_MS = 500;
 /** The share of its limit below which a load must fall before turns are accepted again. */
 const EASED: Readonly<Record<Shortage, number>> = { event_loop: 0.5, memory: 0.95 };
 const COUNTERS = { event_loop: 'guard_event_loop_refused', memory: 'guard_memory_refused' } as const;
-/** Clients that were refused together come back spread over these seconds. Made once: refusing must cost little. */
+/**
+ * Prepared refusals, which make refusing cheap. Their waits differ, so that clients that were refused together come back at different
+ * times.
+ */
 const REFUSALS = [1, 2, 3, 4, 5].map((seconds) => new Refusal('server_is_overloaded', { retryAfterMs: seconds * 1_000 }));
 
 export class OverloadGuard {
@@ -43,12 +46,12 @@ export class OverloadGuard {
   }
 
   /**
-   * The refusal of a new turn; undefined if the process can take it. Called before the turn's body is read. While no turn runs,
-   * none is refused: turns are not the cause of a shortage then, and refusing them would not end it.
-   * @param at the time of now, Unix milliseconds
+   * The refusal of a new turn; undefined if the process can take it. Called before the turn's body is read. While no turn runs none is
+   * refused: turns are not the cause of a shortage then, and refusing them would not end it.
+   * @param at the current time, Unix milliseconds
    */
   refusal(at: number): Refusal | undefined {
-    // A clock that was set back must not keep an old sample.
+    // The difference is absolute, so that a clock that was set back does not keep an old sample.
     if (Math.abs(at - this.#sampledAt) >= SAMPLE_MS) this.#sample(at);
     if (this.#refusing === null || this.#options.running() === 0) return undefined;
     this.#options.counters.add(COUNTERS[this.#refusing]);
@@ -60,13 +63,13 @@ export class OverloadGuard {
     return { refusing: this.#refusing, event_loop_ms: this.#eventLoopMs, memory_percent: this.#memoryPercent };
   }
 
-  /** Arriving turns take the samples: a gateway without turns has nothing to guard. */
+  /** Samples are taken when turns arrive, because a gateway without turns has nothing to guard. */
   #sample(at: number): void {
     const { load, limits } = this.#options;
     const { event_loop_ms, memory_percent } = limits();
     this.#sampledAt = at;
     const delay = event_loop_ms > 0 ? load.eventLoopMs() : 0;
-    // One long step fills one sample; a loop that has too much to do is late in all of them.
+    // A single long step affects one sample. A loop that has too much to do is late in all of them.
     this.#eventLoopMs = Math.min(delay, this.#lastDelay);
     this.#lastDelay = delay;
     this.#memoryPercent = memory_percent > 0 ? load.memoryPercent() : 0;

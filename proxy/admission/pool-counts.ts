@@ -1,7 +1,7 @@
-// Counts what runs by Pool: operators see the numbers of their own Pools (G3).
+// Counts running turns by Pool, because operators see the numbers of their own Pools only (G3).
 
 export class PoolCounts {
-  /** Pools with at least one. */
+  /** Counts by Pool; Pools without turns are not in it. */
   readonly #counts = new Map<string, number>();
 
   add(pool: string): void {

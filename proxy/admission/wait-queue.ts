@@ -1,4 +1,5 @@
-// A queue of waiting turns that is fair among Pools, and in each Pool among its keys; a wait ends at its deadline or with its client.
+// A queue of waiting turns that is fair among Pools, and in each Pool among its keys. A wait ends at its deadline, or when its client
+// leaves.
 import type { Clock } from '../base/time/clock.ts';
 import type { Durations } from '../base/time/durations.ts';
 import type { Refusal } from '../turn/errors/refusal.ts';
@@ -6,26 +7,26 @@ import { FairOrder } from './fair-order.ts';
 import type { Tenant, WaitingRoom } from './waiting-room.ts';
 
 export interface WaitRequest<T> {
-  /** The turns of one key are served in their order of arrival; those that cannot be served yet are passed over. */
+  /** The key of the turn. Turns of one key are served in their order of arrival; those that cannot be served yet are passed over. */
   readonly tenant: Tenant;
   /** Counts the turn while it waits, and may end the wait for another turn. */
   readonly room: WaitingRoom;
-  /** Gets the length of the wait if it ends with the value. */
+  /** Records the length of the wait if it ends with the value. */
   readonly waits: Durations;
-  /** The value to wait for, or undefined while it is not available. An error that it throws ends the wait. */
+  /** The value that the turn waits for; undefined while it is not available. A thrown error ends the wait. */
   serve(): T | undefined;
-  /** Unix milliseconds. */
+  /** The deadline of the wait; Unix milliseconds. */
   readonly deadline: number;
-  /** Calls back when the client closes the connection, at once if it is closed already. Returns the undo. */
+  /** Calls back when the client closes the connection, immediately if it is already closed. Returns the undo. */
   onGone(aborted: () => void): () => void;
 }
 
 interface Waiter<T> {
   readonly request: WaitRequest<T>;
-  /** Unix milliseconds. */
+  /** When the wait began; Unix milliseconds. */
   readonly began: number;
   settle(end: { readonly served?: T; readonly failed?: unknown }): void;
-  /** The last pass in which it could not be served. */
+  /** The last pass in which the turn could not be served. */
   refusedIn: number;
 }
 
@@ -35,8 +36,8 @@ type KeyTurns<T> = Set<Waiter<T>>;
 export class WaitQueue<T> {
   readonly #clock: Clock;
   /**
-   * Fair on two levels: Pools count alike, so a Pool with many keys gets no more than one with a single key; the keys of a Pool share its
-   * part by their weights.
+   * Fair on two levels: Pools count equally, so that a Pool with many keys gets no more than one with a single key. The keys of a Pool
+   * share its part by their weights.
    */
   readonly #pools = new FairOrder<FairOrder<KeyTurns<T>>>();
   #length = 0;
@@ -53,8 +54,9 @@ export class WaitQueue<T> {
   }
 
   /**
-   * Resolves with the served value, or with undefined when the client closed the connection.
-   * @throws Refusal at once, not from the promise, if the room is full; from the promise at the deadline, and the error of `serve`
+   * Resolves with the served value, or with undefined when the client has closed the connection. Rejects at the deadline, and with the
+   * error of `serve`.
+   * @throws Refusal at once, not from the promise, if the room is full
    */
   wait(request: WaitRequest<T>): Promise<T | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
@@ -86,13 +88,13 @@ export class WaitQueue<T> {
     const undo = request.onGone(() => {
       if (!settled) waiter.settle({});
     });
-    // A connection that was closed before has settled the wait inside onGone.
+    // A connection that was already closed has settled the wait inside onGone.
     if (settled) undo();
     else stopListening = undo;
     return promise;
   }
 
-  /** Serves the turns that can be served, in fair order, until `enough` returns true: they may wait for different things. */
+  /** Serves turns in fair order until `enough` returns true, skipping those that cannot be served: turns may wait for different things. */
   serve(enough: () => boolean): void {
     if (this.#length === 0) return;
     // Serving a turn can change what others wait for.
@@ -120,7 +122,7 @@ export class WaitQueue<T> {
 
   #serveOneOf(turns: KeyTurns<T>): boolean {
     for (const waiter of turns) {
-      // A pass only reduces the capacity, so a turn that was refused in it stays refused.
+      // A pass only reduces the capacity, so that a turn that was refused in it would be refused again.
       if (waiter.refusedIn === this.#pass) continue;
       try {
         const served = waiter.request.serve();

@@ -1,14 +1,14 @@
-// The waiting room of a route class: the turns that wait, for a slot or for an account, and which of them is refused when it is full.
+// The waiting room of a route class: the turns that wait for a slot or an account. It decides which of them is refused when it is full.
 
 import type { Counters } from '../base/process/metrics.ts';
 import type { AdmissionConfig } from '../config/config.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 import type { KeyConfig } from '../turn/settings.ts';
 
-/** The key that a waiting turn belongs to, and its Pool: fair queueing shares slots among keys. */
+/** The key of a waiting turn, and its Pool. Fair queueing shares slots among keys. */
 export type Tenant = Pick<KeyConfig, 'id' | 'pool' | 'weight'>;
 
-/** Ends a wait with its refusal. */
+/** Ends a wait with a refusal. */
 type Displace = (refusal: Refusal) => void;
 
 interface KeyRoom {
@@ -25,7 +25,7 @@ interface PoolRoom {
 export class WaitingRoom {
   readonly #counters: Counters;
   #limits!: AdmissionConfig;
-  /** Made once: refusing must cost little. */
+  /** Prepared, because refusing must be cheap. */
   #overloaded!: Refusal;
   readonly #pools = new Map<string, PoolRoom>();
   #size = 0;
@@ -39,7 +39,7 @@ export class WaitingRoom {
     return this.#limits;
   }
 
-  /** A full or slow queue is expected to stay so for about the longest wait of the class. */
+  /** Sets the limits. A full or slow queue is expected to stay so for about the longest wait of the class. */
   set limits(limits: AdmissionConfig) {
     this.#limits = limits;
     this.#overloaded = new Refusal('server_is_overloaded', { retryAfterMs: limits.wait_ms });
@@ -54,7 +54,7 @@ export class WaitingRoom {
     return pools.reduce((sum, pool) => sum + (this.#pools.get(pool)?.size ?? 0), 0);
   }
 
-  /** Counts a turn as waiting; returns the undo. @throws Refusal `server_is_overloaded` if there is no room for it */
+  /** Counts a turn as waiting. @returns the undo @throws Refusal `server_is_overloaded` if there is no room for it */
   enter(tenant: Tenant, displace: Displace): () => void {
     if (this.#size >= this.#limits.waiting && !this.#makeRoom(tenant)) {
       this.#counters.add('admission_full');
@@ -72,9 +72,9 @@ export class WaitingRoom {
   }
 
   /**
-   * Displaces a turn of the Pool that has more waiting than the newcomer's, or of the key in its own Pool that has more by weight: the
-   * newest one of the longest queue, which has waited least. Places reserved per key would stay empty in a queue that is too short for
-   * many keys; this way one key may use the whole queue while no other needs it.
+   * Displaces a turn of a Pool with more waiting turns than the newcomer's Pool, or of a key in the same Pool with more by weight. The
+   * newest turn of the longest queue is displaced, because it has waited least. Places reserved per key would stay empty in a queue that is
+   * too short for many keys; this way one key may use the whole queue while no other needs it.
    */
   #makeRoom(tenant: Tenant): boolean {
     const own = this.#pools.get(tenant.pool);

@@ -2,14 +2,14 @@
 import type { ModelConfig } from '../turn/settings.ts';
 import type { Ceilings } from './catalog/ceilings.ts';
 
-/** In whole tokens; undefined if neither the operator nor the provider states a value. */
+/** Windows in whole tokens; undefined if neither the operator nor the provider states a value. */
 export interface AdvertisedWindow {
-  /** Before the percentage: the backend's client applies it itself (MC5). */
+  /** The window before the percentage, which the backend's client applies itself (MC5). */
   readonly window: number | undefined;
   readonly maximum: number | undefined;
   readonly percent: number;
   readonly compactAt: number | undefined;
-  /** After the percentage, rounded down: `context_length` of the compatible surface (ML1). */
+  /** The window after the percentage, rounded down: `context_length` of the compatible surface (ML1). */
   readonly effective: number | undefined;
 }
 
@@ -23,7 +23,10 @@ export function advertisedWindow(ceilings: Ceilings, config: ModelConfig | undef
   return { window, maximum, percent, compactAt: compactAt(ceilings, window), effective: share(window, percent) };
 }
 
-/** The window within the model's pricing bucket, before the percentage. A maximum without a window is the window, as in native clients. */
+/**
+ * The window within the model's pricing bucket, before the percentage. A maximum without a window counts as the window, as in native
+ * clients.
+ */
 export function bucketWindow({ window, maximum }: Ceilings, config: ModelConfig | undefined): number | undefined {
   const raw = window ?? maximum;
   if (raw === undefined) return undefined;
@@ -31,12 +34,12 @@ export function bucketWindow({ window, maximum }: Ceilings, config: ModelConfig 
   return config?.pricing_bucket === 'short_context' ? Math.min(raw, SHORT_CONTEXT) : raw;
 }
 
-/** At most 90 % of the window, which is also the default of native clients. */
+/** The compaction limit: at most 90 % of the window, which is also the default of native clients. */
 function compactAt(ceilings: Ceilings, window: number | undefined): number | undefined {
   const highest = share(window, 90);
   return highest === undefined ? ceilings.compactAt : Math.min(ceilings.compactAt ?? highest, highest);
 }
 
-/** Multiplies before it divides: 0.95 has no exact double, and 872000 × 0.95 must be exact. */
+/** Multiplies before dividing, because 0.95 is not exact in a double, and 872000 × 0.95 must be exact. */
 const share = (tokens: number | undefined, percent: number): number | undefined =>
   tokens === undefined ? undefined : Math.floor((tokens * percent) / 100);

@@ -5,7 +5,7 @@ import { nativeEntry } from './lists/native-entry.ts';
 
 type Sources = [Source, ...Source[]];
 
-/** @param sources by exposed id, in configuration order; API sources are replaced in place by those with a made entry */
+/** @param sources by exposed id, in configuration order; API sources are replaced in place by sources with a made entry */
 export function makeEntries(sources: ReadonlyMap<string, Sources>): void {
   const models = [...sources].filter(([, of]) => of.some(({ entry }) => entry.own?.kind === 'turns'));
   if (models.length === 0) return;

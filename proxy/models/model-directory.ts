@@ -1,4 +1,4 @@
-// The models of all Pools, for the rest of the gateway; turns of an earlier configuration keep the models of their own Pool object.
+// The models of all Pools, for the rest of the gateway. Turns of an earlier configuration keep the models of their own Pool object.
 
 import { plainRefusal } from '../turn/errors/refusal.ts';
 import type { AccountModel } from '../turn/provider/account-model.ts';
@@ -24,7 +24,10 @@ export class ModelDirectory {
   readonly #policy: ListPolicy;
   readonly #onUnlisted: OnUnlisted;
   readonly #cache = new ListingCache();
-  /** By the object of the configuration: a reload creates new ones, and the old ones are collected with the last turn that uses them. */
+  /**
+   * Catalogs by the Pool's configuration object. A reload creates new objects, and the old ones are collected with the last turn that uses
+   * them.
+   */
   readonly #pools = new WeakMap<PoolConfig, PoolCatalog>();
 
   constructor(catalog: Catalog, health: RoutabilityOfAccounts, policy: ListPolicy, onUnlisted: OnUnlisted = () => undefined) {
@@ -35,8 +38,9 @@ export class ModelDirectory {
   }
 
   /**
-   * `Turn.findModel`: a promise only if the accounts are read again because the Pool has no such id (Q12).
-   * @throws Refusal `no_eligible_account` while the models of the Pool are unknown: the client may try again, which `invalid_model` forbids
+   * Finds a model (`Turn.findModel`). A promise only if the accounts are read again because the Pool has no such id (Q12).
+   * @throws Refusal `no_eligible_account` while the models of the Pool are unknown, because the client may try again, which `invalid_model`
+   * forbids
    */
   find(pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined> {
     const { models } = this.#of(pool);
@@ -47,22 +51,22 @@ export class ModelDirectory {
     return read ? read.then(() => foundIn(models, id)) : foundIn(models, id);
   }
 
-  /** Whether and why a model can be used; never reads an account. */
+  /** Whether a model can be used, or why not. Never reads an account. */
   presence(pool: PoolConfig, id: string): Presence {
     return this.#of(pool).models.presence(id);
   }
 
-  /** The accounts that a turn of this model should go to. */
+  /** The accounts to which a turn of this model should go. */
   candidates(pool: PoolConfig, id: string): Candidates {
     return this.#of(pool).models.candidates(id);
   }
 
-  /** Whether a pinned turn of this model may go to that account. */
+  /** Whether a pinned turn of this model may go to the account. */
   serves(pool: PoolConfig, id: string, account: string): boolean {
     return this.#of(pool).models.serves(id, account);
   }
 
-  /** What is known of a model at an API account; undefined for agent accounts, and if nothing is. */
+  /** What is known of a model at an API account; undefined for agent accounts, and if nothing is known. */
   accountModel(account: AccountConfig, id: string): AccountModel | undefined {
     return isApiAccount(account) ? this.#catalog.accounts.get(account.id)?.models.get(id)?.own : undefined;
   }
@@ -72,7 +76,7 @@ export class ModelDirectory {
     return this.#of(pool).models.fits(id, account, tokens);
   }
 
-  /** For operators. */
+  /** The models of a Pool, for operators. */
   models(pool: PoolConfig): PoolModels {
     return this.#of(pool).models;
   }
@@ -82,7 +86,7 @@ export class ModelDirectory {
     return unlistedModels(this.#of(pool).models.listed().models);
   }
 
-  /** The value of `etag` on the backend's model routes and of every `x-models-etag` (Q14). @param version of the client (RB1) */
+  /** The value of `etag` on the backend's model routes, which is also every `x-models-etag` (Q14). @param version of the client (RB1) */
   etag(pool: PoolConfig, key: KeyConfig, version?: ClientVersion): string {
     return this.#of(pool).listings.etag(key, version);
   }

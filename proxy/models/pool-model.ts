@@ -1,4 +1,4 @@
-// One model of one Pool under one version of the catalog: its sources, and its availability under the current account health.
+// One model of one Pool in one version of the catalog: its sources, and its availability by the current health of the accounts.
 import type { ModelConfig, PoolConfig, ServingMode } from '../turn/settings.ts';
 import type { ModelView } from '../turn/turn.ts';
 import { type Cohort, canonicalCohort, cohortsOf, lowestTierOf, overflowOf, type Source } from './catalog/cohort.ts';
@@ -7,30 +7,30 @@ import { configuredMode, resolveMode } from './mode-resolution.ts';
 
 /** The part of UA1 that changes at run time. */
 export interface RoutabilityOfAccounts {
-  /** Whether the account's health status is `active` and no cooldown holds for it and this exposed model. Ignores quota (UA2). */
+  /** Whether the account's health status is `active` and there is no cooldown for it and this exposed model. Ignores quota (UA2). */
   routable(account: string, model: string): boolean;
-  /** Changes whenever a result of `routable` may have changed, also when a cooldown ends. */
+  /** Changes whenever a result of `routable` may have changed, including when a cooldown ends. */
   readonly version: number;
 }
 
-/** Ids of the assigned, eligible, visible accounts of one tier in configuration order. Health and quota are checked by selection. */
+/** Ids of the assigned, eligible and visible accounts of one tier, in configuration order. Selection checks health and quota. */
 export interface Candidates {
-  /** Absent: 0. */
+  /** The tier; 0 if absent. */
   readonly tier?: number;
-  /** The canonical cohort. */
+  /** The accounts of the canonical cohort. */
   readonly preferred: readonly string[];
-  /** Sources for turns that the cohort cannot take: their window is no smaller. Pins may leave both lists (Q12). */
+  /** Sources for turns that the cohort cannot take; their window is no smaller. Pins may lead to accounts in neither list (Q12). */
   readonly overflow: readonly string[];
-  /** Those of the next higher tier, which has no cohort; absent in most Pools (AA65). */
+  /** The candidates of the next higher tier, which has no cohort; absent in most Pools (AA65). */
   readonly next?: Candidates;
 }
 
-/** All tiers, the lowest first. */
+/** The candidates of all tiers, the lowest first. */
 export function* tiersFrom(candidates: Candidates | undefined): Generator<Candidates> {
   for (let tier = candidates; tier; tier = tier.next) yield tier;
 }
 
-/** A model under one version of account health; the same object as long as nothing in it changes. */
+/** A model at one version of account health; the same object as long as nothing in it changes. */
 export interface Availability {
   readonly view: ModelView;
   readonly cohort: Cohort;
@@ -41,7 +41,7 @@ export class PoolModel {
   readonly id: string;
   readonly config: ModelConfig | undefined;
   readonly sources: readonly [Source, ...Source[]];
-  /** Of the lowest tier. */
+  /** The sources of the lowest tier. */
   readonly #lowest: Cohort;
   readonly #cohorts: readonly Cohort[];
   /** The sources of higher tiers. */
@@ -71,17 +71,23 @@ export class PoolModel {
     return this.sources.every(({ entry }) => entry.own?.kind === 'embedding');
   }
 
-  /** The operator removed it from this Pool; its configured serving mode stays (PL5). */
+  /** Whether the operator removed the model from this Pool. Its configured serving mode stays (PL5). */
   get suppressed(): boolean {
     return this.config?.suppressed === true;
   }
 
-  /** Whether the account is an assigned source. A set, because each pinned turn calls this: a search in 1,000 accounts costs 3 % of a turn. */
+  /**
+   * Whether the account is an assigned source. A set is used, because each pinned turn calls this: a search in 1,000 accounts costs 3 % of
+   * a turn.
+   */
   serves(account: string): boolean {
     return this.#assigned.has(account);
   }
 
-  /** Whether a turn of this many tokens fits the window of the account; one without a window takes it only if the cohort has none (AA10). */
+  /**
+   * Whether a turn of this many tokens fits the window of the account. An account without a window takes it only if the cohort has none
+   * (AA10).
+   */
   fits(account: string, tokens: number): boolean {
     const source = this.sources.find((one) => one.account === account);
     const window = source && this.#windowOf(source);
@@ -90,7 +96,7 @@ export class PoolModel {
     return this.#windowOf(first) === undefined;
   }
 
-  /** The window that is known: the entry of an API account has one in any case (AA11). */
+  /** The known window. For an API account not that of its entry, which has a default if none is known (AA11). */
   #windowOf({ entry }: Source): number | undefined {
     return entry.own ? entry.own.contextWindow : bucketWindow(entry.ceilings, this.config);
   }
@@ -98,7 +104,7 @@ export class PoolModel {
   availability(health: RoutabilityOfAccounts): Availability {
     const { version } = health;
     if (this.#availability && this.#version === version) return this.#availability;
-    // The cohorts and the higher tiers together have every source that could be routable: an invisible one never is.
+    // The cohorts and the higher tiers together have every source that could be routable, because an invisible one never is.
     const isRoutable = ({ account, assigned }: Source): boolean => assigned && health.routable(account, this.id);
     const routable = this.#cohorts.map((cohort) => cohort.filter(isRoutable));
     const counts = routable.map(({ length }) => length);
@@ -109,7 +115,7 @@ export class PoolModel {
     );
     const old = this.#availability;
     this.#version = version;
-    // Modes are compared by identity: each decision is one of four constants, or undefined.
+    // Modes are compared by identity, because each decision is one of four constants or undefined.
     if (old && old.cohort === cohort && old.view.mode === mode) return old;
     const [{ entry }] = cohort;
     const window = advertisedWindow(entry.ceilings, this.config).effective;

@@ -1,4 +1,4 @@
-// The models of one Pool: lookup by id, the accounts that serve each, and the models of the lists.
+// The models of one Pool: look-up by id, the accounts that serve each model, and the models of the lists.
 import type { PoolConfig } from '../turn/settings.ts';
 import type { ModelView, Presence } from '../turn/turn.ts';
 import type { AccountCatalogs } from './catalog/account-catalogs.ts';
@@ -12,14 +12,14 @@ export interface ListedModel extends Availability {
 }
 
 export interface Listed {
-  /** Changes whenever `models` changed in a way that a list shows. */
+  /** Changes whenever `models` changed in a way that lists show. */
   readonly version: number;
   readonly models: readonly ListedModel[];
 }
 
 const NO_CANDIDATES: Candidates = { preferred: [], overflow: [] };
 
-/** Belongs to one PoolConfig object: a reload creates another, and turns in flight keep theirs. */
+/** Belongs to one PoolConfig object. A reload creates another, and running turns keep theirs. */
 export class PoolModels {
   readonly #pool: PoolConfig;
   readonly #catalog: AccountCatalogs;
@@ -35,18 +35,21 @@ export class PoolModels {
     this.#health = health;
   }
 
-  /** Undefined for a model that is absent or suppressed: both are `invalid_model`. */
+  /** The model; undefined if it is absent or suppressed: both are `invalid_model`. */
   find(id: string): ModelView | undefined {
     const model = this.#current().get(id);
     return model && !model.suppressed ? model.availability(this.#health).view : undefined;
   }
 
-  /** False for a turn of an earlier configuration, and until the catalogs follow a new one. */
+  /**
+   * Whether the catalogs have all accounts of the Pool. False for a turn of an earlier configuration, and until the catalogs follow a new
+   * one.
+   */
   get hasAllAccounts(): boolean {
     return this.#pool.assignments.every(({ account }) => this.#catalog.get(account) !== undefined);
   }
 
-  /** Whether an absent model is certain not to exist in the Pool, which is unknown until one of the Pool's catalogs was read. */
+  /** Whether an absent model certainly does not exist in the Pool. This is unknown until one of the Pool's catalogs was read. */
   get isKnown(): boolean {
     const visible = this.#pool.assignments.flatMap(({ account }) => this.#catalog.get(account) ?? []).filter((catalog) => catalog.visible);
     return this.hasAllAccounts && (visible.length === 0 || visible.some((catalog) => catalog.isKnown));
@@ -60,13 +63,13 @@ export class PoolModels {
     return model.sources.some(({ visible }) => visible) ? 'unroutable' : 'invisible';
   }
 
-  /** Empty if `find` returns undefined. */
+  /** The candidates; empty if `find` returns undefined. */
   candidates(id: string): Candidates {
     const model = this.#current().get(id);
     return model && !model.suppressed ? model.availability(this.#health).candidates : NO_CANDIDATES;
   }
 
-  /** Whether the account is a source of the model, of any cohort: pins may leave the canonical one (Q12). */
+  /** Whether the account is a source of the model, in any cohort: pins may lead out of the canonical one (Q12). */
   serves(id: string, account: string): boolean {
     const model = this.#current().get(id);
     return model?.suppressed === false && model.serves(account);
@@ -77,23 +80,23 @@ export class PoolModels {
     return this.#current().get(id)?.fits(account, tokens) ?? true;
   }
 
-  /** For operators: suppressed models too. */
+  /** A model, for operators; it may be suppressed. */
   get(id: string): ListedModel | undefined {
     const model = this.#current().get(id);
     return model && { ...model.availability(this.#health), model };
   }
 
-  /** For operators: suppressed and unroutable models too. */
+  /** All models, for operators, including suppressed and unroutable ones. */
   all(): readonly PoolModel[] {
     return [...this.#current().values()];
   }
 
-  /** The ids that clients may name, whether or not an account can serve them at the moment. */
+  /** The ids that clients may name, whether or not an account can currently serve them. */
   exposed(): readonly string[] {
     return this.all().flatMap(({ id, suppressed, sources }) => (!suppressed && sources.some(({ visible }) => visible) ? id : []));
   }
 
-  /** The routable models in the order of the first visible source that lists them (MC1, Q12). Cheap while nothing changed. */
+  /** The routable models in the order of the first visible source that lists them (MC1, Q12). Cheap while nothing has changed. */
   listed(): Listed {
     const models = this.#current();
     const { version } = this.#health;
@@ -126,7 +129,7 @@ export class PoolModels {
   }
 }
 
-/** Visible accounts come first, so that the order of a list does not depend on accounts that are not read. */
+/** Sources by model. Visible accounts come first, so that the order of a list does not depend on accounts that are not read. */
 function sourcesByModel(pool: PoolConfig, catalog: AccountCatalogs): Map<string, [Source, ...Source[]]> {
   const found = new Map<string, [Source, ...Source[]]>();
   const add = (visible: boolean): void => {

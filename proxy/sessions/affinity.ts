@@ -1,4 +1,5 @@
-// Prompt-cache affinity: the account that served a conversation last, by its prompt_cache_key or by its first messages (F8.3, Q11).
+// Prompt-cache affinity: the account that last served a conversation, which its prompt_cache_key or its first messages identify (F8.3,
+// Q11).
 import { hash } from 'node:crypto';
 import type { Affinity, Continuation, PinName } from '../turn/continuation.ts';
 import type { Json } from '../turn/json/json.ts';
@@ -11,19 +12,19 @@ import { endsInToolOutputs } from '../turn/tool-loop.ts';
 import type { Body } from '../turn/turn.ts';
 import type { PinCache } from './pin-cache.ts';
 
-/** Clients choose the length of keys and messages. Of longer texts only both ends are hashed. */
+/** Only both ends of longer texts are hashed, because clients choose the length of keys and messages. */
 const LONGEST = 4_096;
-/** Parts of a message that are hashed. */
+/** The most parts of a message that are hashed. */
 const PARTS = 8;
 
-/** The part of a turn that names its conversation. */
+/** The part of a turn that identifies its conversation. */
 export type AffinityTurn = Pick<LiveTurn, 'client' | 'model'> & {
   readonly route: Pick<LiveTurn['route'], 'kind' | 'method'>;
   readonly pool: TieredPool & Pick<LiveTurn['pool'], 'prompt_cache_locality'>;
   readonly key: Pick<LiveTurn['key'], 'id'>;
 };
 
-/** Undefined if affinity does not apply. A promise only if the conversation is not in memory. */
+/** The affinity of a turn; undefined if affinity does not apply. A promise only if the conversation is not in memory. */
 export function affinityOf(
   turn: AffinityTurn,
   body: Body | undefined,
@@ -81,7 +82,7 @@ class LearntAffinity implements Affinity {
   }
 }
 
-/** @param loop whether an account of a higher tier may have the conversation's tool loop */
+/** @param loop whether the conversation's tool loop may be at an account of a higher tier */
 function found(pins: PinCache, name: PinName, reason: Affinity['reason'], loop: boolean): Affinity | Promise<Affinity> {
   const pin = pins.find(name);
   const overflow = loop ? pins.find(overflowName(name)) : undefined;
@@ -92,7 +93,7 @@ function found(pins: PinCache, name: PinName, reason: Affinity['reason'], loop: 
 
 const overflowName = ({ text }: PinName): PinName => ({ kind: 'overflow', text: `overflow\n${text}` });
 
-/** What names the conversation of a turn without a session: its cache key, or a digest of its first messages. */
+/** Identifies the conversation of a turn without a session: its cache key, or a digest of its first messages. */
 export function conversationOf(body: Body): readonly [kind: string, name: string] | undefined {
   const cacheKey = body.prompt_cache_key;
   if (typeof cacheKey === 'string' && cacheKey !== '') return ['cache_key', endsOf(cacheKey)];
@@ -100,7 +101,7 @@ export function conversationOf(body: Body): readonly [kind: string, name: string
   return digest === undefined ? undefined : ['conversation', digest];
 }
 
-/** Whether the input has items that a model made. */
+/** Whether the input has items that a model produced. */
 function continuesConversation(input: Json | undefined): boolean {
   return Array.isArray(input) && input.some(isModelItem);
 }

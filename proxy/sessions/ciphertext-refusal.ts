@@ -1,4 +1,4 @@
-// How a turn continues after an account refused its ciphertext: at the account that made it, or without its reasoning items (Q10).
+// Decides how a turn continues after an account refused its ciphertext: at the account that made it, or without its reasoning items (Q10).
 
 import { type Refusal, restartRequired } from '../turn/errors/refusal.ts';
 import type { Json } from '../turn/json/json.ts';
@@ -7,7 +7,10 @@ import { type Ciphertexts, ciphertextOf, isReasoning } from './ciphertext.ts';
 
 export const CIPHERTEXT_REFUSED = 'invalid_encrypted_content';
 
-/** `move`: the whole turn to that account. `resend`: to the account that refused, with this body. `none`: the client gets the provider's error. */
+/**
+ * `move`: send the whole turn to that account. `resend`: send this body to the account that refused. `none`: the client gets the provider's
+ * error.
+ */
 export type Recovery =
   | { readonly kind: 'move'; readonly account: string }
   | { readonly kind: 'resend'; readonly body: Body }
@@ -22,12 +25,12 @@ export interface RefusedTurn {
   /** The account that refused. */
   readonly account: string;
   /**
-   * Whether the turn cannot move to an account: one that was tried, or that could not take it. True for all if it may not move at all.
+   * Whether the turn cannot move to an account: it was tried, or could not take the turn. True for all accounts if the turn may not move.
    */
   readonly closed: (account: string) => boolean;
-  /** Whether it was sent without its reasoning already. */
+  /** Whether the turn was already sent without its reasoning. */
   readonly resent: boolean;
-  /** The account of its session: the likely maker of ciphertext that no pin names. */
+  /** The account of the turn's session. It probably made ciphertext that no pin names. */
   readonly session: string | undefined;
   /** This deployment's word in the header that asks a client to restart. */
   readonly agent: string;
@@ -38,7 +41,7 @@ export function recoveryOf(refused: RefusedTurn, ciphertexts: Ciphertexts): Reco
   const input = inputOf(body);
   const named = itemNamed(input, refused.param);
   const bound = input.filter((item) => ciphertextOf(item) !== undefined);
-  // The named item first, then what can never be left out.
+  // The named item first, then items that can never be left out.
   const order = [...(named === undefined ? [] : [named]), ...bound.filter((item) => !isReasoning(item)), ...bound];
   const makers = [...order.map((item) => ciphertexts.makerOf(item)), session];
   const maker = makers.find((one) => one !== undefined && one !== account && !closed(one));
@@ -55,8 +58,7 @@ export function recoveryOf(refused: RefusedTurn, ciphertexts: Ciphertexts): Reco
 }
 
 /**
- * The items whose issuing account recovery looks up, by priority: the item that the error names, compaction items, then reasoning items
- * from the newest.
+ * The items whose maker is looked up, by priority: the item that the error names, compaction items, then reasoning items from the newest.
  */
 export function itemsToLookUp(body: Body, param: string | null): readonly Json[] {
   const input = inputOf(body);

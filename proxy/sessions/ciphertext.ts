@@ -1,4 +1,4 @@
-// Which account made which ciphertext, and which account refused it: only its maker accepts a reasoning or compaction item (Q10).
+// Which account made a ciphertext, and which account refused it. Only its maker accepts a reasoning or compaction item (Q10).
 import { LRUCache } from 'lru-cache';
 import type { PinName } from '../turn/continuation.ts';
 import type { Json } from '../turn/json/json.ts';
@@ -6,14 +6,14 @@ import { isObject } from '../turn/json/json.ts';
 import { CAPSULE_PREFIX } from '../turn/provider/capsule.ts';
 import type { PinCache } from './pin-cache.ts';
 
-/** Refusals are kept in this process only: another process needs one refused attempt to find out. */
+/** The most refusals that are remembered. Only this process has them; another process needs one refused attempt to learn of one. */
 const REFUSALS = 10_000;
-/** A ciphertext ends with its authentication tag, so its last characters identify it, whatever its length. */
+/** The last characters of a ciphertext that identify it, whatever its length, because it ends with its authentication tag. */
 const TAIL = 96;
-/** Store reads per refused turn. */
+/** The most store reads for a refused turn. */
 const LOOKUPS = 8;
 
-/** Makers are pins: cached in memory, kept in the store for 24 hours, written in batches. */
+/** Makers are stored as pins: cached in memory, kept in the store for 24 hours, written in batches. */
 export class Ciphertexts {
   readonly #pins: PinCache;
   readonly #refusers = new LRUCache<string, string>({ max: REFUSALS });
@@ -22,21 +22,21 @@ export class Ciphertexts {
     this.#pins = pins;
   }
 
-  /** An output item that this account made. @returns as `PinCache.learn` does */
+  /** Records that the account made an output item. @returns as `PinCache.learn` does */
   learn(item: Json | undefined, account: string): Promise<void> | undefined {
     const name = this.#nameOf(item);
     return name && this.#pins.learn(name, account);
   }
 
-  /** From memory only; `lookUp` reads the others from the store. */
+  /** The maker, from memory only. `lookUp` reads others from the store. */
   makerOf(item: Json | undefined): string | undefined {
     const name = this.#nameOf(item);
     return name && this.#pins.peek(name)?.account;
   }
 
   /**
-   * The maker of the newest known ciphertext among these items. If none of the last eight is in memory, the store is read for the
-   * newest one.
+   * The maker of the newest known ciphertext among these items. If the makers of the last eight are not in memory, the store is read for
+   * the newest item.
    */
   newestMaker(items: readonly Json[]): string | undefined | Promise<string | undefined> {
     let newest: PinName | undefined;
@@ -53,7 +53,7 @@ export class Ciphertexts {
     return pin instanceof Promise ? pin.then((read) => read?.account) : pin?.account;
   }
 
-  /** Reads the makers of these items from the store: of the first ones that are not in memory. */
+  /** Reads makers from the store, for the first items whose makers are not in memory. */
   async lookUp(items: readonly Json[], most = LOOKUPS): Promise<void> {
     const reads: Promise<unknown>[] = [];
     for (const item of items) {
@@ -64,7 +64,7 @@ export class Ciphertexts {
     await Promise.all(reads);
   }
 
-  /** The account refused the item. */
+  /** Records that the account refused the item. */
   refuse(item: Json, account: string): void {
     const name = this.#nameOf(item);
     if (name) this.#refusers.set(name.text, account);
@@ -81,10 +81,10 @@ export class Ciphertexts {
   }
 }
 
-/** Copied: a slice would keep the whole ciphertext in memory for as long as its pin. */
+/** A copy, because a slice would keep the whole ciphertext in memory for as long as its pin. */
 const tailOf = (text: string): string => Buffer.from(text.slice(-TAIL)).toString();
 
-/** A capsule is no account's: it binds a turn to none (AA22). */
+/** The ciphertext of an item. A capsule is no account's ciphertext, and binds a turn to none (AA22). */
 export function ciphertextOf(item: Json | undefined): string | undefined {
   const text = isObject(item) ? item.encrypted_content : undefined;
   return typeof text === 'string' && text !== '' && !text.startsWith(CAPSULE_PREFIX) ? text : undefined;

@@ -1,4 +1,4 @@
-// Records from answers what continuity needs: response ids, turn state, ciphertext, and the account that answered a session (Q10).
+// Records what continuity needs from answers: response ids, turn state, ciphertext, and the account that answered a session (Q10).
 
 import type { PinName } from '../turn/continuation.ts';
 import type { Json, JsonObject } from '../turn/json/json.ts';
@@ -11,7 +11,7 @@ import { responseIdIn } from './response-id.ts';
 import { turnStateName, turnStateOf } from './turn-state.ts';
 
 export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): ReplyObserver {
-  /** The next turn may reach another node, which asks the store. */
+  /** Makes the end of the turn wait for the write, because the next turn may reach another node, which reads the store. */
   const endAfter = (turn: LiveTurn, write: Promise<void> | undefined): void => {
     if (write) turn.endsAfter(write);
   };
@@ -20,7 +20,7 @@ export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): Re
     endAfter(source.turn, pins.learn(responseName(source, id), source.account.id));
   const learnEnded = (source: ReplySource, id: Json | undefined): void => {
     if (typeof id !== 'string' || id === '' || isLost(source)) return;
-    // While its websocket is open, no process but this one can continue it.
+    // While the response's websocket is open, only this process can continue it.
     if (source.isUnstored && !pins.isShared) source.keepResponse?.(id, pins.remember(responseName(source, id), source.account.id));
     else {
       learnResponse(source, id);
@@ -32,7 +32,7 @@ export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): Re
     if (value !== undefined) endAfter(turn, pins.learn(pins.name('turn_state', turn.pool.id, '', value), account.id));
   };
   return {
-    // Terminal events are parsed for their usage anyway. A response that never ended cannot be continued.
+    // Terminal events are parsed for their usage anyway. A response without one cannot be continued.
     events: ['response.completed', 'response.incomplete', 'response.metadata', 'response.output_item.done'],
     head(source, status, headers) {
       const { turn } = source;
@@ -52,9 +52,9 @@ export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): Re
     committed(source, head) {
       const { turn, account, continuation } = source;
       const kind = dispatchedKind(turn.route.kind);
-      // Only a model's own turns move their session: an image for it may have to come from another account.
+      // Only turns of a model move their session. An image for it may have to come from another account.
       if (continuation.session && kind?.model) endAfter(turn, pins.learn(continuation.session, account.id, turn.at));
-      // With several nodes it is stored while the reply continues, so that the end of the reply need not wait.
+      // With several nodes the pin is stored while the reply continues, so that the end of the reply need not wait.
       const created = pins.isShared && kind?.continues && !isLost(source) ? head?.find('response.created') : undefined;
       const id = created && responseIdIn(created);
       if (id !== undefined) learnResponse(source, id);
@@ -62,5 +62,5 @@ export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): Re
   };
 }
 
-/** Whether nothing can continue the response: it is stored nowhere, and came over no websocket. It gets no pin (RB11). */
+/** Whether nothing can continue the response, because it is not stored and did not come over a websocket. It gets no pin (RB11). */
 const isLost = ({ isUnstored, keepResponse }: ReplySource): boolean => isUnstored && !keepResponse;

@@ -1,4 +1,4 @@
-// Continuity: what a turn continues, and the account that it must, should or preferably goes to for that (Q10, Q11, F8).
+// Continuity: what a turn continues, and the account to which it therefore must, should or preferably goes (Q10, Q11, F8).
 import { LRUCache } from 'lru-cache';
 import type { Store } from '../../store/store.ts';
 import type { Counters } from '../base/process/metrics.ts';
@@ -24,10 +24,10 @@ import { keepOwnTurnState, turnStatesIn } from './turn-state.ts';
 
 type Pinned = Omit<Continuation, 'affinity'>;
 
-/** Sessions with a recent refusal of ciphertext: as many as may fail over at once. */
+/** The most sessions with a recent refusal of ciphertext that are remembered: as many as may fail over at once. */
 const MIXED = 5_000;
 
-/** Store reads per turn for the makers of its ciphertext, the newest first. */
+/** The most store reads of a turn for the makers of its ciphertext, the newest first. */
 const ORIGINS = 32;
 
 const NO_STATES: ReadonlyMap<string, string> = new Map();
@@ -41,15 +41,15 @@ export interface ContinuityOptions {
   readonly key: StoreKey;
   readonly clock: Clock;
   readonly counters: Counters;
-  /** Most pins in memory. */
+  /** The most pins in memory. */
   readonly capacity: number;
 }
 
 /** A websocket to an account. */
 export interface LiveSocket {
-  /** Undefined if it is not open. */
+  /** The account of the websocket; undefined if it is not open. */
   readonly account: string | undefined;
-  /** Whether this response came over it. */
+  /** Whether this response came over the websocket. */
   continues(responseId: string): boolean;
 }
 
@@ -58,7 +58,7 @@ export class Continuity {
   readonly #pins: PinCache;
   readonly #sessions: KeyedDigest;
   readonly #ciphertexts: Ciphertexts;
-  /** Sessions with reasoning of several accounts in their history; as with refusals, each process finds them out for itself. */
+  /** Sessions whose history has reasoning of several accounts. Each process finds them by itself, as it does refusals. */
   readonly #mixed = new LRUCache<string, true>({ max: MIXED });
 
   constructor({ key, shared, ...options }: ContinuityOptions) {
@@ -72,23 +72,23 @@ export class Continuity {
     return this.#pins.load();
   }
 
-  /** The process begins to end: from now on pins are stored without delay, so that the next process finds them. */
+  /** Stores pins without delay from now on, so that the next process finds them. Called when the process begins to end. */
   drain(): void {
     this.#pins.drain();
   }
 
-  /** Other nodes moved these pins. @param hashes their digests */
+  /** Drops pins that other nodes moved. @param hashes their digests */
   forget(hashes: Iterable<string>): void {
     this.#pins.forget(hashes);
   }
 
-  /** Before the store closes. */
+  /** Writes waiting pins. Called before the store closes. */
   flush(): void {
     this.#pins.flush();
   }
 
   /**
-   * The account that a session of this key went to last, for explanations; undefined for one that is not known.
+   * The account to which a session of this key last went, for explanations; undefined if the session is not known.
    * @param value of a continuity header
    */
   async accountOf(key: { readonly id: string; readonly pool: string }, value: string): Promise<string | undefined> {
@@ -99,11 +99,11 @@ export class Continuity {
   }
 
   /**
-   * A promise only if a pin of the turn is not in memory: then the store is asked.
+   * Finds what the turn continues. A promise only if a pin of the turn is not in memory and has to be read from the store.
    * @param body after its rules; undefined on routes without a JSON body
    * @param live the upstream websocket of the client's connection, if it has one
-   * @throws Refusal `previous_response_not_found` for an anchor that is unknown in this Pool; `file_conflict` if it is at another
-   * account than the files of the turn
+   * @throws Refusal `previous_response_not_found` for an anchor that is unknown in this Pool; `file_conflict` if it is at another account
+   * than the files of the turn
    */
   resume(turn: LiveTurn, body: Body | undefined, live?: LiveSocket): Continuation | Promise<Continuation> {
     const resumed = this.#resume(turn, body, live);
@@ -144,7 +144,7 @@ export class Continuity {
     return isSettled(found) ? settle(found) : Promise.all(found).then(settle);
   }
 
-  /** A turn that names no session: its ciphertext may name an account (Q10). */
+  /** Resumes a turn that names no session. Its ciphertext may name an account (Q10). */
   #resumeUnnamed(pinned: Pinned, turn: LiveTurn, body: Body | undefined): Continuation | Promise<Continuation> {
     const input = body?.input;
     if (pinned.soft !== undefined || !Array.isArray(input)) return this.#withAffinity(pinned, turn, body);
@@ -160,8 +160,8 @@ export class Continuity {
   }
 
   /**
-   * The turn as this account gets it: without the reasoning that it refused before. The history of its session still has those items,
-   * and the account would refuse each of its turns.
+   * The turn without the reasoning that this account has refused before. The session's history still has those items, and the account would
+   * refuse every turn with them.
    */
   fit(body: Body, { session }: Continuation, account: string): Body {
     const { input } = body;
@@ -171,7 +171,7 @@ export class Continuity {
   }
 
   /**
-   * The makers of the ciphertext of a turn, for a Pool whose accounts do not all have one API (AA21). A promise only if some are not in
+   * The makers of a turn's ciphertext, for a Pool whose accounts do not all have the same API (AA21). A promise only if some are not in
    * memory; undefined for a turn without ciphertext.
    */
   origins(turn: LiveTurn, { input }: Body): CiphertextOrigins | undefined | Promise<CiphertextOrigins> {
@@ -203,7 +203,7 @@ export class Continuity {
     return code === CIPHERTEXT_REFUSED;
   }
 
-  /** Reads from the store which accounts made the ciphertext of a refused turn, before its recovery is decided. */
+  /** Reads the makers of a refused turn's ciphertext from the store, before its recovery is decided. */
   lookUpMakers(sent: Body, param: string | null): Promise<void> {
     return this.#ciphertexts.lookUp(itemsToLookUp(sent, param));
   }
@@ -218,7 +218,7 @@ export class Continuity {
 const isSettled = (found: readonly (Pin | undefined | Promise<Pin | undefined>)[]): found is readonly (Pin | undefined)[] =>
   !found.some((one) => one instanceof Promise);
 
-/** Files bind a turn to their account as its anchor does (Q10). */
+/** Binds a turn to the account of its files, as an anchor would (Q10). */
 function boundTo(fileOwner: string, continuation: Continuation): Continuation {
   const { hard } = continuation;
   if (hard !== undefined && hard !== fileOwner) {

@@ -1,4 +1,4 @@
-// The session id that an account gets in place of the client's: its provider's prompt cache follows it (RB14, Q35).
+// The session id that replaces the client's at an account, so that the provider's prompt cache follows it (RB14, Q35).
 import type { KeyedDigest } from '../encryption/digest.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Body } from '../turn/turn.ts';
@@ -10,8 +10,8 @@ type SessionTurn = Pick<LiveTurn, 'session'> & {
 };
 
 /**
- * A UUID of the turn's session, or without one of its conversation (Q11): equal for equal ones of a key, and for no others. Undefined for a
- * turn that names neither.
+ * A UUID of the turn's session, or of its conversation if it has no session (Q11). Turns of one key get the same UUID only if these are the
+ * same. Undefined if the turn names neither.
  * @param body after its rules
  */
 export function derivedSession({ session, pool, key }: SessionTurn, body: Body, digest: KeyedDigest): string | undefined {
@@ -19,7 +19,7 @@ export function derivedSession({ session, pool, key }: SessionTurn, body: Body, 
   return named && uuidOf(digest.of(JSON.stringify([pool.id, key.id, ...named])));
 }
 
-/** A UUID of version 8 (RFC 9562, 5.8): its bits are the vendor's own, but for version and variant. */
+/** A UUID of version 8 (RFC 9562, 5.8), whose bits are free except for version and variant. */
 function uuidOf(digest: string): string {
   const bytes = Buffer.from(digest, 'base64url').subarray(0, 16);
   bytes[6] = ((bytes[6] as number) & 0x0f) | 0x80;

@@ -1,12 +1,12 @@
-// Pins of open websockets, in memory: the last response of each can be continued by no other process before the websocket ends.
+// Pins of open websockets, in memory. Until a websocket ends, no other process can continue its last response.
 import type { LivePin, Pin } from '../turn/continuation.ts';
 
 export class LivePins {
-  /** By name. */
+  /** Pins by name. */
   readonly #pins = new Map<string, Pin>();
   readonly #ended: (text: string, pin: Pin) => void;
 
-  /** @param ended called with each pin when its websocket has closed */
+  /** @param ended called with each pin whose websocket has closed */
   constructor(ended: (text: string, pin: Pin) => void) {
     this.#ended = ended;
   }
@@ -15,7 +15,7 @@ export class LivePins {
     return this.#pins.get(text);
   }
 
-  /** @returns the functions that the websocket calls at its end, or after another response */
+  /** @returns the functions that the websocket calls when it ends, or after another response */
   add(text: string, pin: Pin): LivePin {
     this.#pins.set(text, pin);
     return {
@@ -27,7 +27,7 @@ export class LivePins {
     };
   }
 
-  /** An account may give two responses the same id: then the later pin stays. */
+  /** Removes the pin. If an account gave two responses the same id, the later pin stays. */
   #forget(text: string, pin: Pin): void {
     if (this.#pins.get(text) === pin) this.#pins.delete(text);
   }

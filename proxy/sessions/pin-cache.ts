@@ -1,5 +1,5 @@
-// Pins: which account a response, session, turn state, ciphertext or conversation belongs to. The store has them hashed, memory the
-// recent ones (Q10, Q11).
+// Pins: the account that a response, session, turn state, ciphertext or conversation belongs to. The store has all of them by digest,
+// memory has the recent ones (Q10, Q11).
 import { LRUCache } from 'lru-cache';
 import type { PinRow, Store } from '../../store/store.ts';
 import type { Counters } from '../base/process/metrics.ts';
@@ -11,17 +11,22 @@ import { PinWriter } from './pin-writer.ts';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-/** Read at the start, so that the first turns after a restart need no reads of their own. */
+/** Pins that are read at the start, so that the first turns after a restart need no reads of their own. */
 const PRELOADED = 20_000;
-/** Ids are shorter. Longer values are digested first, so that no client decides how much memory a pin takes. */
+/**
+ * The longest value that is kept as it is; ids are shorter. Longer values are digested, so that no client decides how much memory a pin
+ * takes.
+ */
 const LONGEST = 200;
-/** A session or conversation that is not in the store counts as new for this time: its next turns need no read until one succeeds. */
+/**
+ * How long a session or conversation that the store does not have counts as new. Until a turn of it succeeds, no further read is needed.
+ */
 const ABSENT_MS = 5_000;
 const ABSENT_CAPACITY = 10_000;
-/** With several nodes: when the pin of a response that is not in the store is looked up once more, and again. */
+/** With several nodes: the times after which the pin of an unknown response is looked up again. */
 const AGAIN_MS = [100, 400] as const;
 
-/** How long a pin holds after it was set, and the age from which setting it again writes it again. */
+/** How long a pin is valid after it was set, and the age from which setting it again writes it again. */
 const DAY = { ttlMs: DAY_MS, renewAfterMs: DAY_MS / 2 };
 const HOUR = { ttlMs: HOUR_MS, renewAfterMs: HOUR_MS / 60 };
 const LIFETIMES: Readonly<Record<PinKind, typeof DAY>> = {
@@ -33,55 +38,55 @@ const LIFETIMES: Readonly<Record<PinKind, typeof DAY>> = {
   conversation: HOUR,
   overflow: HOUR,
 };
-/** The kinds with new names in many turns: sessions and conversations. */
+/** Kinds of which many turns have new values: sessions and conversations. */
 const OFTEN_NEW: ReadonlySet<PinKind> = new Set<PinKind>(['header', 'cache_key', 'conversation', 'overflow']);
 
-/** The kinds that turns prefer to follow, and need not (Q10, Q11). */
+/** Kinds that a turn should follow but need not (Q10, Q11). */
 const SOFT: ReadonlySet<PinKind> = new Set<PinKind>(['header', 'ciphertext', 'cache_key', 'conversation', 'overflow']);
 
 /**
- * Characters of a digest: 96 bits. They find any pin among billions, and nothing but the key itself would help to guess one. Whole digests
- * take twice the pages of the store's index, which are half of what a pin costs.
+ * The characters of a digest that are kept: 96 bits. They identify a pin among billions, and do not help to guess a value without the key.
+ * Whole digests would take twice the pages of the store's index, which are half the cost of a pin.
  */
 const DIGEST_CHARACTERS = 16;
 
-/** Moves of sessions that are remembered: a turn that began before a move that was forgotten may move its session back. */
+/** The most moves of sessions that are remembered. If a move is forgotten, a turn that began before it may move its session back. */
 const MOVED_CAPACITY = 10_000;
 
 export type PinStore = Pick<Store['pins'], 'put' | 'putNow' | 'load' | 'find'>;
 
-/** The store's functions for pins that other nodes ask for. */
+/** The store's functions for pins that other nodes read. */
 export type SharedPins = Pick<Store['pins'], 'save' | 'move'>;
 
 export interface PinCacheOptions {
   readonly store: PinStore;
-  /** Set if several nodes share the store: pins are stored without delay, and moves are published to the other nodes. */
+  /** Present if several nodes share the store. Then pins are stored without delay, and moves are published to the other nodes. */
   readonly shared?: SharedPins | undefined;
   readonly digest: KeyedDigest;
   readonly clock: Clock;
   readonly counters: Counters;
-  /** Most pins in memory: 50,000 take about 12 MB. */
+  /** The most pins in memory. 50,000 take about 12 MB. */
   readonly capacity: number;
 }
 
 export class PinCache {
   readonly #options: PinCacheOptions;
   readonly #capacity: number;
-  /** By name. */
+  /** Pins by name. */
   readonly #pins: LRUCache<string, Pin>;
   readonly #live = new LivePins((text, pin) => {
     this.#keep(text, pin, undefined);
     this.#writer.putAnchor({ text, ...pin });
   });
-  /** Pins of earlier processes by digest, until they are asked for. */
+  /** Pins of earlier processes by digest, until they are first used. */
   readonly #preloaded = new Map<string, Pin>();
-  /** Sessions and conversations that were not in the store, with the time until which it is not read again. */
+  /** Sessions and conversations that the store did not have, each with the time until which it is not read again. */
   readonly #absent = new LRUCache<string, number>({ max: ABSENT_CAPACITY });
-  /** With several nodes: digests of sessions and conversations in memory, by which other nodes report that they moved. */
+  /** With several nodes: sessions and conversations in memory by digest, because other nodes report moves by digest. */
   readonly #texts: LRUCache<string, string> | undefined;
   /** With several nodes: when another node moved a session or conversation, by name. */
   readonly #movedAt: LRUCache<string, number> | undefined;
-  /** Reads under way by digest: turns of one session share one. */
+  /** Reads in progress by digest. Turns of one session share a read. */
   readonly #reads = new Map<string, Promise<Pin | undefined>>();
   readonly #writer: PinWriter;
 
@@ -95,19 +100,19 @@ export class PinCache {
     this.#movedAt = shared && new LRUCache({ max: MOVED_CAPACITY });
   }
 
-  /** Whether other nodes ask the store for pins of this one. */
+  /** Whether other nodes read the pins of this one from the store. */
   get isShared(): boolean {
     return this.#options.shared !== undefined;
   }
 
-  /** Preloads pins of earlier processes. Pins that are not loaded are looked up in the store when they are asked for. */
+  /** Preloads pins of earlier processes. Other pins are looked up in the store when they are needed. */
   async load(): Promise<void> {
     const rows = await this.#options.store.load(Math.min(this.#capacity, PRELOADED)).catch(() => []);
     for (const { hash, ...pin } of rows) this.#preloaded.set(hash, pin);
   }
 
   /**
-   * The same value of two kinds, Pools or keys has two names.
+   * The name of a pin. Equal values of different kinds, Pools or keys have different names.
    * @param keyId empty if the value belongs to the whole Pool
    */
   name(kind: PinKind, pool: string, keyId: string, value: string): PinName {
@@ -116,8 +121,8 @@ export class PinCache {
   }
 
   /**
-   * A promise only if the pin is not in memory: then the store is read, since another process may have made it. A failing store counts
-   * as one without the pin.
+   * Finds a pin. A promise only if it is not in memory: then the store is read, because another process may have set it. If the store
+   * fails, the pin counts as absent.
    */
   find(name: PinName): Pin | undefined | Promise<Pin | undefined> {
     const known = this.#inMemory(name.text);
@@ -128,7 +133,7 @@ export class PinCache {
     return this.#fromPreloaded(name.text, hash) ?? this.#fromStore(name, hash);
   }
 
-  /** The pin in memory. */
+  /** The pin if it is in memory. */
   peek({ text }: PinName): Pin | undefined {
     const known = this.#inMemory(text);
     if (known || this.#preloaded.size === 0) return known;
@@ -136,10 +141,10 @@ export class PinCache {
   }
 
   /**
-   * Pins from now for the lifetime of its kind; written only if the account is new or the pin is due for renewal.
-   * @param since when its turn began: a later move of the pin by another node takes precedence
-   * @returns with several nodes: resolves when it is stored, and all pins before it, or when it is lost; never rejects. Undefined if
-   * it is not written.
+   * Sets a pin for the lifetime of its kind. It is written only if the account is new or the pin is due for renewal.
+   * @param since when the turn began; a later move of the pin by another node takes precedence
+   * @returns with several nodes: resolves when this pin and all earlier ones are stored or lost; never rejects. Undefined if the pin is not
+   * written
    */
   learn({ kind, text }: PinName, account: string, since = Number.POSITIVE_INFINITY): Promise<void> | undefined {
     const { store, clock, digest, shared } = this.#options;
@@ -152,18 +157,18 @@ export class PinCache {
     this.#keep(text, pin, known);
     if (shared) return this.#share(shared, { kind, text }, pin, known);
     if (kind === 'response') this.#writer.putAnchor({ text, ...pin });
-    // A session is written once in many turns; the others with every turn.
+    // A session is written once in many turns, the other kinds with every turn.
     else if (kind === 'header') store.put({ hash: shortDigest(digest, text), ...pin, isSoft: true });
     else this.#writer.put({ text, ...pin, isSoft: SOFT.has(kind) });
     return undefined;
   }
 
-  /** Pins the last response of an open websocket, from now for the lifetime of its kind; written when the websocket ends. */
+  /** Pins the last response of an open websocket for the lifetime of its kind. The pin is written when the websocket ends. */
   remember({ kind, text }: PinName, account: string): LivePin {
     return this.#live.add(text, { account, expires_at: this.#options.clock.now() + LIFETIMES[kind].ttlMs });
   }
 
-  /** Drops pins that another node has moved: the store is read for them again. @param hashes their digests */
+  /** Drops pins that another node has moved, so that the store is read for them again. @param hashes their digests */
   forget(hashes: Iterable<string>): void {
     for (const hash of hashes) {
       this.#preloaded.delete(hash);
@@ -174,7 +179,7 @@ export class PinCache {
     }
   }
 
-  /** Passes all pins to the store, and later ones without delay: call it when the process begins to end. */
+  /** Passes all pins to the store, and later ones without delay. Call it when the process begins to end. */
   drain(): void {
     this.#writer.drain();
   }
@@ -185,8 +190,8 @@ export class PinCache {
   }
 
   /**
-   * A session that is new here may be new at another node at the same time. In a long outage too many rows wait: a lost pin is counted,
-   * and the turn continues.
+   * Stores a pin for other nodes. A session that is new here may be new at another node at the same time. In a long outage too many rows
+   * wait: a lost pin is counted, and the turn continues.
    */
   #share({ save, move }: SharedPins, { kind, text }: PinName, pin: Pin, known: Pin | undefined): Promise<void> {
     const hash = shortDigest(this.#options.digest, text);
@@ -223,8 +228,8 @@ export class PinCache {
   }
 
   /**
-   * A node sends the end of a reply 50 ms after it began to write its pin, also where the store has not accepted the pin yet: its client may
-   * continue the response at this node before that (Q34).
+   * Looks a pin up in the store. A node sends the end of a reply 50 ms after it began to write its pin, even if the store has not accepted
+   * the pin yet. By then the client may already continue the response at this node (Q34).
    */
   async #lookUp(name: PinName, hash: string): Promise<Pin | undefined> {
     let pin = await this.#read(name, hash);
@@ -246,7 +251,10 @@ export class PinCache {
     );
   }
 
-  /** An unknown response is looked up again at once: the process that made it may write it within the next second. */
+  /**
+   * The pin of a row. An unknown response may be looked up again immediately, because the process that made it may write it within the next
+   * second.
+   */
   #answer({ kind, text }: PinName, hash: string, row: PinRow | undefined): Pin | undefined {
     // A turn that was committed meanwhile has set a newer pin.
     const learnt = this.#inMemory(text);
@@ -260,7 +268,7 @@ export class PinCache {
   #adopt(text: string, hash: string, { account, expires_at }: Pin): Pin | undefined {
     const now = this.#options.clock.now();
     if (expires_at <= now) return undefined;
-    // No pin holds longer: a later expiry is of a clock that was set back since.
+    // No pin is valid for longer. A later expiry was set before the clock was set back.
     const pin = { account, expires_at: Math.min(expires_at, now + DAY_MS) };
     this.#texts?.set(hash, text);
     this.#keep(text, pin, this.#pins.get(text));

@@ -1,29 +1,31 @@
-// Queues pins for the store: they are digested by the hundred and written in the order of their digests, which costs a third.
+// Queues pins for the store. They are digested hundreds at a time and written in the order of their digests, which costs a third.
 import type { NewPin, Store } from '../../store/store.ts';
 import type { Clock } from '../base/time/clock.ts';
 
 /**
- * How long the pins of responses are gathered. A client that has received a response may continue it at once, also after the process was
- * killed: its pin is on disk within 50 ms (Q10). Each of these writes is a transaction, which has the waiting log rows too: fewer of them
- * cost less.
+ * How long the pins of responses are gathered. A client that has received a response may continue it at once, even after the process was
+ * killed, so that its pin is on disk within 50 ms (Q10). Each of these writes is a transaction, which includes waiting log rows, so that
+ * fewer writes cost less.
  */
 const ANCHOR_DELAY_MS = 40;
 /**
- * Every turn makes one or two other pins, at random places of the store's index: written one by one, each touches pages of its own (20 µs of
- * processor time, while 5,000 in order take 8 each), and its digest is computed with cold caches. This is the longest that a pin waits
- * here; the store's own queue adds 100 ms. A killed process loses its pins of this time, and another process on the store cannot see them
- * yet.
+ * The longest that another pin waits here; the store's own queue adds 100 ms. Every turn sets one or two such pins, at random places of the
+ * store's index. Written one by one, each touches pages of its own (20 µs of processor time, compared with 8 µs each for 5,000 in order)
+ * and is digested with cold caches. A killed process loses its pins of this time, and other processes on the store do not see them yet.
  */
 const DELAY_MS = 1_000;
 const MOST_WAITING = 20_000;
-/** Digested and sorted in one go. */
+/** The most anchors that are digested and sorted in one go. */
 const MOST_ANCHORS = 300;
-/** Digested in one go: half a millisecond. */
+/** The most pins that are digested in one go, which takes half a millisecond. */
 const SLICE = 300;
-/** First characters of digests. Buckets are written one at a time: sorting all rows at once would block the main thread. */
+/**
+ * First characters of digests, each with a bucket. Buckets are written one at a time, because sorting all rows at once would block the main
+ * thread.
+ */
 const ALPHABET = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz';
 
-/** A pin by the text that its digest is made of. */
+/** A pin with the text that its digest is computed from. */
 export interface PinWrite extends Omit<NewPin, 'hash'> {
   readonly text: string;
 }
@@ -41,12 +43,12 @@ export class PinWriter {
   #waiting: PinWrite[] = [];
   #timing = false;
   #draining = false;
-  /** Pins to be digested next. */
+  /** Pins that are digested next. */
   #taken: PinWrite[] = [];
   /** Rows by the first character of their digest. */
   readonly #buckets: NewPin[][] = Array.from(ALPHABET, () => []);
   #inBuckets = 0;
-  /** The next bucket to be written. */
+  /** The bucket that is written next. */
   #bucket = 0;
   #working = false;
 
@@ -86,7 +88,7 @@ export class PinWriter {
     while (this.#step());
   }
 
-  /** From now on pins are passed to the store without delay: clients of a process that ends continue at another one at once. */
+  /** Passes pins to the store without delay from now on, because clients of a process that ends continue at another one at once. */
   drain(): void {
     this.#draining = true;
     this.flush();
@@ -100,7 +102,7 @@ export class PinWriter {
   }
 
   #start(): void {
-    // Not spread into a call: there may be more pins than a stack holds.
+    // Not spread into a call, because there may be more pins than a stack holds.
     this.#taken = this.#taken.concat(this.#waiting);
     this.#waiting = [];
     if (this.#working) return;
@@ -113,7 +115,7 @@ export class PinWriter {
     else this.#working = false;
   }
 
-  /** @returns whether there was anything to do */
+  /** Does a part of the work. @returns whether there was anything to do */
   #step(): boolean {
     if (this.#taken.length > 0) {
       for (const pin of this.#taken.splice(0, SLICE)) this.#digest(pin);

@@ -1,4 +1,5 @@
-// The turns of native websocket clients that a client can come back for, by session: running ones, and those that ended without it (Q29).
+// Turns of native websocket clients, by session, that a client can come back for: running ones, and those that ended while the client was
+// gone (Q29).
 import { type Clock, withDeadline } from '../base/time/clock.ts';
 import type { JsonObject } from '../turn/json/json.ts';
 import type { Body } from '../turn/turn.ts';
@@ -6,15 +7,15 @@ import { itemsIn, type TurnIdentity } from './turn-identity.ts';
 
 export interface Resumable {
   readonly identity: TurnIdentity;
-  /** Whether its client has left. */
+  /** Whether the turn's client has left. */
   readonly isDetached: boolean;
-  /** Its finished items that were written to its client's connection. */
+  /** The turn's finished items that were written to its client's connection. */
   readonly sentItems: readonly JsonObject[];
   /** Bytes that are kept while the client is gone. */
   readonly keptBytes: number;
-  /** Whether its row is written. */
+  /** Whether the turn's row is written. */
   readonly isOver: boolean;
-  /** Ends the turn, or drops one that is over. */
+  /** Ends the turn, or drops it if it is over. */
   cancel(): void;
   /** Ends the turn if its client has left; otherwise the turn continues, and ends when its client leaves. */
   disown(): void;
@@ -22,13 +23,13 @@ export interface Resumable {
   readonly over: Promise<void>;
 }
 
-/** A turn that a frame is an exact retry of, and the number of its finished items that the client has. */
+/** The turn of which a frame is an exact retry, and the number of its finished items that the client has. */
 export interface FoundTurn<Turn> {
   readonly turn: Turn;
   readonly items: number;
 }
 
-/** The longest wait for turns that were cancelled. */
+/** The longest wait for the end of cancelled turns. */
 const HANDOFF_MS = 5_000;
 
 export class ResumableTurns<Turn extends Resumable> {
@@ -61,18 +62,18 @@ export class ResumableTurns<Turn extends Resumable> {
     return this.#bySession.has(session);
   }
 
-  /** Whether this node has a turn for a client that comes back with this frame: a turn without a client, or the client's own. */
+  /** Whether this node has a turn for a client that comes back with this frame: a detached turn, or the client's own. */
   concerns(session: string, turnId: string): boolean {
     for (const turn of this.#bySession.get(session) ?? []) if (turn.isDetached || turn.identity.turnId === turnId) return true;
     return false;
   }
 
-  /** Another node has the session. */
+  /** Gives up the session's turns, because another node has the session. */
   disown(session: string): void {
     for (const turn of [...(this.#bySession.get(session) ?? [])]) turn.disown();
   }
 
-  /** The turn that this frame is an exact retry of. */
+  /** The turn of which this frame is an exact retry. */
   find(session: string, identity: TurnIdentity, frame: Body): FoundTurn<Turn> | undefined {
     for (const turn of this.#bySession.get(session) ?? []) {
       const items = itemsIn(identity, frame, turn.identity, turn.sentItems);
@@ -81,12 +82,12 @@ export class ResumableTurns<Turn extends Resumable> {
     return undefined;
   }
 
-  /** Ends the turns whose client is gone. */
+  /** Ends the turns whose client has left. */
   endDetached(): void {
     for (const turns of [...this.#bySession.values()]) for (const turn of [...turns]) if (turn.isDetached) turn.cancel();
   }
 
-  /** Before an edited turn starts: ends the turns that it replaces, and waits a short time for their end. */
+  /** Ends the turns that an edited turn replaces, and waits a short time for their end. Called before the edited turn starts. */
   async replace(session: string): Promise<number> {
     const detached = [...(this.#bySession.get(session) ?? [])].filter(({ isDetached }) => isDetached);
     const replaced = detached.filter(({ isOver }) => !isOver);

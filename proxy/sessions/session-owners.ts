@@ -1,4 +1,5 @@
-// The sessions whose turns this node has, over all nodes: each is leased to the node while a client may come back for a turn of it (Q34).
+// The sessions whose turns this node has, among all nodes. Each session is leased to the node while a client may come back for one of its
+// turns (Q34).
 import { randomUUID } from 'node:crypto';
 import type { SessionOwner, SessionOwnerVerbs } from '../../store/store.ts';
 import type { Counters } from '../base/process/metrics.ts';
@@ -7,11 +8,11 @@ import type { KeyedDigest } from '../encryption/digest.ts';
 
 export interface SessionOwnersOptions {
   readonly store: SessionOwnerVerbs;
-  /** Names this process to the others. */
+  /** The name of this process for the others. */
   readonly owner: string;
-  /** The address at which the other nodes reach it. */
+  /** The address at which other nodes reach this node. */
   readonly address: () => string;
-  /** Digests the names of sessions, with the same result on all nodes. */
+  /** Digests the names of sessions with the same result on all nodes. */
   readonly digest: KeyedDigest;
   readonly clock: Clock;
   readonly counters: Counters;
@@ -21,24 +22,24 @@ export interface SessionOwnersOptions {
 /** The turns of this node that clients may come back for. */
 export interface SessionTurns {
   has(session: string): boolean;
-  /** Another node has the session: ends its turns that have no client, and keeps none of the others for one. */
+  /** Gives up a session that another node has: ends its detached turns, and keeps no running turn for a client that leaves. */
   disown(session: string): void;
 }
 
 interface Lease {
-  /** The session as the store has it. */
+  /** The name of the session in the store. */
   readonly name: string;
-  /** Whether it had no turn at the last renewal. */
+  /** Whether the session had no turn at the last renewal. */
   idle: boolean;
 }
 
 const LEASE_MS = 45_000;
 const RENEW_EVERY_MS = 15_000;
 
-/** How long a turn waits for the store: after that it continues with the leases that the node has. */
+/** How long a turn waits for the store. After that it continues with the node's current leases. */
 const CLAIM_MS = 500;
 
-/** How long a renewal waits for it. */
+/** How long a renewal waits for the store. */
 const RENEWAL_MS = 5_000;
 
 export class SessionOwners {
@@ -46,7 +47,7 @@ export class SessionOwners {
   /** The leases of this node, by session. */
   readonly #leases = new Map<string, Lease>();
   #cancelRenewal: (() => void) | undefined;
-  /** Sessions that were given up: a claim of one of them comes after. */
+  /** The last release of sessions. A claim waits for it. */
   #released: Promise<unknown> = Promise.resolve();
   #stopped = false;
 
@@ -54,15 +55,15 @@ export class SessionOwners {
     this.#options = options;
   }
 
-  /** How many sessions are leased to this node. */
+  /** The number of sessions that are leased to this node. */
   get count(): number {
     return this.#leases.size;
   }
 
   /**
-   * Leases the session to this node, or verifies that it still is: after a pause of the process another node may have it. Resolves with
-   * the other owner if one has it. Without an answer of the store the node continues with the leases that it has.
-   * @param instead an owner that has no turn of the session, or does not answer: it loses its lease
+   * Leases the session to this node, or verifies its lease, because another node may have it after a pause of this process. Resolves with
+   * the other owner if there is one. If the store does not answer, the node continues with its current leases.
+   * @param instead an owner that has no turn of the session or does not answer; it loses its lease
    */
   async claim(session: string, instead?: SessionOwner): Promise<SessionOwner | undefined> {
     const { clock, counters } = this.#options;
@@ -70,24 +71,26 @@ export class SessionOwners {
       const claimed = await withDeadline(this.#claim(session, instead), clock, CLAIM_MS);
       if (claimed !== LATE) return claimed;
     } catch {
-      // Treated as if there was no answer.
+      // Treated like no answer.
     }
     counters.add('session_claims_failed');
     return undefined;
   }
 
-  /** A turn of the session starts that a client may come back for. It does not wait for the lease. */
+  /** Notes the start of a turn that a client may come back for. The turn does not wait for the lease. */
   hold(session: string): void {
     if (!this.#leases.has(session)) void this.claim(session);
   }
 
-  /** The client went to another node with a turn that this node does not have. The other node takes the lease. */
+  /**
+   * Gives up the session, because its client went to another node with a turn that this node does not have. The other node takes the lease.
+   */
   giveUp(session: string): void {
     this.#leases.delete(session);
     this.#options.turns.disown(session);
   }
 
-  /** Gives all sessions up: the process ends. */
+  /** Gives up all sessions, because the process ends. */
   async stop(): Promise<void> {
     const { clock, owner, store } = this.#options;
     this.#stopped = true;
@@ -136,7 +139,7 @@ export class SessionOwners {
     await Promise.all(missing.map(([session]) => this.#claim(session, undefined)));
   }
 
-  /** A session that had no turn for a whole period is given up: the next turn of a tool loop needs no new lease. */
+  /** Gives up sessions that had no turn for a whole period, so that the next turn of a tool loop needs no new lease. */
   async #release(): Promise<void> {
     const { owner, store, turns } = this.#options;
     const given: [string, Lease][] = [];
@@ -155,7 +158,7 @@ export class SessionOwners {
     await released;
   }
 
-  /** @throws Error if the store does not answer */
+  /** Limits the wait for the store. @throws Error if it does not answer in time */
   async #inTime<Result>(answer: Promise<Result>): Promise<Result> {
     const result = await withDeadline(answer, this.#options.clock, RENEWAL_MS);
     if (result === LATE) throw new Error('the store did not answer');

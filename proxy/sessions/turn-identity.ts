@@ -1,14 +1,14 @@
-// The identity of a native websocket turn, by which a client that lost its connection finds its turn again (F8.4, Q29).
+// The identity of a native websocket turn, by which a client that lost its connection finds the turn again (F8.4, Q29).
 import type { ProcessDigest } from '../encryption/digest.ts';
 import { canonicalJson, isList, isObject, type Json, type JsonObject } from '../turn/json/json.ts';
 import type { Body } from '../turn/turn.ts';
 
-/** Native clients send UUIDs. No client decides how much memory an id takes. */
+/** The longest id that is kept as it is. Native clients send UUIDs, and no client may decide how much memory an id takes. */
 const LONGEST_ID = 64;
 
-/** Digests of members that may contain a prompt. */
+/** The turn id, and digests of members that may contain a prompt. */
 export interface TurnIdentity {
-  /** The client's own, shared by every frame of one tool loop; of a long one its digest. */
+  /** The client's own id, which all frames of a tool loop share. A long id is replaced by its digest. */
   readonly turnId: string;
   /** The digest of model, tools, tool choice, reasoning and text. */
   readonly settings: string;
@@ -16,7 +16,7 @@ export interface TurnIdentity {
   readonly items: readonly string[];
 }
 
-/** Undefined for a frame without a turn id, and for a prewarm: such a turn ends with its connection. */
+/** The identity of a turn. Undefined for a frame without a turn id and for a prewarm: such turns end with their connection. */
 export function identityOf(body: Body, digest: ProcessDigest): TurnIdentity | undefined {
   const { client_metadata, generate, input } = body;
   const turnId = isObject(client_metadata) ? client_metadata.turn_id : undefined;
@@ -32,9 +32,9 @@ export function identityOf(body: Body, digest: ProcessDigest): TurnIdentity | un
 export const boundedId = (turnId: string, digest: ProcessDigest): string => (turnId.length > LONGEST_ID ? digest.of(turnId) : turnId);
 
 /**
- * The number of finished items of the interrupted turn that the retry has at its end. Undefined if the frame is not an exact retry: its
- * input has to end with the interrupted items, followed by the first of `sent`. Not by all of them: frames that were written to a
- * connection that broke may not have reached the client.
+ * The number of finished items of the interrupted turn at the end of the retry's input. Undefined if the frame is not an exact retry: its
+ * input has to end with the items of the interrupted turn, followed by the first ones of `sent`. Not all of them are required, because
+ * frames that were written to a broken connection may not have reached the client.
  */
 export function itemsIn(retry: TurnIdentity, { input }: Body, interrupted: TurnIdentity, sent: readonly JsonObject[]): number | undefined {
   if (retry.turnId !== interrupted.turnId || retry.settings !== interrupted.settings) return undefined;
@@ -49,11 +49,11 @@ export function itemsIn(retry: TurnIdentity, { input }: Body, interrupted: TurnI
 const echoes = (items: readonly Json[], sent: readonly JsonObject[]): boolean =>
   items.every((item, i) => canonicalJson(essence(item)) === canonicalJson(essence(sent[i] ?? null)));
 
-/** Every list ends with an empty list, so a frame without items is found only by another frame without items. */
+/** Whether a list ends with the other. Every list ends with an empty list, so that only a frame without items matches an empty one. */
 const endsWith = (list: readonly string[], end: readonly string[]): boolean =>
   end.length === 0 ? list.length === 0 : end.length <= list.length && end.every((one, i) => one === list[list.length - end.length + i]);
 
-/** Members that a client adds to its own items between two requests. */
+/** Whether clients add this member to their own items between two requests. */
 const isNote = (name: string): boolean => name === 'status' || name.startsWith('internal_');
 
 function withoutNotes(item: Json): Json {
@@ -61,12 +61,12 @@ function withoutNotes(item: Json): Json {
   return Object.fromEntries(Object.entries(item).filter(([name]) => !isNote(name)));
 }
 
-/** Members that clients leave out when they send an item back. */
+/** Members that clients omit when they send an item back. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['annotations', 'logprobs']);
 
 const isEmpty = (value: Json | undefined): boolean => value === null || value === undefined || (isList(value) && value.length === 0);
 
-/** The content of an item, equal as the account sent it and as a client sends it back. */
+/** The content of an item, in a form that is equal for what the account sent and what a client sends back. */
 function essence(value: Json): Json {
   if (isList(value)) return value.map(essence);
   if (!isObject(value)) return value;

@@ -5,7 +5,7 @@ import { isObject } from '../turn/json/json.ts';
 import type { WireWords } from '../turn/settings.ts';
 import type { Body, Headers, Outgoing } from '../turn/turn.ts';
 
-/** A request header, and an entry of `client_metadata`, by the same name. */
+/** The name of the turn state: of a request header, and of an entry of `client_metadata`. */
 export const turnStateName = ({ agent }: WireWords): string => `x-${agent}-turn-state`;
 
 /** The values of a request, without duplicates. */
@@ -26,7 +26,7 @@ export function turnStateOf(data: JsonObject, wire: WireWords): string | undefin
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Removes from an attempt the values that its account did not issue; a value of unknown origin is removed too. */
+/** Removes values from an attempt that its account did not issue, including those of unknown origin. */
 export function keepOwnTurnState(out: Outgoing, isOwn: (value: string) => boolean, wire: WireWords): void {
   const name = turnStateName(wire);
   const inHeader = out.headers[name];

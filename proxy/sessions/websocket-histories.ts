@@ -1,5 +1,5 @@
-// The last input and output of client websockets whose turn an API account served over HTTP: a frame that continues it becomes a whole turn,
-// because nothing is stored at such accounts (AA24).
+// The last input and output of client websockets whose turn an API account served over HTTP. A frame that continues such a turn becomes a
+// whole turn, because nothing is stored at such accounts (AA24).
 import type { Counters } from '../base/process/metrics.ts';
 import { asList, isObject, isText, type Json, type JsonObject } from '../turn/json/json.ts';
 import { FinishedItems } from '../turn/reply/finished-output.ts';
@@ -16,11 +16,11 @@ interface Connection {
 interface History {
   readonly response: string;
   readonly items: readonly Json[];
-  /** Bytes of the frames and outputs that it is made of. */
+  /** The bytes of the frames and outputs in the history. */
   readonly bytes: number;
 }
 
-/** The input of a frame, as its turn was extended. */
+/** The input of a frame as it was extended for its turn. */
 interface Asked {
   readonly connection: Connection;
   readonly input: readonly Json[];
@@ -35,7 +35,7 @@ export class WebsocketHistories {
   readonly observer: ReplyObserver;
   readonly #counters: Counters;
   readonly #limits: () => HistoryLimits;
-  /** The least recent first. */
+  /** Histories by connection, the least recently used first. */
   readonly #byConnection = new Map<Connection, History>();
   readonly #asked = new WeakMap<object, Asked>();
   #bytes = 0;
@@ -54,7 +54,7 @@ export class WebsocketHistories {
     return this.#bytes;
   }
 
-  /** The frame as a turn without an anchor, if it continues the connection's last response; else the frame itself. */
+  /** The frame as a turn without an anchor, if it continues the connection's last response; otherwise the frame itself. */
   extended(turn: object, frame: Body, frameBytes: number, connection: Connection): Body {
     const known = this.#byConnection.get(connection);
     const continues = known !== undefined && frame.previous_response_id === known.response;
@@ -67,13 +67,13 @@ export class WebsocketHistories {
     return { ...rest, input };
   }
 
-  /** Keeps a turn without output, which the gateway has answered itself. */
+  /** Keeps a turn without output that the gateway itself answered. */
   answered(turn: object, response: string): void {
     const asked = this.#asked.get(turn);
     if (asked) this.#keep(asked, response, []);
   }
 
-  /** The connection is gone. */
+  /** Drops the history of a connection that has closed. */
   forget(connection: Connection): void {
     const known = this.#byConnection.get(connection);
     if (!known) return;

@@ -1,4 +1,4 @@
-// The models of one account: its last good entries, their age, and why the last read failed.
+// The models of one account: its last good entries, their age, and the reason why the last read failed.
 import { isDeepStrictEqual } from 'node:util';
 import type { ReadRefusal } from '../../turn/errors/read-refusal.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
@@ -8,7 +8,10 @@ import { apiEntries } from './api-entries.ts';
 import type { CatalogEntry, ParsedCatalog } from './catalog-parser.ts';
 import { exposedEntries } from './model-names.ts';
 
-/** `timeout`: no answer in time. `network`: the read threw. `malformed`: the answer had no list of models. The others: it was not 2xx. */
+/**
+ * `timeout`: no answer in time. `network`: the read threw. `malformed`: the answer had no list of models. Others: the answer had no 2xx
+ * status.
+ */
 export type ReadFailure = 'timeout' | 'network' | 'malformed' | ReadRefusal;
 
 /** The size and the duration of a good read. */
@@ -21,39 +24,39 @@ export interface AccountCatalogStatus {
   readonly account: string;
   /** Number of exposed models. */
   readonly models: number;
-  /** The last read failed, no read has ended since the start, or the account is invisible. */
+  /** Whether the last read failed, no read has ended since the start, or the account is invisible. */
   readonly stale: boolean;
   /** Why the last read failed; undefined after a good one. */
   readonly failure: ReadFailure | undefined;
-  /** The status of that answer, if there was one. */
+  /** The status of the last failed answer, if there was one. */
   readonly failureStatus: number | undefined;
   /** When the entries were read, in Unix milliseconds. */
   readonly readAt: number | undefined;
   /** The size of the last good answer that this process read, in bytes. */
   readonly bytes: number | undefined;
-  /** How long it took, in milliseconds. */
+  /** How long that read took, in milliseconds. */
   readonly ms: number | undefined;
-  /** Invalid entries of the last good answer. */
+  /** The number of invalid entries in the last good answer. */
   readonly leftOut: number;
-  /** Repeated ids of the last good answer. */
+  /** The number of repeated ids in the last good answer. */
   readonly duplicates: number;
-  /** Reads since the start of the process, and those that failed. */
+  /** The number of reads since the start of the process, and the number of failed ones. */
   readonly reads: number;
   readonly failures: number;
 }
 
-/** A read of another node that began this much earlier saw the same catalog. */
+/** A read of another node that began this much earlier is taken to have seen the same catalog. */
 const SAME_MOMENT_MS = 1_000;
 
 const NO_ENTRIES: ParsedCatalog = { entries: [], leftOut: 0, duplicates: 0 };
 
 export class AccountCatalog {
   #config: AccountConfig;
-  /** Under the provider's names: exposed names come from the configuration, which can change without a read. */
+  /** The parsed entries under the provider's names. Exposed names come from the configuration, which can change without a read. */
   #parsed = NO_ENTRIES;
   #models: ReadonlyMap<string, CatalogEntry> = new Map();
   #fresh = false;
-  /** Whether the last good read was another node's. */
+  /** Whether another node made the last good read. */
   #isAdopted = false;
   #failure: ReadFailure | undefined;
   #failureStatus: number | undefined;
@@ -80,12 +83,12 @@ export class AccountCatalog {
     return this.#config.api === 'agent';
   }
 
-  /** Whether its list is read: an API account's need not be (AA8). */
+  /** Whether the account's list is read. That of an API account need not be (AA8). */
   get isRead(): boolean {
     return !isApiAccount(this.#config) || this.#config.read_models !== false;
   }
 
-  /** Whether all its models are known: its list has been read, by this process or an earlier one, or it serves declared models alone. */
+  /** Whether all its models are known: its list has been read, by this process or an earlier one, or it serves only declared models. */
   get isKnown(): boolean {
     return this.#readAt !== undefined || (isApiAccount(this.#config) && this.#config.read_models !== 'all');
   }
@@ -95,12 +98,12 @@ export class AccountCatalog {
     return this.#failure !== undefined;
   }
 
-  /** By exposed id, in the provider's order. */
+  /** Entries by exposed id, in the provider's order. */
   get models(): ReadonlyMap<string, CatalogEntry> {
     return this.#models;
   }
 
-  /** Takes the account's row of a new configuration. @returns whether its exposed models or its visibility changed */
+  /** Applies the account's row of a new configuration. @returns whether its exposed models or its visibility changed */
   configure(config: AccountConfig): boolean {
     const { api, visible } = this.#config;
     const renamed = !isDeepStrictEqual(namingOf(this.#config), namingOf(config));
@@ -109,7 +112,7 @@ export class AccountCatalog {
     return renamed || visible !== config.visible || api !== config.api;
   }
 
-  /** Takes entries from before a restart: stale until the account is read, ignored after that. */
+  /** Restores entries from before a restart. They are stale until the account is read, and ignored after that. */
   restore(parsed: ParsedCatalog, etag: string | undefined, at: number): void {
     if (this.#fresh) return;
     this.#parsed = parsed;
@@ -131,7 +134,7 @@ export class AccountCatalog {
     return this.#fresh && this.#readAt !== undefined && this.#readAt >= since;
   }
 
-  /** Takes a good answer. @returns whether its entries or its ETag differ from the last answer */
+  /** Accepts a good answer. @returns whether its entries or its ETag differ from the last answer */
   accept(parsed: ParsedCatalog, etag: string | undefined, at: number, cost: ReadCost): boolean {
     this.#cost = cost;
     this.#reads += 1;
@@ -139,7 +142,7 @@ export class AccountCatalog {
     return this.#take(parsed, etag, at);
   }
 
-  /** Records a failed read; the last good entries stay, as stale. */
+  /** Records a failed read. The last good entries stay, and become stale. */
   fail(failure: ReadFailure, status: number | undefined): void {
     this.#reads += 1;
     this.#failures += 1;
@@ -177,7 +180,7 @@ export class AccountCatalog {
     this.#failureStatus = undefined;
     this.#readAt = at;
     if (unchanged) {
-      // Keeps the old objects: caches compare entries by identity.
+      // Keeps the old objects, because caches compare entries by identity.
       this.#parsed = { ...parsed, entries: this.#parsed.entries };
       return false;
     }
@@ -193,7 +196,7 @@ export class AccountCatalog {
   }
 }
 
-/** The settings that decide which models an account exposes, and what is known of them. */
+/** The settings that decide which models an account exposes and what is known of them. */
 const namingOf = (account: AccountConfig): unknown =>
   isApiAccount(account) ? [account.models, account.catalog, account.read_models, account.preset] : [account.models];
 

@@ -1,4 +1,4 @@
-// The catalogs of all configured accounts, with a version that changes when derived data must be rebuilt.
+// The catalogs of all configured accounts, with a version that changes when derived data has to be rebuilt.
 import type { CatalogRow } from '../../../store/schema/rows.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import { AccountCatalog, type AccountCatalogStatus } from './account-catalog.ts';
@@ -9,7 +9,7 @@ export class AccountCatalogs {
   #accounts: ReadonlyMap<string, AccountCatalog> = new Map();
   #version = 0;
 
-  /** Changes with every change of an account, entry, exposed name or visibility; not when a read returns the same entries. */
+  /** Changes with every change of an account, entry, exposed name or visibility, and not when a read returns the same entries. */
   get version(): number {
     return this.#version;
   }
@@ -32,7 +32,7 @@ export class AccountCatalogs {
     return [...this.#accounts.values()].map((account) => account.status());
   }
 
-  /** Takes the accounts of a configuration. An account that stays keeps its entries. */
+  /** Applies the accounts of a configuration. Accounts that stay keep their entries. */
   configure(accounts: readonly AccountConfig[]): void {
     const next = new Map<string, AccountCatalog>();
     let changed = accounts.length !== this.#accounts.size;
@@ -46,7 +46,7 @@ export class AccountCatalogs {
     if (changed) this.#version += 1;
   }
 
-  /** Restores what an earlier process stored; ignores a malformed row. */
+  /** Restores what an earlier process stored. A malformed row is ignored. */
   restore({ account, entries, etag, read_at }: CatalogRow): void {
     const parsed = parseCatalog(jsonOf(entries));
     if (!parsed) return;
@@ -54,7 +54,7 @@ export class AccountCatalogs {
     this.#version += 1;
   }
 
-  /** Takes over what another node read; ignores a malformed row, and one of an unknown account. */
+  /** Takes over what another node read. A malformed row and the row of an unknown account are ignored. */
   adopt({ account, entries, etag, read_at }: CatalogRow): void {
     const parsed = parseCatalog(jsonOf(entries));
     if (parsed && this.#accounts.get(account)?.adopt(parsed, etag ?? undefined, read_at)) this.#version += 1;

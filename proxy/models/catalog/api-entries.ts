@@ -1,4 +1,4 @@
-// The models of an API account: what its rows declare wins member by member over what its list states (AA7, AA8).
+// The models of an API account. Members that its configuration declares take precedence over those that its list states (AA7, AA8).
 import type { AccountModel } from '../../turn/provider/account-model.ts';
 import type { ApiAccountConfig, CatalogRow } from '../../turn/provider/api-account.ts';
 import { presetOf } from '../../turn/provider/presets.ts';
@@ -8,9 +8,9 @@ import { ceilingsOf } from './ceilings.ts';
 import { exposedEntries } from './model-names.ts';
 
 /**
- * By exposed id: what the account lists in its order, then what is declared besides. An own id of `catalog` or `models` that the account
- * does not list is served all the same: some list base models, not deployments.
- * @param read as the account's API states its models (`ListedModel`)
+ * Entries by exposed id: first those that the account lists, in its order, then those that are only declared. An own id of `catalog` or
+ * `models` that the account does not list is served all the same, because some accounts list base models instead of deployments.
+ * @param read models as the account's API states them (`ListedModel`)
  */
 export function apiEntries(account: ApiAccountConfig, read: readonly CatalogEntry[]): ReadonlyMap<string, CatalogEntry> {
   const rows = new Map(account.catalog.map((row) => [row.id, row]));
@@ -41,7 +41,7 @@ function modelOf(account: ApiAccountConfig, id: string, { row, listed }: Known):
   };
 }
 
-/** What was stored may have been read by an earlier release. */
+/** The value if it is a number, because an earlier release may have stored something else. */
 const numberOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined;
 
@@ -52,7 +52,7 @@ function modalitiesOf(value: unknown): readonly Modality[] | undefined {
 const usualModalities = ({ preset }: ApiAccountConfig): readonly Modality[] =>
   preset !== undefined && presetOf(preset).images ? ['text', 'image'] : ['text'];
 
-/** Its fields are those that lists show whatever else is known of it. */
+/** The entry of a model. Its fields are those that lists show, whatever else is known of the model. */
 function entryOf(own: AccountModel, declared: CatalogRow | undefined): CatalogEntry {
   const fields = Object.freeze({ id: own.id, ...(own.contextWindow === undefined ? {} : { context_window: own.contextWindow }) });
   const ceilings = ceilingsOf(fields);

@@ -1,4 +1,4 @@
-// Parses a provider's catalog answer into entries: three shapes are understood, and only invalid entries are left out (Q12, Q13).
+// Parses a provider's catalog answer, in any of three shapes, into entries. Only invalid entries are left out (Q12, Q13).
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { isObject } from '../../turn/json/json.ts';
 import type { AccountModel } from '../../turn/provider/account-model.ts';
@@ -11,18 +11,18 @@ export interface CatalogEntry {
   /** The entry as the provider sent it, frozen at every depth (MC6). */
   readonly fields: JsonObject;
   readonly ceilings: Ceilings;
-  /** What is known of it at an API account; absent for agent accounts. */
+  /** What is known of the model at an API account; absent for agent accounts. */
   readonly own?: AccountModel;
-  /** What its operator declares for native lists. */
+  /** What the operator declares for native lists. */
   readonly declared?: Pick<CatalogRow, 'like' | 'native'> | undefined;
 }
 
 export interface ParsedCatalog {
-  /** In the provider's order, ids unique. */
+  /** Entries in the provider's order, with unique ids. */
   readonly entries: readonly CatalogEntry[];
-  /** Number of entries that are invalid or beyond the limits. */
+  /** The number of entries that are invalid or beyond the limits. */
   readonly leftOut: number;
-  /** Number of entries with the id of an earlier one; the first one counts. */
+  /** The number of entries that repeat the id of an earlier one, which counts. */
   readonly duplicates: number;
 }
 
@@ -31,11 +31,11 @@ const MAX_CATALOG_TEXT = 33_554_432;
 const MAX_ENTRY_TEXT = 1_048_576;
 const MAX_ENTRY_VALUES = 50_000;
 const MAX_ENTRY_DEPTH = 32;
-/** A larger JSON number does not fit the 64-bit integers that native clients read. */
+/** The end of the 64-bit integers that native clients read. A larger JSON number does not fit. */
 const INTEGER_END = 2 ** 63;
 const ID = /^[^\p{Cc}\p{Cf}\p{Z}]{1,200}$/u;
 
-/** Undefined if the body has no list, or a list of invalid entries only. An empty list is an account without models. */
+/** The catalog. Undefined if the body has no list, or only invalid entries. An empty list is an account without models. */
 export function parseCatalog(body: unknown): ParsedCatalog | undefined {
   const list = listOf(body);
   if (!list) return undefined;
@@ -64,16 +64,16 @@ function listOf(body: unknown): readonly unknown[] | undefined {
   return Array.isArray(body.data) ? body.data : undefined;
 }
 
-/** Native catalogs name a model by `slug`, OpenAI-shaped ones by `id`. A name that every object has as a member is refused. */
+/** The id: `slug` in native catalogs, `id` in OpenAI-shaped ones. A name that every object inherits is refused. */
 function idOf(fields: JsonObject): string | undefined {
   const id: Json | undefined = fields.slug ?? fields.id;
   return typeof id === 'string' && ID.test(id) && !(id in Object.prototype) ? id : undefined;
 }
 
 /**
- * The length of all texts and member names of an entry, in UTF-16 units. Undefined if the entry is invalid: not an object, too
- * deep, too large, or with a `__proto__` member, an infinite number or a lone surrogate. Those would change when they are written
- * again, or would not be JSON for a strict reader, and native clients would drop the whole list. Freezes the entry.
+ * The length of all texts and member names of an entry, in UTF-16 units. Undefined if the entry is invalid: not an object, too deep, too
+ * large, or with a `__proto__` member, an infinite number or a lone surrogate. Such values would change when they are written again, or
+ * would not be JSON for a strict reader, and native clients would drop the whole list. Freezes the entry.
  */
 function validTextLength(entry: unknown): number | undefined {
   if (!isObject(entry)) return undefined;

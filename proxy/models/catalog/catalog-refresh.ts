@@ -4,7 +4,7 @@ import type { CatalogAnswer } from '../../turn/provider/reads.ts';
 import type { AccountCatalog, ReadCost, ReadFailure } from './account-catalog.ts';
 import { type ParsedCatalog, parseCatalog } from './catalog-parser.ts';
 
-/** Rejects if no answer came. Limits the answer's size itself. */
+/** Reads a catalog. Rejects if no answer came. It limits the answer's size itself. */
 export type ReadCatalog = (account: string) => Promise<CatalogAnswer>;
 
 export type ReadResult =
@@ -25,7 +25,7 @@ export class CatalogRefresh {
     this.#read = read;
     const queue = accounts.values();
     const workers = Array.from({ length: Math.min(CONCURRENT_READS, accounts.length) }, () => this.#readAll(queue));
-    // Settled, not all: a listener that throws must not lose the results of the other workers.
+    // Settled, because a listener that throws must not lose the results of the other workers.
     this.done = Promise.allSettled(workers).then(() => undefined);
   }
 
@@ -33,7 +33,9 @@ export class CatalogRefresh {
     return this.#cancelled;
   }
 
-  /** For a newer refresh: results still to come may be of a base URL or a credential that is no longer configured. */
+  /**
+   * Cancels the refresh in favour of a newer one, because later results may be from a base URL or credential that is no longer configured.
+   */
   cancel(): void {
     this.#cancelled = true;
   }

@@ -1,5 +1,5 @@
 // Schedules the reads of the accounts' catalogs: at the start, every 30 minutes, on reload, and for an unknown model (Q12). Failed reads
-// are repeated before that: without entries an account serves no model.
+// are repeated earlier, because an account without entries serves no model.
 import type { CatalogRow } from '../../../store/schema/rows.ts';
 import { type Clock, withDeadline } from '../../base/time/clock.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
@@ -11,7 +11,7 @@ import type { SharedReads } from './shared-reads.ts';
 /** Keeps the last good entries of each account across restarts. */
 export interface CatalogStore {
   load(): Promise<readonly CatalogRow[]>;
-  /** Queues; called only when an account's entries changed. */
+  /** Queues a row. Called only when an account's entries changed. */
   save(row: CatalogRow): void;
 }
 
@@ -19,20 +19,20 @@ export interface CatalogOptions {
   readonly read: ReadCatalog;
   readonly store: CatalogStore;
   readonly clock: Clock;
-  /** Present with several nodes. */
+  /** Present if there are several nodes. */
   readonly sharing?: SharedReads | undefined;
-  /** Called after every read of this process, good or failed. */
+  /** Called after every read of this process, successful or not. */
   readonly observe?: (status: AccountCatalogStatus) => void;
 }
 
 const REFRESH_INTERVAL_MS = 30 * 60_000;
 const DISCOVERY_INTERVAL_MS = 60_000;
-/** Failed reads are repeated after this time; it doubles with each failed repetition. */
+/** The pause before failed reads are repeated. It doubles with each failure. */
 const RETRY_MS = 60_000;
-/** Entries that another node has read within this time are not read again at the start, or at the interval. */
+/** The age up to which entries that another node read are not read again at the start or at the interval. */
 const START_AGE_MS = 60_000;
 const SCHEDULED_AGE_MS = REFRESH_INTERVAL_MS / 2;
-/** The longest wait for a refresh: of readiness, and of a turn for an unknown model. */
+/** The longest wait for a refresh: that of readiness, and that of a turn with an unknown model. */
 const MAX_WAIT_MS = 10_000;
 
 export class Catalog {
@@ -52,7 +52,7 @@ export class Catalog {
     this.#options = options;
   }
 
-  /** The first refresh has ended or taken 10 s. Stays true. */
+  /** Whether the first refresh has ended or taken 10 s. Stays true. */
   get ready(): boolean {
     return this.#isReady;
   }
@@ -62,7 +62,7 @@ export class Catalog {
     return this.#ready.promise;
   }
 
-  /** Resolves when the stored entries are loaded and the first refresh has begun: from then on lists can be served. */
+  /** Resolves when the stored entries are loaded and the first refresh has begun. Then lists can be served. */
   start(accounts: readonly AccountConfig[]): Promise<void> {
     this.accounts.configure(accounts);
     const restored = this.#restore();
@@ -74,19 +74,19 @@ export class Catalog {
     return restored;
   }
 
-  /** Takes the accounts of a new configuration and reads them all; resolves when they have been read. */
+  /** Applies the accounts of a new configuration and reads them all. Resolves when they have been read. */
   reload(accounts: readonly AccountConfig[]): Promise<void> {
     this.accounts.configure(accounts);
     return this.#beginRefresh(0).done;
   }
 
-  /** Reads the list of one account, whose login is new. Resolves when it has been read; at once if it is not read. */
+  /** Reads the list of one account after a new login. Resolves when it has been read; at once if it is not read. */
   readNow(account: string): Promise<void> {
     const one = this.accounts.get(account);
     return one?.visible ? this.#read([one], 0).done : Promise.resolve();
   }
 
-  /** Takes over what another node has read of this account. */
+  /** Takes over what another node has read from this account. */
   async refresh(account: string): Promise<void> {
     const row = this.accounts.get(account) && (await this.#options.sharing?.find(account));
     if (row) this.accounts.adopt(row);
@@ -95,8 +95,8 @@ export class Catalog {
 
   /**
    * Reads the accounts for a model that is unknown in a Pool. All callers during a refresh share it.
-   * @returns undefined if nothing is read, because the last such read began less than a minute ago and has ended. Else a promise
-   * that resolves when `isKnown` returns true, when the refresh ends, or after 10 s.
+   * @returns undefined if nothing is read, because the last such read has ended and began less than a minute ago. Otherwise a promise that
+   * resolves when `isKnown` returns true, when the refresh ends, or after 10 s
    */
   discover(isKnown: () => boolean): Promise<void> | undefined {
     const { clock } = this.#options;
@@ -116,7 +116,7 @@ export class Catalog {
     });
   }
 
-  /** Ends all timers and reads; pending discoveries resolve. */
+  /** Ends all timers and reads. Pending discoveries resolve. */
   stop(): void {
     this.#cancelNext();
     this.#endRetries();
@@ -125,13 +125,13 @@ export class Catalog {
     this.#checkDiscoveries();
   }
 
-  /** A store that cannot be read must not prevent the start: the first refresh reads the entries. */
+  /** Restores stored entries. A store that cannot be read does not prevent the start, because the first refresh reads the entries. */
   async #restore(): Promise<void> {
     for (const row of await this.#options.store.load().catch(() => [])) this.accounts.restore(row);
     if (!this.#refresh) this.#beginRefresh(START_AGE_MS);
   }
 
-  /** @param maxAgeMs of entries that another node has read, and that need no read here */
+  /** @param maxAgeMs the age up to which entries that another node read are not read again */
   #beginRefresh(maxAgeMs: number): CatalogRefresh {
     const { clock } = this.#options;
     this.#refresh?.cancel();
@@ -148,13 +148,13 @@ export class Catalog {
     return refresh;
   }
 
-  /** @param maxAgeMs as of `#beginRefresh` */
+  /** @param maxAgeMs as in `#beginRefresh` */
   #read(accounts: readonly AccountCatalog[], maxAgeMs: number): CatalogRefresh {
     const since = this.#options.clock.now() - maxAgeMs;
     return new CatalogRefresh(accounts, (account, of) => this.#readAccount(account, of, since));
   }
 
-  /** Repeats failed reads until all have succeeded, or until the next refresh. Discoveries do not wait for it. */
+  /** Repeats failed reads until all have succeeded, or until the next refresh. Discoveries do not wait for them. */
   #retryLater(ms: number): void {
     if (this.accounts.failed().length === 0) return;
     this.#cancelRetry = this.#options.clock.after(ms, () => {
@@ -171,7 +171,7 @@ export class Catalog {
     this.#retry?.cancel();
   }
 
-  /** Resolves when no refresh is running; one that a reload cancelled is followed by the reload's. */
+  /** Resolves when no refresh is running. If a reload cancelled one, the reload's refresh is awaited. */
   async #whenIdle(): Promise<void> {
     while (this.#refresh) await this.#refresh.done;
   }
@@ -192,10 +192,10 @@ export class Catalog {
     if (ended === 'late' && !refresh.isCancelled) account.fail('timeout', undefined);
   }
 
-  /** @returns the row of a good read; undefined with `wanted: 'changed'` if the entries are the same */
+  /** @returns the row of a successful read; undefined with `wanted: 'changed'` if the entries are the same */
   async #readHere(account: AccountCatalog, refresh: CatalogRefresh, wanted: 'changed' | 'any'): Promise<CatalogRow | undefined> {
     const { clock, read, observe } = this.#options;
-    // The time before the read: a read of another node after a pause of this process is newer.
+    // The time before the read: if this process is then paused, a read of another node is newer.
     const at = clock.now();
     const result = await readCatalog(account.id, read, clock);
     if (refresh.isCancelled) return undefined;

@@ -1,4 +1,4 @@
-// The ceilings that an entry states: cohorts are grouped by them, and context windows derived from them.
+// The ceilings that an entry states. Cohorts are grouped by them, and context windows are derived from them.
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 
 export interface Ceilings {
@@ -15,10 +15,10 @@ export interface Ceilings {
 }
 
 const DEFAULT_PERCENT = 95;
-/** Keeps every product of tokens and percent exact in a double. */
+/** The most tokens. Keeps every product of tokens and percent exact in a double. */
 const MAX_TOKENS = 1_000_000_000_000;
 
-/** Undefined if a ceiling is not a positive integer or the percent is out of range: such an entry is left out (Q13). */
+/** The ceilings; undefined if one is not a positive integer or the percent is out of range. Such an entry is left out (Q13). */
 export function ceilingsOf(entry: JsonObject): Ceilings | undefined {
   const window = entry.context_window ?? undefined;
   const maximum = entry.max_context_window ?? undefined;
@@ -28,7 +28,7 @@ export function ceilingsOf(entry: JsonObject): Ceilings | undefined {
   return { window, maximum, percent, compactAt, compHash: entry.comp_hash ?? null };
 }
 
-/** A key that is equal for equal ceilings only. */
+/** A key that is equal only for equal ceilings. */
 export const ceilingsKey = ({ window, maximum, percent, compactAt, compHash }: Ceilings): string =>
   JSON.stringify([window ?? null, maximum ?? null, percent, compactAt ?? null, compHash]);
 

@@ -8,11 +8,11 @@ import { ceilingsKey } from './ceilings.ts';
 export interface Source {
   readonly account: string;
   readonly visible: boolean;
-  /** The configured part of UA1: the assignment is active and eligible, and the account visible. */
+  /** The configured part of UA1: the assignment is active and eligible, and the account is visible. */
   readonly assigned: boolean;
   /** The tier of the assignment (AA65). */
   readonly tier: number;
-  /** Whether it is an agent account: those represent a model before others (AA10). */
+  /** Whether it is an agent account. Agent accounts represent a model before others (AA10). */
   readonly isAgent: boolean;
   readonly entry: CatalogEntry;
 }
@@ -21,8 +21,8 @@ export interface Source {
 export type Cohort = readonly [Source, ...Source[]];
 
 /**
- * Groups the sources by their pristine entries; serving mode and health have no influence (MC6). Sources of invisible accounts count
- * only if there are no others: the model then stays known, but has no routable source (Q5).
+ * Groups the sources by their pristine entries. Serving mode and health have no influence (MC6). Sources of invisible accounts count only
+ * if there are no others: then the model stays known, but has no routable source (Q5).
  * @param sources in configuration order
  */
 export function cohortsOf(sources: readonly Source[]): readonly Cohort[] {
@@ -38,8 +38,8 @@ export function cohortsOf(sources: readonly Source[]): readonly Cohort[] {
 }
 
 /**
- * The sources of the lowest tier that has one, agent accounts first: the cohort is formed of them (AA10). The same list if all are of one
- * tier and kind.
+ * The sources of the lowest tier that has any, agent accounts first. The cohort is formed from them (AA10). The same list if all sources
+ * have the same tier and kind.
  */
 export function lowestTierOf(sources: Cohort): Cohort {
   const [first] = sources;
@@ -48,13 +48,14 @@ export function lowestTierOf(sources: Cohort): Cohort {
   const counted = usable.find(({ length }) => length > 0) as Cohort;
   const lowest = Math.min(...counted.map(({ tier }) => tier));
   const own = sources.filter(({ tier }) => tier === lowest);
-  // The sort is stable: those of a kind stay in configuration order.
+  // The sort is stable: sources of a kind stay in configuration order.
   return own.sort((a, b) => Number(b.isAgent) - Number(a.isAgent)) as readonly Source[] as Cohort;
 }
 
 /**
- * The cohort with an agent account before one without (AA10), then the one with most routable members, then most members, then first in configuration order. Undefined for an empty list.
- * @param routable how many members of each cohort are routable
+ * The cohort that comes first: one with an agent account before one without (AA10), then by the number of routable members, then by the
+ * number of members, then by configuration order. Undefined for an empty list.
+ * @param routable the number of routable members of each cohort
  */
 export function canonicalCohort(cohorts: readonly Cohort[], routable: readonly number[]): Cohort | undefined {
   const rank = ([a, left]: readonly [Cohort, number], [b, right]: readonly [Cohort, number]): number =>
@@ -64,9 +65,9 @@ export function canonicalCohort(cohorts: readonly Cohort[], routable: readonly n
 }
 
 /**
- * The sources that may take a turn when the cohort cannot: those with a window no smaller than the advertised one, so that a prompt
- * that fits the advertised window fits there too. If the operator's override is larger than the cohort's window, the cohort's
- * window counts. A source without a window qualifies only if the cohort has none.
+ * The sources that may take a turn if the cohort cannot. Their window is no smaller than the advertised one, so that a prompt that fits the
+ * advertised window fits there too. If the operator's override is larger than the cohort's window, the cohort's window counts. A source
+ * without a window qualifies only if the cohort has none.
  */
 export function overflowOf(cohort: Cohort, sources: readonly Source[], config: ModelConfig | undefined): readonly Source[] {
   const windowOf = (source: Source): number | undefined => bucketWindow(source.entry.ceilings, config);

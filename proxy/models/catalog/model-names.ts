@@ -3,9 +3,9 @@ import type { JsonObject } from '../../turn/json/json.ts';
 import type { CatalogEntry } from './catalog-parser.ts';
 
 /**
- * The account's models by exposed id, in the provider's order. An upstream model with several exposed ids appears under each. One
- * whose name is the exposed id of another model is left out: a turn for that name would go to the other.
- * @param models exposed id to the account's name
+ * The account's models by exposed id, in the provider's order. An upstream model with several exposed ids appears under each of them. A
+ * model whose name is the exposed id of another model is left out, because a turn for that name would go to the other one.
+ * @param models maps exposed ids to the account's names
  */
 export function exposedEntries(
   entries: readonly CatalogEntry[],

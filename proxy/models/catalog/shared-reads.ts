@@ -1,4 +1,4 @@
-// Catalog reads with several nodes: one of them reads an account, and the others take over what it stores (Q34).
+// Catalog reads with several nodes: one of them reads an account, and the others take over what it stored (Q34).
 import type { CatalogRow, Lease } from '../../../store/store.ts';
 import { LATE } from '../../base/time/clock.ts';
 import type { ExclusiveWork, HeldLease } from '../../nodes/exclusive-work.ts';
@@ -6,19 +6,19 @@ import type { ExclusiveWork, HeldLease } from '../../nodes/exclusive-work.ts';
 export interface SharedReadsOptions {
   readonly exclusive: ExclusiveWork;
   readonly find: (account: string) => Promise<CatalogRow | undefined>;
-  /** @returns false if the lease was lost: another node has read the account since */
+  /** Writes a row under the lease. @returns false if the lease was lost: another node has read the account since */
   readonly putUnder: (lease: Lease, row: CatalogRow) => Promise<boolean>;
 }
 
 export interface SharedRead {
   readonly account: string;
-  /** Takes over a row, if it is new enough. @returns whether the account counts as read */
+  /** Takes over a row if it is new enough. @returns whether the account counts as read */
   readonly adopt: (row: CatalogRow | undefined) => boolean;
-  /** Reads the account here. @returns the row to store, if the read succeeded */
+  /** Reads the account at this node. @returns the row to store, if the read succeeded */
   readonly read: () => Promise<CatalogRow | undefined>;
 }
 
-/** Longer than a read of another node. */
+/** How long to wait for a read of another node. Longer than such a read takes. */
 const OTHER_NODE_MS = 35_000;
 
 export class SharedReads {
@@ -33,7 +33,7 @@ export class SharedReads {
     return this.#options.find(account);
   }
 
-  /** @returns `late` if another node has the account's lease, and does not end its read */
+  /** @returns `late` if another node has the account's lease and does not finish its read in time */
   async run({ account, adopt, read }: SharedRead): Promise<'done' | 'late'> {
     const { exclusive, find } = this.#options;
     const found = async (): Promise<'done' | undefined> => (adopt(undefined) || adopt(await find(account)) ? 'done' : undefined);

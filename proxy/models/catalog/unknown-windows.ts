@@ -1,4 +1,4 @@
-// Warns of models of API accounts whose window is not known: native clients are given one that need not be theirs (AA11).
+// Warns of models of API accounts whose window is not known, because native clients are given one that may be wrong (AA11).
 import type { Log } from '../../base/process/log.ts';
 import { UNKNOWN_WINDOW } from '../lists/native-entry.ts';
 import type { AccountCatalogs } from './account-catalogs.ts';
@@ -11,7 +11,7 @@ export class UnknownWindows {
     this.#log = log;
   }
 
-  /** The account was read. Warns once of each model. */
+  /** Warns once of each such model of an account that was read. */
   read(catalogs: AccountCatalogs, account: string): void {
     for (const [model, { own }] of catalogs.get(account)?.models ?? []) {
       if (own?.kind !== 'turns' || own.contextWindow !== undefined || this.#warned.has(`${account} ${model}`)) continue;

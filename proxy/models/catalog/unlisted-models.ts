@@ -10,7 +10,7 @@ export class UnlistedModels {
     this.#log = log;
   }
 
-  /** A list was made. Warns once of each model. */
+  /** Warns once of each model that a list of the Pool left out. */
   leftOut(pool: string, models: readonly UnlistedModel[]): void {
     for (const { model, member } of models) {
       const name = JSON.stringify([pool, model, member]);

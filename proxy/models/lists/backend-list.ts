@@ -8,14 +8,14 @@ import { advertisedWindow } from '../context-window.ts';
 import type { ListedModel } from '../pool-models.ts';
 import { UNKNOWN_WINDOW } from './native-entry.ts';
 
-/** @param permitted the entry with the reasoning levels that the key may use */
+/** @param permitted returns the entry with the reasoning levels that the key may use */
 export function backendBody(models: readonly ListedModel[], permitted: (entry: JsonObject) => JsonObject): JsonObject {
   return {
     models: models.filter(({ view }) => unreadableMember(view.entry) === undefined).map((listed) => backendEntry(listed, permitted)),
   };
 }
 
-/** Fields that are not set here pass unchanged, `comp_hash` among them. An unknown window leaves its fields out (MC4). */
+/** Fields that are not set here pass unchanged, including `comp_hash`. If the window is unknown, its fields are left out (MC4). */
 function backendEntry({ view, cohort, model }: ListedModel, permitted: (entry: JsonObject) => JsonObject): JsonObject {
   const { window, maximum, percent, compactAt } = advertisedWindow(ceilingsFor(cohort[0].entry), model.config);
   const entry = permitted(view.entry);
@@ -31,17 +31,17 @@ function backendEntry({ view, cohort, model }: ListedModel, permitted: (entry: J
   };
 }
 
-/** Native clients need a window: a made entry has one if none is known. */
+/** Native clients need a window, so that a made entry has one even if none is known. */
 const ceilingsFor = ({ own, ceilings }: CatalogEntry): Ceilings =>
   own && ceilings.window === undefined ? { ...ceilings, window: UNKNOWN_WINDOW } : ceilings;
 
-/** A model that is not in the list of native clients, and the member for which it is not. */
+/** A model that native clients' lists leave out, and the member that is the reason. */
 export interface UnlistedModel {
   readonly model: string;
   readonly member: string;
 }
 
-/** The models that only `/v1/models` has, although they take turns (AA11). */
+/** The models that only `/v1/models` lists, although they take turns (AA11). */
 export const unlistedModels = (models: readonly ListedModel[]): readonly UnlistedModel[] =>
   models.flatMap(({ view }) => {
     const member = view.kind === 'embedding' ? undefined : unreadableMember(view.entry);
@@ -49,8 +49,8 @@ export const unlistedModels = (models: readonly ListedModel[]): readonly Unliste
   });
 
 /**
- * The first member for which native clients cannot read the entry: they drop the whole list if one entry lacks a field or has one of
- * another type (Q13). Such an entry, as of a bare id, appears in `/v1/models` only.
+ * The first member because of which native clients cannot read the entry. They drop the whole list if one entry lacks a field or has one of
+ * another type (Q13). Such an entry, for example one that has only an id, appears in `/v1/models` only.
  */
 function unreadableMember(entry: JsonObject): string | undefined {
   const member = Object.entries(NATIVE_MEMBERS).find(([name, { check }]) => !check(entry[name]));

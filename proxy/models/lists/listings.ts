@@ -1,4 +1,4 @@
-// The model lists with their ETags, built once per key policy and state of the Pool: every native turn needs the ETag.
+// The model lists with their ETags, built once per key policy and state of the Pool, because every native turn needs the ETag.
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { canonicalJson, type JsonObject } from '../../turn/json/json.ts';
@@ -9,14 +9,14 @@ import type { Listed, ListedModel, PoolModels } from '../pool-models.ts';
 import { backendBody, type UnlistedModel, unlistedModels } from './backend-list.ts';
 import { namedModel, publicBody } from './public-list.ts';
 
-/** The effect of a key's policy on its lists. The rules implement it. */
+/** The effect of a key's policy on its lists, which the rules implement. */
 export interface ListPolicy {
   readonly allowsModel: (key: KeyConfig, model: string) => boolean;
   /** The entry with the reasoning levels and the default that the policy permits (F4.6). */
   readonly permittedEntry: (policy: EffortPolicy | undefined, entry: JsonObject) => JsonObject;
 }
 
-/** Gets the models of a Pool that a list of native clients leaves out, each time such a list is made. */
+/** Called with the models that a list of native clients leaves out, each time such a list is built. */
 export type OnUnlisted = (pool: string, models: readonly UnlistedModel[]) => void;
 
 export interface Listing {
@@ -27,10 +27,10 @@ export interface Listing {
 }
 
 const MAX_CACHED_CHARACTERS = 33_554_432;
-/** Client versions whose ETags are kept per key: a client chooses what it states. */
+/** The most client versions whose ETags are kept for a key, because clients choose what they state. */
 const MAX_VERSIONS = 16;
 
-/** The lists of all Pools. Bounded, least recently used first out: many keys with different policies cannot fill the memory. */
+/** The lists of all Pools. Bounded with least-recently-used eviction, so that many keys with different policies cannot fill the memory. */
 export class ListingCache {
   readonly #listings = new LRUCache<string, Listing>({ maxSize: MAX_CACHED_CHARACTERS, sizeCalculation: ({ body }) => body.length });
   #prefixes = 0;
@@ -50,7 +50,7 @@ export class ListingCache {
   }
 }
 
-/** A short name of the part of a key that a list depends on: keys with equal policies share their lists. */
+/** A short name of the parts of a key that a list depends on, so that keys with equal policies share their lists. */
 const policyName = ({ models, reasoning_effort }: KeyConfig, effort: 'with-effort' | 'without-effort'): string =>
   hash(
     'sha256',
@@ -64,7 +64,7 @@ export class Listings {
   readonly #cache: ListingCache;
   readonly #prefix: string;
   readonly #unlisted: (models: readonly UnlistedModel[]) => void;
-  /** By key and client version: the ETag of a turn is two look-ups. */
+  /** ETags by key and client version, so that the ETag of a turn takes two look-ups. */
   readonly #etags = new WeakMap<KeyConfig, { readonly listed: Listed; readonly byVersion: Map<string, string> }>();
 
   constructor(
@@ -80,7 +80,7 @@ export class Listings {
     this.#prefix = cache.prefix();
   }
 
-  /** The ETag of `backend`, and of every `x-models-etag` (Q14). @param version of the client; absent if it states none */
+  /** The ETag of `backend`, which is also every `x-models-etag` (Q14). @param version of the client; absent if it states none */
   etag(key: KeyConfig, version?: ClientVersion): string {
     const listed = this.#models.listed();
     let cached = this.#etags.get(key);
@@ -128,10 +128,10 @@ export class Listings {
   }
 }
 
-/** A client that states 0.0.0 asks for all models, as at agent backends. */
+/** Whether the client asks for all models: agent backends return all to a client that states 0.0.0. */
 const asksForAll = (version: ClientVersion): boolean => version.every((part) => part === 0);
 
-/** Whether the provider serves the model to newer clients only. */
+/** Whether the provider serves the model only to newer clients. */
 function isTooNew({ entry }: ListedModel['view'], version: ClientVersion | undefined): boolean {
   const minimal = version && !asksForAll(version) ? statedVersion(entry.minimal_client_version) : undefined;
   return minimal !== undefined && version !== undefined && compareVersions(minimal, version) > 0;

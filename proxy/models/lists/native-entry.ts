@@ -1,22 +1,22 @@
-// The entry of an API account's model in the lists of native clients, which know models of agent backends (AA11).
+// Makes the entry of an API account's model in the lists of native clients, which expect models of agent backends (AA11).
 import type { JsonObject } from '../../turn/json/json.ts';
 import { isAbsent } from '../../turn/json/json.ts';
 import type { AccountModel } from '../../turn/provider/account-model.ts';
 
-/** What a made entry takes from elsewhere. */
+/** What a made entry takes from other sources. */
 export interface Lent {
   /** The entry of an agent account that lends its instructions; undefined in a Pool without one. */
   readonly lender: JsonObject | undefined;
-  /** Members that the operator gives it. */
+  /** Members that the operator declares for the entry. */
   readonly native: JsonObject;
-  /** Larger than that of every read entry: it comes after them. */
+  /** A number above the priority of every read entry, so that made entries come last. */
   readonly priority: number;
 }
 
-/** Of a model whose window neither the operator nor the account states. */
+/** The window of a model for which neither the operator nor the account states one. */
 export const UNKNOWN_WINDOW = 128_000;
 
-/** The members of an entry that lend a model its manners. */
+/** The members of an agent model's entry that another model takes over: its instructions, its truncation and its tools. */
 const LENT = ['base_instructions', 'model_messages', 'truncation_policy', 'experimental_supported_tools'] as const;
 
 const NEUTRAL: JsonObject = Object.freeze({
@@ -26,7 +26,7 @@ const NEUTRAL: JsonObject = Object.freeze({
   experimental_supported_tools: [],
 });
 
-/** @param id exposed */
+/** @param id the exposed id */
 export function nativeEntry(id: string, model: AccountModel, { lender, native, priority }: Lent): JsonObject {
   const lent = LENT.filter((name) => !isAbsent(lender?.[name])).map((name) => [name, lender?.[name]]);
   return Object.freeze({
@@ -38,7 +38,7 @@ export function nativeEntry(id: string, model: AccountModel, { lender, native, p
     context_window: model.contextWindow ?? UNKNOWN_WINDOW,
     supported_reasoning_levels: (model.reasoningLevels ?? []).map((effort) => ({ effort, description: effort })),
     ...(model.defaultLevel === undefined ? {} : { default_reasoning_level: model.defaultLevel }),
-    // Native clients know these two, and drop the whole list for another word.
+    // Native clients know only these two words, and drop the whole list if there is another one.
     input_modalities: model.modalities.filter((modality) => modality === 'text' || modality === 'image'),
     visibility: 'list',
     supported_in_api: true,

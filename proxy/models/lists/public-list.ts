@@ -1,4 +1,4 @@
-// The body of `GET /v1/models`: the members of the public API, without the backend's (ML1, ML2, Q20).
+// The body of `GET /v1/models`: the members of the public API, and none of the backend's (ML1, ML2, Q20).
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import type { NamedModel } from '../../turn/surface.ts';
 import { advertisedWindow } from '../context-window.ts';
@@ -27,6 +27,6 @@ function publicEntry(listed: ListedModel): JsonObject {
   };
 }
 
-/** Unix seconds; 0 if the provider states none, because the day a model was first seen differs between nodes. */
+/** Unix seconds; 0 if the provider states none, because nodes would differ in the day on which they first saw a model. */
 const createdOf = (created: Json | undefined): number =>
   typeof created === 'number' && Number.isSafeInteger(created) && created >= 0 ? created : 0;
