@@ -1,4 +1,4 @@
-// This node's slots of the accounts: turns use them without a round trip, more are requested in advance, and slots that other nodes need
+// This node's slots of the accounts. Turns use them without a round trip, more are requested in advance, and slots that other nodes need
 // are given back (Q34).
 import type { AccountConfig } from '../turn/settings.ts';
 import type { Membership } from './membership.ts';
@@ -9,7 +9,7 @@ export interface CapacitySharesOptions extends SlotClaimsOptions {
   readonly membership: Pick<Membership, 'token' | 'standing' | 'lost' | 'listen' | 'nodes'>;
 }
 
-/** A turn that could go to more accounts waits for any of them, but asks for slots of at most this many. */
+/** A turn that could go to more accounts waits for any of them, but requests slots of at most this many. */
 const MOST_ASKED = 32;
 
 export class CapacityShares {
@@ -17,11 +17,11 @@ export class CapacityShares {
   readonly #shares = new Map<string, Share>();
   readonly #claims: SlotClaims;
   #listen: (account: string) => void = () => undefined;
-  /** The lease may be lost: no turn begins until the store has answered. */
+  /** Set while the lease may be lost. No turn begins until the store has answered. */
   #suspended = false;
   #stopped = false;
   #askAgain: (() => void) | undefined;
-  /** Turns that wait for more accounts than they ask for. */
+  /** The number of turns that wait for more accounts than they request slots of. */
   #turns = 0;
 
   constructor(options: CapacitySharesOptions) {
@@ -109,7 +109,7 @@ export class CapacityShares {
     return this.#claims.run().then(answered);
   }
 
-  /** Other nodes are short of these accounts, or have given slots of them back. */
+  /** Handles accounts of which other nodes lack slots, or have given slots back. */
   changed(accounts: readonly string[]): void {
     const now = this.#options.clock.now();
     const nodes = this.#livingNodes();
@@ -133,8 +133,8 @@ export class CapacityShares {
   }
 
   /**
-   * The account at which a turn begins to ask, as a fraction from 0 to 1: it differs between turns, and each node has another order. If all
-   * nodes began with the same accounts, they would all be short of these while others are free.
+   * The account at which a turn begins to request slots, as a fraction from 0 to 1. It differs between turns and nodes. If all nodes began
+   * with the same accounts, they would all lack slots of these while others are free.
    */
   #nextPlace(): number {
     const start = Math.imul(this.#options.membership.token ?? 0, 0x85ebca6b);
@@ -152,7 +152,7 @@ export class CapacityShares {
     return Math.max(1, membership.nodes.filter(({ expires_at }) => expires_at > now).length);
   }
 
-  /** Covers changes that the change feed missed. */
+  /** Finds changes that the change feed missed. */
   async #renewed(): Promise<void> {
     this.check();
     this.nodesChanged();

@@ -1,44 +1,47 @@
-// Work that only one node at a time does: that node holds a lease, and the other nodes wait for its result (Q34).
+// Work that only one node does at a time: that node holds a lease, and the other nodes wait for its result (Q34).
 import type { Lease, LeaseVerbs } from '../../store/store.ts';
 import { type Clock, LATE, withDeadline } from '../base/time/clock.ts';
 
 /** After this time the work of a node that died is taken over. A running node renews its leases three times as often. */
 const LEASE_MS = 10_000;
-/** Without an answer of the store within this time, the state of a lease is unknown. */
+/** If the store has not answered within this time, the state of a lease is unknown. */
 const ASK_MS = 2_000;
-/** The interval at which a waiting node asks again: the other node's lease may have expired, or the change feed may be down. */
+/** The interval at which a waiting node asks again, because the other node's lease may have expired, or the change feed may be down. */
 const ASK_AGAIN_MS = 1_000;
 
 /** A lease of this process, renewed until it is released. */
 export interface HeldLease {
   /** The token that guarded writes compare. */
   readonly lease: Lease;
-  /** Whether it expired, as after a pause of the process: another node may have it, and the work decides nothing more. */
+  /**
+   * Whether the lease expired, for example while the process was paused. Another node may have it, and the work must not decide anything
+   * more.
+   */
   readonly isLost: boolean;
   release(): Promise<void>;
 }
 
 export interface ExclusiveTask<Result> {
-  /** Names the lease, and the changes that end a wait for it: `catalog/north`. */
+  /** The name of the lease, and of the changes that end a wait for it: `catalog/north`. */
   readonly name: string;
-  /** Longest wait for another node. */
+  /** The longest wait for another node. */
   readonly waitMs: number;
   /** The result of another node, if the store has it. Called after a change, and again before the work. */
   readonly found: () => Promise<Result | undefined>;
-  /** @param lease guards its writes; undefined if the store does not answer, so that no other node can have the lease either */
+  /** @param lease guards the writes of the work; undefined if the store does not answer, so that no other node can have the lease either */
   readonly work: (lease: HeldLease | undefined) => Promise<Result>;
 }
 
 export interface ExclusiveWorkOptions {
   readonly leases: LeaseVerbs;
   readonly clock: Clock;
-  /** Names this process. */
+  /** The name of this process. */
   readonly owner: string;
 }
 
 export class ExclusiveWork {
   readonly #options: ExclusiveWorkOptions;
-  /** Ends the waits for a name. */
+  /** Functions that end the waits for a name. */
   readonly #waiting = new Map<string, Set<() => void>>();
 
   constructor(options: ExclusiveWorkOptions) {
@@ -50,7 +53,7 @@ export class ExclusiveWork {
     const { clock } = this.#options;
     const end = clock.now() + waitMs;
     for (;;) {
-      // Listens first: the result may arrive while the lease is asked for.
+      // Listens first, because the result may arrive while the lease is requested.
       const news = this.#next(name);
       try {
         const held = await this.acquire(name);
@@ -75,7 +78,7 @@ export class ExclusiveWork {
     try {
       const lease = await withDeadline(asking, clock, ASK_MS);
       if (lease !== LATE) return lease ? new Held(lease, askedAt, this.#options) : 'elsewhere';
-      // It may still be granted.
+      // The lease may still be granted later.
       asking.then((late) => late && leases.release(late)).catch(() => undefined);
     } catch {
       // The store does not answer.
@@ -83,14 +86,14 @@ export class ExclusiveWork {
     return 'unknown';
   }
 
-  /** The store has a new result of this work. */
+  /** Notes that the store has a new result of this work. */
   announce(name: string): void {
     for (const wake of this.#waiting.get(name) ?? []) wake();
   }
 
   async #under<Result>(held: HeldLease, found: ExclusiveTask<Result>['found'], work: ExclusiveTask<Result>['work']): Promise<Result> {
     try {
-      // The node that had the lease before may have the result.
+      // The previous owner of the lease may have stored the result.
       return (await found().catch(() => undefined)) ?? (await work(held));
     } finally {
       await held.release();
@@ -112,7 +115,10 @@ export class ExclusiveWork {
 class Held implements HeldLease {
   readonly lease: Lease;
   readonly #options: ExclusiveWorkOptions;
-  /** By this process's own clock, from the time before the store was asked: never later than by the store's. */
+  /**
+   * When the lease ends by this process's own clock, counted from before the store was asked. This is never later than by the store's
+   * clock.
+   */
   #end: number;
   #cancelRenewal: () => void = () => undefined;
 
@@ -129,7 +135,7 @@ class Held implements HeldLease {
 
   async release(): Promise<void> {
     this.#cancelRenewal();
-    // One that cannot be released expires.
+    // A lease that cannot be released expires.
     await this.#options.leases.release(this.lease).catch(() => undefined);
   }
 

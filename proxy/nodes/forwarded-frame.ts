@@ -7,7 +7,7 @@ import type { Body, ModeDecision } from '../turn/turn.ts';
 export type ForwardedMessage =
   /** A `response.create` frame, and its size as the client sent it. Without a mode if its model had none at the client's node. */
   | { readonly kind: 'frame'; readonly json: Body; readonly bytes: number; readonly mode?: ModeDecision }
-  /** The client's node refuses a frame: the owner answers in the order of the client's frames. */
+  /** A refusal of a frame by the client's node. The owner answers it in the order of the client's frames. */
   | { readonly kind: 'refusal'; readonly refusal: Refusal }
   /** The connection ends when the running turn has ended. */
   | { readonly kind: 'end'; readonly code: number; readonly reason: string };
@@ -18,7 +18,7 @@ export function encodeMessage(message: ForwardedMessage): string {
   return JSON.stringify({ kind: message.kind, status, error });
 }
 
-/** Undefined for a text that no node of this version writes. */
+/** The message; undefined if the text was not written by a node of this version. */
 export function decodeMessage(data: Buffer): ForwardedMessage | undefined {
   let message: unknown;
   try {

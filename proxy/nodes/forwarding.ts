@@ -1,4 +1,4 @@
-// Forwards a client's websocket through this node: its frames go to the owner of its session, and the owner's frames to the client.
+// Forwards a client's websocket through this node: its frames to the owner of its session, and the owner's frames to the client.
 import type { WebSocket } from 'ws';
 import { encodeMessage, type ForwardedMessage } from './forwarded-frame.ts';
 
@@ -15,11 +15,11 @@ export interface ForwardedConnection {
   resume(): void;
 }
 
-/** Bytes that the owner has not read yet: above the upper mark the client's connection is paused, until they fall to the lower one. */
+/** The most bytes that the owner may leave unread. Above this mark the client's connection is paused, until they fall to the lower one. */
 const FULL_BYTES = 1_048_576;
 const LOW_BYTES = 262_144;
 
-/** Close codes of RFC 6455 that are never sent: they report that there was no code, or that the connection broke. */
+/** Close codes of RFC 6455 that are never sent. They report that there was no code, or that the connection broke. */
 const NO_STATUS = 1005;
 const ABNORMAL = 1006;
 const NORMAL = 1000;
@@ -72,7 +72,7 @@ export class Forwarding {
     this.#client.resume();
   }
 
-  /** Frames of one read of the connection are forwarded in one write. */
+  /** Forwards frames of one read of the connection in one write. */
   #fromOwner(data: Buffer): void {
     if (this.#frames.push(data) === 1) queueMicrotask(() => this.#flush());
   }
@@ -85,14 +85,19 @@ export class Forwarding {
     this.#client.onDrain(() => this.#owner.resume());
   }
 
-  /** The owner detaches the turn. Its further frames have no reader, and must not keep the connection open. */
+  /**
+   * Ends the owner's connection. The owner detaches the turn, whose further frames have no reader and must not keep the connection open.
+   */
   #clientLeft(): void {
     this.#owner.removeAllListeners('message');
     this.#owner.resume();
     this.#owner.close(GOING_AWAY);
   }
 
-  /** A connection that ends without a close frame means that the owner died: the client may come back for its turn. */
+  /**
+   * Closes the client's connection. If the owner's ended without a close frame, the owner has died, and the client may come back for its
+   * turn.
+   */
   #ownerLeft(code: number, reason: string): void {
     this.#flush();
     if (!this.#client.isOpen) return;

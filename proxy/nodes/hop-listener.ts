@@ -1,5 +1,4 @@
-// The internal listener: accepts the websockets that other nodes forward to this one, each with a signed request, and refuses anything
-// else.
+// The internal listener: accepts websockets that other nodes forward to this one, each with a signed request, and refuses everything else.
 import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { listenOn } from '../base/process/listen-on.ts';
@@ -14,15 +13,15 @@ export interface Hop {
   readonly request: IncomingMessage;
   readonly socket: Socket;
   readonly head: Buffer;
-  /** Headers of the answer that accepts it. */
+  /** Headers of the answer that accepts the websocket. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The reason why a node does not take a client: it has no turn for it, or serves no new clients. */
+/** Why a node does not take a client: it has no turn for it (404), or accepts no new clients (503). */
 export type HopRefusal = 404 | 503;
 
 export interface HopListenerOptions {
-  /** The path of this process. A process that had its address before had another one. */
+  /** The path of this process. An earlier process at the same address had another path. */
   readonly path: string;
   readonly signature: HopSignature;
   readonly counters: Counters;
@@ -32,10 +31,10 @@ export interface HopListenerOptions {
   readonly accept: (hop: Hop) => HopRefusal | undefined;
 }
 
-/** The client's headers are encoded in one of the request's. */
+/** How much larger the client's headers become when they are encoded in a header of the request. */
 const ENCODED = 1.5;
 const OWN_HEADER_BYTES = 4_096;
-/** A refused node waits for nothing but the answer. */
+/** How long a refused connection may stay open for the answer. */
 const LINGER_MS = 1_000;
 
 /** The path under which a process accepts clients. @param owner as its sessions name it */

@@ -3,13 +3,13 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** The signed text. No part contains a line break: the first three are lines of a request, the others are written here. */
+/** The signed parts. None contains a line break: the first three are from the request line or headers, the others are written here. */
 export interface HopRequest {
   readonly method: string;
   readonly path: string;
-  /** The client that is forwarded, encoded. */
+  /** The forwarded client, encoded. */
   readonly client: string;
-  /** The id of the node that asks. */
+  /** The id of the node that sends the request. */
   readonly node: string;
 }
 
@@ -22,17 +22,17 @@ export const HOP_HEADER = {
   signature: 'x-poolgate-signature',
 } as const;
 
-/** The largest difference between the clocks of two nodes, the way between them included. */
+/** The largest accepted age of a request, which covers the difference between the clocks and the time on the network. */
 export const WINDOW_MS = 30_000;
 
 const NONCE_BYTES = 16;
-/** Requests of one window. */
+/** The most requests in a window. */
 const MOST_NONCES = 100_000;
 
 export class HopSignature {
   readonly #key: KeyObject;
   readonly #now: () => number;
-  /** The nonces of accepted requests. After a window of 60 s the older ones are forgotten: their time is too old by then. */
+  /** The nonces of accepted requests. They are forgotten after a window of 60 s, when requests with them are too old to be accepted. */
   #nonces = new Set<string>();
   #olderNonces: ReadonlySet<string> = new Set();
   #turnedAt = 0;
@@ -42,7 +42,7 @@ export class HopSignature {
     this.#now = now;
   }
 
-  /** The headers of a request, and the signature that the answer of a node with the same secret has. */
+  /** The headers of a signed request, and the signature that the answer of a node with the same secret has. */
   sign(request: HopRequest): { readonly headers: Readonly<Record<string, string>>; readonly answer: string } {
     const time = String(this.#now());
     const nonce = randomBytes(NONCE_BYTES).toString('base64url');
@@ -76,7 +76,7 @@ export class HopSignature {
     return createHmac('sha256', this.#key).update(parts.join('\n')).digest('base64url');
   }
 
-  /** Without room for its nonce a request is refused, because a repetition of it could not be recognised. */
+  /** Whether the nonce is new. If there is no room for it, the request is refused, because a repetition could not be recognised. */
   #isNew(nonce: string): boolean {
     const now = this.#now();
     if (Math.abs(now - this.#turnedAt) > 2 * WINDOW_MS) {
@@ -90,7 +90,7 @@ export class HopSignature {
   }
 }
 
-/** In constant time for texts of one length. */
+/** Compares texts, in constant time if their lengths are equal. */
 export function isEqual(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)];
   return a.length === b.length && timingSafeEqual(a, b);

@@ -1,4 +1,4 @@
-// The membership of this process among the nodes of the store: it joins with a lease on its name, renews it, and detects its loss (Q34).
+// The membership of this process among the nodes on the store. It joins with a lease on its name, renews it, and detects its loss (Q34).
 import type { KnownNode, NewNode, NodeRow, NodeVerbs } from '../../store/store.ts';
 import type { Log } from '../base/process/log.ts';
 import type { Counters } from '../base/process/metrics.ts';
@@ -9,13 +9,13 @@ export interface MembershipOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly counters: Counters;
-  /** This node as it is now: a reload changes its digest. */
+  /** This node's current data. A function, because a reload changes its digest. */
   readonly self: () => Omit<NewNode, 'address'>;
 }
 
 /**
- * `member`: the lease lasts. `unsure`: it has expired by this node's clock, and the store has not been asked since: the process may have
- * been paused. `cut_off`: it has expired, and the store cannot be reached.
+ * `member`: the lease is valid. `unsure`: it has expired by this node's clock, and the store has not been asked since, because the process
+ * may have been paused. `cut_off`: it has expired, and the store cannot be reached.
  */
 export type NodeStanding = 'member' | 'unsure' | 'cut_off';
 
@@ -23,19 +23,19 @@ export type NodeStanding = 'member' | 'unsure' | 'cut_off';
 export interface MembershipListener {
   /** The lease was renewed, and the list of nodes read. */
   renewed(): void;
-  /** A new lease: under it the node holds nothing yet but the reservations of its running turns. */
+  /** The node has a new lease. Under it the node holds only the reservations of its running turns. */
   joined(): void;
-  /** The store cannot be reached, or was reached again. */
+  /** The store can no longer be reached, or can be reached again. */
   reached(reachable: boolean): void;
 }
 
 const LEASE_MS = 30_000;
 const RENEW_MS = 5_000;
-/** While the store cannot be reached, or another process has the name. */
+/** The interval of tries while the store cannot be reached or another process has the name. */
 const RETRY_MS = 1_000;
-/** While a node that stops frees its name. */
+/** The interval of tries while a stopping node gives up its name. */
 const LEAVE_RETRY_MS = 100;
-/** A failure to reach the store counts as current for this time. */
+/** How long a failure to reach the store counts as current. */
 const UNREACHABLE_MS = RENEW_MS + RETRY_MS;
 const LEAVE_MS = 2_000;
 
@@ -49,9 +49,9 @@ export class Membership {
   readonly #listeners: MembershipListener[] = [];
   #address: string | null = null;
   #lease: { readonly token: number; readonly until: number } | undefined;
-  /** The token of the last lease, which may be lost: running turns reserved under it. */
+  /** The token of the last lease, which may be lost. Running turns have reserved under it. */
   #lastToken: number | undefined;
-  /** When the store could not be reached last; undefined while it can. */
+  /** When the store last could not be reached; undefined while it can. */
   #unreachableAt: number | undefined;
   #nodes: readonly KnownNode[] = [];
   #joining: Promise<void> | undefined;
@@ -63,12 +63,12 @@ export class Membership {
     this.#options = options;
   }
 
-  /** The token of the last lease; undefined before the node has joined, and while another process has its name. */
+  /** The token of the last lease. Undefined before the node has joined, and while another process has its name. */
   get token(): number | undefined {
     return this.#lease?.token;
   }
 
-  /** The living nodes and those that died within a day, by name, as they were read last. */
+  /** The running nodes and those that died within a day, by name, as last read. */
   get nodes(): readonly KnownNode[] {
     return this.#nodes;
   }
@@ -77,7 +77,7 @@ export class Membership {
     this.#listeners.push(listener);
   }
 
-  /** Costs one comparison while the lease lasts. A node that is unsure asks the store at once. */
+  /** The current standing. Costs one comparison while the lease is valid. A node that is unsure asks the store at once. */
   standing(): NodeStanding {
     const now = this.#options.clock.now();
     if (this.#lease && now < this.#lease.until) return 'member';
@@ -87,8 +87,8 @@ export class Membership {
   }
 
   /**
-   * Joins, and renews from then on. Waits for the lease of a process that died with this name; a lease that is renewed meanwhile shows
-   * that the other process lives.
+   * Joins, and renews the lease from then on. If a process died with this name, waits for the end of its lease. If that lease is renewed
+   * meanwhile, the other process is alive.
    * @param address of the internal listener; null without one
    * @throws NodeNameTaken, StoreError
    */
@@ -101,10 +101,10 @@ export class Membership {
     this.#schedule(RENEW_MS);
   }
 
-  /** The first lease. */
+  /** Gets the first lease. */
   async #first(): Promise<NodeRow> {
     const { clock, log, nodes } = this.#options;
-    // The timers of the clock do not keep the process alive.
+    // Keeps the process alive, which the clock's timers do not.
     const alive = setInterval(() => undefined, LEASE_MS);
     try {
       for (let lastSeen: number | undefined; ; ) {
@@ -121,7 +121,7 @@ export class Membership {
     }
   }
 
-  /** The store has no lease of this token: joins again. Resolves when that was tried. */
+  /** Joins again, because the store has no lease with this token. Resolves when that was tried. */
   async lost(token: number): Promise<void> {
     if (this.token === token) await this.#rejoin();
   }
@@ -131,16 +131,19 @@ export class Membership {
     return this.#renew();
   }
 
-  /** Reads the nodes again: one has joined or left, or an operator asks. A failure leaves the list as it was. */
+  /** Reads the nodes again, because one has joined or left, or an operator asks. After a failure the list stays unchanged. */
   async readNodes(): Promise<void> {
     try {
       this.#nodes = await this.#options.nodes.known();
     } catch {
-      // The renewal finds out whether the store can be reached.
+      // The next renewal finds out whether the store can be reached.
     }
   }
 
-  /** Ends the lease. Tried for a while: if the store comes back in that time, the next process with this name need not wait. */
+  /**
+   * Ends the lease. Tried for a while, so that the next process with this name need not wait if the store can be reached again in that
+   * time.
+   */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancel();
@@ -148,10 +151,10 @@ export class Membership {
     await withDeadline(this.#leave(clock.now() + LEAVE_MS), clock, LEAVE_MS);
   }
 
-  /** @param late no try begins after it; Unix milliseconds */
+  /** @param late the time after which no try begins; Unix milliseconds */
   async #leave(late: number): Promise<void> {
     const { clock, nodes } = this.#options;
-    // A request in progress may still join again: its lease is the one to end.
+    // A renewal in progress may join again. The lease that it gets has to be ended too.
     await this.#renewing;
     await this.#joining;
     const { token } = this;
@@ -175,7 +178,7 @@ export class Membership {
     this.#cancel = this.#options.clock.after(ms, () => void this.#renew());
   }
 
-  /** One at a time. */
+  /** Renews the lease. One renewal runs at a time. */
   async #renew(): Promise<void> {
     if (this.#stopped) return;
     this.#renewing ??= this.#renewNow().finally(() => (this.#renewing = undefined));
@@ -187,7 +190,7 @@ export class Membership {
     const { token } = this;
     try {
       const until = token === undefined ? undefined : await nodes.renew({ ...this.#self(), token }, LEASE_MS);
-      // Others may have found the loss first, and joined again meanwhile.
+      // Another caller may have found the loss first and joined again.
       if (this.token === token) {
         if (token === undefined || until === undefined) await this.#rejoin();
         else this.#lease = { token, until };
@@ -203,7 +206,7 @@ export class Membership {
     this.#schedule(renewed ? RENEW_MS : RETRY_MS);
   }
 
-  /** Does nothing for a node that stops: it would keep its name for the whole time of a lease. */
+  /** Joins again. A node that stops does not, because it would keep its name for the whole time of a lease. */
   async #rejoin(): Promise<void> {
     if (this.#stopped) return;
     this.#joining ??= this.#rejoinNow().finally(() => (this.#joining = undefined));

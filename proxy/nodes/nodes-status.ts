@@ -1,4 +1,4 @@
-// The nodes on the store as operators see them: which of them run, with which version and configuration, and what each holds (Q34).
+// The nodes on the store as operators see them: which nodes run, their versions and configurations, and what each holds (Q34).
 import type { DatabaseStats, KnownNode } from '../../store/store.ts';
 import type { CapacityShares } from './capacity-shares.ts';
 import type { Membership, NodeStanding } from './membership.ts';
@@ -9,21 +9,21 @@ export interface NodeStatus {
   readonly address: string | null;
   /** The version of the program. */
   readonly version: string;
-  /** The digest of what its configuration has in common with the others. */
+  /** The digest of the settings that all nodes should have in common. */
   readonly config: string;
   readonly state: 'this' | 'alive' | 'dead';
-  /** Whether its configuration differs from that of this node. */
+  /** Whether that digest differs from this node's. */
   readonly differs: boolean;
-  /** ISO 8601. */
+  /** When the process started, ISO 8601. */
   readonly started_at: string;
-  /** Unix milliseconds. */
+  /** When the node's lease ends; Unix milliseconds. */
   readonly lease_until: number;
-  /** Slots of accounts. */
+  /** The number of slots of accounts that the node holds. */
   readonly slots: number;
   readonly leases: number;
 }
 
-/** The nodes as they were read last, a few seconds ago at most while the store can be reached. */
+/** The nodes as last read, at most a few seconds ago while the store can be reached. */
 export interface NodesStatus {
   readonly nodes: readonly NodeStatus[];
   /** Whether this node is a member, unsure of it, or cut off. */
@@ -32,7 +32,7 @@ export interface NodesStatus {
   /** Whether changes of other nodes arrive at once. */
   readonly feed: 'connected' | 'polling';
   readonly settlements_waiting: number;
-  /** By account, the slots of this node. */
+  /** The slots of this node, by account. */
   readonly slots: Readonly<Record<string, number>>;
 }
 
@@ -43,7 +43,7 @@ export interface NodesStatusOptions {
   readonly settlementsWaiting: number;
   /** The digest of this node's current configuration. */
   readonly digest: string;
-  /** Unix milliseconds. */
+  /** The current time; Unix milliseconds. */
   readonly now: number;
 }
 

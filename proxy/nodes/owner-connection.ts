@@ -1,4 +1,4 @@
-// A connection to the node that owns a session: asks it to take over a client, and then sends it the client's frames.
+// A connection to the node that owns a session. It asks that node to take over a client, and then sends it the client's frames.
 import { WebSocket } from 'ws';
 import type { Heartbeat } from '../base/process/heartbeat.ts';
 import type { Log } from '../base/process/log.ts';
@@ -16,7 +16,7 @@ export interface OwnerConnectionsOptions {
   readonly counters: Counters;
   readonly heartbeat: Heartbeat;
   readonly log: Log;
-  /** Frames of the owner to its client that are larger end the connection. */
+  /** The largest accepted frame from the owner. A larger one ends the connection. */
   readonly maxFrameBytes: () => number;
 }
 
@@ -27,10 +27,10 @@ export interface Owner {
   readonly address: string;
 }
 
-/** An owner that takes longer to answer is treated as dead (Q34). */
+/** The longest wait for an answer. An owner that takes longer is treated as dead (Q34). */
 const ANSWER_MS = 2_000;
 
-/** The owner has another secret, or its clock differs. */
+/** The status of an owner that has another secret or whose clock differs. */
 const UNSIGNED = 401;
 
 export class OwnerConnections {
@@ -40,7 +40,10 @@ export class OwnerConnections {
     this.#options = options;
   }
 
-  /** The open connection to an owner that takes the client over; undefined if it is dead, does not answer in time, or has no turn for it. */
+  /**
+   * The open connection to an owner that takes over the client. Undefined if the owner is dead, does not answer in time, or has no turn for
+   * the client.
+   */
   async open(owner: Owner, client: ForwardedClient): Promise<WebSocket | undefined> {
     const { clock, counters, heartbeat } = this.#options;
     const late = new AbortController();
@@ -62,7 +65,7 @@ export class OwnerConnections {
     late.addEventListener('abort', () => ws.terminate());
     let isOwner = false;
     ws.once('upgrade', ({ headers: answered }) => {
-      // Frames contain a client's prompts: they are sent only to a node that has the secret, not to another process that now has the
+      // Frames contain a client's prompts. They are sent only to a node that has the secret, and not to another process that now has the
       // address.
       isOwner = isEqual(String(answered[HOP_HEADER.signature] ?? ''), answer);
     });

@@ -1,4 +1,4 @@
-// Claims slots of accounts from the store, one transaction at a time: claims that are planned meanwhile share the next one (Q34).
+// Claims slots of accounts from the store, one transaction at a time. Claims that are planned meanwhile share the next one (Q34).
 import type { SlotVerbs } from '../../store/store.ts';
 import type { Counters } from '../base/process/metrics.ts';
 import type { Clock } from '../base/time/clock.ts';
@@ -21,10 +21,10 @@ export interface ClaimListener {
   ended(): void;
 }
 
-/** Most accounts in one transaction. */
+/** The most accounts in one transaction. */
 const BATCH = 256;
 
-/** A claim for an account, and the number of slots that turns were allowed before it. */
+/** A claim for an account, and the number of turns that were allowed before it. */
 interface Claimed {
   readonly account: string;
   readonly share: Share;
@@ -36,12 +36,12 @@ export class SlotClaims {
   readonly #options: SlotClaimsOptions;
   readonly #shares: Map<string, Share>;
   readonly #listener: ClaimListener;
-  /** The claims to make next. */
+  /** The next claims. */
   readonly #due = new Map<string, ClaimKind>();
   #running: Promise<void> | undefined;
   #stopped = false;
 
-  /** @param shares by account; one that is removed and holds nothing is deleted */
+  /** @param shares by account; a removed account is deleted when it holds no slots */
   constructor(options: SlotClaimsOptions, shares: Map<string, Share>, listener: ClaimListener) {
     this.#options = options;
     this.#shares = shares;
@@ -57,12 +57,12 @@ export class SlotClaims {
     this.#stopped = true;
   }
 
-  /** Plans a claim, unless the account has one already: that one will use the numbers at its own time. */
+  /** Plans a claim, unless one is already planned for the account: it will use the numbers at its own time. */
   plan(account: string, kind: ClaimKind | undefined): void {
     if (kind !== undefined && !this.#due.has(account)) this.#due.set(account, kind);
   }
 
-  /** Plans a claim in place of one that the account has already. */
+  /** Plans a claim that replaces the planned one of the account. */
   replan(account: string, kind: ClaimKind): void {
     this.#due.set(account, kind);
   }
@@ -79,7 +79,7 @@ export class SlotClaims {
   async #claimDue(): Promise<void> {
     while (this.#due.size > 0 && !this.#stopped) {
       const { token } = this.#options.membership;
-      // The accounts stay due: they are claimed when the node has joined.
+      // The claims stay planned, and are made when the node has joined.
       if (token === undefined || !(await this.#claimOnce(token))) return;
     }
   }

@@ -1,16 +1,16 @@
-// The credentials of accounts as dispatch sees them: headers for an attempt, and the steps after a refusal (Q9).
+// The credentials of accounts for dispatch: the headers of an attempt, and the steps after a refusal (Q9).
 import type { AccountConfig } from '../turn/settings.ts';
 
 /**
  * `renewed`: the same request may be sent again. `refused`: the account must log in again. `failed`: the token endpoint did not answer.
- * `challenged`: a network's guard answered in its place.
+ * `challenged`: a network's guard answered instead of the endpoint.
  */
 export type Renewal = 'renewed' | 'refused' | 'failed' | 'challenged';
 
 /** An account's configured headers and its credential. */
 export type AccountHeaders = Readonly<Record<string, string>>;
 
-/** The account has no credential for an attempt. */
+/** Thrown if the account has no credential for an attempt. */
 export class CredentialUnavailable extends Error {
   readonly why: Exclude<Renewal, 'renewed'>;
 
@@ -20,7 +20,7 @@ export class CredentialUnavailable extends Error {
   }
 }
 
-/** Returns a rejection that is CredentialUnavailable as a value, and throws any other. */
+/** Returns a CredentialUnavailable as a value, and throws any other error. */
 export function asUnavailable(thrown: unknown): CredentialUnavailable {
   if (thrown instanceof CredentialUnavailable) return thrown;
   throw thrown;
@@ -28,17 +28,17 @@ export function asUnavailable(thrown: unknown): CredentialUnavailable {
 
 /** The part of a configuration that has the accounts' static credentials. */
 export interface StaticCredentials {
-  /** Account id to its bearer, or to the value of its credential's header. */
+  /** Maps an account id to its bearer, or to the value of its credential's header. */
   readonly bearers: ReadonlyMap<string, string>;
 }
 
 export interface AccountCredentials {
-  /** A promise only if the account waits for a credential; it rejects with CredentialUnavailable. */
+  /** The headers of requests to the account. A promise only if it waits for a credential; it rejects with CredentialUnavailable. */
   headersFor(account: AccountConfig, loaded: StaticCredentials): AccountHeaders | Promise<AccountHeaders>;
-  /** The account answered 401 to a request with this Authorization. */
+  /** Handles an answer of 401 to a request with this Authorization. */
   refused(account: AccountConfig, authorization: string | undefined): Renewal | Promise<Renewal>;
-  /** Imports a new login of the account's operator, if there is one, before the account counts as one that must log in. */
+  /** Imports a new login of the account's operator, if there is one. Tried before the account counts as one that must log in again. */
   reimported(account: AccountConfig): boolean | Promise<boolean>;
-  /** The credential, which no answer to a client may contain. */
+  /** The credential, which must not appear in any answer to a client. */
   secretOf(account: string, loaded: StaticCredentials): string | undefined;
 }

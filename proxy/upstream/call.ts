@@ -8,7 +8,7 @@ import { IdleTimeouts, Timed } from './carriers/idle-timeouts.ts';
 export interface CallAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** The decoded JSON; undefined if the body was none. */
+  /** The decoded JSON; undefined if the body was not JSON. */
   readonly body: unknown;
   /** The size of the body. */
   readonly bytes: number;
@@ -67,8 +67,8 @@ export function call(carrier: TurnCarrier, request: CarrierRequest, bounds: Call
 }
 
 /**
- * Counts ticks, so that a pause of the process does not count. An answer may have come during the pause, and there may be no other: a
- * refresh token is spent by its first use (Q34).
+ * Counts ticks, so that a pause of the process does not count. An answer may have arrived during the pause, and asking again may be
+ * useless, because a refresh token is spent by its first use (Q34).
  */
 class Deadline extends Timed {
   readonly timedOut: () => void;
@@ -79,7 +79,7 @@ class Deadline extends Timed {
   }
 }
 
-/** More values than any catalog or usage read has. */
+/** More values than any catalog or usage answer has. */
 const MAX_VALUES = 1_000_000;
 
 function decoded(bytes: Buffer): unknown {

@@ -10,18 +10,18 @@ import type { ReplyEnd } from '../../turn/reply/terminal-event.ts';
 import type { Headers } from '../../turn/turn.ts';
 import type { FollowingFrames } from './following-frames.ts';
 
-/** Answers with a status of 1xx before the answer itself: they are skipped, and a reply with more of them than this is malformed. */
+/** The most 1xx answers before the final answer. They are skipped; a reply with more is malformed. */
 export const MAX_INTERIM_ANSWERS = 16;
 
 export interface CarrierRequest {
   readonly method: string;
-  /** Absolute path with any query, below the account's base URL. */
+  /** The absolute path with its query, below the account's base URL. */
   readonly path: string;
-  /** `origin`: the path begins at the root of the account's host. Default: at its base URL. */
+  /** `origin`: the path begins at the root of the account's host. By default it begins at the base URL. */
   readonly from?: PathRoot;
-  /** The whole set. */
+  /** All headers of the request. */
   readonly headers: Readonly<Record<string, string>>;
-  /** A stream can be sent once. Null for methods without a body. */
+  /** The body; a stream can be sent only once. Null for methods without a body. */
   readonly body: string | Buffer | Readable | null;
 }
 
@@ -33,7 +33,10 @@ export interface ReplyHandler<Reader> {
   fail(failure: CarrierFailure): void;
 }
 
-/** A reader gets the body, then exactly one of these calls. A reply of events ends with its terminal event, or with its connection (RB16). */
+/**
+ * A reader gets the body, and then exactly one of these calls. A reply of events ends with its terminal event or with its connection
+ * (RB16).
+ */
 interface BodyEnd {
   end(): void;
   fail(failure: CarrierFailure): void;
@@ -42,18 +45,24 @@ interface BodyEnd {
 /** Reads events: an SSE stream is split by its carrier, a websocket frame is an event. */
 export interface EventReader extends BodyEnd {
   readonly reads: 'events';
-  /** The chunks of an event that has not ended count here, and the event itself while it is read; past a limit the reply ends with `too_large`. */
+  /**
+   * Counts the memory of an event: its chunks until it is complete, then the event while it is read. Past a limit the reply ends with
+   * `too_large`.
+   */
   readonly memory: Pick<HeldBytes, 'hold' | 'release'>;
   /**
-   * The reader of a body whose first byte shows that it is no stream of events; undefined if the body is read as events anyway. A
+   * Returns the reader of a body whose first byte shows that it is no stream of events; undefined if the body is read as events anyway. A
    * provider may send streams without a content type (RB16).
    */
   readonly asBytes?: (() => ByteReader | undefined) | undefined;
-  /** The reply is no answer, and its client gets this refusal if nothing was shown; the account is not at fault. Absent if replies are not decoded. */
+  /**
+   * Ends a reply that is no valid answer. Its client gets this refusal if nothing was shown yet, and the account is not at fault. Absent if
+   * replies are not decoded.
+   */
   refuse?(refusal: Refusal): void;
-  /** The view is reused for the next event. @returns the end of the reply, announced by this event or an earlier one */
+  /** Reads an event. The view is reused for the next one. @returns the end of the reply, if this event or an earlier one announced it */
   event(event: ReplyEvent): ReplyEnd | undefined;
-  /** All events of one read of the connection have been delivered. */
+  /** Called when all events of one read of the connection have been delivered. */
   delivered(): void;
 }
 
@@ -63,13 +72,13 @@ export interface ByteReader extends BodyEnd {
   data(chunk: Buffer): void;
 }
 
-/** Takes the reply as a stream and pipes it on. The stream reports its end and its failure; `fail` is never called. */
+/** Takes the reply as a stream and pipes it on. The stream reports its own end and failure; `fail` is never called. */
 export interface StreamReader {
   readonly reads: 'stream';
   stream(reply: IncomingMessage): void;
 }
 
-/** The hold on a reply under way. */
+/** Controls a running request and its reply. */
 export interface Sending {
   pause(): void;
   resume(): void;

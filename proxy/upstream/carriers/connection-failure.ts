@@ -1,8 +1,8 @@
-// Classifies an error of the connection to an account, whichever library reports it.
+// Classifies errors of the connection to an account, whichever library reports them.
 import type { CarrierFailure } from '../../turn/errors/failure.ts';
 import { NO_TUNNEL } from '../egress/route.ts';
 
-/** Errors before the connection is established: the request was not sent, so it may be sent elsewhere. */
+/** Errors before the connection is established. The request was not sent, so that it may be sent elsewhere. */
 const CONNECT_ERRORS: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -18,7 +18,7 @@ const CONNECT_ERRORS: ReadonlySet<string> = new Set([
   NO_TUNNEL,
 ]);
 
-/** No connection in time; the second name is http-proxy-3's own. */
+/** Errors for a connection that took too long; the second name is http-proxy-3's own. */
 const CONNECT_TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ECONNECT_TIMEOUT']);
 
 export function connectionFailure({ code = '', syscall }: NodeJS.ErrnoException): CarrierFailure {

@@ -1,25 +1,25 @@
-// The frames of an account's websocket after the end of a response that was steered: they begin a further response, or say that there is
+// The frames on an account's websocket after the end of a response that was steered. They begin a further response, or state that there is
 // none (RB31).
 import type { IncomingMessage } from 'node:http';
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import { endOf } from '../../turn/reply/terminal-event.ts';
 import type { SocketUser } from './socket-user.ts';
 
-/** The websocket that the frames come on. */
+/** The websocket on which the frames arrive. */
 export interface FollowedSocket {
   pause(): void;
   resume(): void;
-  /** The frames have been read; the websocket stays open for the next turn. */
+  /** Called when the frames have been read. The websocket stays open for the next turn. */
   leave(): void;
   destroy(): void;
 }
 
 export interface FollowingFramesOptions {
-  /** Reads the answer to a steer. @returns whether all of them are answered, so that no further response comes */
+  /** Reads the answer to a steer. @returns whether all steers are answered, so that no further response will come */
   readonly answered: (event: JsonObject) => boolean;
 }
 
-/** A provider sends quota and metadata before a response; the rest of one read of the connection may come after the pause. */
+/** The most bytes that are kept. A provider sends quota and metadata before a response, and the rest of a read may come after the pause. */
 const MOST_BYTES = 1_048_576;
 
 const nothing = (): void => undefined;
@@ -80,7 +80,7 @@ export class FollowingFrames implements SocketUser {
     this.#decide(false);
   }
 
-  /** The frames of the further response so far, for the turn that reads it. */
+  /** The frames of the further response so far. A turn that reads it takes them. */
   take(): readonly Buffer[] {
     this.#socket = undefined;
     this.#follows = undefined;
@@ -89,7 +89,7 @@ export class FollowingFrames implements SocketUser {
     return frames;
   }
 
-  /** Ends the websocket, and with it a further response that no turn reads. */
+  /** Ends the websocket, and so a further response that no turn reads. */
   cancel(): void {
     this.#frames = [];
     this.#socket?.destroy();
@@ -113,7 +113,7 @@ export class FollowingFrames implements SocketUser {
   #hold(bytes: Buffer): void {
     this.#bytes += bytes.length;
     if (this.#bytes > MOST_BYTES) this.cancel();
-    // A copy: a frame may be a small part of a chunk, and a view would keep the whole chunk in memory.
+    // Copied, because a frame may be a small part of a chunk, and a view would keep the whole chunk in memory.
     else if (this.#socket) this.#frames.push(Buffer.from(bytes));
   }
 }

@@ -1,11 +1,11 @@
-// Idle timeouts of all replies of a carrier with one timer: a timer for each reply would be set again with every chunk.
+// Idle timeouts of all replies of a carrier, with a single timer: a timer for each reply would have to be set again with every chunk.
 
-/** A timeout fires at most 1/32 of itself late: 280 s must stay below the 300 s of native clients. */
+/** Ticks in a timeout, so that it fires at most 1/32 late: 280 s must stay below the 300 s of native clients. */
 const TICKS = 32;
 
 /** A wait with a timeout, from `watch` until `forget`. */
 export abstract class Timed {
-  /** Ticks since the last sign of life; set to 0 with each. */
+  /** Ticks since the last sign of life. */
   quietTicks = 0;
   before: Timed | undefined;
   after: Timed | undefined;
@@ -16,11 +16,11 @@ export abstract class Timed {
     this.watchedBy?.forget(this);
   }
 
-  /** There was no sign of life for the whole timeout. */
+  /** Called if there was no sign of life for the whole timeout. */
   abstract timedOut(): void;
 }
 
-/** A linked list through its members: a Set that changes with every turn would leave garbage. */
+/** A linked list whose members are the waits, because a Set that changes with every turn would leave garbage. */
 export class IdleTimeouts {
   readonly #tickMs: number;
   #first: Timed | undefined;
@@ -57,7 +57,7 @@ export class IdleTimeouts {
       return;
     }
     for (let one: Timed | undefined = this.#first; one; ) {
-      // `timedOut` may remove it from the list.
+      // Read before, because `timedOut` may remove the wait from the list.
       const next: Timed | undefined = one.after;
       one.quietTicks += 1;
       if (one.quietTicks > TICKS) one.timedOut();
@@ -66,7 +66,7 @@ export class IdleTimeouts {
   }
 }
 
-/** The waits of the replies of one carrier, by what is awaited. */
+/** The waits of one carrier's replies, by what they wait for. */
 export interface Waits {
   readonly head: IdleTimeouts;
   readonly data: IdleTimeouts;

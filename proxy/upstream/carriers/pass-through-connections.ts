@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { isHandshaking } from '../../base/process/node-internals.ts';
 import type { Route } from '../egress/route.ts';
 
-/** Shorter than the idle timeouts of servers: a POST on a connection that the server just closed would be lost. */
+/** Shorter than the idle timeouts of servers, because a POST on a connection that the server has just closed would be lost. */
 const IDLE_MS = 4_000;
 
 export class PassThroughConnections {
@@ -22,14 +22,17 @@ export class PassThroughConnections {
     for (const sockets of Object.values(this.agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
   }
 
-  /** Idle connections end now, those in use with their exchanges. The agent's own `destroy` would end both. */
+  /** Ends idle connections now, and the others with their exchanges. The agent's own `destroy` would end both. */
   retire(): void {
     this.agent.maxFreeSockets = 0;
     this.dropIdle();
   }
 }
 
-/** The library's connect timeout ends with the TCP handshake: a server that never finishes the TLS handshake would hold the turn. */
+/**
+ * Limits the TLS handshake, because the library's connect timeout ends with the TCP handshake, and a server that never finishes TLS would
+ * block the turn.
+ */
 export function limitHandshake(socket: Socket, ms: number): void {
   if (!isHandshaking(socket)) return;
   const late = (): void => void socket.destroy(Object.assign(new Error('no TLS handshake in time'), { code: 'ECONNECT_TIMEOUT' }));

@@ -1,4 +1,4 @@
-// Carries pass-through rows with http-proxy-3: bodies unread in both directions, under framing and headers of the gateway's own.
+// Carries pass-through rows with http-proxy-3: bodies are unread in both directions, framing and headers are the gateway's own.
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { createProxyServer, type ProxyServer } from 'http-proxy-3';
@@ -23,21 +23,21 @@ import { UntilConnected } from './until-connected.ts';
 
 export interface PassThroughTimeouts {
   readonly connectMs: number;
-  /** Without progress: neither a byte of the request sent, nor the head of the reply. */
+  /** The longest time without progress: without a byte of the request sent and without the head of the reply. */
   readonly firstByteMs: number;
-  /** Longest silence inside a reply that is read here. */
+  /** The longest silence inside a reply that is read here. */
   readonly idleMs: number;
 }
 
 type PipeHandler = ReplyHandler<StreamReader | ByteReader>;
 
-/** Receives the library's events, which identify an exchange by its request. */
+/** Receives the library's events. They identify an exchange by its request. */
 interface Listener {
   sent(upstream: ClientRequest): void;
   replied(reply: IncomingMessage): void;
 }
 
-/** One per account origin: the library's default agent would close every connection. */
+/** One for each account origin, because the library's default agent would close every connection. */
 export class PassThrough implements StreamCarrier {
   readonly #proxy: ProxyServer;
   readonly #connections: PassThroughConnections;
@@ -61,7 +61,7 @@ export class PassThrough implements StreamCarrier {
       connectTimeout: timeouts.connectMs,
       changeOrigin: true,
       selfHandleResponse: true,
-      // The path is sent as it came: parsed as a URL it would get other escapes.
+      // The path is sent as it came. If it were parsed as a URL, its escapes would change.
       toProxy: true,
     });
     this.#proxy.on('proxyReq', (upstream, request, _response, _options, socket) => {
@@ -82,7 +82,7 @@ export class PassThrough implements StreamCarrier {
     return exchange;
   }
 
-  /** Idle connections end now, one in use with its exchange; resolves when all are over. */
+  /** Ends idle connections now, and the others with their exchanges. Resolves when all have ended. */
   async close(): Promise<void> {
     this.#connections.retire();
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
@@ -115,7 +115,7 @@ class Exchange implements Sending, Listener {
   readonly #ended = Promise.withResolvers<void>();
   #upstream: ClientRequest | undefined;
   #reply: IncomingMessage | undefined;
-  /** The head has come, or never will. */
+  /** Whether the head has arrived or the exchange has failed before it. */
   #settled = false;
   readonly #progress = (): void => {
     if (!this.#settled) this.#deadline.refresh();
@@ -129,20 +129,20 @@ class Exchange implements Sending, Listener {
     this.#deadline = setTimeout(() => this.#fail('first_byte'), timeouts.firstByteMs);
   }
 
-  /** Resolves when neither the request nor the reply uses a connection any more. */
+  /** Resolves when neither the request nor the reply uses a connection. */
   get over(): Promise<void> {
     return this.#ended.promise;
   }
 
   start(): void {
-    // Not before it is piped: the listener sets it flowing.
+    // Added only when the body is piped, because the listener makes it flow.
     this.#body?.once('resume', () => this.#body?.on('data', this.#progress));
     this.#send({ resend: true });
   }
 
   sent(upstream: ClientRequest): void {
     this.#upstream = upstream;
-    // The request asked for no upgrade. Without a listener the exchange would wait for an answer that has already come.
+    // An upgrade was not requested. Without this listener the exchange would wait for an answer that has already arrived.
     upstream.once('upgrade', () => this.#fail('malformed'));
     let interim = 0;
     upstream.on('information', () => {
@@ -183,7 +183,7 @@ class Exchange implements Sending, Listener {
     this.#wire.send(this, (error) => {
       if (this.#settled) return;
       const failure = connectionFailure(error);
-      // The account closed an idle connection while it was taken for this request: the account never saw the request.
+      // The account closed an idle connection while this request was about to use it, so that it never saw the request.
       if (resend && !this.#body && this.#upstream?.reusedSocket && failure === 'network') {
         this.#wire.dropIdle();
         this.#send({ resend: false });

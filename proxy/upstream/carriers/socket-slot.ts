@@ -1,8 +1,8 @@
-// The upstream websocket of one client connection: reused by its turns while they stay at its account (Q28).
+// The upstream websocket of one client connection. Its turns reuse it while they stay at its account (Q28).
 import type { LivePin } from '../../turn/continuation.ts';
 import type { EffectiveMode, KeptResponse, UpstreamSocket } from './upstream-socket.ts';
 
-/** Each connection to an account is a separate generation: a response can be continued only on the connection that it came over. */
+/** Each connection to an account is a generation of its own: a response can be continued only on the connection on which it came. */
 export class SocketSlot {
   #socket: UpstreamSocket | undefined;
   #account: string | undefined;
@@ -29,7 +29,7 @@ export class SocketSlot {
     return this.account === account ? this.#socket : undefined;
   }
 
-  /** Whether a turn can continue this response: it came over the live socket. @param mode undefined for a response of any mode */
+  /** Whether a turn can continue this response, because it came over the live socket. @param mode undefined for a response of any mode */
   continues(responseId: string, mode?: EffectiveMode): boolean {
     return this.#socket?.isOpen === true && this.#socket.hasResponse(responseId, mode);
   }
@@ -39,12 +39,12 @@ export class SocketSlot {
     else response.pin?.ended();
   }
 
-  /** The instructions that the account does not keep with this response of the live socket. */
+  /** The instructions that the account does not keep with this response. */
   liftedOf(responseId: string): string | undefined {
     return this.#socket?.isOpen ? this.#socket.response(responseId)?.lifted : undefined;
   }
 
-  /** Takes a new socket; the former one is closed. */
+  /** Sets a new socket and closes the previous one. */
   replace(account: string, socket: UpstreamSocket): void {
     this.close();
     this.#account = account;
@@ -57,7 +57,7 @@ export class SocketSlot {
     else this.#onOver = over;
   }
 
-  /** The client's connection is gone, and no turn continues without it. */
+  /** Ends the socket, because the client's connection is closed and no turn continues without it. */
   end(): void {
     this.close();
     this.#isOver = true;

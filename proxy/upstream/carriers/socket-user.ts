@@ -1,18 +1,18 @@
-// The user of an account's websocket: one turn at a time, or the reader of the frames between two responses.
+// The user of an account's websocket: a turn, or the reader of the frames between two responses.
 import type { IncomingMessage } from 'node:http';
 import type { CarrierFailure } from '../../turn/errors/failure.ts';
 import type { HeldBytes } from '../../turn/reply/held-bytes.ts';
 
 export interface SocketUser {
-  /** The bytes of a frame that has not arrived whole count here. */
+  /** Counts the bytes of a frame that has not arrived completely. */
   readonly memory: Pick<HeldBytes, 'hold' | 'release'>;
-  /** The former user, whose further frames this one reads too; absent if no turn waits for them. */
+  /** The previous user, whose further frames this user also reads; absent if no turn waits for them. */
   readonly follows?: SocketUser | undefined;
-  /** The account accepted the upgrade. */
+  /** Called when the account has accepted the upgrade. */
   opened(): void;
-  /** The account answered the upgrade with a status. The response is read by the user, or destroyed. */
+  /** Called when the account has answered the upgrade with a status. The user reads the response or destroys it. */
   refused(response: IncomingMessage): void;
   frame(bytes: Buffer): void;
-  /** The connection ended, at whichever side. */
+  /** Called when the connection has ended, at either side. */
   ended(failure: CarrierFailure): void;
 }

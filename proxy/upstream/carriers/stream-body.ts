@@ -1,15 +1,15 @@
-// Bodies of replies that are Node streams: read as bytes, and limited in silence.
+// Reply bodies that are Node streams: they are read as bytes, with a limit on silence.
 import type { IncomingMessage } from 'node:http';
 import type { Writable } from 'node:stream';
 import type { ByteReader } from './carrier.ts';
 
-/** Delivers the body to its reader: `end` if it came whole, else `fail`. */
+/** Delivers the body to its reader. Then calls `end` if the body was complete, otherwise `fail`. */
 export function readBytes(reply: IncomingMessage, reader: ByteReader, idleMs: number): void {
   let silent = false;
   limitSilence(reply, { ms: idleMs, timedOut: () => (silent = true) });
   reply.on('data', (chunk: Buffer) => reader.data(chunk)).on('error', () => undefined);
   reply.once('close', () => {
-    // A body that ends with its connection counts as complete however that ended.
+    // A body that ends with its connection counts as complete, however the connection ended.
     if (reply.complete && !silent) reader.end();
     else reader.fail(silent ? 'idle' : 'network');
   });
@@ -17,13 +17,13 @@ export function readBytes(reply: IncomingMessage, reader: ByteReader, idleMs: nu
 
 export interface SilenceLimit {
   readonly ms: number;
-  /** The destination of the reply: while it is full, the account does not count as silent. */
+  /** The destination of the reply. While it is full, the account does not count as silent. */
   readonly reader?: Writable;
   /** Called once, before the reply is destroyed. */
   readonly timedOut: () => void;
 }
 
-/** Destroys a reply that is silent for too long. To be called together with the attachment of the reply's reader: it sets the reply flowing. */
+/** Destroys a reply that is silent for too long. Call it when the reply's reader is attached, because it makes the reply flow. */
 export function limitSilence(reply: IncomingMessage, { ms, reader, timedOut }: SilenceLimit): void {
   if (reply.closed) return;
   const fire = (): void => {

@@ -1,4 +1,4 @@
-// A request to an account and its reply, as undici delivers it: the head, SSE events or bytes, and its end, each wait with a deadline.
+// A request to an account and its reply over undici: the head, SSE events or bytes, and the end. Each wait has a deadline.
 import type { Dispatcher } from 'undici';
 import type { Batch } from '../../base/process/batch.ts';
 import { releaseRawHeaders } from '../../base/process/node-internals.ts';
@@ -11,10 +11,10 @@ import { connectionFailure } from './connection-failure.ts';
 import { Timed, type Waits } from './idle-timeouts.ts';
 
 const [OPENING_BRACE, LESS_THAN] = [123, 60];
-/** White space, and the bytes of a byte order mark. */
+/** White space and the bytes of a byte order mark. */
 const BLANK: ReadonlySet<number> = new Set([9, 10, 13, 32, 0xef, 0xbb, 0xbf]);
 
-/** How long the connection of a complete reply may stay open before it is dropped; until then it can be used again. */
+/** How long the connection of a complete reply may stay open for reuse before it is dropped. */
 const DRAIN_MS = 1_000;
 
 type AnswerHeaders = Record<string, string | string[] | undefined>;
@@ -23,19 +23,19 @@ export class UndiciExchange extends Timed implements Dispatcher.DispatchHandler,
   readonly #handler: ReplyHandler<EventReader | ByteReader>;
   readonly #waits: Waits;
   readonly #arrivals: Batch;
-  /** Set with the head. */
+  /** Set when the head arrives. */
   #reader: EventReader | ByteReader | undefined;
   #splitter: SseSplitter | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  /** Undefined before the request is sent, and after the end. */
+  /** What is awaited. Undefined before the request is sent, and after the end. */
   #waiting: keyof Waits | undefined;
   #interim = 0;
-  /** Parts of the reply that wait for their batch. */
+  /** The number of parts of the reply that wait for their batch. */
   #waitingArrivals = 0;
   #paused = false;
-  /** No byte of the body has shown yet whether it is a stream of events. */
+  /** Whether no byte of the body has yet shown if it is a stream of events. */
   #isUndecided = false;
-  /** The terminal event has come. */
+  /** Whether the terminal event has arrived. */
   #isComplete = false;
   #draining: NodeJS.Timeout | undefined;
   #over = false;
@@ -92,7 +92,7 @@ export class UndiciExchange extends Timed implements Dispatcher.DispatchHandler,
     else this.#fail(this.#waiting === 'head' ? 'first_byte' : 'idle');
   }
 
-  /** A reply begins with the others of its batch; the events of a stream that runs do not wait. */
+  /** Handles an arrival. The beginnings of replies are batched; events of a running stream do not wait. */
   #arrived(handle: () => void, bytes = 0): void {
     if (this.#reader && this.#waitingArrivals === 0) {
       handle();
@@ -134,12 +134,12 @@ export class UndiciExchange extends Timed implements Dispatcher.DispatchHandler,
       this.#split(chunk);
       if (this.#over) return;
       reader.delivered();
-      // In most replies the connection ends with the same read.
+      // In most replies the connection ends in the same read.
       if (this.#isComplete) queueMicrotask(() => this.#drain());
     }
   }
 
-  /** An event never begins with the first character of JSON or HTML. */
+  /** Decides by the first character: an event never begins like JSON or HTML. */
   #decide(chunk: Buffer): void {
     const first = chunk.find((byte) => !BLANK.has(byte));
     if (first === undefined) return;
@@ -152,7 +152,7 @@ export class UndiciExchange extends Timed implements Dispatcher.DispatchHandler,
     this.#splitter = undefined;
   }
 
-  /** The reply ends with its terminal event, also if the account does not end its connection (RB16). */
+  /** Ends the reply with its terminal event, even if the account does not end its connection (RB16). */
   #drain(): void {
     if (!this.#finish()) return;
     this.#draining = setTimeout(() => this.#controller?.abort(new Error('drained')), DRAIN_MS).unref();
@@ -172,14 +172,14 @@ export class UndiciExchange extends Timed implements Dispatcher.DispatchHandler,
   }
 
   #fail(failure: CarrierFailure): void {
-    // An event that came whole before the failure still counts.
+    // An event that arrived completely before the failure still counts.
     this.#split(undefined);
     if (!this.#finish()) return;
     this.#controller?.abort(new Error(failure));
     (this.#reader ?? this.#handler).fail(failure);
   }
 
-  /** Delivers the events of a chunk, or at the end the last one. A reply that needs too much memory ends. */
+  /** Delivers the events of a chunk; at the end the last one. A reply that needs too much memory ends. */
   #split(chunk: Buffer | undefined): void {
     if (!this.#splitter || this.#over) return;
     try {

@@ -1,10 +1,10 @@
-// A request body that is not read before its connection is established: if no connection is made, a body that can be sent once is still
-// whole.
+// A request body that is not read before its connection is established. If no connection is made, a body that can be sent only once is
+// still complete.
 import type { ClientRequest } from 'node:http';
 import { type Readable, Stream } from 'node:stream';
 import { isHandshaking } from '../../base/process/node-internals.ts';
 
-/** http-proxy-3 pipes its `buffer` into the request as soon as that exists. */
+/** http-proxy-3 pipes its `buffer` into the request as soon as the request exists. */
 export class UntilConnected extends Stream {
   readonly #body: Readable;
 

@@ -13,13 +13,13 @@ import { connectionFailure } from './connection-failure.ts';
 import type { SocketUser } from './socket-user.ts';
 
 export interface UpstreamSocketOptions {
-  /** Absolute, http or https. */
+  /** The absolute URL, http or https. */
   readonly url: string;
   /** The headers of the upgrade. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The credential among them. */
+  /** The credential in the headers. */
   readonly authorization: string | undefined;
-  /** Longest time until the account has accepted or refused the upgrade. */
+  /** The longest time until the account accepts or refuses the upgrade. */
   readonly connectMs: number;
   /** Undefined for a direct connection. */
   readonly route: Route | undefined;
@@ -31,17 +31,17 @@ export interface UpstreamSocketOptions {
 
 export type EffectiveMode = ModeDecision['effective'] | undefined;
 
-/** The code of a provider that ends a connection after some time, as the answer to a turn or between two turns (RB28). */
+/** The error code of a provider that limits the duration of a connection. It comes as the answer to a turn, or between two turns (RB28). */
 export const CONNECTION_LIMIT = 'websocket_connection_limit_reached';
 
-/** A frame was larger than the account accepts. */
+/** The close code for a frame that was larger than the account accepts. */
 const FRAME_TOO_LARGE = 1009;
-/** Of a message of an account: a reply of more is malformed. */
+/** The most fragments in a message of an account. A reply with more is malformed. */
 const MAX_FRAGMENTS = 4_096;
-/** Responses that are remembered. Clients continue the last one, or one shortly before it. */
+/** The number of responses that are remembered. Clients continue the last one, or one shortly before it. */
 const MAX_RESPONSES = 128;
 
-/** Characters of instructions that are kept with them; older responses are forgotten first. */
+/** The most characters of instructions that are kept with responses. Older responses are forgotten first. */
 const MAX_LIFTED = 4_194_304;
 
 /** A response that came over the websocket. */
@@ -49,7 +49,7 @@ export interface KeptResponse {
   readonly id: string;
   /** The effective mode in which it was made. */
   readonly mode: EffectiveMode;
-  /** The texts of system messages up to here that went out as instructions: the account does not keep those. */
+  /** The texts of earlier system messages that were sent as instructions. The account does not keep instructions. */
   readonly lifted: string | undefined;
 }
 
@@ -60,12 +60,12 @@ export class UpstreamSocket {
   readonly session: string | undefined;
   readonly #ws: WebSocket;
   readonly #departures: Batch;
-  /** The last ones, in order, with the effective mode in which each was made. */
+  /** The last responses, in order. */
   readonly #responses: KeptResponse[] = [];
   /** The pin of the last response. */
   #pin: LivePin | undefined;
   #user: SocketUser | undefined;
-  /** Bytes since the last frame, and how many of them its user holds. */
+  /** Bytes since the last frame, and the number of them that the user holds. */
   #arriving = 0;
   #held = 0;
   /** The headers of the answer to the upgrade, until the first reply takes them. */
@@ -94,7 +94,7 @@ export class UpstreamSocket {
     ws.on('open', () => {
       heartbeat.watch(ws);
       joinParts(ws);
-      // Before the listener of ws, which delivers the frames that a chunk completes.
+      // Added before the listener of ws, which delivers the frames that a chunk completes.
       connectionUnder(ws)?.prependListener('data', (chunk: Buffer) => this.#arrived(chunk.length));
       this.#user?.opened();
     });
@@ -104,14 +104,15 @@ export class UpstreamSocket {
     });
     ws.on('message', (data: Buffer, isBinary) => {
       this.#release();
-      // Frames that came in the same read as a broken frame still arrive: without the broken one the reply would look whole.
+      // Frames after a broken frame in the same read still arrive. They are dropped, because without the broken one the reply would look
+      // complete.
       if (this.#failure) return;
       if (isBinary) {
         this.#end('malformed');
         return;
       }
       const user = this.#user;
-      // Frames that wait after the end of a reply do not belong to the next turn.
+      // Frames that arrive after the end of a reply do not belong to the next turn.
       arrivals.add(() => {
         if (this.#isReadFor(user)) this.#user?.frame(data);
         else if (!this.#user && data.includes(CONNECTION_LIMIT)) this.close();
@@ -135,7 +136,7 @@ export class UpstreamSocket {
     return this.#ws.readyState === WebSocket.OPEN;
   }
 
-  /** The headers of the upgrade's answer, once: they belong to the first reply. */
+  /** The headers of the answer to the upgrade. They belong to the first reply, and are returned once. */
   takeHeaders(): Headers {
     const headers = this.#headers;
     this.#headers = {};
@@ -171,14 +172,14 @@ export class UpstreamSocket {
     this.#user = user;
   }
 
-  /** The user's exchange is over; the connection stays open for the next one, unless it is retired. */
+  /** Ends the user's exchange. The connection stays open for the next one, unless it is retired. */
   leave(): void {
     this.#release();
     this.#user = undefined;
     if (this.#isRetired) this.close();
   }
 
-  /** Ends the connection in order, after an exchange that runs on it. */
+  /** Ends the connection with a close frame, after a running exchange. */
   retire(): void {
     this.#isRetired = true;
     if (!this.#user) this.close();
@@ -196,7 +197,7 @@ export class UpstreamSocket {
     this.#ws.resume();
   }
 
-  /** Ends the connection in order; it has no user, or loses it. */
+  /** Ends the connection with a close frame; it has no user, or loses it. */
   close(): void {
     this.#release();
     this.#user = undefined;
@@ -204,7 +205,7 @@ export class UpstreamSocket {
     this.#ws.close();
   }
 
-  /** Ends the connection at once. Nothing is called afterwards. */
+  /** Ends the connection immediately. Nothing is called afterwards. */
   destroy(): void {
     this.#release();
     this.#user = undefined;
@@ -216,7 +217,10 @@ export class UpstreamSocket {
     this.#ws.once('close', closed);
   }
 
-  /** A frame that comes in one read does not count, because it is passed on at once. Bytes between two turns do not count either. */
+  /**
+   * Counts a frame that arrives in several reads. One that arrives in a single read is passed on at once, and does not count. Neither do
+   * bytes between two turns.
+   */
   #arrived(bytes: number): void {
     if (!this.#user || this.#failure) return;
     const isFirst = this.#arriving === 0;
@@ -231,12 +235,12 @@ export class UpstreamSocket {
     }
   }
 
-  /** Whether the user of now reads the frames that came for this one. */
+  /** Whether the current user reads frames that came for this user. */
   #isReadFor(user: SocketUser | undefined): boolean {
     return user !== undefined && (this.#user === user || this.#user?.follows === user);
   }
 
-  /** A frame has arrived, or its user leaves. */
+  /** Releases the memory of a frame, because it has arrived or its user leaves. */
   #release(): void {
     this.#arriving = 0;
     if (this.#held === 0) return;
@@ -244,7 +248,7 @@ export class UpstreamSocket {
     this.#held = 0;
   }
 
-  /** No turn can continue its responses from now on. */
+  /** Ends the continuity of the connection: no turn can continue its responses any more. */
   #over(): void {
     this.#pin?.ended();
     this.#pin = undefined;
@@ -260,12 +264,12 @@ function failureOf(error: NodeJS.ErrnoException): CarrierFailure {
   const { code = '', message } = error;
   if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return 'too_large';
   if (code.startsWith('WS_ERR_')) return 'malformed';
-  // ws has no code for it.
+  // ws has no error code for this.
   if (message.includes('handshake has timed out')) return 'connect_timeout';
   return connectionFailure(error);
 }
 
-/** A repeated header as one value. */
+/** Joins repeated headers into one value. */
 export function joined(headers: IncomingMessage['headers']): Headers {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]));
 }

@@ -19,7 +19,7 @@ export interface WebsocketCarrierOptions {
   readonly baseUrl: string;
   /** Parameters of every request, encoded. */
   readonly query: string;
-  /** The header of an upgrade that has the account's credential. */
+  /** The header of an upgrade that carries the account's credential. */
   readonly credentialHeader: string;
   readonly connectMs: number;
   readonly firstByteMs: number;
@@ -34,11 +34,11 @@ export interface WebsocketCarrierOptions {
 export interface FrameLimits {
   /** A larger frame ends the connection. */
   readonly maxFrameBytes: number;
-  /** The bytes of a frame that has not arrived whole count here. */
+  /** Counts the bytes of a frame that has not arrived completely. */
   readonly memory: EventReader['memory'];
 }
 
-/** The status of an accepted upgrade: the head of every reply of frames. */
+/** The status of an accepted upgrade, which is the head of every reply of frames. */
 export const SWITCHING_PROTOCOLS = 101;
 
 export class WebsocketCarrier {
@@ -52,15 +52,15 @@ export class WebsocketCarrier {
     this.#waits = waitsOf(options);
   }
 
-  /** Whether the client's connection has an open socket of this account. */
+  /** Whether the client's connection has an open socket to this account. */
   isOpen(slot: SocketSlot): boolean {
     const live = slot.at(this.#options.account);
     return live !== undefined && this.#sockets.has(live);
   }
 
   /**
-   * The frame of a further response that a steer has begun is not sent: the account has it.
-   * @param request its body is the frame; its headers are those of the upgrade, should a connection have to be opened
+   * Sends a turn. The frame of a further response that a steer has begun is not sent, because the account has it already.
+   * @param request its body is the frame; its headers are those of the upgrade, if a connection has to be opened
    */
   send(request: CarrierRequest, limits: FrameLimits, slot: SocketSlot, handler: ReplyHandler<EventReader | ByteReader>): Sending {
     const live = slot.at(this.#options.account);
@@ -68,7 +68,7 @@ export class WebsocketCarrier {
     return new Exchange(socket, request.body as Buffer, handler, { waits: this.#waits, memory: limits.memory });
   }
 
-  /** Ends idle connections at once, and the others when their exchange is over. */
+  /** Ends idle connections immediately, and the others after their exchange. */
   async close(): Promise<void> {
     for (const socket of this.#sockets) socket.retire();
     if (this.#sockets.size === 0) return;
@@ -106,7 +106,7 @@ class Exchange extends Timed implements Sending, ReplyLine, SocketUser {
   readonly #types = new TypePeek();
   /** Reused for every frame. */
   readonly #event = new ReplyEvent();
-  /** Set with the first frame of the reply. */
+  /** Set when the first frame of the reply arrives. */
   #reader: EventReader | ByteReader | undefined;
   #paused = false;
   #over = false;
@@ -185,7 +185,7 @@ class Exchange extends Timed implements Sending, ReplyLine, SocketUser {
     event.hasData = true;
     event.type = this.#types.typeIn(bytes, 0, bytes.length) ?? '';
     event.completeType();
-    // The reader decides: a frame of a terminal type that is not JSON does not end the reply.
+    // The reader decides, because a frame of a terminal type that is not JSON does not end the reply.
     const end = reader.event(event);
     event.clear();
     if (this.#over) return;
@@ -194,7 +194,7 @@ class Exchange extends Timed implements Sending, ReplyLine, SocketUser {
       return;
     }
     this.#finish();
-    // A `response.failed` may follow an error, and the next turn on the socket would take it as its own.
+    // A `response.failed` may follow an error, and the next turn on the socket would read it as its own.
     if (end === 'failed') this.#socket.destroy();
     reader.delivered();
     reader.end();
@@ -217,7 +217,7 @@ class Exchange extends Timed implements Sending, ReplyLine, SocketUser {
     this.#socket.resume();
   }
 
-  /** The protocol has no frame that cancels a turn. */
+  /** Closes the connection, because the protocol has no frame that cancels a turn. */
   abort(): void {
     if (this.#finish()) this.#socket.destroy();
   }
@@ -227,12 +227,12 @@ class Exchange extends Timed implements Sending, ReplyLine, SocketUser {
     else this.#fail(this.#reader ? 'idle' : 'first_byte');
   }
 
-  /** The response has begun: its first frames came before this turn. */
+  /** Continues a response that has begun: its first frames arrived before this turn. */
   #continue(before: FollowingFrames): void {
     this.#waits.head.watch(this);
     this.#follows = before;
     const frames = before.take();
-    // The attempt first gets the hold on its reply.
+    // Delayed, so that the attempt first gets control of its reply.
     queueMicrotask(() => {
       for (const bytes of frames) this.#socket.user?.frame(bytes);
       if (!this.#paused) this.#socket.resume();
@@ -245,7 +245,7 @@ class Exchange extends Timed implements Sending, ReplyLine, SocketUser {
       this.#waits.data.watch(this);
       this.#reader = this.#handler.head(SWITCHING_PROTOCOLS, this.#socket.takeHeaders());
     }
-    // The reader of an attempt that failed inside `head`.
+    // The attempt failed inside `head`, and its reader must get nothing more.
     return this.#reader.reads === 'events' ? this.#reader : DISCARD;
   }
 
@@ -259,7 +259,7 @@ class Exchange extends Timed implements Sending, ReplyLine, SocketUser {
     if (this.#over) return false;
     this.#over = true;
     this.endWait();
-    // A paused socket would not see its end.
+    // A paused socket would not notice its end.
     if (this.#paused) this.#socket.resume();
     if (this.#following) {
       this.#following.begin(this.#socket, this);
