@@ -36,7 +36,7 @@ const SLOW: Readonly<Record<string, string>> = {
   'test/console/login-page.test.ts': 'a browser follows logins, whose codes are asked for once a second',
   'test/console/pages.test.ts': 'axe-core looks at every page in a browser',
   'test/cli/store-trouble.test.ts': 'waits until a locked store is reported',
-  'test/gateway/process.test.ts': 'starts and stops the program for each signal and each message of its start',
+  'test/gateway/process.test.ts': 'starts the program twice, and drains it',
   'test/nodes/capacity.test.ts': 'leases of real length between three nodes',
   'test/nodes/database-gone.test.ts': 'stops and starts a PostgreSQL of its own, and waits for deadlines of two seconds',
   'test/nodes/forwarding.test.ts': 'starts two nodes for each case',

@@ -4,10 +4,10 @@ import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { decodeClient } from '../../proxy/nodes/forwarded-client.ts';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
-import { KEY, NODE_SECRET, startGateway, type TestGateway } from '../support/gateway.ts';
-import { dropped, interrupted, openSession, QUESTION, SESSION, turnsAndRetries, wholeTurn } from '../support/interrupted-turns.ts';
+import { KEY, NODE_SECRET, startGateway } from '../support/gateway.ts';
+import { dropped, interrupted, openSession, QUESTION, SESSION, turnsAndRetries } from '../support/interrupted-turns.ts';
 import { turnFrame, typesOf, userMessage } from '../support/native-frames.ts';
-import { type NodesOptions, startNodes } from '../support/nodes.ts';
+import { startNodes } from '../support/nodes.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { Link } from '../support/postgres-link.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';
@@ -15,31 +15,7 @@ import { replyEvents } from '../support/rehearsal-replies.ts';
 import { TcpRelay } from '../support/tcp-relay.ts';
 import { until } from '../support/until.ts';
 import type { TestSocket } from '../support/websocket.ts';
-
-/** A client at `b` whose interrupted turn still runs at `a`, five frames into it. */
-async function forwarded(options: NodesOptions = {}) {
-  const nodes = await startNodes(['a', 'b'], options);
-  const { a, b } = nodes;
-  await dropped(a, await interrupted(a, 4));
-  const socket = await openSession(b);
-  socket.send(turnFrame('t1', QUESTION));
-  await until('the replay', () => (socket.frames.length >= 5 ? true : undefined));
-  const stack = new AsyncDisposableStack();
-  stack.use(nodes);
-  stack.use(socket);
-  return { a, b, nodes, socket, [Symbol.asyncDispose]: () => stack.disposeAsync() };
-}
-
-/** The rest of that turn. */
-async function completed(a: TestGateway, socket: TestSocket): Promise<void> {
-  a.upstream.release('north');
-  assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
-}
-
-const errorOf = ([frame]: readonly JsonObject[]): unknown => [frame?.status, (frame?.error as JsonObject | undefined)?.code];
-
-const reasonsOf = async (gate: TestGateway): Promise<readonly unknown[]> =>
-  (await gate.rows()).flatMap(({ reason_class, status, code }) => (reason_class ? [[reason_class, status, code]] : []));
+import { completed, errorOf, forwarded, reasonsOf } from './forwarded.ts';
 
 test('[Q28] frames wait at the owner in order during the running turn of a forwarded websocket, at most eight', async () => {
   await using at = await forwarded();
@@ -78,31 +54,6 @@ test('[Q34] [RB29] [RB31] interrupts and steers of a forwarded websocket reach t
     ['incomplete'],
     'as its turn ended',
   );
-});
-
-test('[Q28] a malformed frame on a forwarded websocket is an error frame, and the websocket stays open', async () => {
-  await using at = await forwarded();
-  const { a, socket } = at;
-  await completed(a, socket);
-  socket.send('{"type": "response.create", ');
-  assert.deepEqual(errorOf([await socket.next()]), [400, 'invalid_request']);
-  assert.equal(typesOf(await socket.turn(turnFrame('t2', [userMessage('more')]))).at(-1), 'response.completed');
-});
-
-test('[Q28] frames that come before the owner has answered are forwarded in their order', async () => {
-  await using nodes = await startNodes(['a', 'b']);
-  const { a, b } = nodes;
-  await dropped(a, await interrupted(a, 4));
-  using socket = await openSession(b);
-  socket.send(turnFrame('t1', QUESTION));
-  for (let i = 0; i < 5; i++) socket.send(turnFrame(`more ${i}`, [userMessage(`turn ${i}`)]));
-  a.upstream.release('north');
-  assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
-  for (let i = 0; i < 5; i++) assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
-  const texts = a.upstream.turns().map(({ json }) => /turn \d/.exec(JSON.stringify(json))?.[0]);
-  assert.deepEqual(texts, [undefined, ...Array.from({ length: 5 }, (_, i) => `turn ${i}`)]);
-  const { turns, retries } = await turnsAndRetries(a);
-  assert.deepEqual([turns.length, retries.length], [6, 1]);
 });
 
 test('[Q28] malformed JSON on a forwarded websocket gets its error frame after the running turn, and other types are ignored', async () => {
@@ -255,53 +206,6 @@ test('[Q34] a forwarded client that does not read makes both nodes hold a bounde
   socket.resume();
   const frames = await socket.rest();
   assert.equal(typesOf(frames).filter((type) => type === 'response.output_text.delta').length, 20);
-});
-
-test('[Q34] a forwarded client that leaves while it does not read detaches its turn at once', async () => {
-  await using at = await forwarded();
-  const { a, b, socket } = at;
-  await completed(a, socket);
-  const words = 'word '.repeat(400_000);
-  a.upstream.next(
-    'north',
-    replyEvents([
-      { type: 'response.created', response: { id: 'resp_long' } },
-      ...Array.from({ length: 20 }, (_, i) => ({ type: 'response.output_text.delta', output_index: 0, delta: `${i} ${words}` })),
-    ]),
-  );
-  socket.pause();
-  socket.send(turnFrame('t2', [userMessage('much')]));
-  await until('held replies', () => (a.heldBytes > 1_048_576 && b.heldBytes > 1_048_576 ? true : undefined));
-  socket.terminate();
-  // More was sent than is kept: without its client the turn cannot be resumed.
-  await until('its row', async () => ((await a.rows()).at(-1)?.outcome === 'client_gone' ? true : undefined));
-});
-
-test('[Q34] a client that sends faster than the owner reads is paused, and loses nothing', async () => {
-  await using nodes = await startNodes(['a', 'b']);
-  const { a, b } = nodes;
-  await dropped(a, await interrupted(a, 4));
-  await using network = await TcpRelay.start((await nodes.owned())[0]?.address ?? '');
-  await nodes.moveOwners(network.url);
-  using socket = await openSession(b);
-  socket.send(turnFrame('t1', QUESTION));
-  await until('the replay', () => (socket.frames.length >= 5 ? true : undefined));
-  network.freeze();
-  const long = 'word '.repeat(800_000);
-  for (let i = 0; i < 7; i++) socket.send(turnFrame(`more ${i}`, [userMessage(`turn ${i} ${long}`)]));
-  let held = 0;
-  let unchanged = 0;
-  await until('a standstill', () => {
-    unchanged = b.heldBytes === held ? unchanged + 1 : 0;
-    held = b.heldBytes;
-    return held > 0 && unchanged > 40 ? true : undefined;
-  });
-  assert.ok(held > 1_048_576 && held < 6_000_000, `${held} bytes are held`);
-  network.thaw();
-  a.upstream.release('north');
-  for (let i = 0; i < 8; i++) assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
-  const texts = a.upstream.turns().map(({ json }) => /turn \d/.exec(JSON.stringify(json))?.[0]);
-  assert.deepEqual(texts, [undefined, ...Array.from({ length: 7 }, (_, i) => `turn ${i}`)]);
 });
 
 test('[S4] [Q34] the secret of a forwarded client is not sent between nodes, and neither are headers that no node reads', async () => {

@@ -2,11 +2,11 @@
 // need in a folder of its own. It ends and its folder is removed when the process that started it ends, in any way.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import pg from 'pg';
+import { addressOf, Postgres, SharedPostgres } from './postgres-database.ts';
 import { until } from './until.ts';
 
 /** PostgreSQL refuses to run as root. */
@@ -24,6 +24,8 @@ const SETTINGS = {
   shared_buffers: '64MB',
   dynamic_shared_memory_type: 'mmap',
   log_min_messages: 'panic',
+  // Databases of tests end before it would gain anything.
+  autovacuum: 'off',
 } as const;
 
 const INITDB = ['--auth=trust', '--username=poolgate', '--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions'] as const;
@@ -33,64 +35,11 @@ const FRESH = 'fresh';
 
 const START_MS = 30_000;
 
+/** Each question is a connection, for which the server starts a process. */
+const ANSWER_PAUSE_MS = 50;
+
 /** Removes the server and its folder when its input ends, as it does when the test process has ended. */
 const KEEPER = 'cat >/dev/null; kill -QUIT $(head -n 1 "$0/data/postmaster.pid") 2>/dev/null; while ! rm -rf "$0"; do sleep 0.1; done';
-
-const addressOf = (folder: string, database: string): string =>
-  `postgres://poolgate@localhost/${database}?host=${encodeURIComponent(folder)}`;
-
-/** A database with the rights of its owner. */
-export class Postgres {
-  readonly #folder: string;
-  #schemas = 0;
-  #urls = 0;
-  readonly url: string;
-
-  /** @param folder for what its gateways read: files with its address, and their key */
-  protected constructor(url: string, folder: string) {
-    this.url = url;
-    this.#folder = folder;
-  }
-
-  /** A database of its own on the server of this folder: notifications and advisory locks are apart too. */
-  static async on(folder: string): Promise<Postgres> {
-    const name = `process_${process.pid}`;
-    const own = join(folder, name);
-    mkdirSync(own);
-    const server = new Postgres(addressOf(folder, 'postgres'), own);
-    await server.query(server.url, `CREATE DATABASE ${name}`);
-    return new Postgres(addressOf(folder, name), own);
-  }
-
-  /**
-   * The URL of an empty database. It is a schema of one database, which takes a fiftieth of the time of a database: several of them are
-   * apart in everything but notifications and advisory locks.
-   */
-  async fresh(): Promise<string> {
-    const schema = `test_${++this.#schemas}`;
-    await this.query(this.url, `CREATE SCHEMA ${schema}`);
-    return `${this.url}&options=${encodeURIComponent(`-c search_path=${schema}`)}`;
-  }
-
-  /** The settings of a gateway on this database, with the key that all gateways on this server share. */
-  settings(url: string): { readonly store: object; readonly store_key: object } {
-    const file = join(this.#folder, `url-${++this.#urls}`);
-    writeFileSync(file, url);
-    return { store: { postgres: { file } }, store_key: { file: join(this.#folder, 'store.key') } };
-  }
-
-  /** One statement on a connection of its own. */
-  async query(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
-    const client = new pg.Client({ connectionString: url });
-    client.on('error', () => undefined);
-    await client.connect();
-    try {
-      return (await client.query<Record<string, unknown>>(sql)).rows;
-    } finally {
-      await client.end();
-    }
-  }
-}
 
 export class PostgresServer extends Postgres {
   readonly #bin: string;
@@ -137,7 +86,7 @@ export class PostgresServer extends Postgres {
       if (server.exitCode !== null) throw new Error(`PostgreSQL ended with ${server.exitCode}`);
       return this.query(this.url, 'SELECT 1').catch(() => undefined);
     };
-    await until('PostgreSQL to answer', answer, START_MS);
+    await until('PostgreSQL to answer', answer, START_MS, ANSWER_PAUSE_MS);
   }
 
   /** Of the server; its connections have processes of their own, which are its children. */
@@ -204,7 +153,7 @@ function livingProcesses(): readonly LivingProcess[] {
 export const SHARED_SERVER = 'POOLGATE_TEST_POSTGRES';
 
 let own: Promise<PostgresServer> | undefined;
-let shared: Promise<Postgres> | undefined;
+let shared: Promise<SharedPostgres> | undefined;
 
 /** A server that only this process uses. Files that end it, or that count its connections, call this before anything else. */
 export const ownPostgres = (): Promise<PostgresServer> => (own ??= PostgresServer.start());
@@ -213,7 +162,7 @@ export const ownPostgres = (): Promise<PostgresServer> => (own ??= PostgresServe
 export function postgres(): Promise<Postgres> {
   const folder = process.env[SHARED_SERVER];
   if (own !== undefined || folder === undefined) return ownPostgres();
-  shared ??= Postgres.on(folder);
+  shared ??= SharedPostgres.on(folder);
   return shared;
 }
 

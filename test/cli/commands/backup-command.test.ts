@@ -57,7 +57,7 @@ test('a backup has all rows with their digests, and not the key; a restore bring
 });
 
 test('a backup of a gateway that runs and writes is whole, and is not restored under it', async (context) => {
-  const program = await startProgram();
+  const program = await startProgram({ here: true });
   context.after(() => program[Symbol.asyncDispose]());
   const turn = () => program.fetch('/v1/responses', { body: { model: 'model-a', input: 'hello' } }).then((response) => response.text());
   for (let i = 0; i < 5; i++) await turn();

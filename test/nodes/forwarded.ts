@@ -1,0 +1,34 @@
+// A forwarded websocket for tests: a client at one node whose interrupted turn still runs at another.
+import assert from 'node:assert/strict';
+import type { JsonObject } from '../../proxy/turn/json/json.ts';
+import type { TestGateway } from '../support/gateway.ts';
+import { dropped, interrupted, openSession, QUESTION, wholeTurn } from '../support/interrupted-turns.ts';
+import { turnFrame, typesOf } from '../support/native-frames.ts';
+import { type NodesOptions, startNodes } from '../support/nodes.ts';
+import { until } from '../support/until.ts';
+import type { TestSocket } from '../support/websocket.ts';
+
+/** A client at `b` whose interrupted turn still runs at `a`, five frames into it. */
+export async function forwarded(options: NodesOptions = {}) {
+  const nodes = await startNodes(['a', 'b'], options);
+  const { a, b } = nodes;
+  await dropped(a, await interrupted(a, 4));
+  const socket = await openSession(b);
+  socket.send(turnFrame('t1', QUESTION));
+  await until('the replay', () => (socket.frames.length >= 5 ? true : undefined));
+  const stack = new AsyncDisposableStack();
+  stack.use(nodes);
+  stack.use(socket);
+  return { a, b, nodes, socket, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** The rest of that turn. */
+export async function completed(a: TestGateway, socket: TestSocket): Promise<void> {
+  a.upstream.release('north');
+  assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
+}
+
+export const errorOf = ([frame]: readonly JsonObject[]): unknown => [frame?.status, (frame?.error as JsonObject | undefined)?.code];
+
+export const reasonsOf = async (gate: TestGateway): Promise<readonly unknown[]> =>
+  (await gate.rows()).flatMap(({ reason_class, status, code }) => (reason_class ? [[reason_class, status, code]] : []));
