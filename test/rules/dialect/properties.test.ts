@@ -6,6 +6,7 @@ import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import { RULES } from '../../../rules/index.ts';
+import { ALL_CASES } from '../../support/sample.ts';
 import { run, type TurnOptions } from '../../support/turn.ts';
 import { generatedBody, NAMED, RandomSource, unlowered, withoutSystem } from './bodies.ts';
 import { FULL, LITE, plain } from './case.ts';
@@ -23,7 +24,7 @@ async function sent(from: JsonObject, options: TurnOptions, carrier: 'http' | 'w
   }
 }
 
-const SEEDS = 1500;
+const SEEDS = ALL_CASES ? 1500 : 300;
 
 for (const mode of [FULL, LITE]) {
   for (const kind of KINDS) {

@@ -5,11 +5,12 @@ import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { generatedBody, NAMED, RandomSource, unlowered, withoutSystem } from '../../rules/dialect/bodies.ts';
 import { startGateway } from '../../support/gateway.ts';
 import { modelEntry } from '../../support/rehearsal-replies.ts';
+import { ALL_CASES } from '../../support/sample.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 const ROUTES = [NATIVE, '/backend-api/agent/v1/responses', '/v1/responses'] as const;
 const MARKER = 'x-internal-agent-responses-lite';
-const SEEDS = 80;
+const SEEDS = ALL_CASES ? 80 : 16;
 
 const gate = await startGateway({
   upstream: { strict: false, accounts: [{ id: 'north', models: ['full', 'lite'].map((slug) => modelEntry({ slug })) }] },
