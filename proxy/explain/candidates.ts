@@ -127,7 +127,7 @@ function candidacy(id: string, facts: Facts): Candidacy {
 
 const windowOf = ({ window }: LiveSource): string => (window === undefined ? 'no stated window' : `a window of ${window}`);
 
-/** With its price and its caps (AA72). */
+/** The account with its price and its caps (AA72). */
 function higherTier({ account: id, tier }: LiveSource, { config, pool, model, caps }: Facts): Candidacy {
   const account = config.accounts.find((one) => one.id === id);
   const prices = account && priceAt(account, model, pool);

@@ -60,9 +60,9 @@ export interface RecordedBody {
 
 /** One event of an SSE stream. */
 export interface RecordedEvent {
-  /** From the event before, or from the answer's head. */
+  /** Time since the previous event, or since the answer's head. */
   readonly after_ms?: number;
-  /** It has an `event:` line. */
+  /** Whether the event has an `event:` line. */
   readonly named?: true;
   /** JSON data; `[DONE]`; or the placeholder of other data. Absent for a comment. */
   readonly data?: Json;
@@ -79,7 +79,7 @@ export interface RecordedPart {
 
 export interface RecordedFrame {
   readonly from: 'client' | 'account';
-  /** From the frame before. */
+  /** Time since the previous frame. */
   readonly after_ms?: number;
   readonly json?: Json;
   /** The placeholder of a text that is no JSON. */

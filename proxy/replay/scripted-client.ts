@@ -20,7 +20,7 @@ export interface Received {
 /** For each answer; the gateway and both scripts run in one process. */
 const ANSWER_MS = 10_000;
 
-/** Set by the connection, or by the replay. */
+/** Headers that the connection or the replay sets. */
 const OWN = new Set(['host', 'connection', 'keep-alive', 'content-length', 'transfer-encoding', 'authorization', 'upgrade', 'expect']);
 
 export interface ClientOptions {

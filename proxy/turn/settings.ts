@@ -19,9 +19,9 @@ export interface OauthCredential {
   readonly file?: string;
   readonly token_url: string;
   readonly client_id: string;
-  /** Of the device authorization grant (RFC 8628). */
+  /** The address of the device authorization grant (RFC 8628). */
   readonly device_url?: string;
-  /** Of the authorization code grant (RFC 6749); its query is kept. */
+  /** The address of the authorization code grant (RFC 6749); its query is kept. */
   readonly authorize_url?: string;
   /** Where the provider sends the browser back to: a loopback address, whose port may be 0. */
   readonly redirect_url?: string;
@@ -124,7 +124,7 @@ export interface OverflowConfig {
   readonly wait_ms: number;
   /** Whether reasoning with ciphertext of another tier's account is left out, or keeps the conversation where it is (AA67). */
   readonly reasoning: 'drop' | 'keep';
-  /** Of all tiers above 0 together. */
+  /** The cap of all tiers above 0 together. */
   readonly usd_per_day?: number;
   readonly usd_per_month?: number;
   /** By tier. */

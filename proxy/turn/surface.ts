@@ -129,7 +129,7 @@ export interface Surface<Memory = unknown> {
    * @throws Refusal
    */
   answer?(response: JsonObject, turn: Turn, memory: Memory): JsonObject;
-  /** In place of `answer`, if an answer is made of the reply's events. */
+  /** Replaces `answer` if an answer is made of the reply's events. */
   collector?(turn: StreamedTurn, memory: Memory): Collector;
   /** The refusal in this surface's envelope; absent if it is that of the error table (Q1). */
   refusal?(refusal: Refusal, turn: Turn, memory: Memory | undefined): Refusal;

@@ -61,7 +61,7 @@ export interface Arrival {
   readonly headers: Headers;
   /** The query with its question mark, as it came; empty if there is none. */
   readonly query: string;
-  /** Of the client; undefined if it is not known, or this configuration does not ask for it. */
+  /** The client's address; undefined if it is not known, or if this configuration does not ask for it. */
   readonly address?: string | undefined;
   /** The key that a secret opens, whatever its status. */
   readonly keyOf: (secret: string) => KeyConfig | undefined;

@@ -47,7 +47,7 @@ export async function uploadedId(gate: TestGateway): Promise<string> {
   return json.id;
 }
 
-/** The same at south: north is unreachable for the moment. */
+/** A file at south, because north is unreachable for the moment. */
 export async function uploadedToSouth(gate: TestGateway): Promise<string> {
   await gate.upstream.hangUp('north');
   const id = await uploadedId(gate);

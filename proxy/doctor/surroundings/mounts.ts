@@ -4,7 +4,7 @@ import type { Host } from './host.ts';
 export interface Mount {
   /** Where it is mounted. */
   readonly at: string;
-  /** As in `ext4`, `overlay`, `nfs4`. */
+  /** The type of the file system, such as `ext4`, `overlay` or `nfs4`. */
   readonly type: string;
   readonly isReadOnly: boolean;
 }

@@ -9,7 +9,7 @@ const DECIMAL = /^\d{1,15}(?:\.\d{1,9})?$/;
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Undefined if none is stated. Impossible numbers are no evidence. @param now Unix milliseconds */
+/** The limits; undefined if none is stated. Impossible numbers are no evidence. @param now Unix milliseconds */
 export function rateLimits(headers: Headers, now: number): readonly RateLimit[] | undefined {
   const stated = RATE_KINDS.flatMap((kind) => {
     const [limit, remaining] = [numberIn(headers[`x-ratelimit-limit-${kind}`]), numberIn(headers[`x-ratelimit-remaining-${kind}`])];
@@ -41,7 +41,7 @@ function timeOf(value: number, now: number): number {
   return value >= EPOCH_SECONDS ? value * 1_000 : now + value * 1_000;
 }
 
-/** As in `6m0s`, `1.57s` and `20ms`. */
+/** Milliseconds of a duration such as `6m0s`, `1.57s` or `20ms`. */
 function durationIn(text: string, now: number): number | undefined {
   if (!/^(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[smhd]))+$/.test(text)) return undefined;
   let ms = 0;

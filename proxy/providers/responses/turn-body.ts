@@ -136,7 +136,7 @@ function formatOf(format: JsonObject, quirk: ApiAccountConfig['quirks']['json_sc
 
 interface AskedReasoning {
   readonly body: Body;
-  /** In the account's own word; undefined: none is sent. */
+  /** The effort in the account's own word; undefined if none is sent. */
   readonly effort: string | undefined;
 }
 

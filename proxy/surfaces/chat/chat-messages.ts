@@ -8,7 +8,7 @@ import type { Origin } from './chat-names.ts';
 
 export interface InputItems {
   readonly items: readonly Json[];
-  /** Of each item. */
+  /** The origin of each input item. */
   readonly origins: readonly Origin[];
 }
 

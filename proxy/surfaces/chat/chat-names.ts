@@ -7,7 +7,7 @@ export interface Origin {
   readonly from: 'message' | 'call' | 'custom call' | 'result';
   /** `messages.2`, or `messages.2.tool_calls.0`. */
   readonly path: string;
-  /** Of a message: how many parts its `content` has; undefined for a text. */
+  /** The number of parts in a message's `content`; undefined if it is a text. */
   readonly parts?: number;
 }
 

@@ -47,7 +47,7 @@ export class ChatSseSink extends KeepaliveSseSink {
   #sent = this.#unsent();
   /** Events of the account that could not be read: each may have been a piece of a text. */
   #losses = 0;
-  /** By the place of the item in the output, or by its id. */
+  /** Calls by the place of the item in the output, or by its id. */
   readonly #calls = new Map<Json | undefined, Call>();
   #callCount = 0;
   /** After the last chunk or an error, only the end mark may follow. */
@@ -204,7 +204,10 @@ export class ChatSseSink extends KeepaliveSseSink {
   }
 }
 
-/** What lacks of a text. @throws Refusal if it is not the end of it: what was written cannot be taken back */
+/**
+ * The part of a text that was not written yet. @throws Refusal if the finished text does not begin with what was written, which cannot be
+ * taken back
+ */
 function restOf(sent: SentText, finished: string): Buffer | undefined {
   const missing = sent.missing(finished);
   if (missing === 'elsewhere') throw new Refusal('upstream_error');

@@ -6,7 +6,7 @@ import { sessionOf } from '../../turn/wire/session.ts';
 
 const MARK = '_session_';
 
-/** Undefined if the client names no session. @param metadata of the request */
+/** The session; undefined if the client names none. @param metadata of the request */
 export function messagesSession({ headers, wire }: Pick<Turn, 'headers' | 'wire'>, metadata: Json | undefined): string | undefined {
   const session =
     sessionOf(headers, wire) ?? header(headers, 'x-claude-code-session-id') ?? sessionIn(isObject(metadata) ? metadata.user_id : undefined);

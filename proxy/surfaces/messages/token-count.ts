@@ -7,7 +7,7 @@ const OF_TOOL = 8;
 const OF_IMAGE = 1_000;
 const LEAST_OF_PDF = 1_000;
 const BYTES_PER_PDF_TOKEN = 30;
-/** Of a text that is not counted in time. */
+/** The estimate for a text that could not be counted in time. */
 const BYTES_PER_TOKEN = 4;
 
 /** Counts the tokens of texts; undefined if they are not counted in time. */
@@ -20,7 +20,7 @@ export async function tokensOf({ body, messages }: Pick<MessagesRequest, 'body' 
   return counts.reduce((total, count) => total + count, known);
 }
 
-/** The count if none can be waited for. */
+/** The estimated count, if the tokens cannot be counted in time. */
 export function estimatedTokens({ body, messages }: Pick<MessagesRequest, 'body' | 'messages'>): number {
   const texts: string[] = [];
   const known = OF_MESSAGE * messages + partsOf(body, texts);

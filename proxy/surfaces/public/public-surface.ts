@@ -21,7 +21,7 @@ export function bearerSecrets(headers: Headers): readonly string[] {
 /** Statuses of a provider that mean the same to an SDK. */
 const SHARED_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 409, 413, 422]);
 
-/** In place of an error that blames the account. */
+/** Replaces an error that blames the account. */
 const UPSTREAM_ERROR: ProviderError = new Refusal('upstream_error').error;
 
 /** The error that a client of the compatible surface gets for a failure inside a stream (Q3). */

@@ -56,7 +56,7 @@ export interface Failure {
   readonly frameHeaders?: Headers;
   /** No connection, or no next byte, within its time limit. */
   readonly timedOut?: boolean;
-  /** The waits that follow if none was stated, in the place of the usual ones; milliseconds (AA61). */
+  /** The waits that replace the usual ones if none was stated; milliseconds (AA61). */
   readonly backoff?: { readonly firstMs: number; readonly longestMs: number };
   /** `retryAfterMs` is the whole wait, and one failure is enough for it. */
   readonly pauses?: true;

@@ -31,7 +31,7 @@ export interface ApiAccountConfig extends AccountConfig {
   /** Parameters of each request's query, which are never logged. */
   readonly query: Readonly<Record<string, string>>;
   readonly insecure_http: boolean;
-  /** In the place of the two upstream timeouts. */
+  /** Timeouts that replace the two upstream timeouts. */
   readonly first_byte_ms?: number;
   readonly idle_ms?: number;
   readonly catalog: readonly CatalogRow[];

@@ -5,7 +5,7 @@ import type { Body } from '../turn.ts';
 /** Ascending (RE4). All others are custom efforts. */
 export const EFFORTS: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'];
 
-/** What goes out in the place of an effort, once policies have distinguished the two (F4.7). */
+/** Efforts that are replaced when a turn goes out, once policies have distinguished the two (F4.7). */
 export const EFFORT_ALIASES: ReadonlyMap<unknown, string> = new Map([
   ['minimal', 'low'],
   ['ultra', 'max'],

@@ -64,7 +64,7 @@ export class Credentials implements AccountCredentials {
     return (await this.#oauth.get(account.id)?.reimported()) ?? false;
   }
 
-  /** Another process has stored tokens of the account. @returns whether they were new here */
+  /** Takes over tokens that another process has stored. @returns whether they were new here */
   async adopt(account: string): Promise<boolean> {
     return (await this.#oauth.get(account)?.adopt()) ?? false;
   }

@@ -117,7 +117,7 @@ export class TokenVault {
     });
   }
 
-  /** To be called before this refresh token is sent. */
+  /** Begins an exchange. Call it before this refresh token is sent. */
   async begin(account: string, refresh: string, lease: Lease | undefined): Promise<Begun> {
     if (!this.#lock?.shared) return BEGUN;
     const row = await this.#store.find(account);

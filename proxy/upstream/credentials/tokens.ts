@@ -17,7 +17,7 @@ export function tokensIn(json: unknown, now: number): Tokens | undefined {
   return members && { ...members, at: now, expiresAt: members.access === undefined ? undefined : endOf(members.access) };
 }
 
-/** Of a login: none of them is known yet. */
+/** The tokens that are known at a login: none. */
 const NO_TOKENS: TokenMembers = { access: undefined, refresh: undefined, id: undefined, account: undefined };
 
 /**

@@ -11,13 +11,13 @@ import { buildConnector } from '../undici-parts.ts';
 import { openTunnel } from './tunnel.ts';
 
 export interface RouteOptions {
-  /** Of the origin: http or https, host and port. */
+  /** The origin: http or https, host and port. */
   readonly origin: string;
   /** Undefined: no proxy. */
   readonly proxy: ProxyServer | undefined;
-  /** Of the connections to the origin; undefined: Node's own certificates. */
+  /** For connections to the origin; undefined for Node's own certificates. */
   readonly context: SecureContext | undefined;
-  /** Of those to an https proxy. */
+  /** For connections to an https proxy. */
   readonly proxyContext: SecureContext | undefined;
   /** Ends connections that are being opened. */
   readonly ended: AbortSignal;

@@ -9,7 +9,7 @@ export interface AccountPause {
   readonly paused: boolean;
 }
 
-/** None if it is so already. @throws InvalidEdit */
+/** @returns the edits; none if the account is already in that state. @throws InvalidEdit */
 export function accountPause({ config: { accounts } }: EditInput, { id, paused }: AccountPause): readonly Edit[] {
   const index = indexIn(accounts, id, 'account');
   return accounts[index]?.paused === paused ? [] : [{ set: ['accounts', index, 'paused'], to: paused }];

@@ -40,7 +40,7 @@ export interface OrderTask {
   readonly sha256: string;
 }
 
-/** None if nothing has to change. @throws InvalidEdit */
+/** @returns the edits; none if nothing has to change. @throws InvalidEdit */
 export function editsOf(input: EditInput, { order, owned, sha256 }: OrderTask): readonly Edit[] {
   switch (order.do) {
     case 'account.pause':

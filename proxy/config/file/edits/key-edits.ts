@@ -53,7 +53,7 @@ export function keyRotation({ config }: EditInput, { id }: KeyRotation, owned: P
   return [{ append: ['keys', indexOfUsable(config, id, owned), 'secret_sha256'], row: sha256 }];
 }
 
-/** None if it is so already. @throws InvalidEdit */
+/** @returns the edits; none if the key is already in that state. @throws InvalidEdit */
 export function keyStatusChange({ config }: EditInput, { id, status }: KeyStatusChange, owned: Pools): readonly Edit[] {
   if (config.keys[indexOfOwned(config, id, owned)]?.status === status) return [];
   return [{ set: ['keys', indexOfUsable(config, id, owned), 'status'], to: status }];

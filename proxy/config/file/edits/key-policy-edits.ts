@@ -19,7 +19,7 @@ export interface KeyPolicyChange {
   readonly changes: KeyPolicyChanges;
 }
 
-/** None if all is so already. @throws InvalidEdit */
+/** @returns the edits; none if the policy is already set. @throws InvalidEdit */
 export function keyPolicyChange({ config, content }: EditInput, { id, changes }: KeyPolicyChange, owned: Pools): readonly Edit[] {
   checkExpiry(changes.expires_at ?? undefined);
   const index = indexOfUsable(config, id, owned);

@@ -14,7 +14,7 @@ export interface ModeChoice {
   readonly mode: ServingMode;
 }
 
-/** None if it is so already. @throws InvalidEdit */
+/** @returns the edits; none if the mode is already set. @throws InvalidEdit */
 export function modeEdits({ config, content }: EditInput, { pool, model, mode }: ModeChoice, owned: Pools): readonly Edit[] {
   requireOwned(pool, owned);
   const index = indexIn(config.pools, pool, 'Pool');

@@ -47,7 +47,7 @@ const BILLING: ReadonlySet<string> = new Set([
 
 const CONTEXT: ReadonlySet<string> = new Set(['context_length_exceeded', 'exceed_context_size_error']);
 
-/** Of vLLM, OpenRouter and servers like them, of Mistral, and of llama.cpp. */
+/** Sentences of vLLM, OpenRouter and similar servers, of Mistral, and of llama.cpp. */
 const CONTEXT_SENTENCES: readonly RegExp[] = [
   /\bmaximum context length (?:is|of)\b/i,
   /\btoo large for model with \d+ maximum context length\b/i,
@@ -68,7 +68,7 @@ const LOADING_MS = 5_000;
 
 const matches = (codes: ReadonlySet<string>, { code, type }: ProviderError): boolean => codes.has(code ?? '') || codes.has(type ?? '');
 
-/** Undefined if only the status counts. */
+/** The class of the refusal by its code; undefined if only the status counts. */
 function byCode({ status, error, isModerated, blamesEncoding }: Refused): RefusalClass | undefined {
   const isShape = status === 400 || status === 422;
   if (status !== 401 && status < 500) {

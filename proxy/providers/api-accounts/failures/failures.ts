@@ -82,7 +82,7 @@ function impliedStatus({ code, type }: ProviderError): number {
 const isAdapted = (param: string, sent: SentMembers | undefined): boolean =>
   sent?.adapted.some((name) => param === name || param.startsWith(`${name}.`)) ?? false;
 
-/** Ours, else the provider's if it is a known one. */
+/** The gateway's code, else the provider's if it is a known one. */
 function codeOf({ code }: RefusalClass, stated: ProviderError): string | null {
   if (code !== undefined) return code;
   return stated.code !== null && loggedCode(stated.code) === stated.code ? stated.code : null;

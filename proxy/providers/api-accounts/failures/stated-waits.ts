@@ -14,7 +14,7 @@ const LONGEST_RATE_MS = 300_000;
 /** A longer wait is a mistake, and a past date is none. */
 const LONGEST_WAIT_MS = 30 * 86_400_000;
 
-/** Undefined if none is stated, or an impossible one. @param now Unix milliseconds. @returns milliseconds */
+/** The wait in milliseconds; undefined if none is stated, or an impossible one. @param now Unix milliseconds */
 export function statedBackoff(cause: FailureCause, headers: Headers, now: number): number | undefined {
   const seconds = retryAfterMs(headers['retry-after'], now);
   const ms =

@@ -17,7 +17,7 @@ export interface ListedModel {
 const WINDOWS = ['context_length', 'context_window', 'max_model_len', 'max_context_length'] as const;
 const OUTPUTS = ['max_completion_tokens', 'max_output_tokens'] as const;
 
-/** Undefined for a model that takes no turns, and for one without an id. @param item of a server's list */
+/** The model; undefined if it takes no turns or has no id. @param item of a server's list */
 export function listedModel(item: unknown): ListedModel | undefined {
   const entry: JsonObject = typeof item === 'string' ? { id: item } : isObject(item) ? item : {};
   const id = entry.id ?? entry.name;

@@ -54,7 +54,7 @@ export function noteUsage(
   if (typeof cost === 'number' && Number.isFinite(cost) && cost >= 0) turn.note('cost_usd', cost);
 }
 
-/** Of a Responses account's own event; undefined if a count is missing, no whole number, or negative. */
+/** The usage in a Responses account's event; undefined if a count is missing, not a whole number, or negative. */
 export function statedUsage(usage: JsonObject): ReplyUsage | undefined {
   const { input_tokens, output_tokens, total_tokens, input_tokens_details: read, output_tokens_details: written } = usage;
   const [input, output] = [asCount(input_tokens), asCount(output_tokens)];

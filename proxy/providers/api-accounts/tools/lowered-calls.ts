@@ -4,7 +4,7 @@ import type { Adaptations, AdaptedName } from '../../../turn/provider/adapted.ts
 import type { ToolTable } from './tool-table.ts';
 
 export interface FunctionCall {
-  /** As the client sent it; undefined if it has none. */
+  /** The id that the client sent; undefined if the call has none. */
   readonly id: string | undefined;
   readonly name: string;
   readonly arguments: string;
@@ -22,7 +22,7 @@ const LOWERED: Readonly<Record<string, AdaptedName>> = {
   tool_search_call: 'input.tool_search_call',
 };
 
-/** Undefined for an item that is no call of a client's tool. */
+/** The call; undefined for an item that is not a call of a client's tool. */
 export function functionCall(item: JsonObject, table: ToolTable, adapted: Adaptations): FunctionCall | undefined {
   const { type } = item;
   const lowered = typeof type === 'string' && Object.hasOwn(LOWERED, type) ? LOWERED[type] : undefined;
@@ -57,7 +57,7 @@ const OUTPUTS: ReadonlySet<Json | undefined> = new Set([
   'tool_search_output',
 ]);
 
-/** Undefined for an item that is no output of a client's tool. */
+/** The output; undefined for an item that is not an output of a client's tool. */
 export function functionOutput(item: JsonObject): FunctionOutput | undefined {
   if (!OUTPUTS.has(item.type)) return undefined;
   const output = item.type === 'tool_search_output' ? JSON.stringify({ tools: item.tools ?? [] }) : (item.output ?? '');

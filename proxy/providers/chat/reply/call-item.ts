@@ -13,7 +13,7 @@ const PREFIXES: Readonly<Record<LoweredType, string>> = { function: 'fc_', custo
 const LONGEST_ID = 64;
 
 export class CallItem {
-  /** As the account has it; undefined if it has stated none. */
+  /** The id that the account stated; undefined if it has stated none. */
   accountId: string | undefined;
   /** Members that the account needs back, and that no event shows. */
   readonly further: Record<string, JsonObject[string]> = {};

@@ -24,7 +24,7 @@ const USAGE_WAIT_MS = 5_000;
 
 export interface ChatReplyOptions {
   readonly turn: Pick<LiveTurn, 'held' | 'note' | 'now'>;
-  /** As it begins. */
+  /** The response at its beginning. */
   readonly response: ResponseObject;
   readonly quirks: Quirks;
   readonly toolOf: (name: string) => DeclaredTool | undefined;

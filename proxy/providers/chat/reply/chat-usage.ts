@@ -4,7 +4,7 @@ import type { Quirks } from '../../../turn/provider/quirks.ts';
 import { asCount } from '../../api-accounts/reply/counts.ts';
 import type { ReplyUsage } from '../../api-accounts/reply/usage.ts';
 
-/** Beside the choices, in `x_groq`, or in the choice; undefined if the chunk has none. */
+/** The stated usage: beside the choices, in `x_groq`, or in the choice; undefined if the chunk has none. */
 export function usageIn({ usage, x_groq, choices }: JsonObject): JsonObject | undefined {
   if (isObject(usage)) return usage;
   if (isObject(x_groq) && isObject(x_groq.usage)) return x_groq.usage;
@@ -12,7 +12,7 @@ export function usageIn({ usage, x_groq, choices }: JsonObject): JsonObject | un
   return isObject(choice) && isObject(choice.usage) ? choice.usage : undefined;
 }
 
-/** Undefined if a count is missing, no whole number, or negative. */
+/** The counts; undefined if one is missing, not a whole number, or negative. */
 export function chatUsage(
   usage: JsonObject,
   { usage_excludes_reasoning }: Pick<Quirks, 'usage_excludes_reasoning'>,

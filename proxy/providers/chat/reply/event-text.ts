@@ -7,7 +7,7 @@ export interface EventText {
   json(): JsonObject | undefined;
   readonly isDone: boolean;
   readonly isBlank: boolean;
-  /** A whole body in the place of a stream. */
+  /** Whether the data is a whole body instead of a stream. */
   readonly isBody: boolean;
 }
 

@@ -16,7 +16,7 @@ export class OpenCalls {
     this.#toolOf = toolOf;
   }
 
-  /** Those that have a name: nothing is known of the others. */
+  /** The calls that have a name. Nothing is known of the others. */
   get opened(): readonly CallItem[] {
     return this.#calls.filter(({ isOpen }) => isOpen);
   }

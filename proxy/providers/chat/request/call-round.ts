@@ -5,11 +5,11 @@ import type { ChatEncoding } from './encoding.ts';
 
 export interface ChatCall {
   readonly clientId: string | undefined;
-  /** As it goes out. */
+  /** The id that is sent to the account. */
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
-  /** Members of the reply that the account needs back. */
+  /** Members of the reply that the account needs again. */
   readonly further: JsonObject | undefined;
 }
 

@@ -5,7 +5,7 @@ import type { ChatEncoding } from './encoding.ts';
 /** A part of a message as Chat has it. */
 export type ChatPart = JsonObject & { readonly type: 'text' | 'image_url' | 'file' | 'input_audio' };
 
-/** In the place of earlier content that the model does not take. */
+/** Words that replace earlier content that the model does not take. */
 const WORDS = { image: '(image)', file: '(file)', audio: '(audio)' } as const;
 
 export class Content {
@@ -27,7 +27,7 @@ export class Content {
     return joined(this.parts(content));
   }
 
-  /** As the content of a user message; undefined if there is none. */
+  /** The parts as the content of a user message; undefined if there are none. */
   user(parts: readonly ChatPart[]): Json | undefined {
     const [first, second] = parts;
     if (first === undefined) return undefined;

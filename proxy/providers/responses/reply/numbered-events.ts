@@ -25,7 +25,7 @@ export class NumberedEvents {
     }
   }
 
-  /** An event of the gateway's own: from now on the account's numbers no longer hold. */
+  /** Sends an event of the gateway's own. The account's numbers are not valid after it. */
   make({ sequence_number: _, ...members }: JsonObject): void {
     this.#renumbers = true;
     this.emit(ReplyEvent.of({ ...members, sequence_number: this.#sent++ }));

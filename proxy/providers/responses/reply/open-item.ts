@@ -54,7 +54,7 @@ export class OpenItem {
   /** Undefined before the event that opens it. Nothing of a call is shown before: its name is in that event. */
   opening: JsonObject | ReplyEvent | undefined;
   isDone = false;
-  /** Bytes that it keeps until it is done. */
+  /** Bytes that the item keeps until it is done. */
   held = 0;
   /** The parts that were opened, as `content_index 0`. */
   readonly parts = new Set<string>();
@@ -138,7 +138,7 @@ export class OpenItem {
     }
   }
 
-  /** It needs its texts no longer. */
+  /** Drops the texts of the item, which are not needed any more. */
   finish(): void {
     this.isDone = true;
     this.#id = this.id;

@@ -27,7 +27,7 @@ export class OpenItems {
     return this.#items.size;
   }
 
-  /** Those that the account has not ended. */
+  /** Output items that the account has not ended yet. */
   get unfinished(): readonly OpenItem[] {
     return [...this.#items.values()].filter(({ isDone }) => !isDone);
   }

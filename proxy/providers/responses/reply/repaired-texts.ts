@@ -59,7 +59,7 @@ export class RepairedTexts {
     this.#items.events.pass(event);
   }
 
-  /** Shows what of a part came only with its end. */
+  /** Shows the rest of a part that came only with its end. */
   #endPart(item: OpenItem, known: OpenText | undefined, event: ReplyEvent): void {
     const { events } = this.#items;
     const { part } = events.json(event);
@@ -90,7 +90,7 @@ export class RepairedTexts {
     return item.open(part, text, number);
   }
 
-  /** A text that came only with its end, in one delta. */
+  /** Shows a text that came only with its end, in one delta. */
   #show(item: OpenItem, open: OpenText, value: Json | undefined): void {
     this.#items.hold(item, open.set(value));
     if (open.isEmpty || item.opening === undefined) return;

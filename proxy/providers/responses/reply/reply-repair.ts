@@ -75,7 +75,7 @@ export class ReplyRepair implements EventHandler {
     else this.#events.end({ ...data, response: whole });
   }
 
-  /** The end mark without a terminal event: what the stream has shown decides (AA54). */
+  /** Handles an end mark without a terminal event. What the stream has shown decides how the reply ends (AA54). */
   #endsAtMark(): void {
     if (this.#open.size === 0 || !this.#open.unfinished.every(({ isUsable }) => isUsable)) {
       this.#isOver = true;
@@ -90,7 +90,7 @@ export class ReplyRepair implements EventHandler {
     this.#events.make({ type: 'response.completed', response: this.#options.usage(ended) });
   }
 
-  /** Data without a type: a whole answer, an error, or nothing that this API has. */
+  /** Handles data without a type: a whole answer, an error, or data that this API does not have. */
   #takeUntyped(event: ReplyEvent): void {
     const data = this.#events.json(event);
     if (isObject(data.error) || typeof data.error === 'string' || data.object === 'error') {
@@ -112,7 +112,7 @@ export class ReplyRepair implements EventHandler {
     this.#events.make({ type: end, response: this.#options.usage({ ...data, id: began.id, output }) });
   }
 
-  /** Makes the beginning of the response that the account has left out. */
+  /** Makes the beginning of the response, which the account has left out. */
   #begin(event: ReplyEvent): void {
     const isLifecycle = event.type === 'response.in_progress' || event.type === 'response.queued';
     const { response: stated } = isLifecycle || endOf(event.type) !== undefined ? this.#events.json(event) : {};

@@ -13,7 +13,7 @@ export function withUsage(response: JsonObject, context: Pick<AttemptContext, 'a
   return usage ? { ...response, usage } : response;
 }
 
-/** Undefined if the account's own can be right. */
+/** The usage; undefined if the account's own can be right. */
 function usageOf(
   { output }: JsonObject,
   own: JsonObject | undefined,

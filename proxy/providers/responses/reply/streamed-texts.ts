@@ -10,7 +10,7 @@ export interface Streamed {
 /** The member that numbers the parts of an item. */
 export type PartNumber = 'content_index' | 'summary_index';
 
-/** By the types of their events. */
+/** Streamed texts by the types of their delta events. */
 export const DELTAS: ReadonlyMap<string, Streamed> = new Map([...STREAMED].map(([part, text]) => [text.delta, { part, text }]));
 export const TEXT_ENDS: ReadonlyMap<string, Streamed> = new Map([...STREAMED].map(([part, text]) => [text.done, { part, text }]));
 export const PART_ADDED: ReadonlyMap<string, PartNumber> = new Map([

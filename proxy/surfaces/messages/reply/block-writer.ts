@@ -10,7 +10,7 @@ export interface BlockOutput {
   start(index: number, block: JsonObject): void;
   /** @param encoded a part of the text, as JSON has it between its quotes; a view that is valid during the call */
   text(index: number, kind: TextDelta, encoded: Buffer): void;
-  /** The text of the open block is another one than was written. @throws Refusal if it was shown already */
+  /** Replaces the text of the open block. @throws Refusal if it was already shown */
   replace(index: number, kind: TextDelta, encoded: Buffer): void;
   delta(index: number, delta: JsonObject): void;
   /** @param cut the account's reply ended inside the block */

@@ -46,7 +46,7 @@ export class Lanes<Key> {
     else if (!this.#finished.has(key)) this.#hold(this.#lanes.get(key), bytes, write);
   }
 
-  /** Nothing more comes for this part. */
+  /** Marks the part as ended: nothing more comes for it. */
   finish(key: Key): void {
     if (this.#finished.has(key)) return;
     this.#finished.add(key);

@@ -67,7 +67,7 @@ export class MessageReply {
     return this.#searches;
   }
 
-  /** An event could not be read: it may have been a piece of a text. */
+  /** Notes that an event could not be read, which may have been a piece of a text. */
   lost(): void {
     this.#losses += 1;
   }

@@ -15,7 +15,7 @@ export function writeSearch({ id, action }: JsonObject, writer: BlockWriter): vo
   writer.open({ type: 'web_search_tool_result', tool_use_id: use, content }).close();
 }
 
-/** Of the search's own id: streams and whole messages have the same one. */
+/** Derived from the search's own id, so that streams and whole messages have the same id. */
 const searchUseId = (id: string): string => `srvtoolu_${id.replaceAll(/[^A-Za-z0-9_]/g, '')}`;
 
 function resultOf({ url, title }: JsonObject): JsonObject[] {

@@ -28,7 +28,7 @@ export interface MessagesRequest {
   /** The client's names of tools, by those of the account (AM43). */
   readonly clientNames: ReadonlyMap<string, string>;
   readonly places: Places;
-  /** Its tokens, once they were counted for an error. */
+  /** The tokens of the request, if they were counted for an error. */
   tokens?: number;
 }
 

@@ -5,7 +5,7 @@ import { blocksOf, malformed, textAt } from './malformed.ts';
 /** A pseudo header of some clients that differs with each session: as instructions it would spoil the prompt cache between them. */
 export const isBilling = (text: string): boolean => text.trimStart().startsWith('x-anthropic-billing-header:');
 
-/** Undefined if no text is left. */
+/** The instructions; undefined if no text is left. */
 export function instructionsOf(system: Json | undefined): string | undefined {
   if (isAbsent(system)) return undefined;
   if (typeof system !== 'string' && !isList(system)) throw malformed('system', 'must be a string or an array');

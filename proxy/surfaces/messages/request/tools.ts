@@ -32,7 +32,7 @@ const LEFT_OUT = /^(tool_search_tool|advisor)_/;
 const TOOL_SEARCH = /^tool_search_tool_/;
 
 export class Tools implements ToolChanges {
-  /** By the client's names, in their order. */
+  /** Tools by the client's names, in their order. */
   readonly #tools = new Map<string, Declared>();
   #searchesTools = false;
 

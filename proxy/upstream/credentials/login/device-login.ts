@@ -8,7 +8,7 @@ export interface DevicePrompt {
   readonly userCode: string;
   /** Where a person enters it. */
   readonly url: string;
-  /** The same with the code in it, if the provider has one. */
+  /** The address with the code in it, if the provider has one. */
   readonly urlWithCode: string | undefined;
   readonly seconds: number;
 }
@@ -22,11 +22,11 @@ export interface DeviceLoginTools {
   readonly ended?: AbortSignal;
 }
 
-/** If the provider states none (RFC 8628, 3.2). */
+/** The interval if the provider states none (RFC 8628, 3.2). */
 const INTERVAL_S = 5;
-/** Added if it is asked too often (RFC 8628, 3.5). */
+/** Added to the interval if the server is asked too often (RFC 8628, 3.5). */
 const SLOWER_S = 5;
-/** Of the pauses after lost connections, which double. */
+/** The longest pause after lost connections. Pauses double. */
 const LONGEST_PAUSE_S = 60;
 /** A person is there for no longer, whatever the provider states. */
 const LONGEST_S = 3_600;

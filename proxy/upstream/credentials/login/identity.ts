@@ -7,7 +7,7 @@ type Claim = NonNullable<OauthCredential['identity_claim']>;
 
 export const DEFAULT_CLAIM = 'sub';
 
-/** Of the id token, else of a JWT access token; undefined if neither states it. */
+/** The claim of the id token, else of a JWT access token; undefined if neither states it. */
 export function identityOf({ id, access }: Pick<Tokens, 'id' | 'access'>, claim: Claim = DEFAULT_CLAIM): string | undefined {
   for (const token of [id, access]) {
     const identity = token === undefined ? undefined : claimIn(claimsOf(token), typeof claim === 'string' ? [claim] : claim);

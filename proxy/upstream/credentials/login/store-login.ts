@@ -20,7 +20,7 @@ export interface LoginOrder {
 
 export type StoreLoginResult =
   | { readonly kind: 'stored'; readonly login: StoredLogin; readonly identity: string | undefined }
-  /** It is the account's login already. */
+  /** The login is already the account's. */
   | { readonly kind: 'known'; readonly identity: string | undefined }
   /** Another login was stored since this one began. */
   | { readonly kind: 'overtaken'; readonly at: number }
