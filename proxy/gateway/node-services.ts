@@ -68,7 +68,7 @@ export class NodeServices {
     return new SharedLimits({ limits: store.limits, settlements: this.settlements, node: this.membership, ledger, clock, counters });
   }
 
-  /** Another node wrote something that concerns this one. */
+  /** Handles changes by other nodes that concern this node. */
   follow(changes: Pick<ChangeFeed, 'on'>): void {
     changes.on('nodes', async () => {
       await this.membership.readNodes();

@@ -4,7 +4,7 @@ import type { Json } from '../turn/json/json.ts';
 import { isObject } from '../turn/json/json.ts';
 import type { HeaderLine } from './head-redaction.ts';
 
-/** Another version has another shape: a replay refuses it. */
+/** The version of the shape. A replay refuses other versions. */
 export const FIXTURE_VERSION = 1;
 
 export interface Fixture {

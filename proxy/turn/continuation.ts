@@ -21,7 +21,7 @@ export interface Pin {
 export interface LivePin {
   /** The websocket has ended. */
   ended(): void;
-  /** Another response came over the websocket. */
+  /** Notes that another response came over the websocket. */
   followed(): void;
 }
 

@@ -6,7 +6,7 @@ import type { Cap } from './tiers.ts';
 
 /** In billionths of a US dollar. */
 export interface Cost {
-  /** With the least output. A turn never runs if this exceeds a cap. */
+  /** The cost with the least output. A turn never runs if this exceeds a cap. */
   readonly least: number;
   readonly expected: number;
 }

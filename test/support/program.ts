@@ -29,7 +29,7 @@ export interface ProgramOptions {
 export class Program {
   readonly upstream: Upstream;
   readonly folder: string;
-  /** Of the configuration file. */
+  /** The path of the configuration file. */
   readonly path: string;
   readonly draft: Draft;
   readonly #written: Written = { out: '', err: '' };

@@ -62,7 +62,7 @@ function compileNode({ node, store }: Content, folder: string): NodeConfig {
   return { ...others, id, ...(secret && { secret: reference(secret, folder) }) };
 }
 
-/** Of a Pool that does not set it. */
+/** The value for a Pool that does not set it. */
 const NO_OVERFLOW: PoolConfig['overflow'] = { on: ['quota', 'failing'], wait_ms: 0, reasoning: 'drop', tiers: {} };
 
 function compilePool(pool: Content['pools'][number], paused: ReadonlySet<string>): PoolConfig {

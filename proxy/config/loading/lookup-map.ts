@@ -1,6 +1,6 @@
 // A map that is looked up with clients' words.
 
-/** It has no prototype: a model named `constructor` is not found. */
+/** A map without a prototype, so that a model named `constructor` is not found. */
 export function lookupMap<T>(entries: readonly (readonly [string, T])[]): Readonly<Record<string, T>> {
   const map: Record<string, T> = Object.create(null);
   for (const [word, value] of entries) map[word] = value;

@@ -18,7 +18,7 @@ export interface Secrets {
   readonly bearers: ReadonlyMap<string, string>;
   /** The URL of the PostgreSQL database; undefined if the store is another, or the reference has a problem. */
   readonly database: string | undefined;
-  /** Of `node.secret`. */
+  /** The value of `node.secret`. */
   readonly nodeSecret: string | undefined;
   readonly problems: readonly Problem[];
 }

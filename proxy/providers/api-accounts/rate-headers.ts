@@ -41,7 +41,7 @@ function timeOf(value: number, now: number): number {
   return value >= EPOCH_SECONDS ? value * 1_000 : now + value * 1_000;
 }
 
-/** Milliseconds of a duration such as `6m0s`, `1.57s` or `20ms`. */
+/** The end of a duration such as `6m0s`, `1.57s` or `20ms`; Unix milliseconds. */
 function durationIn(text: string, now: number): number | undefined {
   if (!/^(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[smhd]))+$/.test(text)) return undefined;
   let ms = 0;

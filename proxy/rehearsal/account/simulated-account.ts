@@ -21,7 +21,7 @@ export interface RehearsalAccount {
   readonly credential?: string | undefined;
   /** The header that has the credential as it is, in place of a bearer. */
   readonly credentialHeader?: string;
-  /** In place of one bearer: those that its token endpoint, `POST /oauth/token`, issues for refresh tokens and for logins. */
+  /** Replaces the single bearer: the tokens that its token endpoint, `POST /oauth/token`, issues for refresh tokens and for logins. */
   readonly oauth?: RehearsalLogin;
   /** Its catalog entries; default: the sample models. */
   readonly models?: readonly JsonObject[];

@@ -20,7 +20,7 @@ export function accountRows(data: unknown): readonly AccountRow[] {
   });
 }
 
-/** Those that speak the Responses or the Chat API. */
+/** Accounts that speak the Responses or the Chat API. */
 export const apiAccountRows = (data: unknown): readonly AccountRow[] => accountRows(data).filter(({ api }) => api !== 'agent');
 
 /** Whether requests of this account have a credential. */

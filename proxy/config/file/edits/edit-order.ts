@@ -36,7 +36,7 @@ export interface OrderTask {
   readonly order: EditOrder;
   /** The Pools that may be changed; undefined: all. */
   readonly owned: Pools;
-  /** Of the secret that the order makes; empty if it makes none. */
+  /** The hash of the secret that the order makes; empty if it makes none. */
   readonly sha256: string;
 }
 

@@ -4,7 +4,7 @@ import { suggestion } from '../../schema/suggestion.ts';
 /** `unknown`: a row is missing. `state`: what the file has does not permit it. `argument`: a value is wrong. `right`: it is of a foreign Pool. */
 export type Objection = 'unknown' | 'state' | 'argument' | 'right';
 
-/** Its message is for operators. */
+/** An edit that is refused. Its message is for operators. */
 export class InvalidEdit extends Error {
   override readonly name = 'InvalidEdit';
   readonly objection: Objection;

@@ -3,7 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 
 export interface NewSecret {
   readonly secret: string;
-  /** Its SHA-256, lower-case hex, which is stored in the file. */
+  /** The secret's SHA-256 in lower-case hex, which is stored in the file. */
   readonly sha256: string;
 }
 

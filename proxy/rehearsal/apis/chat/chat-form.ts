@@ -5,7 +5,7 @@ import type { ReasoningSpelling, ReplyForm } from '../../faults/reply-forms.ts';
 
 export interface ChatForm {
   has(form: ReplyForm): boolean;
-  /** In place of the documented finish reason. */
+  /** Replaces the documented finish reason. */
   readonly finish: string | undefined;
   readonly reasoning: ReasoningSpelling;
   readonly shortIds: boolean;
