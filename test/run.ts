@@ -44,6 +44,7 @@ const SLOW: Readonly<Record<string, string>> = {
   'test/spec/accounts/account-login.test.ts': 'logins wait for their provider',
   'test/spec/operators/canary.test.ts': 'each route by each failure, over one gateway',
   'test/spec/chat/chat-requests.test.ts': 'each value of each parameter of Chat',
+  'test/spec/requests/input.test.ts': 'audio of the largest size that a request may have',
   'test/spec/operators/reload.test.ts': 'each save of a file is read when it has settled',
   'test/spec/operators/nodes-owners.test.ts': 'starts two nodes for each case',
   'test/spec/keys/usage.test.ts': 'days of limits, with every timer of the gateway in them',
