@@ -112,7 +112,7 @@ const CERTIFICATE_FAULT = /CERT|UNABLE_TO_(?:GET|VERIFY)|SELF_SIGNED|HOSTNAME_MI
 
 const ownCodeOf = (thrown: Error): string | undefined => ('code' in thrown ? String(thrown.code) : undefined);
 
-/** Of a tunnel that was not opened: what the proxy answered, or why it was not reached. */
+/** Why a tunnel was not opened: the proxy's answer, or why the proxy was not reached. */
 function codeOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return 'unknown reason';
   const code = ownCodeOf(thrown);

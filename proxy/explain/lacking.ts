@@ -38,7 +38,7 @@ interface Assigned {
 
 const tierOf = ({ assignment }: Assigned): number => assignment.tier;
 
-/** Whether it counts for the base tier of a turn (AA65). */
+/** Whether the assignment counts for the base tier of a turn (AA65). */
 const isSource = ({ account, assignment }: Assigned, { live }: LackFacts): boolean =>
   assignment.active &&
   assignment.eligible &&

@@ -128,7 +128,7 @@ export type PayloadCompression = {
 /** Metadata that may be kept (contract: Observability); nothing outside this set can be noted. */
 export interface SafeFields {
   model: string;
-  /** One of the known efforts. */
+  /** The effort; one of the known words. */
   effort: string;
   configured_mode: ServingMode;
   effective_mode: 'lite' | 'full';

@@ -47,7 +47,7 @@ export async function uploadedId(gate: TestGateway): Promise<string> {
   return json.id;
 }
 
-/** A file at south, because north is unreachable for the moment. */
+/** Uploads a file to south, because north is unreachable meanwhile. @returns its id */
 export async function uploadedToSouth(gate: TestGateway): Promise<string> {
   await gate.upstream.hangUp('north');
   const id = await uploadedId(gate);

@@ -94,7 +94,7 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
   return { turn, faults };
 }
 
-/** The same after the request and edit phases of its rules on this body. */
+/** A live turn after the request and edit phases of its rules on this body. */
 export async function requestedTurn(body: Body, options: LiveTurnOptions = {}): Promise<ReturnType<typeof liveTurnOf>> {
   const live = liveTurnOf(options);
   await live.turn.rules.request({ body });

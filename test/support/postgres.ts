@@ -127,7 +127,7 @@ function run(program: string, args: readonly string[]): void {
 /** With their rights: the server refuses data that others may read. */
 const copy = (from: string, to: string): void => run('cp', ['-R', '-p', from, to]);
 
-/** Copies the data that the server of all files had before its start: to make them takes twenty times the processor time. */
+/** Copies the data that the server of all files had before its start, because making them takes twenty times the processor time. */
 function makeData(bin: string, data: string): void {
   const shared = process.env[SHARED_SERVER];
   const fresh = shared === undefined ? undefined : join(shared, FRESH);
@@ -140,7 +140,7 @@ interface LivingProcess {
   readonly parent: number;
 }
 
-/** Those that ended are in the list until their parent has asked for them. */
+/** Processes that ended stay in the list until their parent has asked for them. */
 function livingProcesses(): readonly LivingProcess[] {
   const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' });
   return stdout.split('\n').flatMap((line) => {

@@ -23,7 +23,7 @@ export type AccountContent = Omit<AccountConfig, Optional> &
   };
 
 const MAX_CONCURRENT = 32;
-/** Of presets without a credential: servers on machines of the operator's own (AA6). */
+/** For presets without a credential, which are servers on the operator's own machines (AA6). */
 const MAX_CONCURRENT_LOCAL = 4;
 
 export function compileAccount(row: AccountContent, folder: string): AccountConfig {
@@ -64,7 +64,7 @@ function compactionOf({ compact }: AccountContent, api: ApiAccountConfig['api'],
   return api === 'responses' ? (preset?.compact ?? 'summary') : 'summary';
 }
 
-/** Levels of effort are clients' words. */
+/** Makes a look-up map of the levels of effort, because they are clients' words. */
 const compileQuirks = (quirks: Quirks): Quirks => ({ ...quirks, effort_values: lookupMap(Object.entries(quirks.effort_values)) });
 
 function compileCredential(credential: Credential, folder: string): Credential {

@@ -27,7 +27,7 @@ export class AccountSockets {
   /** The headers of the answers to upgrades. */
   readonly #headers = new WeakMap<IncomingMessage, Answer['headers']>();
   readonly #open = new Set<AccountSocket>();
-  /** Each ends a connection whose upgrade is not over. */
+  /** Functions that end connections whose upgrade is still in progress. */
   readonly #upgrading = new Set<(how: 'close') => void>();
   #accepted = 0;
 

@@ -36,7 +36,7 @@ export type Manners = Readonly<Record<keyof typeof MANNERS, boolean>>;
 const all = (value: boolean): Manners =>
   Object.fromEntries(Object.keys(MANNERS).map((name) => [name, value])) as Record<keyof Manners, boolean>;
 
-/** The real backend; what an account has by default. */
+/** The manners of the real backend, which are the default of an account. */
 export const STRICT: Manners = all(true);
 
 /** The profile `polite`, and accounts of tests that check nothing. */

@@ -15,7 +15,7 @@ export type Step =
   | { readonly do: 'end' }
   | { readonly do: 'leave'; readonly how: Leaving };
 
-/** A FIN, a TCP RST; on a websocket also a close frame with a code, or open without another byte. */
+/** How the server leaves: with a FIN, with a TCP RST, or with the connection open and silent; on a websocket also with a close frame. */
 export type Leaving = 'close' | 'reset' | 'half-open' | { readonly code: number };
 
 /** A connection stays open for some iterations of the event loop after the last event: its end comes in a read of its own. */

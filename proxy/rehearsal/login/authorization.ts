@@ -45,7 +45,7 @@ export interface AuthorizationSettings {
 
 const SETTINGS: AuthorizationSettings = { seconds: 600, intervalSeconds: 5 };
 const CODE_MS = 60_000;
-/** Added to the interval of a client that asks too often (RFC 8628, 3.5). */
+/** Seconds that are added to the interval of a client that asks too often (RFC 8628, 3.5). */
 const SLOWER_S = 5;
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 

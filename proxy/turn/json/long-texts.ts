@@ -10,7 +10,7 @@ interface LongText {
 }
 
 export class LongTexts {
-  /** Of several with one length the first: to compare two strings would read both. */
+  /** Texts by their length. Of several with the same length only the first, because comparing two texts would read both. */
   readonly #byLength = new Map<number, LongText>();
 
   /** Joins the parts, and keeps them for `partsOf`. */

@@ -51,7 +51,7 @@ export const ENDPOINTS: Partial<Record<RouteKind, readonly Endpoint[]>> = {
 
 /** A turn's answer, whatever carried it. */
 export interface Answer {
-  /** Of the answer over HTTP, or of the error frame; 200 for a turn that ended on a websocket. */
+  /** The status of the answer over HTTP, or of the error frame; 200 for a turn that ended on a websocket. */
   readonly status: number;
   readonly error: JsonObject | undefined;
   /** Members other than `error` in a refusal's JSON. */

@@ -40,7 +40,7 @@ export function expectedDispatch(one: WireCase, body: JsonObject, over: Over): J
   return JSON.parse(JSON.stringify(expected)) as JsonObject;
 }
 
-/** Of the compatible surface: its turns are sent as streams (Q15). */
+/** Whether the kind belongs to the compatible surface, whose turns are sent as streams (Q15). */
 export const isPublic = (kind: RouteKind): boolean => kind === 'public-responses' || kind === 'public-compact' || kind === 'chat';
 
 export const isCompact = (kind: RouteKind): boolean => kind === 'compact' || kind === 'public-compact';
