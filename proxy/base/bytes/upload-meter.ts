@@ -21,10 +21,13 @@ export class UploadMeter {
     if (bytes > this.most) this.most = bytes;
   }
 
-  /** The bytes that all uploads hold now. */
+  /** The bytes that all uploads hold now. An upload whose account reads nothing is sampled only here. */
   get held(): number {
     let sum = 0;
-    for (const { heldBytes } of this.#uploads) sum += heldBytes;
+    for (const { heldBytes } of this.#uploads) {
+      this.sample(heldBytes);
+      sum += heldBytes;
+    }
     return sum;
   }
 }

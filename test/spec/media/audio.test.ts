@@ -449,20 +449,23 @@ describe('an upload that streams', () => {
     });
     for (let at = 0; at < form.length; at += 65_536) client.write(form.subarray(at, at + 65_536));
     client.end();
-    let sent = -1;
-    await until('the upload to stand still', () => {
-      const before = sent;
-      sent = client.socket?.bytesWritten ?? 0;
-      return taker.asked() === 1 && client.writableLength > 0 && sent === before ? true : undefined;
+    const gauge = async (name: string): Promise<number> => {
+      const metrics = await (await fetch(`${taker.gate.adminUrl}/metrics`)).text();
+      return Number(new RegExp(`^poolgate_${name} (\\d+)$`, 'm').exec(metrics)?.[1]);
+    };
+    let held = 0;
+    await until('the upload to stand still', async () => {
+      const before = held;
+      held = await gauge('upload_bytes_held');
+      return taker.asked() === 1 && held > 0 && held === before ? true : undefined;
     });
     assert.equal(received, 0);
     read();
     assert.equal(await answered, 200);
     assert.ok(received > 48_000_000);
-    const metrics = await (await fetch(`${taker.gate.adminUrl}/metrics`)).text();
-    const most = Number(/^poolgate_upload_bytes_held_max (\d+)$/m.exec(metrics)?.[1]);
+    const most = await gauge('upload_bytes_held_max');
     assert.ok(most > 0 && most <= 1_048_576, `${most} bytes were held`);
-    assert.match(metrics, /^poolgate_upload_bytes_held 0$/m, 'and nothing is held any more');
+    assert.equal(await gauge('upload_bytes_held'), 0, 'and nothing is held any more');
   });
 
   test('a client that leaves, or falls silent, at any boundary of the parts ends the request to the account', async () => {
