@@ -49,6 +49,7 @@ const SLOW: Readonly<Record<string, string>> = {
   'test/spec/operators/nodes-owners.test.ts': 'starts two nodes for each case',
   'test/spec/keys/usage.test.ts': 'days of limits, with every timer of the gateway in them',
   'test/store/postgres-outage.test.ts': 'stops and starts a PostgreSQL of its own',
+  'test/store/store.test.ts': 'each verb on both engines, each case in a database of its own',
 };
 
 /** Files that have a process to themselves, and why. So have the long ones. */

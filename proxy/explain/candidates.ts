@@ -1,6 +1,6 @@
 // Explains which accounts of a Pool are candidates for a turn; for each account the first reason that applies (UA1, Q12).
 import type { Standing } from '../accounts/selection/candidate-accounts.ts';
-import { priceAt } from '../turn/prices.ts';
+import { priceAt } from '../turn/costs/prices.ts';
 import { presetName } from '../turn/provider/api-account.ts';
 import type { Lack, LackReason } from '../turn/provider/lack.ts';
 import type { AccountConfig, AssignmentConfig, KeyConfig, Prices } from '../turn/settings.ts';

@@ -5,12 +5,12 @@ import type { PreviewedAttempt, PreviewedRequest, TurnPreview, TurnPreviews } fr
 import type { Generation } from '../server/generation.ts';
 import type { CiphertextOrigins } from '../turn/ciphertext-origins.ts';
 import { asksForCompaction } from '../turn/compaction-trigger.ts';
+import type { ExpectedUsage } from '../turn/costs/spending.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 import { LiveTurn } from '../turn/live-turn.ts';
 import type { Lack } from '../turn/provider/lack.ts';
 import { isCompaction } from '../turn/routes/kinds.ts';
 import type { AccountConfig, KeyConfig, PoolConfig } from '../turn/settings.ts';
-import type { ExpectedUsage } from '../turn/spending.ts';
 import { tiersOf } from '../turn/tiers.ts';
 import type { Body, Work } from '../turn/turn.ts';
 import type { TurnHost } from '../turn/turn-host.ts';

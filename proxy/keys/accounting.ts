@@ -1,9 +1,9 @@
 // Accounts for the usage of every key: reserves it before a turn is dispatched, and settles it once at its end (S2, Q18, Q19).
 import type { LoggedRequest, RequestRow, Store } from '../../store/store.ts';
+import { priceAt, priceIn } from '../turn/costs/prices.ts';
+import type { ExpectedUsage, Spending } from '../turn/costs/spending.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
-import { priceAt, priceIn } from '../turn/prices.ts';
 import type { AccountConfig, KeyConfig, PoolConfig, Prices } from '../turn/settings.ts';
-import type { ExpectedUsage, Spending } from '../turn/spending.ts';
 import { hasTiers } from '../turn/tiers.ts';
 import { inputTokens, outputCap } from '../turn/token-estimate.ts';
 import type { Body, ModelView } from '../turn/turn.ts';

@@ -1,7 +1,8 @@
 // What one turn reserved of its key's limits, and an estimate of its usage if the provider stated none (Q18, Q19).
+
+import type { Cost, ExpectedUsage } from '../turn/costs/spending.ts';
 import type { EventBytes } from '../turn/reply/delta-locator.ts';
 import type { Prices } from '../turn/settings.ts';
-import type { Cost, ExpectedUsage } from '../turn/spending.ts';
 import { inputTokens } from '../turn/token-estimate.ts';
 import type { Body } from '../turn/turn.ts';
 import type { Reserved, Used } from './limits/key-limits.ts';

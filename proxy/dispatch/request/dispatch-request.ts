@@ -1,11 +1,11 @@
 // The request to dispatch, and its result.
 
+import type { ExpectedUsage } from '../../turn/costs/spending.ts';
 import type { Refusal } from '../../turn/errors/refusal.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import type { Attempts, Ending, TokenCounts } from '../../turn/reply/turn-result.ts';
 import type { DispatchedKind } from '../../turn/routes/kinds.ts';
-import type { ExpectedUsage } from '../../turn/spending.ts';
 import type { RelayedAnswer } from '../../turn/surface.ts';
 import type { Work } from '../../turn/turn.ts';
 import type { Client, OpenUpload } from '../client.ts';

@@ -3,10 +3,10 @@
 import type { Lease } from '../../accounts/selection/lease.ts';
 import { TierDemand } from '../../accounts/selection/tiers/tier-demand.ts';
 import type { Continuation } from '../../turn/continuation.ts';
-import { priceAt } from '../../turn/prices.ts';
+import { priceAt } from '../../turn/costs/prices.ts';
+import type { NotReserved, OverflowBudget, Spending } from '../../turn/costs/spending.ts';
 import type { Lack } from '../../turn/provider/lack.ts';
 import type { PoolConfig, Prices } from '../../turn/settings.ts';
-import type { NotReserved, OverflowBudget, Spending } from '../../turn/spending.ts';
 import { type PoolTiers, tiersOf } from '../../turn/tiers.ts';
 import { endsInToolOutputs } from '../../turn/tool-loop.ts';
 import type { Body } from '../../turn/turn.ts';

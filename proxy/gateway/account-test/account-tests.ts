@@ -8,7 +8,7 @@ import type {
   Carrier,
 } from '../../admin/replies/account-test-report.ts';
 import type { Generation } from '../../server/generation.ts';
-import { priceAt } from '../../turn/prices.ts';
+import { priceAt } from '../../turn/costs/prices.ts';
 import { isApiAccount } from '../../turn/provider/api-account.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import { inputTokens } from '../../turn/token-estimate.ts';

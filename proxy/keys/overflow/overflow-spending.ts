@@ -1,9 +1,9 @@
 // Accounts for what the higher tiers of Pools cost: reserves it against their caps before a turn is sent, and settles it at its cost, over
 // all nodes (AA69).
 import type { Clock } from '../../base/time/clock.ts';
+import type { Cost, NotReserved, OverflowBudget, Spending } from '../../turn/costs/spending.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
-import type { Cost, NotReserved, OverflowBudget, Spending } from '../../turn/spending.ts';
 import { type Cap, tiersOf } from '../../turn/tiers.ts';
 import type { Ledger } from '../ledger.ts';
 import type { LimitCounts, Reserved } from '../limits/key-limits.ts';

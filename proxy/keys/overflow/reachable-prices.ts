@@ -1,5 +1,5 @@
 // The prices of the accounts that a turn may reach. A limit in USD reserves at the highest of them (AA71).
-import { hasOwnPrices, priceAt } from '../../turn/prices.ts';
+import { hasOwnPrices, priceAt } from '../../turn/costs/prices.ts';
 import type { AccountConfig, PoolConfig } from '../../turn/settings.ts';
 import type { ReachablePrices } from '../accounting.ts';
 

@@ -1,7 +1,7 @@
 // `list_models`: the models of the operator's Pools, with their modes, windows and sources.
 import { advertisedWindow } from '../../models/context-window.ts';
+import { priceAt } from '../../turn/costs/prices.ts';
 import { args, integer, list, name, nullable, object, oneOf, text, type ValueOf } from '../../turn/json/field-schemas.ts';
-import { priceAt } from '../../turn/prices.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
 import { PRICES } from '../money-fields.ts';
 import type { OperatorView } from '../operator-view.ts';

@@ -1,8 +1,8 @@
 // The result of a turn: how it ended for its client, its attempts, and its one row in the request log (S5).
 import type { AttemptRow, RequestRow, Why } from '../../../store/schema/logged-rows.ts';
+import type { Spending } from '../costs/spending.ts';
 import type { LiveTurn } from '../live-turn.ts';
 import type { AccountConfig } from '../settings.ts';
-import type { Spending } from '../spending.ts';
 import type { OverflowReason } from '../tiers.ts';
 import type { Outcome } from '../turn.ts';
 

@@ -1,8 +1,8 @@
 // The price of a model at an account: its own catalog row's, else the Pool's; an account without a credential costs nothing (AA70).
-import { isApiAccount } from './provider/api-account.ts';
-import { presetOf } from './provider/presets.ts';
-import { isRehearsal } from './provider/rehearsal-address.ts';
-import type { AccountConfig, PoolConfig, Prices } from './settings.ts';
+import { isApiAccount } from '../provider/api-account.ts';
+import { presetOf } from '../provider/presets.ts';
+import { isRehearsal } from '../provider/rehearsal-address.ts';
+import type { AccountConfig, PoolConfig, Prices } from '../settings.ts';
 
 const FREE: Prices = { input: 0, cached_input: 0, output: 0 };
 
