@@ -1,5 +1,4 @@
 // THE ORDER: lists every rule of the gateway once. Requests run down this list, replies run up it.
-
 import type { Rule } from '../proxy/turn/rules/rule.ts';
 import { authenticate } from './access/authenticate.ts';
 import { authenticateOperator } from './access/authenticate-operator.ts';

@@ -1,5 +1,4 @@
 // The parts of the running gateway that the admin listener uses: its state, and the reload.
-
 import type { Store } from '../../store/store.ts';
 import type { Capacity } from '../accounts/capacity.ts';
 import type { AccountUsage } from '../accounts/quota/account-usage.ts';

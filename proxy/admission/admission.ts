@@ -1,5 +1,4 @@
 // Admission: limits how many turns of a route class run at once, and how many wait for how long (Q4, Q7).
-
 import type { Counters } from '../base/process/metrics.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { Durations } from '../base/time/durations.ts';

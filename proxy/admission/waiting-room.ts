@@ -1,5 +1,4 @@
 // The waiting room of a route class: the turns that wait for a slot or an account. It decides which of them is refused when it is full.
-
 import type { Counters } from '../base/process/metrics.ts';
 import type { AdmissionConfig } from '../config/config.ts';
 import { Refusal } from '../turn/errors/refusal.ts';

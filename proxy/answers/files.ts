@@ -1,5 +1,4 @@
 // `GET /v1/files` and `GET /v1/files/{file_id}`: metadata of the Pool's files; content and delete end after the check of the owner (D6, D8).
-
 import type { FileRow } from '../../store/store.ts';
 import { fileObject } from '../files/file-object.ts';
 import type { Files } from '../files/files.ts';

@@ -1,5 +1,4 @@
 // `GET /api/agent/usage`, `/meter/usage` and `/backend-api/meter/usage`: the Pool's quota windows, from evidence (C4, Q20).
-
 import type { Health } from '../accounts/health/health.ts';
 import type { Quota } from '../accounts/quota/quota.ts';
 import { classOf, fullest, type WindowClass } from '../accounts/quota/quota-window.ts';

@@ -1,5 +1,4 @@
 // The Pool that an option names, or the only one of the file.
-
 import type { Config } from '../config/config.ts';
 import { indexIn } from '../config/file/edits/invalid-edit.ts';
 import { CommandFailure } from './command.ts';

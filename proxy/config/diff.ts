@@ -1,5 +1,4 @@
 // Differences between two configurations by setting path. Of a secret they show only that it changed.
-
 import { hash } from 'node:crypto';
 import type { Json } from '../turn/json/json.ts';
 import { canonicalJson } from '../turn/json/json.ts';

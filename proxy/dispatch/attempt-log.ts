@@ -1,5 +1,4 @@
 // The rows of a turn's attempts, in order. A row exists before its attempt ends, so that a turn that ends during the attempt has it.
-
 import type { AttemptRow } from '../../store/schema/logged-rows.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { errorClassOf } from '../turn/errors/error-class.ts';

@@ -1,5 +1,4 @@
 // Sends the attempts of one turn: an account's headers, the request as that account gets it, and the attempt's row.
-
 import type { CompactPaths } from '../accounts/compact-paths.ts';
 import type { ModelOf } from '../accounts/selection/lacking-accounts.ts';
 import type { Lease } from '../accounts/selection/lease.ts';

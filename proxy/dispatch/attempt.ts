@@ -1,5 +1,4 @@
 // One attempt at one account: sends the request, follows its reply, and settles once.
-
 import type { Counters } from '../base/process/metrics.ts';
 import { type CarrierFailure, carrierFailure, type Failure } from '../turn/errors/failure.ts';
 import type { ItemPlaces } from '../turn/errors/item-places.ts';

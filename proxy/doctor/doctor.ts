@@ -1,6 +1,5 @@
 // `doctor`: runs the checks that an operator would make by hand; those of Node, of the file and of the database, which others judge, are here.
 // It changes nothing, and sends no turn; credentials go to API accounts alone, with a read of their models (AA86).
-
 import { inspectStore } from '../../store/tools/inspection.ts';
 import { machine } from '../base/process/machine.ts';
 import type { Inspection } from '../config/loading/load.ts';

@@ -1,5 +1,4 @@
 // Limits of the configuration against those of the machine or container: memory, and open files.
-
 import type { Machine } from '../base/process/machine.ts';
 import type { Config } from '../config/config.ts';
 import type { Diagnosis } from './diagnosis.ts';

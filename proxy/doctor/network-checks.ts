@@ -1,5 +1,4 @@
 // The certificates, and the accounts over the network: names, connections, certificates and clocks.
-
 import { X509Certificate } from 'node:crypto';
 import type { Config, LoadedConfig } from '../config/config.ts';
 import { isRehearsal } from '../turn/provider/rehearsal-address.ts';

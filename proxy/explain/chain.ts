@@ -1,5 +1,4 @@
 // Explains the chain of models of a turn: which it goes on to, and where it would end now (AA74 to AA77).
-
 import { asksForCompaction } from '../turn/compaction-trigger.ts';
 import type { JsonObject } from '../turn/json/json.ts';
 import { dispatchedKind } from '../turn/routes/kinds.ts';

@@ -1,5 +1,4 @@
 // Explains what a turn of this key and model would get: its refusal, mode, rules and accounts, each with its reason.
-
 import { configuredMode } from '../models/mode-resolution.ts';
 import type { JsonObject } from '../turn/json/json.ts';
 import { type ResolvedName, resolveName, withoutMarks } from '../turn/model-alias.ts';

@@ -1,5 +1,4 @@
 // The facts of one turn from which it is explained: configuration, mode, and the state of the running gateway.
-
 import type { Standing } from '../accounts/selection/candidate-accounts.ts';
 import type { Config } from '../config/config.ts';
 import type { JsonObject } from '../turn/json/json.ts';

@@ -1,5 +1,4 @@
 // What the accounts of a Pool lack for a turn, as far as it is known before it is sent: by its kind, its body and its tier (AA18).
-
 import { isFree, priceAt } from '../turn/costs/prices.ts';
 import type { Lack } from '../turn/provider/lack.ts';
 import type { ProviderApi } from '../turn/provider/provider-api.ts';

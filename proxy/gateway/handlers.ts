@@ -1,5 +1,4 @@
 // The handlers of turns: the gateway's own answers, dispatch to accounts, and the runner over both.
-
 import { RULES } from '../../rules/index.ts';
 import { fileDeniedAnswers, fileListAnswers, fileReadAnswers } from '../answers/files.ts';
 import { keyUsageAnswers } from '../answers/key-usage.ts';

@@ -1,5 +1,4 @@
 // What one turn reserved of its key's limits, and an estimate of its usage if the provider stated none (Q18, Q19).
-
 import type { Cost, ExpectedUsage } from '../turn/costs/spending.ts';
 import type { EventBytes } from '../turn/reply/delta-locator.ts';
 import type { Prices } from '../turn/settings.ts';

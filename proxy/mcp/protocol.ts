@@ -1,5 +1,4 @@
 // The Model Context Protocol by the official SDK: one server per request, without sessions. Loaded by the first request with a token.
-
 import {
   createMcpHandler,
   fromJsonSchema,

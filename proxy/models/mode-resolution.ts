@@ -1,5 +1,4 @@
 // The serving mode of a model in a Pool: the operator's choice, otherwise what its routable sources advertise (SM1 to SM5).
-
 import type { JsonObject } from '../turn/json/json.ts';
 import type { PoolConfig, ServingMode } from '../turn/settings.ts';
 import type { ModeDecision } from '../turn/turn.ts';

@@ -1,5 +1,4 @@
 // The models of all Pools, for the rest of the gateway. Turns of an earlier configuration keep the models of their own Pool object.
-
 import { plainRefusal } from '../turn/errors/refusal.ts';
 import type { AccountModel } from '../turn/provider/account-model.ts';
 import { isApiAccount } from '../turn/provider/api-account.ts';

@@ -1,5 +1,4 @@
 // The messages from a client's node to the owner of its session: frames with their captured serving mode, refusals, and the end.
-
 import { ERRORS, type ErrorCode, Refusal } from '../turn/errors/refusal.ts';
 import { isObject, type JsonObject } from '../turn/json/json.ts';
 import type { Body, ModeDecision } from '../turn/turn.ts';

@@ -1,5 +1,4 @@
 // Plays a recording through a gateway, and says what differs from the direct conversation on either side of it.
-
 import type { Fixture } from '../recording/fixture.ts';
 import { asList, isObject, type Json, type JsonObject } from '../turn/json/json.ts';
 import { type ConversationExchange, conversationOf } from './conversation.ts';

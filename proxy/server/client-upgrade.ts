@@ -1,5 +1,4 @@
 // The request of a client's upgrade: each turn of the connection begins with it, in the configuration at that time.
-
 import { refusalOf } from '../turn/errors/refusal.ts';
 import { LiveTurn } from '../turn/live-turn.ts';
 import type { Match } from '../turn/routes/route-table.ts';

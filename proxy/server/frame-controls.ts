@@ -1,6 +1,5 @@
 // The frames of a client that interrupt or steer its running response: sent to the account that runs it, under the rules of a turn, or
 // answered here (RB29, RB31).
-
 import type { BodyMemory } from '../base/bytes/body-memory.ts';
 import type { Counters } from '../base/process/metrics.ts';
 import { type Clock, LATE, withDeadline } from '../base/time/clock.ts';

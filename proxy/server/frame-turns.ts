@@ -1,5 +1,4 @@
 // The turns of client websockets: one for each frame, or the turn that its client comes back for (Q28, Q29).
-
 import type { MemoryGuard } from '../base/bytes/memory-guard.ts';
 import type { WebsocketConnection } from '../clients/websocket/connection.ts';
 import type { Frame, TurnFrame } from '../clients/websocket/frame.ts';

@@ -1,5 +1,4 @@
 // The chain of a model: the turn runs again as if its client had named the next id, where no account can serve the one before (AA74 to AA77).
-
 import type { Chain, ChainedRequest } from '../dispatch/request/dispatch-request.ts';
 import type { Accounting } from '../keys/accounting.ts';
 import type { Reservation } from '../keys/reservation.ts';

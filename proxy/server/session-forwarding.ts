@@ -1,5 +1,4 @@
 // Client websockets that come back at another node than the one that has their turn: this node finds the owner and forwards them (Q34).
-
 import type { Counters } from '../base/process/metrics.ts';
 import type { WebsocketConnection } from '../clients/websocket/connection.ts';
 import type { Frame } from '../clients/websocket/frame.ts';

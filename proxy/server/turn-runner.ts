@@ -1,6 +1,5 @@
 // THE RUN OF A TURN: admission, rules, reservation, dispatch, and its one end. Every handler returns how its turn ended; only this
 // file settles the usage, writes the row, and ends the client's answer.
-
 import type { TurnMetrics } from '../admin/metrics/turn-metrics.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { OverloadGuard } from '../admission/overload-guard.ts';

@@ -1,5 +1,4 @@
 // Decides how a turn continues after an account refused its ciphertext: at the account that made it, or without its reasoning items (Q10).
-
 import { type Refusal, restartRequired } from '../turn/errors/refusal.ts';
 import type { Json } from '../turn/json/json.ts';
 import type { Body } from '../turn/turn.ts';

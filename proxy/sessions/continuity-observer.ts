@@ -1,5 +1,4 @@
 // Records what continuity needs from answers: response ids, turn state, ciphertext, and the account that answered a session (Q10).
-
 import type { PinName } from '../turn/continuation.ts';
 import type { Json, JsonObject } from '../turn/json/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';

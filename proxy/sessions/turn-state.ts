@@ -1,5 +1,4 @@
 // Turn state: opaque values that are returned only to the account that issued them (Q10).
-
 import type { JsonObject } from '../turn/json/json.ts';
 import { isObject } from '../turn/json/json.ts';
 import type { WireWords } from '../turn/settings.ts';

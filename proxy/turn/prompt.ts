@@ -1,5 +1,4 @@
 // The text of a turn's prompt, which a provider's error might repeat.
-
 import type { Json } from './json/json.ts';
 import type { Body } from './turn.ts';
 

@@ -1,5 +1,4 @@
 // Estimates the tokens of a turn from its request, before dispatch (Q19); equal in every dialect (F2.14).
-
 import type { Json, JsonObject } from './json/json.ts';
 import { type LongTexts, longTextsOf } from './json/long-texts.ts';
 import type { Body } from './turn.ts';

@@ -1,5 +1,4 @@
 // The connections to all accounts, kept through reloads of the configuration.
-
 import { Batches } from '../base/process/batch.ts';
 import type { Heartbeat } from '../base/process/heartbeat.ts';
 import type { LoadedConfig } from '../config/config.ts';

@@ -1,5 +1,4 @@
 // Checks that the model of a turn is named, permitted to the key and known to the Pool, in this order (Q4, F4.4).
-
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { ModelView, Turn } from '../../proxy/turn/turn.ts';

@@ -1,5 +1,4 @@
 // Sets the model of a native transcription to the deployment's transcription model, whatever its client names (C3, Q4, Q23).
-
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { StreamedPart } from '../../proxy/turn/json/form.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';

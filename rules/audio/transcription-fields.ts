@@ -1,5 +1,4 @@
 // Checks that a transcription has exactly one file, and sends only the fields that transcriptions have (C3, Q23).
-
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { safeParam } from '../../proxy/turn/errors/sanitise.ts';

@@ -1,6 +1,5 @@
 // Keeps the order and duplicates of the lists of a transcription. An empty list, which a form can only spell as one empty part, is omitted
 // (D11, Q23).
-
 import type { StreamedPart } from '../../proxy/turn/json/form.ts';
 import { type PartReader, rule } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';

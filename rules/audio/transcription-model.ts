@@ -1,5 +1,4 @@
 // Resolves the model of a compatible transcription, which is named by its id or an alias; the account gets the id (D11, Q4, Q23).
-
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { StreamedPart } from '../../proxy/turn/json/form.ts';
 import { type PartReader, rule } from '../../proxy/turn/rules/rule.ts';

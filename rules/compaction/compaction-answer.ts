@@ -1,5 +1,4 @@
 // Validates the answer of a compaction, and converts it into the form that its client expects (F3.2, F3.3, F3.7, Q27).
-
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { asList, isAbsent, isObject, isText, type Json, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';

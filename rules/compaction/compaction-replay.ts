@@ -1,5 +1,4 @@
 // Checks a compaction that a public client sends back: it has only its own fields, and begins a new chain (F3.3, F3.4, Q33).
-
 import { invalidRequest, unknownMember } from '../../proxy/turn/errors/invalid-request.ts';
 import { asList, isAbsent, isText, type JsonObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';

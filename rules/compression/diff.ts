@@ -1,5 +1,4 @@
 // Compresses diffs (F7.3): keeps the changed lines of each hunk with one unchanged line on either side.
-
 import { LINES_AT_A_TIME, type Steps } from './steps.ts';
 
 /** Unchanged lines that stay on each side of a change. */

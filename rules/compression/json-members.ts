@@ -1,6 +1,5 @@
 // Finds the top-level members of a JSON object whose values are strings, as ranges of its text, so that the rest of the text stays
 // unchanged.
-
 import { isStep, type Steps } from './steps.ts';
 
 /** The range from the opening quote of the value to the position after the closing one. */

@@ -1,5 +1,4 @@
 // Compresses search results (F7.3): matches are grouped under their file, and repeated texts are left out.
-
 import { isPathLike } from './path-like.ts';
 import { isStep, type Steps } from './steps.ts';
 

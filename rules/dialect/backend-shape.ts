@@ -1,5 +1,4 @@
 // Gives every non-compact dispatch the members that the backend Responses destination needs (F1.4, Q15).
-
 import type { Json } from '../../proxy/turn/json/json.ts';
 import { isList, isObject } from '../../proxy/turn/json/json.ts';
 import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';

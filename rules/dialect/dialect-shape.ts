@@ -1,5 +1,4 @@
 // Checks the shape of members that a dialect edits. The provider judges all others.
-
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import type { Json } from '../../proxy/turn/json/json.ts';
 import { isAbsent, isList, isObject } from '../../proxy/turn/json/json.ts';

@@ -1,5 +1,4 @@
 // Removes from an attempt the members that its account's provider refuses (Q15).
-
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { explainPerAccount } from '../helpers/explain.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';

@@ -1,5 +1,4 @@
 // Classifies a provider's final refusal, and replaces it under explicit Full (F2.13, ER4, Q2, Q3).
-
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { isCompaction } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';

@@ -1,5 +1,4 @@
 // Removes the members of translated turns that agent backends do not know, because they refuse every unknown member by name (RB8, Q35).
-
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { COMPATIBLE_TURNS, TRANSLATED_IMAGES } from '../route-groups.ts';
 

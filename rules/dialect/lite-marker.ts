@@ -1,5 +1,4 @@
 // Sets the Lite marker: a client's own marker is removed, and the gateway's is added to each attempt in Lite (F2.1 to F2.4).
-
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isObject } from '../../proxy/turn/json/json.ts';
 import { rule, SKIP } from '../../proxy/turn/rules/rule.ts';

@@ -1,5 +1,4 @@
 // Moves tools and instructions into `input` in Lite (F2.5 to F2.10). Full needs no such rule (F2.7, F2.11).
-
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { asList, isList, isObject } from '../../proxy/turn/json/json.ts';
 import { isCompaction, surfaceOf } from '../../proxy/turn/routes/kinds.ts';

@@ -1,5 +1,4 @@
 // Refuses a map-shaped `tool_choice` in Lite, on every endpoint (F2.12, F5.3).
-
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { isObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';

@@ -1,5 +1,4 @@
 // Replaces the model by the account's own name for it, in both modes and on every attempt (F1.5, A10).
-
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { accountsName } from '../helpers/accounts-name.ts';
 import { explainPerAccount } from '../helpers/explain.ts';

@@ -1,5 +1,4 @@
 // Notes the serving mode in the turn's request row (RM1). The mode is set per Pool and model, never by a client (F2.4).
-
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';
 

@@ -1,6 +1,5 @@
 // Sends system messages that remain in `input` as developer messages, because agent backends refuse the role `system` there (F1.1, F2.6,
 // RB9).
-
 import { isAbsent, isList, isObject, type Json, type JsonObject, mapList } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { TURNS } from '../route-groups.ts';

@@ -1,5 +1,4 @@
 // Backend compatibility: sends `minimal` as `low` and `ultra` as `max`, after the policy has distinguished them (F4.7).
-
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { EFFORT_ALIASES } from '../../proxy/turn/wire/efforts.ts';
 import { TURNS } from '../route-groups.ts';

@@ -1,6 +1,5 @@
 // Applies the key's reasoning-effort policy: it permits, fills in or replaces an effort, and never clamps it (RE1 to RE3, F4.1 to F4.3,
 // RB15).
-
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { Json } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';

@@ -1,5 +1,4 @@
 // Notes in the turn's row the effort that was sent: that of the last update among its items, otherwise of its field (RB15).
-
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { EFFORTS } from '../../proxy/turn/wire/efforts.ts';
 import { TURNS } from '../route-groups.ts';

@@ -1,5 +1,4 @@
 // Applies the key's output-token policy: refuses a larger cap, and sets a missing one to the key's maximum (CR1).
-
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { isAbsent } from '../../proxy/turn/json/json.ts';

@@ -1,5 +1,4 @@
 // Reads the file and the purpose from an upload's form, and makes from them the metadata that is sent to the account (D7, Q21).
-
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { safeParam } from '../../proxy/turn/errors/sanitise.ts';

@@ -1,5 +1,4 @@
 // Checks that the files that a request names exist in its Pool and at a single account, and pins the request to that account (Q10, D6).
-
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isList, isObject } from '../../proxy/turn/json/json.ts';

@@ -1,5 +1,4 @@
 // Checks that the metadata of a new file can be stored and sent to an account (C1, Q21).
-
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { isAbsent, isText, type Json } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';

@@ -1,5 +1,4 @@
 // Sentences of `explain` that several rules share: by serving mode, and by account.
-
 import type { TurnFacts } from '../../proxy/turn/rules/rule.ts';
 import type { AccountView } from '../../proxy/turn/turn.ts';
 

@@ -1,5 +1,4 @@
 // The model of an image request: named, permitted to the key, and hosted by another model if the catalog does not have it (A10, AU5, Q4).
-
 import { plainRefusal, Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';

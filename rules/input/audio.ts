@@ -1,5 +1,4 @@
 // Checks that input audio is well-formed, of a known format, and not too large (F1.2, Q24, Q33).
-
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isList, isObject } from '../../proxy/turn/json/json.ts';

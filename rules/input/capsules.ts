@@ -1,6 +1,5 @@
 // Opens summaries that the gateway sealed for clients to keep, and removes reasoning of other accounts from attempts at agent backends
 // (AA22).
-
 import { restartRequired } from '../../proxy/turn/errors/refusal.ts';
 import { isList, isObject, type Json, type JsonObject, mapList } from '../../proxy/turn/json/json.ts';
 import { capsuleIn, isBareReasoning } from '../../proxy/turn/provider/capsule.ts';

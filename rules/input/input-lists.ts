@@ -1,5 +1,4 @@
 // Ensures that `input` and `tools` are lists. The public surface also accepts a string as the user's only message (F1.6, Q15).
-
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { isAbsent, isList } from '../../proxy/turn/json/json.ts';
 import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';

@@ -1,5 +1,4 @@
 // Checks that `reasoning.context` of public Responses is one of three words, in any case, with or without surrounding blanks (F1.7).
-
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { isAbsent, isObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';

@@ -1,5 +1,4 @@
 // Refuses parameters of the public Responses API whose meaning would be lost here, unless their value is neutral (Q15).
-
 import { type Asked, refuseAsking } from '../../proxy/turn/errors/neutral-values.ts';
 import { isAbsent } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';

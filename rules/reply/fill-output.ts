@@ -1,5 +1,4 @@
 // Completes the `output` of a response from the finished items of its stream (Q15, RB17).
-
 import { isObject } from '../../proxy/turn/json/json.ts';
 import { FinishedItems } from '../../proxy/turn/reply/finished-output.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';

@@ -1,5 +1,4 @@
 // Removes quota from native replies if the Pool hides it (Q8): events here, headers of the reply if its head is made.
-
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { isObject } from '../../proxy/turn/json/json.ts';
 import { rule, SKIP } from '../../proxy/turn/rules/rule.ts';

@@ -1,6 +1,5 @@
 // Removes keepalives before `response.created` from public streams, because SDKs fail on them. Later keepalives pass, and keep idle clients
 // connected (RB18).
-
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 

@@ -1,5 +1,4 @@
 // Replaces the account's own name of the model by the exposed id in public answers and lifecycle events (Q15).
-
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { isObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';

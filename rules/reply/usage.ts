@@ -1,5 +1,4 @@
 // Notes a turn's token usage, read from its terminal event or collected answer as the provider states it (Q18).
-
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isObject } from '../../proxy/turn/json/json.ts';
 import { imageUsage } from '../../proxy/turn/reply/image-usage.ts';

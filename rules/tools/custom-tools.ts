@@ -1,5 +1,4 @@
 // Checks that custom tools have only the fields of the contract (F5.2, Q16).
-
 import { invalidRequest, unknownMember } from '../../proxy/turn/errors/invalid-request.ts';
 import { grammarFault } from '../../proxy/turn/json/grammar-fault.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';

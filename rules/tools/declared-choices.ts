@@ -1,5 +1,4 @@
 // Which tools a `tool_choice` may name: all that the request declares (F5.3, Q16).
-
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import type { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';

@@ -1,5 +1,4 @@
 // The tools that a request declares: at the top level, in `additional_tools` input items, and in namespaces of both.
-
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isList, isObject } from '../../proxy/turn/json/json.ts';
 import type { Body } from '../../proxy/turn/turn.ts';

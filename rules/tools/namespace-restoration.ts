@@ -1,5 +1,4 @@
 // Restores the namespace of a public `custom_tool_call` if the provider omitted it (F5.4).
-
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isAbsent, isList, isObject, mapList } from '../../proxy/turn/json/json.ts';
 import { rule, SKIP } from '../../proxy/turn/rules/rule.ts';

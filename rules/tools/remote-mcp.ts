@@ -1,5 +1,4 @@
 // Refuses remote MCP tools before dispatch, on every surface (F1.3).
-
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { isObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';

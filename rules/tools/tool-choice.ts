@@ -1,5 +1,4 @@
 // Checks that a `tool_choice` names a tool that the request declares (F5.3, Q16).
-
 import { isAbsent, isObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { COMPATIBLE_TURNS } from '../route-groups.ts';

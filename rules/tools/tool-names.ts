@@ -1,5 +1,4 @@
 // Checks that names of executable tools are unique across the top level and all namespaces (F5.2).
-
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';

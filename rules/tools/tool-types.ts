@@ -1,5 +1,4 @@
 // Checks that tools of the public surface have a type of a closed list, and namespaces one shape (F5.2, Q16).
-
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import type { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import type { Json } from '../../proxy/turn/json/json.ts';

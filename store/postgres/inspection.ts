@@ -1,5 +1,4 @@
 // Inspects a PostgreSQL database for operators: whether it answers and may be written, its version, schema, size, connections and clock.
-
 import { StoreError } from '../errors.ts';
 import type { StoreCondition } from '../schema/condition.ts';
 import { schemaCondition } from '../schema/migrations.ts';

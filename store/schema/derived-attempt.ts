@@ -1,5 +1,4 @@
 // The attempt of a request that its first account answered. It is derived from the request's row instead of being stored.
-
 import type { TableRow } from '../writing/write-queue.ts';
 import type { AttemptRow, LoggedRequest, RequestRow } from './logged-rows.ts';
 import { attempts, requests } from './tables.ts';

@@ -1,5 +1,4 @@
 // What a request adds to the sums of its hour; it is written with the rows of the request, in the same transaction.
-
 import { DAY_MS } from './limit-rows.ts';
 import type { LoggedRequest } from './logged-rows.ts';
 import type { HourSums, UsageDayRow, UsageHourRow, UsagePoolHourRow, UsageRow } from './rows.ts';

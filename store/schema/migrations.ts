@@ -1,5 +1,4 @@
 // The schema as numbered steps that are never edited after their release, and the one function that applies them.
-
 import type { Session } from '../driver.ts';
 import { StoreError } from '../errors.ts';
 import { RESERVE_LIMITS } from '../postgres/limits/reserve-limits.ts';

@@ -1,5 +1,4 @@
 // One INSERT for many rows of a table: common values are bound once, differing ones are sent as a single JSON text.
-
 import type { Value } from '../driver.ts';
 import { StoreError } from '../errors.ts';
 import type { Field, TableColumns } from '../schema/tables.ts';

@@ -1,5 +1,4 @@
 // Inspects a database for operators without changing it. Each engine has its own checks.
-
 import { isPostgres, sqlitePath } from '../engine.ts';
 import { StoreError } from '../errors.ts';
 import type { StoreCondition } from '../schema/condition.ts';

@@ -1,5 +1,4 @@
 // The limits of keys over all nodes. A turn reserves against the usage of all nodes, and its own usage is settled once (Q34).
-
 import type { Batch, DatabaseRecord, Driver, Session, Transaction, Update } from '../driver.ts';
 import { logRowsOf } from '../schema/derived-attempt.ts';
 import { hourRowOf } from '../schema/hour-rows.ts';

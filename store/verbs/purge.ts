@@ -1,5 +1,4 @@
 // Retention: deletes old rows in small chunks. Each chunk is a transaction, so that other writers never wait long for the database.
-
 import type { Driver } from '../driver.ts';
 import { GRANTS_KEPT_MS, SLOTS_KEPT_MS } from '../schema/limit-rows.ts';
 import { attempts, audit, files, pins, requests, type Table, usage, usageDays, usageHours, usagePoolHours } from '../schema/tables.ts';

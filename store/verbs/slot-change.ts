@@ -1,5 +1,4 @@
 // Decides how many of an account's slots one node gets, from the slots that all running nodes have and request (Q34).
-
 import type { SlotRow } from '../schema/rows.ts';
 import { fairShare } from './fair-share.ts';
 

@@ -1,5 +1,4 @@
 // The store as the rest of the program sees it: the verbs that every engine has.
-
 import type { DatabaseStats } from '../driver.ts';
 import type { CheckValueVerbs } from '../schema/check-values.ts';
 import type { AuditFilter, FileFilter, HourFilter, RequestFilter, UsageFilter } from '../schema/filters.ts';

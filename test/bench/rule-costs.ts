@@ -1,6 +1,5 @@
 // `npm run bench -- rules`: what each rule adds to a turn, by phase. A rule is called for a batch of turns between two readings of the clock,
 // so that neither a profiler nor the clock itself is in the figures.
-
 import { type Rule, SKIP } from '../../proxy/turn/rules/rule.ts';
 import { Chains } from '../../proxy/turn/rules/rule-chain.ts';
 import type { Body, Outgoing, Work } from '../../proxy/turn/turn.ts';

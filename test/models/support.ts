@@ -1,5 +1,4 @@
 // What the catalog's tests share: entries as providers send them, configuration rows, and a clock that is moved by hand.
-
 import type { Clock } from '../../proxy/base/time/clock.ts';
 import { AccountCatalogs } from '../../proxy/models/catalog/account-catalogs.ts';
 import { parseCatalog } from '../../proxy/models/catalog/catalog-parser.ts';

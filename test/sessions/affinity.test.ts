@@ -1,5 +1,4 @@
 // Prompt-cache affinity: the turns it applies to, the names of their conversations, and how long an account is known (F8.3, Q10, Q11).
-
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Counters } from '../../proxy/base/process/metrics.ts';

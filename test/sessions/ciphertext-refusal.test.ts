@@ -1,5 +1,4 @@
 // How a turn continues after an account refused its ciphertext, as a table; and the makers of ciphertext in memory and in the store.
-
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Counters } from '../../proxy/base/process/metrics.ts';

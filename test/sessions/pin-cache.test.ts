@@ -1,5 +1,4 @@
 // Pins: which are in memory, for how long, which are written, and when the store is read.
-
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { Counters } from '../../proxy/base/process/metrics.ts';

@@ -1,5 +1,4 @@
 // Pins over nodes: stored at once, published when they move, and never hidden by a stale cache.
-
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { Counters } from '../../proxy/base/process/metrics.ts';

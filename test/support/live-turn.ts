@@ -1,5 +1,4 @@
 // A LiveTurn without a gateway: the product's own turn with its chain of rules, under a clock of the test.
-
 import { MemoryGuard } from '../../proxy/base/bytes/memory-guard.ts';
 import { Counters } from '../../proxy/base/process/metrics.ts';
 import type { Clock } from '../../proxy/base/time/clock.ts';

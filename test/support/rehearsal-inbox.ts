@@ -1,5 +1,4 @@
 // The memory of the tests' upstream: queues of scripts, records of requests, and the tests that wait for them.
-
 import type { Fault } from '../../proxy/rehearsal/faults/fault.ts';
 import { readScript } from '../../proxy/rehearsal/faults/fault-script.ts';
 import type { ReceivedRequest, RequestEnd } from '../../proxy/rehearsal/received-request.ts';

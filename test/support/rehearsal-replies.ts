@@ -1,5 +1,4 @@
 // Exact replies and catalog entries for scripts of the tests' upstream.
-
 import type { ReplyFault } from '../../proxy/rehearsal/faults/fault.ts';
 import { sampleModels } from '../../proxy/rehearsal/model/sample-models.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';

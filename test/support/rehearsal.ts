@@ -1,5 +1,4 @@
 // The tests' upstream: the rehearsal provider in this process, with a queue of scripts for each account and a record of the requests.
-
 import type { Clock } from '../../proxy/base/time/clock.ts';
 import type { Login } from '../../proxy/rehearsal/account/login.ts';
 import type { Manners } from '../../proxy/rehearsal/account/manners.ts';

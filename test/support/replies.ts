@@ -1,5 +1,4 @@
 // A reply of an account without a gateway: the product's readers over a fake account, a fake client and a test clock.
-
 import { Counters } from '../../proxy/base/process/metrics.ts';
 import type { Client, PipeEnd } from '../../proxy/dispatch/client.ts';
 import type { ReplyContext, Verdict } from '../../proxy/dispatch/reply/reply-context.ts';

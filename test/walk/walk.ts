@@ -1,5 +1,4 @@
 // The walk of one turn of each surface: the files that it passes in the order of their first calls, and how often it changes rooms.
-
 import { filesOf } from './trace.ts';
 import { TURNS, type WalkedTurn, withTurns } from './turns.ts';
 

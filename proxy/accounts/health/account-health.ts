@@ -1,5 +1,4 @@
 // The health of one account: a circuit breaker for the whole account, one for each model that failed, and its credential (Q5).
-
 import type { HeldLease } from '../../nodes/exclusive-work.ts';
 import type { Failure } from '../../turn/errors/failure.ts';
 import type { CompactWay } from '../compact-paths.ts';

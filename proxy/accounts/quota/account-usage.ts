@@ -1,5 +1,4 @@
 // Composes the quota of the accounts: its state, its usage reads, its reply observer and its rows in the store (Q8).
-
 import type { Counters } from '../../base/process/metrics.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import type { ExclusiveWork } from '../../nodes/exclusive-work.ts';

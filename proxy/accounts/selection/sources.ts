@@ -1,6 +1,5 @@
 // The accounts that a turn of a Pool may go to: the sources of its model, or all accounts of the Pool for routes without a model.
 // The Pool is read as it is configured now: a turn that waits or fails over does not go to an account that was paused or taken from the Pool meanwhile.
-
 import { type Candidates, tiersFrom } from '../../models/pool-model.ts';
 import type { AccountConfig, PoolConfig } from '../../turn/settings.ts';
 import { tiersOf } from '../../turn/tiers.ts';

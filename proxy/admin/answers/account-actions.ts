@@ -1,5 +1,4 @@
 // POST /api/accounts/{id}/restore and …/relogin: what an operator changes of an account's state by hand (S9).
-
 import type { ChangedField } from '../../../store/schema/rows.ts';
 import type { CooldownStatus, HealthStatus } from '../../accounts/health/health-status.ts';
 import type { AccountConfig } from '../../turn/settings.ts';

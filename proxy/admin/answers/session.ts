@@ -1,5 +1,4 @@
 // GET /api/session: who is signed in, and what they may do.
-
 import { editsOff } from '../../config/file/edits-off.ts';
 import { flag, list, nullable, object, text } from '../../turn/json/field-schemas.ts';
 import type { AdminTarget } from '../admin-target.ts';

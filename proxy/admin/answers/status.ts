@@ -1,5 +1,4 @@
 // GET /api/status: the state of the running gateway.
-
 import { machine } from '../../base/process/machine.ts';
 import type { Config } from '../../config/config.ts';
 import { redact, versionOf } from '../../config/diff.ts';

@@ -1,5 +1,4 @@
 // Edits of the configuration over the API: types and schemas of requests and replies, for both sides.
-
 import type { ConfigChange } from '../../config/diff.ts';
 import type { KeyPolicies } from '../../config/file/edits/key-edits.ts';
 import type { KeyPolicyChanges } from '../../config/file/edits/key-policy-edits.ts';

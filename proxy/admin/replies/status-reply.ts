@@ -1,5 +1,4 @@
 // The reply of GET /api/status: its type and its schema, for both sides.
-
 import type { AccountStatus, CapacityStatus } from '../../accounts/capacity.ts';
 import type { LastFailure } from '../../accounts/health/health.ts';
 import { type CooldownStatus, isChallenged } from '../../accounts/health/health-status.ts';

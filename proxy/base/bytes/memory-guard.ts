@@ -1,4 +1,5 @@
 // Limits the bytes of one kind that the process holds at the same time, over all clients (Q4).
+
 export class MemoryGuard {
   held = 0;
 

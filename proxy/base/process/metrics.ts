@@ -1,4 +1,5 @@
 // Counters of the running gateway.
+
 /** Name to help text; `_total` is added in the exposition. */
 export const COUNTERS = {
   requests: 'Requests whose framing was accepted',

@@ -1,5 +1,4 @@
 // The edits of the file that add an account and its place in a Pool.
-
 import type { Edit } from '../../config/file/edit.ts';
 import { indexIn } from '../../config/file/edits/invalid-edit.ts';
 import type { EditInput } from '../../config/file/file-replacement.ts';

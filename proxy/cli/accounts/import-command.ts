@@ -1,5 +1,4 @@
 // `account import`: takes over the logins of tokens files that client programs wrote, each once.
-
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { LoginReply } from '../../admin/replies/account-replies.ts';

@@ -1,5 +1,4 @@
 // `account login`: logs an account in at its provider, as the same user as before.
-
 import type { Command } from 'commander';
 import type { LoginReply, LoginStateReply } from '../../admin/replies/account-replies.ts';
 import { loginText } from '../../admin/replies/login-text.ts';

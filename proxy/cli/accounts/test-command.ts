@@ -1,5 +1,4 @@
 // `account test`: reaches an account as the gateway would, and sends it one short turn over each of its carriers (AA87).
-
 import type { Command } from 'commander';
 import type { AccountTestOrder, AccountTestPlan, AccountTestStep } from '../../admin/replies/account-test-report.ts';
 import { indexIn } from '../../config/file/edits/invalid-edit.ts';

@@ -1,5 +1,4 @@
 // `account`: lists, pauses, resumes, restores and logs in again the upstream accounts.
-
 import type { Command } from 'commander';
 import type { AccountActionReply } from '../../admin/replies/account-replies.ts';
 import { indexIn } from '../../config/file/edits/invalid-edit.ts';

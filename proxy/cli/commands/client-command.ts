@@ -1,5 +1,4 @@
 // `client NAME`: the settings of a client program for this gateway.
-
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { indexIn } from '../../config/file/edits/invalid-edit.ts';

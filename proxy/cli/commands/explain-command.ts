@@ -1,5 +1,4 @@
 // `explain METHOD PATH [--key ID] [--model ID] [--body FILE]`: what happens to a request, rule by rule; `explain --turn ID`: what happened to a turn.
-
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';

@@ -1,5 +1,4 @@
 // `serve`: runs the gateway until SIGTERM or SIGINT; SIGHUP reloads its configuration.
-
 import type { AddressInfo } from 'node:net';
 import { constants } from 'node:os';
 import { Log, placeOf } from '../../base/process/log.ts';

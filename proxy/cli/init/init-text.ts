@@ -1,5 +1,4 @@
 // What `init` prints: the key, and the next steps up to a turn.
-
 import { type ClientSettings, KEY_VARIABLE } from '../../pages/client-settings.ts';
 import type { AccountRow } from '../accounts/new-account.ts';
 import { counted } from '../command.ts';

@@ -1,6 +1,5 @@
 // The lane of a frame: SDK clients name their turns on one connection, and distinguish the frames of their replies by that name. No account
 // gets it: agent backends refuse the member (RB8, RB26).
-
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { Body } from '../../turn/turn.ts';

@@ -1,5 +1,4 @@
 // The client of a native turn that may come back: the turn continues without it for a while, and is handed to its next connection (Q29).
-
 import type { Counters } from '../../base/process/metrics.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import type { Resumable } from '../../sessions/resumable-turns.ts';

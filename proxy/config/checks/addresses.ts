@@ -1,5 +1,4 @@
 // Checks addresses of accounts and listeners: https, or http on loopback (Q9), without secrets.
-
 import { isLoopback } from '../../base/process/loopback.ts';
 import { isRehearsal, isUnknownPart, rehearsalAddress, type UnknownPart } from '../../turn/provider/rehearsal-address.ts';
 import { SIMULATED_LOGIN } from '../../turn/settings.ts';

@@ -1,5 +1,4 @@
 // Checks how accounts are connected to: the address of their proxy, and which certificates go together.
-
 import { isRehearsal } from '../../turn/provider/rehearsal-address.ts';
 import type { Path, Problem } from '../schema/finding.ts';
 import { isMapping, rowsOf, text } from './rows.ts';

@@ -1,5 +1,4 @@
 // Checks tiers and model chains: caps and prices of higher tiers, settings without an effect, fallbacks that cannot be served (AA70, AA73, AA74).
-
 import { isRehearsal } from '../../turn/provider/rehearsal-address.ts';
 import type { Problem } from '../schema/finding.ts';
 import { type AccountRow, accountRows } from './api/account-row.ts';

@@ -1,5 +1,4 @@
 // Reloads the file of a running gateway: a valid file takes effect as a whole, an invalid one changes nothing.
-
 import type { Config, LoadedConfig } from '../config.ts';
 import { type ConfigChange, diffConfigs, RESTART_SETTINGS, versionOf } from '../diff.ts';
 import type { Finding } from '../schema/finding.ts';

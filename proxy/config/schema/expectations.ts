@@ -1,5 +1,4 @@
 // Describes the value that a schema node expects, and a likely correction of a wrong value.
-
 import { resolved, type SchemaNode } from './schema.ts';
 import { isWord } from './setting-names.ts';
 import { suggestion } from './suggestion.ts';

@@ -1,5 +1,4 @@
 // The head of a reply, held before commit: events that show nothing of the work, so that a refusal after them can be retried.
-
 import type { JsonObject } from '../../turn/json/json.ts';
 import { LIFECYCLE } from '../../turn/reply/event-types.ts';
 import { type HeldBytes, PARSED_COPIES } from '../../turn/reply/held-bytes.ts';

@@ -1,5 +1,4 @@
 // The flow of a reply to its sink: one write per read of the account's socket, and backpressure from a slow client to the account.
-
 import type { Sink } from '../../turn/reply/sink.ts';
 import type { Sending } from '../../upstream/carriers/carrier.ts';
 

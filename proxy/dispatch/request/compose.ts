@@ -1,5 +1,4 @@
 // The request of one attempt: its rules edit it for this account, then the account's provider encodes it.
-
 import { ItemPlaces } from '../../turn/errors/item-places.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { AdaptedName } from '../../turn/provider/adapted.ts';

@@ -1,5 +1,4 @@
 // The request to dispatch, and its result.
-
 import type { ExpectedUsage } from '../../turn/costs/spending.ts';
 import type { Refusal } from '../../turn/errors/refusal.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';

@@ -1,5 +1,4 @@
 // What the gateway runs in: a service of systemd, a container, a pod of Kubernetes; alone or as a sidecar. One line names what was found.
-
 import { isLoopback } from '../../base/process/loopback.ts';
 import type { SystemdUnit } from '../../base/process/machine.ts';
 import type { Config } from '../../config/config.ts';

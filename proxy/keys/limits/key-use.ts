@@ -1,6 +1,5 @@
 // The amounts that count against the limits of one key, and when they will fall. They come from settled days, the last minute, and running
 // turns (Q19).
-
 import { DAY_MS } from '../../../store/schema/limit-rows.ts';
 import { dayOf } from '../ledger.ts';
 import { type Amounts, amountOf, type Usage } from '../usage-totals.ts';

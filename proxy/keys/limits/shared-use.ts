@@ -1,5 +1,4 @@
 // Converts the store's use of a key by all nodes into the form with which limits are calculated (Q19, Q34).
-
 import { DAY_MS } from '../../../store/schema/limit-rows.ts';
 import type { StoredUse } from '../../../store/store.ts';
 import { dayOf, type Ledger } from '../ledger.ts';

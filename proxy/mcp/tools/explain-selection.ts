@@ -1,5 +1,4 @@
 // `explain_selection`: which account a turn went to or would go to, and why each other one was not chosen.
-
 import type { RequestRow } from '../../../store/store.ts';
 import type { ExplainedAccount } from '../../explain/candidates.ts';
 import type { ExplainedChoice } from '../../explain/choice.ts';

@@ -1,5 +1,4 @@
 // `list_keys`: the Pool API keys of the operator's Pools with their policies and the current state of their limits.
-
 import { args, integer, list, name, nullable, number, object, oneOf, text, time, type ValueOf } from '../../turn/json/field-schemas.ts';
 import type { KeyConfig } from '../../turn/settings.ts';
 import type { OperatorView } from '../operator-view.ts';

@@ -1,5 +1,4 @@
 // `usage_summary`: requests, tokens and cost by key, Pool and day.
-
 import { DAY_MS } from '../../../store/schema/limit-rows.ts';
 import type { UsageGroup, UsageTotal } from '../../../store/store.ts';
 import { dayOf, KEPT_DAYS } from '../../keys/ledger.ts';

@@ -1,5 +1,4 @@
 // The account's own headers on an attempt, and the client version that it states: the newer of the operator's and the client's (RB2).
-
 import type { Headers } from '../../turn/turn.ts';
 import { compareVersions, parseVersion, versionText } from '../../turn/wire/client-version.ts';
 

@@ -1,5 +1,4 @@
 // How agent backends compact: on their compact path, which some of them have dropped (RB33).
-
 import type { ProviderCompaction } from '../../turn/provider/requests.ts';
 import { isAgentBackend } from '../../turn/wire/known-hosts.ts';
 

@@ -1,5 +1,4 @@
 // The quota of an account of an agent backend, in each of the three forms that state it; impossible numbers are ignored (Q8).
-
 import { LASTING_LIMITS } from '../../turn/errors/error-codes.ts';
 import { resetTime, type StatedReset } from '../../turn/errors/quota-reset.ts';
 import type { Json, JsonObject } from '../../turn/json/json.ts';

@@ -1,5 +1,4 @@
 // The requests to agent backends: the account-side paths of the route table, the client's headers, and the identity of a native client.
-
 import { encodeForm, turnBytes } from '../../turn/json/encode-body.ts';
 import { isForm } from '../../turn/json/media-type.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';

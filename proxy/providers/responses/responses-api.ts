@@ -1,5 +1,4 @@
 // The API of accounts that speak the Responses API of a platform or of a compatible server.
-
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import { sentEffort } from '../api-accounts/effort.ts';
 import { apiLacks, apiLoses } from '../api-accounts/eligibility/lacks.ts';

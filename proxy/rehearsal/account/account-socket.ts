@@ -1,5 +1,4 @@
 // One websocket of a simulated account. Answers are written to its connection as bytes, so that a fault can end them inside a frame.
-
 import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import { frameBytes } from '../../base/bytes/frame-bytes.ts';

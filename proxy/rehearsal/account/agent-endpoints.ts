@@ -1,5 +1,4 @@
 // The endpoints of a simulated agent account: one table by method and path, and the answer of each.
-
 import type { JsonObject } from '../../turn/json/json.ts';
 import { asList, isObject } from '../../turn/json/json.ts';
 import type { WireWords } from '../../turn/settings.ts';

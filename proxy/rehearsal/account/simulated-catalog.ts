@@ -1,5 +1,4 @@
 // The model list of a simulated account by the version of its reader, and the models that a turn's version may use (RB1, RB2).
-
 import type { JsonObject } from '../../turn/json/json.ts';
 import { compareVersions, parseVersion, statedVersion } from '../../turn/wire/client-version.ts';
 import { type Answer, jsonAnswer } from '../delivery/answer.ts';

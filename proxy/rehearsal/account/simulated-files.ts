@@ -1,5 +1,4 @@
 // The files of a simulated account: created, uploaded to an address of the account's own, and finalised at the second request.
-
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { asString, isObject } from '../../turn/json/json.ts';
 import { type Answer, jsonAnswer } from '../delivery/answer.ts';

@@ -1,5 +1,4 @@
 // What a simulated account of another API is: the API, the quirks that its address names, and what it serves (AA88, AA90).
-
 import type { PresetName } from '../../turn/provider/presets.ts';
 import type { Quirks } from '../../turn/provider/quirks.ts';
 import type { ApiCompaction, HostedTool, Served } from '../../turn/provider/served.ts';

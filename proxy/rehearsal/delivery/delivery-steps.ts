@@ -1,5 +1,4 @@
 // Turns an answer into the steps of its delivery, with the faults of framing and delivery applied.
-
 import { isObject, type Json } from '../../turn/json/json.ts';
 import { type Fault, faultOf, type ReplyPosition, type SlowFirstByteFault, type StallFault } from '../faults/fault.ts';
 import { type Answer, type AnswerBody, malformedText } from './answer.ts';

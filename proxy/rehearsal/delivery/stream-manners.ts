@@ -1,5 +1,4 @@
 // The form of a stream as the account's provider sends it (RB16, RB17, RB18).
-
 import { isObject, type Json } from '../../turn/json/json.ts';
 import type { Manners } from '../account/manners.ts';
 import { type Answer, LIFECYCLE_EVENTS } from './answer.ts';

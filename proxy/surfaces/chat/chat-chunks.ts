@@ -1,5 +1,4 @@
 // The chunks of one Chat stream as SSE: what all of them have in common is encoded once (D4, Q24).
-
 import type { ErrorBody } from '../../turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { CALLS, type CallType, type CompletionName, type FinishReason } from './chat-completion.ts';

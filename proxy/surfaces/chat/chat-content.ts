@@ -1,5 +1,4 @@
 // Translates the content parts of Chat messages into parts of input items: text, images, audio, files, refusals (D4, Q24).
-
 import { invalidRequest } from '../../turn/errors/invalid-request.ts';
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { isAbsent, isList, isObject, isText } from '../../turn/json/json.ts';

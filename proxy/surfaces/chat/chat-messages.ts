@@ -1,5 +1,4 @@
 // Translates the messages of Chat into input items: each message, tool call and tool result keeps its place (D4, Q24).
-
 import { invalidRequest } from '../../turn/errors/invalid-request.ts';
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { asList, isAbsent, isList, isObject, isText } from '../../turn/json/json.ts';

@@ -1,5 +1,4 @@
 // Parameters of Chat that have no counterpart: refused if they ask for something, removed if they do not (Q24).
-
 import { invalidRequest } from '../../turn/errors/invalid-request.ts';
 import { type Asked, refuseAsking } from '../../turn/errors/neutral-values.ts';
 import type { Json } from '../../turn/json/json.ts';

@@ -1,5 +1,4 @@
 // The effort and the output cap of Chat under the names of the Responses API (Q24).
-
 import { isAbsent, type Json } from '../../turn/json/json.ts';
 import type { Body } from '../../turn/turn.ts';
 

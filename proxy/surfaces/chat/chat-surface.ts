@@ -1,5 +1,4 @@
 // The surface of Chat Completions: addressed like the compatible surface, with requests, completions and streams of its own (D4, A8).
-
 import { publicError, publicFailure } from '../../turn/errors/sanitise.ts';
 import { surface } from '../../turn/surface.ts';
 import { withoutMarker } from '../../turn/wire/lite-marker.ts';

@@ -1,5 +1,4 @@
 // `response_format` and `verbosity` of Chat become `text` (Q24).
-
 import { invalidRequest } from '../../turn/errors/invalid-request.ts';
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { isAbsent, isObject, isText } from '../../turn/json/json.ts';

@@ -1,5 +1,4 @@
 // The `tool_choice` of Chat, flat like the tools that it names (F5.5, Q24).
-
 import { asList, isAbsent, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { Body } from '../../turn/turn.ts';
 

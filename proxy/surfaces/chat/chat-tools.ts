@@ -1,5 +1,4 @@
 // Flattens the tools of Chat: takes functions and custom tools out of the objects that wrap them (F5.5, Q24).
-
 import { invalidRequest, unknownMember } from '../../turn/errors/invalid-request.ts';
 import { grammarFault } from '../../turn/json/grammar-fault.ts';
 import type { Json, JsonObject } from '../../turn/json/json.ts';

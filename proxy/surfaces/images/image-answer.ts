@@ -1,5 +1,4 @@
 // The answer of an image request on /v1: the image that the host's tool call made, in the shape of the Images API (D10, Q22).
-
 import { Refusal } from '../../turn/errors/refusal.ts';
 import { asList, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { imageUsage } from '../../turn/reply/image-usage.ts';

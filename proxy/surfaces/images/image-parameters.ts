@@ -1,5 +1,4 @@
 // Checks the parameters of images on /v1: those that the image tool accepts, and that all others have a neutral value (Q22).
-
 import { invalidRequest } from '../../turn/errors/invalid-request.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import { isBodyFile } from '../../turn/json/body-file.ts';

@@ -1,5 +1,4 @@
 // Translates an image request on /v1 into a Responses turn of the Pool's host model, which has to call the image tool (D10, Q22).
-
 import type { BodyFile } from '../../turn/json/body-file.ts';
 import { isAbsent, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { dispatchedKind } from '../../turn/routes/kinds.ts';

@@ -1,4 +1,5 @@
 // The media type of an image, from its first bytes: what a client states of a file may be anything.
+
 const HEAD_BYTES = 12;
 
 const isAscii = (head: Buffer, at: number, text: string): boolean => head.toString('latin1', at, at + text.length) === text;

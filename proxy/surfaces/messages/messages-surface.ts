@@ -1,5 +1,4 @@
 // The surface of Messages: clients of the Anthropic API, whose requests become Responses turns and whose replies become messages.
-
 import { Refusal, RelayedRefusal } from '../../turn/errors/refusal.ts';
 import { publicError } from '../../turn/errors/sanitise.ts';
 import type { JsonObject } from '../../turn/json/json.ts';

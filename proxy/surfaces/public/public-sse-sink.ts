@@ -1,5 +1,4 @@
 // The SSE stream of the compatible surface: numbers without gaps, comments while it is idle, and a marked end.
-
 import { KeepaliveSseSink } from '../../clients/http/replies/keepalive-sse-sink.ts';
 import { errorEvent, Refusal } from '../../turn/errors/refusal.ts';
 import { ReplyEvent } from '../../turn/reply/reply-event.ts';

@@ -1,5 +1,4 @@
 // The class of a failed attempt in request rows (ER4): a closed list, which contains no frame and no body.
-
 import type { Turn, UpstreamErrorClass } from '../turn.ts';
 import type { Failure } from './failure.ts';
 

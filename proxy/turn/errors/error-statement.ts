@@ -1,5 +1,4 @@
 // What a provider states with a refusal: the error in its own words, a status inside a reply, the quota's reset, and how long to wait.
-
 import { isObject, type Json, type JsonObject } from '../json/json.ts';
 import { endOf } from '../reply/terminal-event.ts';
 import type { Headers } from '../turn.ts';

@@ -1,6 +1,5 @@
 // Errors in the words of the client's own API: rules and providers name members of the Responses request, which the client may not have
 // written (Q3).
-
 import type { Failure } from './failure.ts';
 import { type ErrorBody, Refusal, RelayedRefusal } from './refusal.ts';
 

@@ -1,5 +1,4 @@
 // One failed attempt, classified: its cause decides whether another account is tried and what the client gets (Q5, Q6).
-
 import { isObject, type JsonObject } from '../json/json.ts';
 import type { Headers } from '../turn.ts';
 import { isChallengePage } from './challenge-page.ts';

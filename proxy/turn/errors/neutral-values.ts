@@ -1,5 +1,4 @@
 // Refuses a parameter whose meaning would be lost here, unless its value asks for nothing (Q15, Q24).
-
 import type { Json } from '../json/json.ts';
 import { isAbsent } from '../json/json.ts';
 import type { Body } from '../turn.ts';

@@ -1,5 +1,4 @@
 // Why an account refused a read of the gateway's own, in a word for operators (RB1, RB3).
-
 import type { Headers } from '../turn.ts';
 import { isChallengePage } from './challenge-page.ts';
 

@@ -1,5 +1,4 @@
 // The error table (Q1), and its encodings for JSON, SSE and websocket frames (Q2).
-
 import type { JsonObject } from '../json/json.ts';
 
 type ErrorType = 'invalid_request_error' | 'rate_limit_error' | 'usage_limit_reached' | 'server_error';

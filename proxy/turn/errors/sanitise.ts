@@ -1,5 +1,4 @@
 // Removes from a provider's errors, and from the ends of its replies, whatever identifies the account or its owner, or repeats the prompt (Q3, S4).
-
 import { isList, isObject, type Json, type JsonObject, mapList } from '../json/json.ts';
 import type { ProviderError } from './error-statement.ts';
 import type { ErrorBody } from './refusal.ts';

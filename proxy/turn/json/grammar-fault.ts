@@ -1,5 +1,4 @@
 // The grammar of a custom tool, in the flat form and in Chat's (F5.2, F5.5).
-
 import type { JsonObject } from './json.ts';
 import { isText } from './json.ts';
 

@@ -1,5 +1,4 @@
 // The settings of API accounts: accounts that speak the Responses API or the Chat Completions API of a platform or of a local server (AA1).
-
 import type { JsonObject } from '../json/json.ts';
 import type { AccountConfig, PoolConfig, Prices } from '../settings.ts';
 import type { PresetName } from './presets.ts';

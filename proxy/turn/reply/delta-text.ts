@@ -1,5 +1,4 @@
 // The text of a delta event, taken out of its bytes as JSON has it between its quotes; parsed only if it is written in an unusual way.
-
 import type { Json } from '../json/json.ts';
 import { DeltaLocator } from './delta-locator.ts';
 import type { ReplyEvent } from './reply-event.ts';

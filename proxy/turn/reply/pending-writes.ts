@@ -1,5 +1,4 @@
 // Writes that must be in the store before a turn's terminal event is sent, and are not there yet (Q34).
-
 import type { Counters } from '../../base/process/metrics.ts';
 import { type Clock, LATE, withDeadline } from '../../base/time/clock.ts';
 

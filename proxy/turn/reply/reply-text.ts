@@ -1,5 +1,4 @@
 // The JSON text of a provider's reply after rules have changed it.
-
 import { Refusal } from '../errors/refusal.ts';
 import type { Json } from '../json/json.ts';
 

@@ -1,4 +1,5 @@
 // What was written of a text: if events of the account could not be read, its finished item shows what lacks (F1.9, AM54).
+
 const BACKSLASH = 0x5c;
 
 /** How many events of the reply could not be read so far. */

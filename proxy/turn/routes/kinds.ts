@@ -1,5 +1,4 @@
 // THE TABLE of route kinds: whether the gateway or an account answers, what is sent, how the reply is read, and what may be retried.
-
 import type { ErrorCode } from '../errors/refusal.ts';
 
 /** How the client is addressed: which headers pass, how errors look, how a broken reply ends. */

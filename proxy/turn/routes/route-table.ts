@@ -1,5 +1,4 @@
 // The compiled route table: method and exact path to a Route; nothing else exists (S3).
-
 import type { AdmissionClass, RouteStatus, WireWords } from '../settings.ts';
 import type { Route, RouteFamily } from '../turn.ts';
 import { dispatchedKind, type RouteKind } from './kinds.ts';

@@ -1,5 +1,4 @@
 // Compiles the ordered rules of a route kind for one configuration.
-
 import { AGENT_FAMILY, EVENT_TYPES, type EventType, familyPrefix, wireType } from '../reply/event-types.ts';
 import type { RouteKind } from '../routes/kinds.ts';
 import type { WireWords } from '../settings.ts';

@@ -1,5 +1,4 @@
 // Runs one turn through the phases of its rules, and keeps the memory of each rule.
-
 import type { SlicedWork } from '../../base/process/slices.ts';
 import type { Refusal } from '../errors/refusal.ts';
 import type { StreamedPart } from '../json/form.ts';

@@ -1,5 +1,4 @@
 // The interface of all policy: a rule takes part in phases of a turn, where it may refuse, edit or map.
-
 import type { Refusal } from '../errors/refusal.ts';
 import type { StreamedPart } from '../json/form.ts';
 import type { JsonObject } from '../json/json.ts';

@@ -1,5 +1,4 @@
 // The login of one OAuth account as this process has it: its tokens, how long they are valid, and whether they can be renewed (Q9).
-
 import type { Log } from '../../base/process/log.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import type { OauthCredential } from '../../turn/settings.ts';

@@ -1,5 +1,4 @@
 // The gateway's own requests to an account: with its credential, and again after a renewal if that was refused (Q9).
-
 import type { LoadedConfig } from '../../config/config.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { PathRoot } from '../../turn/provider/reads.ts';

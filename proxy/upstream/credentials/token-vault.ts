@@ -1,5 +1,4 @@
 // Tokens in the store: encrypted, with a digest of the imported login that identifies a new login of the operator.
-
 import type { CredentialImportRow, CredentialRow, Lease, NewCredentialRow, Store } from '../../../store/store.ts';
 import { LATE } from '../../base/time/clock.ts';
 import type { Cipher } from '../../encryption/cipher.ts';

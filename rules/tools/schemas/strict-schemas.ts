@@ -1,5 +1,4 @@
 // Checks that strict schemas on the compatible surface have a direct object root (F5.7).
-
 import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
 import { isObject } from '../../../proxy/turn/json/json.ts';
 import { rule } from '../../../proxy/turn/rules/rule.ts';

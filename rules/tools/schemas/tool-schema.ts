@@ -1,5 +1,4 @@
 // The JSON schema of a tool's parameters: which keywords hold schemas, what its root must be, how deep it may nest.
-
 import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { isList, isObject } from '../../../proxy/turn/json/json.ts';

@@ -1,5 +1,4 @@
 // Checks explicit `type` values in strict parameters: a known word, or a list of different ones (F5.6, Q16).
-
 import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { isList, isObject } from '../../../proxy/turn/json/json.ts';

@@ -1,5 +1,4 @@
 // The function of the database that reserves against the limits of keys, for many turns in one round trip.
-
 import { BOUNDS } from '../../schema/limit-bounds.ts';
 
 const BOUND_COLUMNS = BOUNDS.map(({ name }) => `${name} BIGINT`).join(', ');

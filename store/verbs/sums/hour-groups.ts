@@ -1,6 +1,5 @@
 // The sums of hours, grouped by the database: by hour or day, Pool, account and model, or any of them. Whole days and whole Pools are read
 // from roll-ups, so that an answer reads some thousand rows however many accounts there are.
-
 import type { DatabaseRecord, Value } from '../../driver.ts';
 import { decode } from '../../schema/decoders.ts';
 import type { HourFilter, HourGroup } from '../../schema/filters.ts';

@@ -1,5 +1,4 @@
 // Usage, summed by the database by key, Pool and day, or any of them.
-
 import type { DatabaseRecord } from '../../driver.ts';
 import { decode } from '../../schema/decoders.ts';
 import type { UsageFilter, UsageGroup } from '../../schema/filters.ts';

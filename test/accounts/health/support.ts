@@ -1,5 +1,4 @@
 // Shared by the tests of health: failures as dispatch classifies them, a store that records its writes, and a health over both.
-
 import type { Alternatives, AttemptResult } from '../../../proxy/accounts/health/account-health.ts';
 import { AccountStates } from '../../../proxy/accounts/health/account-states.ts';
 import { Health } from '../../../proxy/accounts/health/health.ts';

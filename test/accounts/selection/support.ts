@@ -1,5 +1,4 @@
 // Shared by the tests of selection: a Pool over accounts, quota set by the test, and turns that need an account.
-
 import type { QuotaView } from '../../../proxy/accounts/selection/account-load.ts';
 import { type Demand, demandOf, type SelectedTurn, type Tried } from '../../../proxy/accounts/selection/demand.ts';
 import type { Lease } from '../../../proxy/accounts/selection/lease.ts';

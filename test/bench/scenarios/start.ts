@@ -1,5 +1,4 @@
 // From the command to the first answered turn, installed, with the compiled code of earlier starts.
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Child } from '../children.ts';

@@ -1,5 +1,4 @@
 // The delivery of an account for one attempt, and how a turn that ends with it is settled (Q18).
-
 import { PNG } from '../../../proxy/rehearsal/model/simulated-image.ts';
 import type { ReceivedRequest } from '../../../proxy/rehearsal/received-request.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';

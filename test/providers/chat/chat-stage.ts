@@ -1,5 +1,4 @@
 // A gateway with one Chat account for tests of its translation: what a turn goes out as, and what becomes of a reply.
-
 import type { Clock } from '../../../proxy/base/time/clock.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { type Draft, eventsOf, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';

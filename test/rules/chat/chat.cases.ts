@@ -1,5 +1,4 @@
 // The translation of a Chat body, member by member, and the bodies that are refused, with Chat's own paths.
-
 import type { ErrorCode } from '../../../proxy/turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { asksOnChat, type Case, invalidAt, type Refused } from '../tools/case.ts';

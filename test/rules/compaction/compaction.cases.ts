@@ -1,5 +1,4 @@
 // Compaction as clients ask for it and send it back: the place of the trigger, and the shape of the replayed item.
-
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { asks, type Case, invalidAt } from '../tools/case.ts';
 

@@ -1,5 +1,4 @@
 // The shapes of a request around its tools: lists, parameters, audio, and the reasoning context.
-
 import type { ErrorCode } from '../../../proxy/turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { asks, type Case, invalidAt } from '../tools/case.ts';

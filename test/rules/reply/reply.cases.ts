@@ -1,5 +1,4 @@
 // Replies of providers: which outputs are filled, and which usage is noted.
-
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { SafeFields } from '../../../proxy/turn/turn.ts';
 

@@ -1,5 +1,4 @@
 // Strict schemas of the compatible surface: their roots, their `type` values, and the one repair.
-
 import type { ErrorCode } from '../../../proxy/turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { asks, asksOnChat, type Case, type Refused } from './case.ts';

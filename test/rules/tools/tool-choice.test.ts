@@ -1,5 +1,4 @@
 // Runs the table of tool choices.
-
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from '../../../proxy/turn/json/json.ts';

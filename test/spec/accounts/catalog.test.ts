@@ -1,5 +1,4 @@
 // The two model lists over the wire: their content, for which keys, and under which ETag.
-
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, test } from 'node:test';

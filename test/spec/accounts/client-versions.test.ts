@@ -1,5 +1,4 @@
 // Model lists by the version of the client: what the gateway reads, what it lists, and under which ETag (RB1, RB2, RB41).
-
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';

@@ -1,5 +1,4 @@
 // Effort and output-token policies of keys over the wire, in the order of the checks.
-
 import { MODEL_ACCESS } from '../../rules/access/model-access.cases.ts';
 import type { Case } from '../../rules/dialect/case.ts';
 import { ALIASES, ALLOW_UP_TO, ALWAYS, POLICY_THEN_ALIAS, UNRESTRICTED } from '../../rules/effort/effort.cases.ts';

@@ -1,5 +1,4 @@
 // One row of a case table as it runs over the wire: the tables of the rules' own tests, in one shape.
-
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import type { KeyConfig } from '../../../proxy/turn/settings.ts';

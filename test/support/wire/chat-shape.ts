@@ -1,5 +1,4 @@
 // The tables of Responses, written in Chat's shape: Chat must dispatch the same as the same request on /v1/responses.
-
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { asList, isAbsent, isObject } from '../../../proxy/turn/json/json.ts';
 import type { WireCase } from './case.ts';

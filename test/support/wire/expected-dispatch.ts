@@ -1,5 +1,4 @@
 // The body that is sent for a case: its own changes, and the members of every dispatch, stated independently of the rules.
-
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import type { WireCase } from './case.ts';

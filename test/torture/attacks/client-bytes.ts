@@ -1,5 +1,4 @@
 // Requests of clients that stop at every byte: with the end of their side, a reset, or silence; and the same bytes in two pieces.
-
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { until } from '../../support/until.ts';
 import { type Attack, type Case, eachAt, interleaved } from '../attack.ts';

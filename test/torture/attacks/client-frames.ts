@@ -1,6 +1,5 @@
 // Frames of clients that break the protocol, each whole, in two pieces and byte by byte; turns that are cut at every byte; and invalid
 // upgrades.
-
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET } from '../../support/native-frames.ts';
 import { type Attack, type Case, interleaved, permutation } from '../attack.ts';

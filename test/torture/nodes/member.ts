@@ -1,5 +1,4 @@
 // One node of the stage: a process that reaches its database by a network of its own, and the record of its disasters.
-
 import type { Draft } from '../../support/gateway.ts';
 import type { PostgresServer } from '../../support/postgres.ts';
 import { Link } from '../../support/postgres-link.ts';

@@ -1,5 +1,4 @@
 // A process that refreshes its account and dies the moment that the new tokens are on disk.
-
 import { Log } from '../../../proxy/base/process/log.ts';
 import { systemClock } from '../../../proxy/base/time/clock.ts';
 import type { LoadedConfig } from '../../../proxy/config/config.ts';

@@ -1,5 +1,4 @@
 // One candidate index for each Pool, model and tier, made at the first turn and again when the catalog changes.
-
 import type { Clock } from '../../../base/time/clock.ts';
 import { tiersFrom } from '../../../models/pool-model.ts';
 import type { PoolConfig } from '../../../turn/settings.ts';

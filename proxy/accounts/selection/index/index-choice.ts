@@ -1,5 +1,4 @@
 // The choice among the candidates of an index: by affinity, else by the Pool's strategy (Q7, Q11).
-
 import type { Demand } from '../demand.ts';
 import type { Choice, Left, UnavailableAccount } from '../selection-result.ts';
 import type { CandidateIndex } from './candidate-index.ts';

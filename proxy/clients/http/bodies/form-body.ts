@@ -1,5 +1,4 @@
 // A multipart form as the Body that rules see: its fields are strings, its files base64, parts of one name a list.
-
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import type { BodyFile } from '../../../turn/json/body-file.ts';
 import type { FormPart } from '../../../turn/json/form.ts';

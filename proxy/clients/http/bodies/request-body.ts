@@ -1,5 +1,4 @@
 // Reads one request body within its limits: size, expansion, idle time, and the memory of all bodies together.
-
 import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';

@@ -1,5 +1,4 @@
 // The answer to a turn without a stream of a client whose account would have answered it whole, where an account of another API sends events.
-
 import type { JsonObject } from '../../../turn/json/json.ts';
 import type { LiveTurn } from '../../../turn/live-turn.ts';
 import { FinishedItems } from '../../../turn/reply/finished-output.ts';

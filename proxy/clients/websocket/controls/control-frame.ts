@@ -1,6 +1,5 @@
 // The frames by which a client interrupts or steers the response that runs on its connection, and the answers that the gateway gives itself
 // (RB29, RB31).
-
 import type { ErrorBody } from '../../../turn/errors/refusal.ts';
 import { asString, isList, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { Body } from '../../../turn/turn.ts';

@@ -1,5 +1,4 @@
 // How long an API account asks to be left alone, in each of the forms that its servers state it (AA61, AA62).
-
 import { retryAfterMs } from '../../../turn/errors/error-statement.ts';
 import type { FailureCause } from '../../../turn/errors/failure.ts';
 import type { SentMembers } from '../../../turn/provider/failures.ts';

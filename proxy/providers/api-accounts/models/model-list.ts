@@ -1,5 +1,4 @@
 // Reads the models of an API account: its list, and what some servers state of them elsewhere (AA8, AA9).
-
 import { readRefusal } from '../../../turn/errors/read-refusal.ts';
 import type { Json } from '../../../turn/json/json.ts';
 import { isObject } from '../../../turn/json/json.ts';

@@ -1,5 +1,4 @@
 // The usage of a reply as Responses events state it: the account's if it can be right, else estimated and marked (AA55, AA56).
-
 import { isObject, type JsonObject } from '../../../turn/json/json.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
 import type { TokenCounts } from '../../../turn/reply/turn-result.ts';

@@ -1,5 +1,4 @@
 // The logins in a tokens file, in the shapes that client programs write: flat or nested, in snake or camel case, one or several in a file.
-
 import { membersIn, type TokenMembers } from '../../../config/token-members.ts';
 import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 
