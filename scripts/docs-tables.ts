@@ -3,9 +3,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import type { AdminTarget } from '../proxy/admin/admin-target.ts';
+import type { RunningLogins } from '../proxy/admin/answers/logins/running-logins.ts';
 import { endpoints } from '../proxy/admin/api/endpoints.ts';
 import { openApi } from '../proxy/admin/api/openapi.ts';
-import type { LoginRuns } from '../proxy/admin/replies/login-run-replies.ts';
 import { bounds } from '../proxy/config/schema/expectations.ts';
 import { type SchemaNode, type Setting, settings } from '../proxy/config/schema/schema.ts';
 import { CLIENTS, type ClientSettings } from '../proxy/pages/client-settings.ts';
@@ -125,7 +125,7 @@ const defaultRoutes = (): string => {
 const OPENAPI = 'docs/openapi.json';
 
 /** The document names no part of a gateway: endpoints use theirs when they answer. */
-const openApiText = (): string => `${JSON.stringify(openApi(endpoints({} as AdminTarget, {} as LoginRuns)), null, 2)}\n`;
+const openApiText = (): string => `${JSON.stringify(openApi(endpoints({} as AdminTarget, {} as RunningLogins)), null, 2)}\n`;
 
 /** Each page with its text as it is, and as it should be. @throws Error when a marker is missing */
 export function pages(): readonly { readonly page: string; readonly text: string; readonly current: string }[] {

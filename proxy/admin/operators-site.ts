@@ -9,15 +9,15 @@ import { type SignedIn, SignIn } from './access/sign-in.ts';
 import { otherFile } from './access/stated-file.ts';
 import { type AdminAnswer, type AdminRequest, type AdminSite, adminJson, BodyTooLarge } from './admin-listener.ts';
 import type { AdminTarget } from './admin-target.ts';
+import type { RunningLogins } from './answers/logins/running-logins.ts';
 import { Api } from './api/api.ts';
 import { endpoints } from './api/endpoints.ts';
 import { ConsoleSite } from './console/console-site.ts';
 import { Feed } from './feed/feed.ts';
 import type { Measurements } from './measurements.ts';
-import type { LoginRuns } from './replies/login-run-replies.ts';
 
 export interface OperatorsSiteOptions {
-  readonly logins: LoginRuns;
+  readonly logins: RunningLogins;
   readonly gateway: AdminTarget & { readonly services: McpSources['services'] };
   readonly measurements: Measurements;
   /** Seals the cookies of sessions. */

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { openStore } from '../../store/store.ts';
 import { AdminServer, type AdminSite } from '../admin/admin-listener.ts';
 import { auditWait } from '../admin/answers/audit-wait.ts';
+import type { RunningLogins } from '../admin/answers/logins/running-logins.ts';
 import { Measurements } from '../admin/measurements.ts';
 import { NodeLoad, type ProcessLoad } from '../admission/process-load.ts';
 import { Log } from '../base/process/log.ts';
@@ -23,7 +24,6 @@ import { AccountTests } from './account-test/account-tests.ts';
 import { ConfigFollower } from './config-follower.ts';
 import { endFormerRefusals, followOtherProcesses } from './convergence.ts';
 import { turnHost, turnRunner } from './handlers.ts';
-import type { GatewayLoginRuns } from './login-runs.ts';
 import { keepRetention } from './retention.ts';
 import { Services, type ServicesOptions } from './services.ts';
 import { GatewayPreviews } from './turn-previews.ts';
@@ -65,7 +65,7 @@ export class Gateway {
   readonly #rehearsals: RehearsalProviders;
   readonly #current: { generation: Generation };
   /** Once an operator has asked for anything. */
-  #logins: GatewayLoginRuns | undefined;
+  #logins: RunningLogins | undefined;
   #accepting = false;
   #closing = false;
   readonly #load: ProcessLoad;
@@ -189,8 +189,11 @@ export class Gateway {
   }
 
   async #operatorsSite(admin: AdminConfig, measurements: Measurements): Promise<AdminSite> {
-    const [{ OperatorsSite }, { GatewayLoginRuns }] = await Promise.all([import('../admin/operators-site.ts'), import('./login-runs.ts')]);
-    this.#logins = new GatewayLoginRuns({ gateway: this, upstreamOf: (account) => this.services.upstreams.of(account) });
+    const [{ OperatorsSite }, { RunningLogins }] = await Promise.all([
+      import('../admin/operators-site.ts'),
+      import('../admin/answers/logins/running-logins.ts'),
+    ]);
+    this.#logins = new RunningLogins({ gateway: this, upstreamOf: (account) => this.services.upstreams.of(account) });
     return new OperatorsSite({ gateway: this, logins: this.#logins, measurements, cipher: this.#adminCipher, admin });
   }
 

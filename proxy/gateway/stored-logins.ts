@@ -1,7 +1,8 @@
 // The logins in the store of a gateway that does not run: a command reads and writes them in its place.
 import { randomUUID } from 'node:crypto';
 import { openStore, type Store, StoreError } from '../../store/store.ts';
-import { knownLogin, loginOrder, oauthOf, waysOf } from '../admin/answers/login-actions.ts';
+import { knownLogin, loginOrder } from '../admin/answers/logins/login-order.ts';
+import { oauthOf, waysOf } from '../admin/answers/logins/oauth-section.ts';
 import type { LoginReply, LoginRequest, LoginStateReply } from '../admin/replies/account-replies.ts';
 import { systemClock } from '../base/time/clock.ts';
 import type { Config } from '../config/config.ts';

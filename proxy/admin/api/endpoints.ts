@@ -9,17 +9,17 @@ import { keyEdits } from '../answers/edits/key-edits.ts';
 import { modeEdits } from '../answers/edits/mode-edits.ts';
 import { tokenEdits } from '../answers/edits/token-edits.ts';
 import { LISTS } from '../answers/lists.ts';
-import { accountLogins } from '../answers/login-actions.ts';
-import { loginRuns } from '../answers/login-runs.ts';
+import { accountLogins } from '../answers/logins/account-logins.ts';
+import { loginRuns } from '../answers/logins/login-runs.ts';
+import type { RunningLogins } from '../answers/logins/running-logins.ts';
 import { nodes } from '../answers/nodes.ts';
 import { requestLog } from '../answers/request-log.ts';
 import { session } from '../answers/session.ts';
 import { status } from '../answers/status.ts';
 import { usage } from '../answers/usage.ts';
-import type { LoginRuns } from '../replies/login-run-replies.ts';
 import type { Endpoint } from './endpoint.ts';
 
-export const endpoints = (gateway: AdminTarget, logins: LoginRuns): readonly Endpoint[] => [
+export const endpoints = (gateway: AdminTarget, logins: RunningLogins): readonly Endpoint[] => [
   session(gateway),
   status(gateway),
   ...LISTS,

@@ -1,24 +1,7 @@
 // Logins that an operator makes over the API: types and schemas of requests and replies.
 import { flag, integer, nullable, object, oneOf, type Schema, text } from '../../turn/json/field-schemas.ts';
 import type { LoginRun, LoginWay } from '../../upstream/credentials/login/login-run.ts';
-import type { Asker } from '../access/asker.ts';
 import { LOGIN_WAY } from './account-replies.ts';
-
-/** A login that an operator begins. */
-export interface NewLogin {
-  readonly account: string;
-  readonly way: LoginWay;
-  readonly anotherUser: boolean;
-  readonly asker: Asker;
-}
-
-/** The logins that are under way in this process, and those that ended a moment ago. */
-export interface LoginRuns {
-  /** Ends the one that the account has, and begins another. Undefined where as many are under way as may be. */
-  begin(login: NewLogin): Promise<string | undefined>;
-  /** One that this actor began. `elsewhere`: its id is of another node. */
-  find(id: string, actor: string): LoginRun | 'elsewhere' | undefined;
-}
 
 export interface LoginRunReply {
   readonly id: string;

@@ -1,28 +1,36 @@
-// The logins that operators have under way in this process: one of an account at a time, so many at all, each for its operator alone.
+// The logins that operators have begun at this node: one for each account at a time, each for its operator alone, at most `limits.logins`.
 import { randomBytes } from 'node:crypto';
-import { mayChangeAccount } from '../admin/access/asker.ts';
-import type { AdminTarget } from '../admin/admin-target.ts';
-import { addressedOauth, oauthOf, replacedLogin } from '../admin/answers/login-actions.ts';
-import { ApiRefusal } from '../admin/api/endpoint.ts';
-import type { LoginRuns, NewLogin } from '../admin/replies/login-run-replies.ts';
-import { loginText } from '../admin/replies/login-text.ts';
-import { type Log, placeOf } from '../base/process/log.ts';
-import type { OauthCredential } from '../turn/settings.ts';
-import { AuthorizationServer } from '../upstream/credentials/login/authorization-server.ts';
-import { LoginFailed, stopped } from '../upstream/credentials/login/login-failed.ts';
-import { LoginRun } from '../upstream/credentials/login/login-run.ts';
-import { SEALED } from '../upstream/credentials/token-vault.ts';
-import type { Tokens } from '../upstream/credentials/tokens.ts';
-import type { Upstream } from '../upstream/upstreams.ts';
+import { type Log, placeOf } from '../../../base/process/log.ts';
+import type { OauthCredential } from '../../../turn/settings.ts';
+import { AuthorizationServer } from '../../../upstream/credentials/login/authorization-server.ts';
+import { LoginFailed, stopped } from '../../../upstream/credentials/login/login-failed.ts';
+import { LoginRun, type LoginWay } from '../../../upstream/credentials/login/login-run.ts';
+import { SEALED } from '../../../upstream/credentials/token-vault.ts';
+import type { Tokens } from '../../../upstream/credentials/tokens.ts';
+import type { Upstream } from '../../../upstream/upstreams.ts';
+import { type Asker, mayChangeAccount } from '../../access/asker.ts';
+import type { AdminTarget } from '../../admin-target.ts';
+import { ApiRefusal } from '../../api/endpoint.ts';
+import { loginText } from '../../replies/login-text.ts';
+import { addressedOauth, oauthOf } from './oauth-section.ts';
+import { replaceLogin } from './replace-login.ts';
 
-/** So long a page can ask what came of a login. */
+/** A page can ask for this time what came of a login. */
 const KEPT_MS = 300_000;
 const ID_BYTES = 24;
 
-export interface LoginRunsOptions {
+export interface RunningLoginsOptions {
   readonly gateway: AdminTarget & { readonly services: { readonly log: Pick<Log, 'error'> } };
   /** How the account is reached: its login goes the same way. */
   readonly upstreamOf: (account: string) => Pick<Upstream, 'routeTo'> | undefined;
+}
+
+/** A login that an operator begins. */
+export interface NewLogin {
+  readonly account: string;
+  readonly way: LoginWay;
+  readonly anotherUser: boolean;
+  readonly asker: Asker;
 }
 
 interface Known {
@@ -30,15 +38,16 @@ interface Known {
   readonly actor: string;
 }
 
-export class GatewayLoginRuns implements LoginRuns {
-  readonly #options: LoginRunsOptions;
+export class RunningLogins {
+  readonly #options: RunningLoginsOptions;
   /** The oldest first. */
   readonly #runs = new Map<string, Known>();
 
-  constructor(options: LoginRunsOptions) {
+  constructor(options: RunningLoginsOptions) {
     this.#options = options;
   }
 
+  /** Begins a login, and ends the one that the account has. @returns its id; undefined if `limits.logins` are open */
   async begin(login: NewLogin): Promise<string | undefined> {
     const { gateway } = this.#options;
     const account = gateway.loaded.config.accounts.find(({ id }) => id === login.account);
@@ -59,6 +68,7 @@ export class GatewayLoginRuns implements LoginRuns {
     return id;
   }
 
+  /** A login that this actor began. `elsewhere`: its id is of another node. */
   find(id: string, actor: string): LoginRun | 'elsewhere' | undefined {
     this.#forget();
     const known = this.#runs.get(id);
@@ -89,7 +99,7 @@ export class GatewayLoginRuns implements LoginRuns {
         claim: oauthOf(now)?.identity_claim,
         accounts: accounts.map(({ id }) => id),
       };
-      const reply = await replacedLogin(gateway, { id: account, order, actor: asker.actor }).catch((thrown: unknown) => {
+      const reply = await replaceLogin(gateway, { id: account, order, actor: asker.actor }).catch((thrown: unknown) => {
         throw thrown instanceof ApiRefusal ? new LoginFailed('refused', thrown.message) : thrown;
       });
       return loginText(reply, { isRunning: true });

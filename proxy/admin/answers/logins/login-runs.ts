@@ -1,19 +1,20 @@
 // POST /api/accounts/{id}/logins, and GET, DELETE and POST …/callback of /api/logins/{login}: a login that an operator makes in the browser.
-import { type Clock, withDeadline } from '../../base/time/clock.ts';
-import { PASTED } from '../../upstream/credentials/login/code-login.ts';
-import { otherState, stopped } from '../../upstream/credentials/login/login-failed.ts';
-import type { LoginRun } from '../../upstream/credentials/login/login-run.ts';
-import type { Asker } from '../access/asker.ts';
-import type { AdminTarget } from '../admin-target.ts';
-import { ApiRefusal, type Endpoint, endpoint } from '../api/endpoint.ts';
-import { CALLBACK, LOGIN_RUN, type LoginRunReply, type LoginRuns, NEW_LOGIN, type NewLogin } from '../replies/login-run-replies.ts';
-import { accountFor, checkAccount } from './account-for.ts';
-import { oauthOf, waysOf } from './login-actions.ts';
+import { type Clock, withDeadline } from '../../../base/time/clock.ts';
+import { PASTED } from '../../../upstream/credentials/login/code-login.ts';
+import { otherState, stopped } from '../../../upstream/credentials/login/login-failed.ts';
+import type { LoginRun } from '../../../upstream/credentials/login/login-run.ts';
+import type { Asker } from '../../access/asker.ts';
+import type { AdminTarget } from '../../admin-target.ts';
+import { ApiRefusal, type Endpoint, endpoint } from '../../api/endpoint.ts';
+import { CALLBACK, LOGIN_RUN, type LoginRunReply, NEW_LOGIN } from '../../replies/login-run-replies.ts';
+import { accountFor, checkAccount } from '../account-for.ts';
+import { oauthOf, waysOf } from './oauth-section.ts';
+import type { NewLogin, RunningLogins } from './running-logins.ts';
 
 /** The longest wait for the tokens of a callback; the page asks again after it. */
 const TOKENS_MS = 20_000;
 
-export const loginRuns = (gateway: AdminTarget, logins: LoginRuns): readonly Endpoint[] => [
+export const loginRuns = (gateway: AdminTarget, logins: RunningLogins): readonly Endpoint[] => [
   endpoint({
     name: 'POST /api/accounts/{id}/logins',
     summary: 'Begins a login of an account, and ends the one that is under way; a browser then continues it.',
@@ -64,7 +65,7 @@ export const loginRuns = (gateway: AdminTarget, logins: LoginRuns): readonly End
 
 interface Sources {
   readonly gateway: AdminTarget;
-  readonly logins: LoginRuns;
+  readonly logins: RunningLogins;
 }
 
 async function begun({ gateway, logins }: Sources, login: NewLogin): Promise<LoginRunReply> {
@@ -81,7 +82,7 @@ async function begun({ gateway, logins }: Sources, login: NewLogin): Promise<Log
 }
 
 /** @throws ApiRefusal also where the rights ended meanwhile */
-function runFor(logins: LoginRuns, asker: Asker, id: string): LoginRun {
+function runFor(logins: RunningLogins, asker: Asker, id: string): LoginRun {
   const run = logins.find(id, asker.actor);
   if (run === 'elsewhere')
     throw new ApiRefusal(409, 'the login was begun at another node, which alone can continue it', { code: 'other_node' });

@@ -1,0 +1,38 @@
+// A login as the vault takes it, of a request of the API, and as the API shows the one that is stored.
+import type { Config } from '../../../config/config.ts';
+import type { OauthCredential } from '../../../turn/settings.ts';
+import { identityOf } from '../../../upstream/credentials/login/identity.ts';
+import type { LoginOrder } from '../../../upstream/credentials/login/store-login.ts';
+import { SEALED, type TokenVault } from '../../../upstream/credentials/token-vault.ts';
+import { tokensIn } from '../../../upstream/credentials/tokens.ts';
+import type { LoginRequest, LoginStateReply } from '../../replies/account-replies.ts';
+import { oauthOf } from './oauth-section.ts';
+
+/** Undefined where the request has no tokens. @param now Unix milliseconds */
+export function loginOrder(
+  { accounts }: Pick<Config, 'accounts'>,
+  id: string,
+  { request, now }: { readonly request: LoginRequest; readonly now: number },
+): LoginOrder | undefined {
+  const tokens = tokensIn(request.tokens, now);
+  const account = accounts.find((one) => one.id === id);
+  return (
+    tokens && {
+      tokens: { ...tokens, expiresAt: tokens.expiresAt ?? request.expires_at },
+      by: request.by,
+      former: request.former,
+      anotherUser: request.another_user,
+      claim: (account && oauthOf(account)?.identity_claim) ?? request.identity_claim,
+      accounts: accounts.map((one) => one.id),
+    }
+  );
+}
+
+/** @param at when it was stored */
+export function knownLogin(
+  found: Awaited<ReturnType<TokenVault['find']>>,
+  { at, oauth }: { readonly at: number | undefined; readonly oauth: OauthCredential | undefined },
+): LoginStateReply['login'] {
+  if (found === undefined || found === SEALED) return null;
+  return { name: found.imported, at: at ?? 0, identity: identityOf(found.tokens, oauth?.identity_claim) ?? null };
+}
