@@ -17,7 +17,7 @@ import type { AccountConfig } from '../turn/settings.ts';
 import type { Body, Outgoing } from '../turn/turn.ts';
 import { type AccountCredentials, type AccountHeaders, asUnavailable, CredentialUnavailable } from '../upstream/account-credentials.ts';
 import type { CarrierRequest } from '../upstream/carriers/carrier.ts';
-import type { SocketSlot } from '../upstream/carriers/socket-slot.ts';
+import type { SocketSlot } from '../upstream/carriers/websocket/socket-slot.ts';
 import { credentialHeader } from '../upstream/credentials/credential-header.ts';
 import { type Attempted, type AttemptOptions, attempt } from './attempt.ts';
 import { type AttemptCause, AttemptLog } from './attempt-log.ts';

@@ -9,8 +9,8 @@ import type { Sink } from '../turn/reply/sink.ts';
 import type { PartReader } from '../turn/rules/rule.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { Body } from '../turn/turn.ts';
-import type { FollowingFrames } from '../upstream/carriers/following-frames.ts';
-import type { SocketSlot } from '../upstream/carriers/socket-slot.ts';
+import type { FollowingFrames } from '../upstream/carriers/websocket/following-frames.ts';
+import type { SocketSlot } from '../upstream/carriers/websocket/socket-slot.ts';
 
 type AnswerHeaders = Readonly<Record<string, string>>;
 

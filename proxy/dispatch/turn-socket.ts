@@ -2,8 +2,9 @@
 import type { Failure } from '../turn/errors/failure.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 import type { AccountConfig } from '../turn/settings.ts';
-import type { SocketSlot } from '../upstream/carriers/socket-slot.ts';
-import { CONNECTION_LIMIT, type EffectiveMode } from '../upstream/carriers/upstream-socket.ts';
+import type { EffectiveMode } from '../upstream/carriers/websocket/kept-responses.ts';
+import type { SocketSlot } from '../upstream/carriers/websocket/socket-slot.ts';
+import { CONNECTION_LIMIT } from '../upstream/carriers/websocket/upstream-socket.ts';
 import type { WebsocketSupport } from '../upstream/websocket-support.ts';
 import type { Attempted } from './attempt.ts';
 import type { DispatchRequest } from './request/dispatch-request.ts';

@@ -14,7 +14,7 @@ import { Refusal, refusalOf } from '../turn/errors/refusal.ts';
 import { isObject, type Json, type JsonObject } from '../turn/json/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Body, ModeDecision, Outgoing } from '../turn/turn.ts';
-import type { FollowingFrames } from '../upstream/carriers/following-frames.ts';
+import type { FollowingFrames } from '../upstream/carriers/websocket/following-frames.ts';
 import type { TurnRunner } from './turn-runner.ts';
 
 export interface FrameControlsOptions {

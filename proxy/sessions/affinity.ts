@@ -10,7 +10,7 @@ import { dispatchedKind } from '../turn/routes/kinds.ts';
 import { hasTiers, type TieredPool } from '../turn/tiers.ts';
 import { endsInToolOutputs } from '../turn/tool-loop.ts';
 import type { Body } from '../turn/turn.ts';
-import type { PinCache } from './pin-cache.ts';
+import type { PinCache } from './pins/pin-cache.ts';
 
 /** Only both ends of longer texts are hashed, because clients choose the length of keys and messages. */
 const LONGEST = 4_096;

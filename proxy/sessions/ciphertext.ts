@@ -4,7 +4,7 @@ import type { PinName } from '../turn/continuation.ts';
 import type { Json } from '../turn/json/json.ts';
 import { isObject } from '../turn/json/json.ts';
 import { CAPSULE_PREFIX } from '../turn/provider/capsule.ts';
-import type { PinCache } from './pin-cache.ts';
+import type { PinCache } from './pins/pin-cache.ts';
 
 /** The most refusals that are remembered. Only this process has them; another process needs one refused attempt to learn of one. */
 const REFUSALS = 10_000;

@@ -5,7 +5,7 @@ import type { LiveTurn } from '../turn/live-turn.ts';
 import type { ReplyObserver, ReplySource } from '../turn/reply/reply-observer.ts';
 import { dispatchedKind } from '../turn/routes/kinds.ts';
 import type { Ciphertexts } from './ciphertext.ts';
-import type { PinCache } from './pin-cache.ts';
+import type { PinCache } from './pins/pin-cache.ts';
 import { responseIdIn } from './response-id.ts';
 import { turnStateName, turnStateOf } from './turn-state.ts';
 

@@ -19,7 +19,7 @@ import { Ciphertexts, ciphertextOf, isReasoning } from './ciphertext.ts';
 import { CIPHERTEXT_REFUSED, itemsToLookUp, type Recovery, type RefusedTurn, recoveryOf } from './ciphertext-refusal.ts';
 import { continuityObserver } from './continuity-observer.ts';
 import { derivedSession } from './derived-session.ts';
-import { PinCache } from './pin-cache.ts';
+import { PinCache } from './pins/pin-cache.ts';
 import { keepOwnTurnState, turnStatesIn } from './turn-state.ts';
 
 type Pinned = Omit<Continuation, 'affinity'>;

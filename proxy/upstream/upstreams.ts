@@ -7,7 +7,7 @@ import type { AccountConfig, Timeouts } from '../turn/settings.ts';
 import type { StreamCarrier, TurnCarrier } from './carriers/carrier.ts';
 import { PassThrough } from './carriers/pass-through.ts';
 import { UndiciCarrier, type UndiciTimeouts } from './carriers/undici-carrier.ts';
-import { WebsocketCarrier } from './carriers/websocket-carrier.ts';
+import { WebsocketCarrier } from './carriers/websocket/websocket-carrier.ts';
 import { credentialHeader } from './credentials/credential-header.ts';
 import { type Egress, egressOf } from './egress/egress.ts';
 import type { Route } from './egress/route.ts';

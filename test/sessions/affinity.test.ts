@@ -5,7 +5,7 @@ import { Counters } from '../../proxy/base/process/metrics.ts';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
 import { type AffinityTurn, affinityOf } from '../../proxy/sessions/affinity.ts';
 import { Ciphertexts } from '../../proxy/sessions/ciphertext.ts';
-import { PinCache, type PinStore } from '../../proxy/sessions/pin-cache.ts';
+import { PinCache, type PinStore } from '../../proxy/sessions/pins/pin-cache.ts';
 import type { Affinity, Continuation } from '../../proxy/turn/continuation.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import type { RouteKind } from '../../proxy/turn/routes/kinds.ts';

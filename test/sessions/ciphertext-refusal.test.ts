@@ -5,7 +5,7 @@ import { Counters } from '../../proxy/base/process/metrics.ts';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
 import { Ciphertexts } from '../../proxy/sessions/ciphertext.ts';
 import { itemsToLookUp, type RefusedTurn, recoveryOf } from '../../proxy/sessions/ciphertext-refusal.ts';
-import { PinCache } from '../../proxy/sessions/pin-cache.ts';
+import { PinCache } from '../../proxy/sessions/pins/pin-cache.ts';
 import type { Json } from '../../proxy/turn/json/json.ts';
 import type { PinRow } from '../../store/store.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { Counters } from '../../proxy/base/process/metrics.ts';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
-import { PinCache } from '../../proxy/sessions/pin-cache.ts';
+import { PinCache } from '../../proxy/sessions/pins/pin-cache.ts';
 import { responseIdIn } from '../../proxy/sessions/response-id.ts';
 import { ReplyEvent } from '../../proxy/turn/reply/reply-event.ts';
 import { StoreError } from '../../store/errors.ts';

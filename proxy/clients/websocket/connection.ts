@@ -6,7 +6,7 @@ import type { Batches } from '../../base/process/batch.ts';
 import type { CounterName } from '../../base/process/metrics.ts';
 import { dropArrivals, joinParts } from '../../base/process/node-internals.ts';
 import type { Clock } from '../../base/time/clock.ts';
-import { SocketSlot } from '../../upstream/carriers/socket-slot.ts';
+import { SocketSlot } from '../../upstream/carriers/websocket/socket-slot.ts';
 import { ArrivingBytes } from './arriving-bytes.ts';
 import { type FrameHandlers, FrameQueue } from './frame-queue.ts';
 import { MessageLimits } from './message-limits.ts';

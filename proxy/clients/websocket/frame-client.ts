@@ -6,7 +6,7 @@ import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { Sink } from '../../turn/reply/sink.ts';
 import type { Ending } from '../../turn/reply/turn-result.ts';
 import type { Body } from '../../turn/turn.ts';
-import type { SocketSlot } from '../../upstream/carriers/socket-slot.ts';
+import type { SocketSlot } from '../../upstream/carriers/websocket/socket-slot.ts';
 import type { WebsocketConnection } from './connection.ts';
 import { TurnControls } from './controls/turn-controls.ts';
 import { errorFrame } from './error-frame.ts';

@@ -6,7 +6,7 @@ import type { TurnIdentity } from '../../sessions/turn-identity.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { Ending } from '../../turn/reply/turn-result.ts';
-import type { SocketSlot } from '../../upstream/carriers/socket-slot.ts';
+import type { SocketSlot } from '../../upstream/carriers/websocket/socket-slot.ts';
 import { CLOSE, type WebsocketConnection } from './connection.ts';
 import type { Frame } from './frame.ts';
 import { FrameClient } from './frame-client.ts';

@@ -3,15 +3,15 @@ import { carrierFailure, type Failure } from '../../turn/errors/failure.ts';
 import type { EventHandler } from '../../turn/provider/replies.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Head, Headers } from '../../turn/turn.ts';
-import type { SocketSlot } from '../../upstream/carriers/socket-slot.ts';
+import type { SocketSlot } from '../../upstream/carriers/websocket/socket-slot.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
 import type { Client } from '../client.ts';
 import { isChecked } from './checked-answer.ts';
 import { CollectedReply } from './collected-reply.ts';
-import { EventReply } from './event-reply.ts';
+import { EventReply } from './events/event-reply.ts';
+import { type EndWith, ResponseControl } from './events/response-control.ts';
 import { PipedReply } from './piped-reply.ts';
 import { headerOptions, type ReplyContext } from './reply-context.ts';
-import { type EndWith, ResponseControl } from './response-control.ts';
 import { WholeReply } from './whole-reply.ts';
 
 export type Reply = EventReply | CollectedReply | WholeReply | PipedReply;

@@ -14,7 +14,7 @@ import type { Ending, TokenCounts } from '../../turn/reply/turn-result.ts';
 import type { Event, Head, Outcome, OutcomeKind } from '../../turn/turn.ts';
 import type { AnswerHeaderOptions } from '../../turn/wire/headers.ts';
 import type { ByteReader, Sending } from '../../upstream/carriers/carrier.ts';
-import type { OutputCap } from './output-cap.ts';
+import type { OutputCap } from './events/output-cap.ts';
 import type { AttemptObservers } from './reply-observers.ts';
 
 /** What the attempt and its reply have in common. */

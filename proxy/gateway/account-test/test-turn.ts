@@ -21,7 +21,7 @@ import { inputTokens } from '../../turn/token-estimate.ts';
 import type { Body, ModelView, Route } from '../../turn/turn.ts';
 import type { TurnHost } from '../../turn/turn-host.ts';
 import type { AccountHeaders } from '../../upstream/account-credentials.ts';
-import { SocketSlot } from '../../upstream/carriers/socket-slot.ts';
+import { SocketSlot } from '../../upstream/carriers/websocket/socket-slot.ts';
 import type { Services } from '../services.ts';
 import { OUTPUT_TOKENS } from './test-bodies.ts';
 import { TestClient } from './test-client.ts';

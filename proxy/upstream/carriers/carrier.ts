@@ -8,7 +8,7 @@ import type { HeldBytes } from '../../turn/reply/held-bytes.ts';
 import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import type { ReplyEnd } from '../../turn/reply/terminal-event.ts';
 import type { Headers } from '../../turn/turn.ts';
-import type { FollowingFrames } from './following-frames.ts';
+import type { FollowingFrames } from './websocket/following-frames.ts';
 
 /** The most 1xx answers before the final answer. They are skipped; a reply with more is malformed. */
 export const MAX_INTERIM_ANSWERS = 16;

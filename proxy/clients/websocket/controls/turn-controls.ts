@@ -2,7 +2,7 @@
 import type { LiveReply, ReplyControls } from '../../../dispatch/client.ts';
 import type { Json, JsonObject } from '../../../turn/json/json.ts';
 import type { Body } from '../../../turn/turn.ts';
-import { FollowingFrames } from '../../../upstream/carriers/following-frames.ts';
+import { FollowingFrames } from '../../../upstream/carriers/websocket/following-frames.ts';
 import { interruptFailed } from './control-frame.ts';
 import { type Steer, Steers } from './steers.ts';
 

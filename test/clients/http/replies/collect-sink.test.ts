@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CollectSink } from '../../../../proxy/clients/http/replies/collect-sink.ts';
-import { EventReply } from '../../../../proxy/dispatch/reply/event-reply.ts';
+import { EventReply } from '../../../../proxy/dispatch/reply/events/event-reply.ts';
 import { Refusal } from '../../../../proxy/turn/errors/refusal.ts';
 import type { Event } from '../../../../proxy/turn/turn.ts';
 import { type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../../support/live-turn.ts';

@@ -1,9 +1,9 @@
 // The parts of each reply event that the gateway reads, also before commit, and independent of what its client gets.
-import type { JsonObject } from '../../turn/json/json.ts';
-import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
-import type { Sink } from '../../turn/reply/sink.ts';
-import { endOf } from '../../turn/reply/terminal-event.ts';
-import type { ReplyContext } from './reply-context.ts';
+import type { JsonObject } from '../../../turn/json/json.ts';
+import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
+import type { Sink } from '../../../turn/reply/sink.ts';
+import { endOf } from '../../../turn/reply/terminal-event.ts';
+import type { ReplyContext } from '../reply-context.ts';
 
 /** The data of an event, where observers or the client need it to be read. */
 type Read = JsonObject | undefined;

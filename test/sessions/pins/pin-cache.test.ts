@@ -1,11 +1,11 @@
 // Pins: which are in memory, for how long, which are written, and when the store is read.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { Counters } from '../../proxy/base/process/metrics.ts';
-import { KeyedDigest } from '../../proxy/encryption/digest.ts';
-import { PinCache, type PinStore } from '../../proxy/sessions/pin-cache.ts';
-import { openStore, type PinRow, type Store } from '../../store/store.ts';
-import { folder } from '../store/adapters.ts';
+import { Counters } from '../../../proxy/base/process/metrics.ts';
+import { KeyedDigest } from '../../../proxy/encryption/digest.ts';
+import { PinCache, type PinStore } from '../../../proxy/sessions/pins/pin-cache.ts';
+import { openStore, type PinRow, type Store } from '../../../store/store.ts';
+import { folder } from '../../store/adapters.ts';
 
 const HOUR = 3_600_000;
 const digest = new KeyedDigest(Buffer.alloc(32, 7));

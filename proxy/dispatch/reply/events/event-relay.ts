@@ -1,13 +1,13 @@
 // Relays the events of a committed reply to its sink: through the rules that subscribe to them, others as the account sent them.
-import { responseIdIn } from '../../sessions/response-id.ts';
-import type { Failure } from '../../turn/errors/failure.ts';
-import type { JsonObject } from '../../turn/json/json.ts';
-import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
-import type { Sink } from '../../turn/reply/sink.ts';
-import { endOf, type ReplyEnd } from '../../turn/reply/terminal-event.ts';
-import { dispatchedKind } from '../../turn/routes/kinds.ts';
-import type { Event } from '../../turn/turn.ts';
-import { headerOptions, type ReplyContext } from './reply-context.ts';
+import { responseIdIn } from '../../../sessions/response-id.ts';
+import type { Failure } from '../../../turn/errors/failure.ts';
+import type { JsonObject } from '../../../turn/json/json.ts';
+import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
+import type { Sink } from '../../../turn/reply/sink.ts';
+import { endOf, type ReplyEnd } from '../../../turn/reply/terminal-event.ts';
+import { dispatchedKind } from '../../../turn/routes/kinds.ts';
+import type { Event } from '../../../turn/turn.ts';
+import { headerOptions, type ReplyContext } from '../reply-context.ts';
 
 /** The forms in which a client gets an event that reports a failure. */
 export interface FailureForms {

@@ -1,16 +1,16 @@
 // Pins: the account that a response, session, turn state, ciphertext or conversation belongs to. The store has all of them by digest,
 // memory has the recent ones (Q10, Q11).
 import { LRUCache } from 'lru-cache';
-import type { PinRow, Store } from '../../store/store.ts';
-import type { Counters } from '../base/process/metrics.ts';
-import type { Clock } from '../base/time/clock.ts';
-import type { KeyedDigest } from '../encryption/digest.ts';
-import type { LivePin, Pin, PinKind, PinName } from '../turn/continuation.ts';
+import type { PinRow, Store } from '../../../store/store.ts';
+import type { Counters } from '../../base/process/metrics.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import type { KeyedDigest } from '../../encryption/digest.ts';
+import type { LivePin, Pin, PinKind, PinName } from '../../turn/continuation.ts';
 import { LivePins } from './live-pins.ts';
+import { DAY_MS, LIFETIMES, OFTEN_NEW, SOFT } from './pin-kinds.ts';
 import { PinWriter } from './pin-writer.ts';
+import { type SharedPinStore, SharedPins } from './shared-pins.ts';
 
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 /** Pins that are read at the start, so that the first turns after a restart need no reads of their own. */
 const PRELOADED = 20_000;
 /**
@@ -23,45 +23,20 @@ const LONGEST = 200;
  */
 const ABSENT_MS = 5_000;
 const ABSENT_CAPACITY = 10_000;
-/** With several nodes: the times after which the pin of an unknown response is looked up again. */
+/** The times after which the pin of an unknown response is looked up again, if several nodes share the store. */
 const AGAIN_MS = [100, 400] as const;
-
-/** How long a pin is valid after it was set, and the age from which setting it again writes it again. */
-const DAY = { ttlMs: DAY_MS, renewAfterMs: DAY_MS / 2 };
-const HOUR = { ttlMs: HOUR_MS, renewAfterMs: HOUR_MS / 60 };
-const LIFETIMES: Readonly<Record<PinKind, typeof DAY>> = {
-  response: DAY,
-  header: DAY,
-  turn_state: DAY,
-  ciphertext: DAY,
-  cache_key: HOUR,
-  conversation: HOUR,
-  overflow: HOUR,
-};
-/** Kinds of which many turns have new values: sessions and conversations. */
-const OFTEN_NEW: ReadonlySet<PinKind> = new Set<PinKind>(['header', 'cache_key', 'conversation', 'overflow']);
-
-/** Kinds that a turn should follow but need not (Q10, Q11). */
-const SOFT: ReadonlySet<PinKind> = new Set<PinKind>(['header', 'ciphertext', 'cache_key', 'conversation', 'overflow']);
-
 /**
  * The characters of a digest that are kept: 96 bits. They identify a pin among billions, and do not help to guess a value without the key.
  * Whole digests would take twice the pages of the store's index, which are half the cost of a pin.
  */
 const DIGEST_CHARACTERS = 16;
 
-/** The most moves of sessions that are remembered. If a move is forgotten, a turn that began before it may move its session back. */
-const MOVED_CAPACITY = 10_000;
-
 export type PinStore = Pick<Store['pins'], 'put' | 'putNow' | 'load' | 'find'>;
-
-/** The store's functions for pins that other nodes read. */
-export type SharedPins = Pick<Store['pins'], 'save' | 'move'>;
 
 export interface PinCacheOptions {
   readonly store: PinStore;
   /** Present if several nodes share the store. Then pins are stored without delay, and moves are published to the other nodes. */
-  readonly shared?: SharedPins | undefined;
+  readonly shared?: SharedPinStore | undefined;
   readonly digest: KeyedDigest;
   readonly clock: Clock;
   readonly counters: Counters;
@@ -82,10 +57,8 @@ export class PinCache {
   readonly #preloaded = new Map<string, Pin>();
   /** Sessions and conversations that the store did not have, each with the time until which it is not read again. */
   readonly #absent = new LRUCache<string, number>({ max: ABSENT_CAPACITY });
-  /** With several nodes: sessions and conversations in memory by digest, because other nodes report moves by digest. */
-  readonly #texts: LRUCache<string, string> | undefined;
-  /** With several nodes: when another node moved a session or conversation, by name. */
-  readonly #movedAt: LRUCache<string, number> | undefined;
+  /** Undefined with one node. */
+  readonly #shared: SharedPins | undefined;
   /** Reads in progress by digest. Turns of one session share a read. */
   readonly #reads = new Map<string, Promise<Pin | undefined>>();
   readonly #writer: PinWriter;
@@ -96,13 +69,12 @@ export class PinCache {
     this.#writer = new PinWriter({ store, after: (ms, run) => clock.after(ms, run), digest: (text) => shortDigest(digest, text) });
     this.#capacity = capacity;
     this.#pins = new LRUCache({ max: capacity });
-    this.#texts = shared && new LRUCache({ max: capacity });
-    this.#movedAt = shared && new LRUCache({ max: MOVED_CAPACITY });
+    this.#shared = shared && new SharedPins(shared, options);
   }
 
   /** Whether other nodes read the pins of this one from the store. */
   get isShared(): boolean {
-    return this.#options.shared !== undefined;
+    return this.#shared !== undefined;
   }
 
   /** Preloads pins of earlier processes. Other pins are looked up in the store when they are needed. */
@@ -147,15 +119,15 @@ export class PinCache {
    * written
    */
   learn({ kind, text }: PinName, account: string, since = Number.POSITIVE_INFINITY): Promise<void> | undefined {
-    const { store, clock, digest, shared } = this.#options;
-    if (this.#movedAt && (this.#movedAt.get(text) ?? 0) >= since) return undefined;
+    const { store, clock, digest } = this.#options;
+    if (this.#shared?.isMovedSince(text, since)) return undefined;
     const now = clock.now();
     const known = this.#pins.get(text);
     const { ttlMs, renewAfterMs } = LIFETIMES[kind];
     if (known?.account === account && known.expires_at - now > ttlMs - renewAfterMs) return undefined;
     const pin = { account, expires_at: now + ttlMs };
     this.#keep(text, pin, known);
-    if (shared) return this.#share(shared, { kind, text }, pin, known);
+    if (this.#shared) return this.#shared.write({ kind, text }, shortDigest(digest, text), pin, known);
     if (kind === 'response') this.#writer.putAnchor({ text, ...pin });
     // A session is written once in many turns, the other kinds with every turn.
     else if (kind === 'header') store.put({ hash: shortDigest(digest, text), ...pin, isSoft: true });
@@ -168,14 +140,12 @@ export class PinCache {
     return this.#live.add(text, { account, expires_at: this.#options.clock.now() + LIFETIMES[kind].ttlMs });
   }
 
-  /** Drops pins that another node has moved, so that the store is read for them again. @param hashes their digests */
+  /** Drops pins that another node has moved, so that the store is read for them again. @param hashes the digests of the pins */
   forget(hashes: Iterable<string>): void {
     for (const hash of hashes) {
       this.#preloaded.delete(hash);
-      const text = this.#texts?.get(hash);
-      if (text === undefined) continue;
-      this.#pins.delete(text);
-      this.#movedAt?.set(text, this.#options.clock.now());
+      const text = this.#shared?.moved(hash);
+      if (text !== undefined) this.#pins.delete(text);
     }
   }
 
@@ -187,18 +157,6 @@ export class PinCache {
   /** Passes all pins to the store. */
   flush(): void {
     this.#writer.flush();
-  }
-
-  /**
-   * Stores a pin for other nodes. A session that is new here may be new at another node at the same time. In a long outage too many rows
-   * wait: a lost pin is counted, and the turn continues.
-   */
-  #share({ save, move }: SharedPins, { kind, text }: PinName, pin: Pin, known: Pin | undefined): Promise<void> {
-    const hash = shortDigest(this.#options.digest, text);
-    if (OFTEN_NEW.has(kind)) this.#texts?.set(hash, text);
-    const mayDiffer = known ? known.account !== pin.account : kind === 'header';
-    const write = mayDiffer && OFTEN_NEW.has(kind) ? move : save;
-    return write({ hash, ...pin, isSoft: SOFT.has(kind) }).catch(() => this.#options.counters.add('pins_lost'));
   }
 
   /** @param known the pin in memory */
@@ -270,7 +228,7 @@ export class PinCache {
     if (expires_at <= now) return undefined;
     // No pin is valid for longer. A later expiry was set before the clock was set back.
     const pin = { account, expires_at: Math.min(expires_at, now + DAY_MS) };
-    this.#texts?.set(hash, text);
+    this.#shared?.keep(hash, text);
     this.#keep(text, pin, this.#pins.get(text));
     return pin;
   }

@@ -1,7 +1,7 @@
 // The user of an account's websocket: a turn, or the reader of the frames between two responses.
 import type { IncomingMessage } from 'node:http';
-import type { CarrierFailure } from '../../turn/errors/failure.ts';
-import type { HeldBytes } from '../../turn/reply/held-bytes.ts';
+import type { CarrierFailure } from '../../../turn/errors/failure.ts';
+import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
 
 export interface SocketUser {
   /** Counts the bytes of a frame that has not arrived completely. */

@@ -1,6 +1,7 @@
 // The upstream websocket of one client connection. Its turns reuse it while they stay at its account (Q28).
-import type { LivePin } from '../../turn/continuation.ts';
-import type { EffectiveMode, KeptResponse, UpstreamSocket } from './upstream-socket.ts';
+import type { LivePin } from '../../../turn/continuation.ts';
+import type { EffectiveMode, KeptResponse } from './kept-responses.ts';
+import type { UpstreamSocket } from './upstream-socket.ts';
 
 /** Each connection to an account is a generation of its own: a response can be continued only on the connection on which it came. */
 export class SocketSlot {
@@ -31,7 +32,8 @@ export class SocketSlot {
 
   /** Whether a turn can continue this response, because it came over the live socket. @param mode undefined for a response of any mode */
   continues(responseId: string, mode?: EffectiveMode): boolean {
-    return this.#socket?.isOpen === true && this.#socket.hasResponse(responseId, mode);
+    const response = this.#socket?.isOpen ? this.#socket.response(responseId) : undefined;
+    return response !== undefined && (mode === undefined || response.mode === mode);
   }
 
   keepResponse(response: KeptResponse & { readonly pin?: LivePin | undefined }): void {

@@ -1,13 +1,13 @@
 // The response of a reply under the frames of its client: its id, the answers to those frames, and the end of an interrupted one (RB29, RB31).
-import { responseIdIn } from '../../sessions/response-id.ts';
-import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
-import type { ProviderApi } from '../../turn/provider/provider-api.ts';
-import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
-import { endOf } from '../../turn/reply/terminal-event.ts';
-import type { TokenCounts } from '../../turn/reply/turn-result.ts';
-import type { AccountConfig } from '../../turn/settings.ts';
-import type { LiveReply, ReplyControls } from '../client.ts';
-import type { ReplyContext } from './reply-context.ts';
+import { responseIdIn } from '../../../sessions/response-id.ts';
+import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import type { ProviderApi } from '../../../turn/provider/provider-api.ts';
+import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
+import { endOf } from '../../../turn/reply/terminal-event.ts';
+import type { TokenCounts } from '../../../turn/reply/turn-result.ts';
+import type { AccountConfig } from '../../../turn/settings.ts';
+import type { LiveReply, ReplyControls } from '../../client.ts';
+import type { ReplyContext } from '../reply-context.ts';
 
 /** Ends the reply with these events in place of its account. The last of them is a terminal one. */
 export type EndWith = (events: readonly JsonObject[]) => void;

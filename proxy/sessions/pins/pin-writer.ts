@@ -1,6 +1,6 @@
 // Queues pins for the store. They are digested hundreds at a time and written in the order of their digests, which costs a third.
-import type { NewPin, Store } from '../../store/store.ts';
-import type { Clock } from '../base/time/clock.ts';
+import type { NewPin, Store } from '../../../store/store.ts';
+import type { Clock } from '../../base/time/clock.ts';
 
 /**
  * How long the pins of responses are gathered. A client that has received a response may continue it at once, even after the process was

@@ -1,11 +1,11 @@
 // A refusal at the head of a reply, before anything was shown: kept back for another attempt, or given to the client (Q2, Q3, Q6).
-import { loggedCode } from '../../turn/errors/error-codes.ts';
-import type { Failure } from '../../turn/errors/failure.ts';
-import { type ErrorBody, type Refusal, RelayedRefusal } from '../../turn/errors/refusal.ts';
-import type { JsonObject } from '../../turn/json/json.ts';
-import type { Event } from '../../turn/turn.ts';
-import { collectedError } from '../client-error.ts';
-import type { ReplyContext, Verdict } from './reply-context.ts';
+import { loggedCode } from '../../../turn/errors/error-codes.ts';
+import type { Failure } from '../../../turn/errors/failure.ts';
+import { type ErrorBody, type Refusal, RelayedRefusal } from '../../../turn/errors/refusal.ts';
+import type { JsonObject } from '../../../turn/json/json.ts';
+import type { Event } from '../../../turn/turn.ts';
+import { collectedError } from '../../client-error.ts';
+import type { ReplyContext, Verdict } from '../reply-context.ts';
 
 /** The end of the attempt; or an event of its reply, with the text that the client gets in place of the account's. */
 export type HeadRefusal = { readonly verdict: Verdict } | { readonly verdict: undefined; readonly replacement: Event | undefined };

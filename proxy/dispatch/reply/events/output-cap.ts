@@ -1,7 +1,7 @@
 // Ends a reply at its key's cap of output tokens where the account did not get the cap, with the events that a provider sends there.
-import { asList, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
-import type { HeldBytes } from '../../turn/reply/held-bytes.ts';
-import type { TokenCounts } from '../../turn/reply/turn-result.ts';
+import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
+import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
+import type { TokenCounts } from '../../../turn/reply/turn-result.ts';
 
 /** The estimate of Q18. */
 const BYTES_PER_TOKEN = 4;

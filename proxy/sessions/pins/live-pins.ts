@@ -1,5 +1,5 @@
 // Pins of open websockets, in memory. Until a websocket ends, no other process can continue its last response.
-import type { LivePin, Pin } from '../turn/continuation.ts';
+import type { LivePin, Pin } from '../../turn/continuation.ts';
 
 export class LivePins {
   /** Pins by name. */

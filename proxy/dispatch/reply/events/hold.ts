@@ -1,9 +1,9 @@
 // The head of a reply, held before commit: events that show nothing of the work, so that a refusal after them can be retried.
-import type { JsonObject } from '../../turn/json/json.ts';
-import { LIFECYCLE } from '../../turn/reply/event-types.ts';
-import { type HeldBytes, PARSED_COPIES } from '../../turn/reply/held-bytes.ts';
-import type { ReplyEvent } from '../../turn/reply/reply-event.ts';
-import type { HeldEvents } from '../../turn/reply/reply-observer.ts';
+import type { JsonObject } from '../../../turn/json/json.ts';
+import { LIFECYCLE } from '../../../turn/reply/event-types.ts';
+import { type HeldBytes, PARSED_COPIES } from '../../../turn/reply/held-bytes.ts';
+import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
+import type { HeldEvents } from '../../../turn/reply/reply-observer.ts';
 
 /** A head beyond this is passed on. */
 const HELD_BYTES = 1_048_576;

@@ -1,15 +1,15 @@
 // A reply of events from its first byte to its end: held, committed, relayed through the rules, ended, broken off (F1.8, Q2, Q15, Q17).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { EventReply } from '../../../proxy/dispatch/reply/event-reply.ts';
-import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
-import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
-import { type Rule, rule } from '../../../proxy/turn/rules/rule.ts';
-import type { Event } from '../../../proxy/turn/turn.ts';
-import { NATIVE_TURNS } from '../../../rules/route-groups.ts';
-import { HandClock } from '../../models/support.ts';
-import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../support/live-turn.ts';
-import { turnBody } from '../../support/rehearsal-replies.ts';
+import { EventReply } from '../../../../proxy/dispatch/reply/events/event-reply.ts';
+import { Refusal } from '../../../../proxy/turn/errors/refusal.ts';
+import type { RouteKind } from '../../../../proxy/turn/routes/kinds.ts';
+import { type Rule, rule } from '../../../../proxy/turn/rules/rule.ts';
+import type { Event } from '../../../../proxy/turn/turn.ts';
+import { NATIVE_TURNS } from '../../../../rules/route-groups.ts';
+import { HandClock } from '../../../models/support.ts';
+import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../../support/live-turn.ts';
+import { turnBody } from '../../../support/rehearsal-replies.ts';
 import {
   COMPLETED,
   type ContextOptions,
@@ -20,7 +20,7 @@ import {
   type SinkOptions,
   sse,
   Wire,
-} from '../../support/replies.ts';
+} from '../../../support/replies.ts';
 
 interface Scene {
   readonly reply: EventReply;

@@ -1,21 +1,21 @@
 // A reply of events: held until it shows something, then relayed to its client's sink, then ended as its account or client ended it.
-import { type CarrierFailure, carrierFailure } from '../../turn/errors/failure.ts';
-import { Refusal, refusalOf } from '../../turn/errors/refusal.ts';
-import type { JsonObject } from '../../turn/json/json.ts';
-import { type HeldBytes, TooMuchHeld } from '../../turn/reply/held-bytes.ts';
-import { ReplyEvent } from '../../turn/reply/reply-event.ts';
-import type { Sink } from '../../turn/reply/sink.ts';
-import { endOf, isCancellation, type ReplyEnd } from '../../turn/reply/terminal-event.ts';
-import type { TokenCounts } from '../../turn/reply/turn-result.ts';
-import type { Head, OutcomeKind } from '../../turn/turn.ts';
-import type { ByteReader, EventReader } from '../../upstream/carriers/carrier.ts';
-import { collectedError } from '../client-error.ts';
+import { type CarrierFailure, carrierFailure } from '../../../turn/errors/failure.ts';
+import { Refusal, refusalOf } from '../../../turn/errors/refusal.ts';
+import type { JsonObject } from '../../../turn/json/json.ts';
+import { type HeldBytes, TooMuchHeld } from '../../../turn/reply/held-bytes.ts';
+import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
+import type { Sink } from '../../../turn/reply/sink.ts';
+import { endOf, isCancellation, type ReplyEnd } from '../../../turn/reply/terminal-event.ts';
+import type { Head, OutcomeKind } from '../../../turn/turn.ts';
+import type { ByteReader, EventReader } from '../../../upstream/carriers/carrier.ts';
+import { collectedError } from '../../client-error.ts';
+import { type CloseReply, eventsEnding, type ReplyContext, type Verdict } from '../reply-context.ts';
+import { endAtCap, endSatisfied } from './early-end.ts';
 import { EventRelay } from './event-relay.ts';
 import { headRefusal } from './head-refusal.ts';
 import { HeldHead } from './hold.ts';
 import { OutputFlow } from './output-flow.ts';
 import { readEvent } from './read-event.ts';
-import { type CloseReply, eventsEnding, type ReplyContext, type Verdict } from './reply-context.ts';
 import type { EndWith, ResponseControl } from './response-control.ts';
 
 /**
@@ -128,9 +128,9 @@ export class EventReply implements EventReader {
       return;
     }
     if (this.#control?.takes(event, data)) return;
-    const last = this.#end === undefined ? this.#capped(event, data) : undefined;
+    const last = this.#end === undefined ? endAtCap(event, data, this.#context) : undefined;
     if (last) {
-      this.#endAtCap(last);
+      this.#endWith(last);
       return;
     }
     const end = endOf(event.type);
@@ -143,7 +143,7 @@ export class EventReply implements EventReader {
       this.#commit();
     }
     this.#relay.event(event, data);
-    if (this.#sink.satisfied === true && this.#end === undefined) this.#endSatisfied();
+    if (this.#sink.satisfied === true && this.#end === undefined) this.#endWith(endSatisfied(this.#context));
   }
 
   /** The reply begins with a refusal: another account is tried, or the client gets it. */
@@ -186,29 +186,6 @@ export class EventReply implements EventReader {
       for (const data of events) this.#relay.event(ReplyEvent.of(data), data);
       this.#finish(this.#end ?? 'cut', 'close');
     });
-  }
-
-  /** The rest that still fits where the event reaches the cap of output tokens; undefined below the cap. */
-  #capped(event: ReplyEvent, known: JsonObject | undefined): readonly JsonObject[] | undefined {
-    const { outputCap } = this.#context;
-    if (!outputCap) return undefined;
-    const data = known ?? this.memory.json(event);
-    return data && outputCap.read(data, event.length);
-  }
-
-  /** Ends the reply as a provider does at its cap, and leaves the account, which would go on (CR1). */
-  #endAtCap(last: readonly JsonObject[]): void {
-    const { outputCap, turn, counters } = this.#context;
-    counters.add('replies_capped');
-    turn.note('tokens_estimated', true);
-    this.#endWith([...last, ...(outputCap?.closing() ?? [])]);
-  }
-
-  /** Completes the reply of a client that has all that it asked for, and leaves the account, which would go on (AM49). */
-  #endSatisfied(): void {
-    const { turn, estimateUsage } = this.#context;
-    turn.note('tokens_estimated', true);
-    this.#endWith([{ type: 'response.completed', response: { status: 'completed', output: [], usage: usageOf(estimateUsage()) } }]);
   }
 
   #holdExpired(): void {
@@ -292,11 +269,4 @@ export class EventReply implements EventReader {
     this.abandon();
     this.#context.settle(verdict);
   }
-}
-
-/** Null where nothing is known of the turn. */
-function usageOf(counts: TokenCounts | undefined): JsonObject | null {
-  const { input_tokens, output_tokens } = counts ?? {};
-  if (typeof input_tokens !== 'number' || typeof output_tokens !== 'number') return null;
-  return { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens };
 }

@@ -1,9 +1,9 @@
 // Which events are held before commit, and which end a reply.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HeldHead, isHeld } from '../../../proxy/dispatch/reply/hold.ts';
-import { ReplyEvent } from '../../../proxy/turn/reply/reply-event.ts';
-import { endOf, TERMINAL_TYPES } from '../../../proxy/turn/reply/terminal-event.ts';
+import { HeldHead, isHeld } from '../../../../proxy/dispatch/reply/events/hold.ts';
+import { ReplyEvent } from '../../../../proxy/turn/reply/reply-event.ts';
+import { endOf, TERMINAL_TYPES } from '../../../../proxy/turn/reply/terminal-event.ts';
 
 for (const type of [
   'response.created',

@@ -1,8 +1,8 @@
 // The frames on an account's websocket after the end of a response that was steered. They begin a further response, or state that there is
 // none (RB31).
 import type { IncomingMessage } from 'node:http';
-import { isObject, type JsonObject } from '../../turn/json/json.ts';
-import { endOf } from '../../turn/reply/terminal-event.ts';
+import { isObject, type JsonObject } from '../../../turn/json/json.ts';
+import { endOf } from '../../../turn/reply/terminal-event.ts';
 import type { SocketUser } from './socket-user.ts';
 
 /** The websocket on which the frames arrive. */

@@ -1,7 +1,7 @@
 // The order in which pins are passed to the store.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PinWriter } from '../../proxy/sessions/pin-writer.ts';
+import { PinWriter } from '../../../proxy/sessions/pins/pin-writer.ts';
 
 test('of several pins of one name the last one is written last, however many wait', () => {
   const passed: string[] = [];

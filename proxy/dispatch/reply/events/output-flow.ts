@@ -1,6 +1,6 @@
 // The flow of a reply to its sink: one write per read of the account's socket, and backpressure from a slow client to the account.
-import type { Sink } from '../../turn/reply/sink.ts';
-import type { Sending } from '../../upstream/carriers/carrier.ts';
+import type { Sink } from '../../../turn/reply/sink.ts';
+import type { Sending } from '../../../upstream/carriers/carrier.ts';
 
 export interface OutputFlowOptions {
   readonly sending: () => Sending;

@@ -1,15 +1,17 @@
 // One websocket to an account: its upgrade, its frames, and the exchange that runs on it.
 import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
-import type { Batch, Batches } from '../../base/process/batch.ts';
-import type { Heartbeat } from '../../base/process/heartbeat.ts';
-import { connectionUnder, joinParts } from '../../base/process/node-internals.ts';
-import type { LivePin } from '../../turn/continuation.ts';
-import type { CarrierFailure } from '../../turn/errors/failure.ts';
-import { TooMuchHeld } from '../../turn/reply/held-bytes.ts';
-import type { Headers, ModeDecision } from '../../turn/turn.ts';
-import type { Route } from '../egress/route.ts';
-import { connectionFailure } from './connection-failure.ts';
+import type { Batch, Batches } from '../../../base/process/batch.ts';
+import type { Heartbeat } from '../../../base/process/heartbeat.ts';
+import { connectionUnder, joinParts } from '../../../base/process/node-internals.ts';
+import type { LivePin } from '../../../turn/continuation.ts';
+import type { CarrierFailure } from '../../../turn/errors/failure.ts';
+import { TooMuchHeld } from '../../../turn/reply/held-bytes.ts';
+import type { Headers } from '../../../turn/turn.ts';
+import type { Route } from '../../egress/route.ts';
+import { connectionFailure } from '../connection-failure.ts';
+import { type KeptResponse, KeptResponses } from './kept-responses.ts';
+import { PartialFrame } from './partial-frame.ts';
 import type { SocketUser } from './socket-user.ts';
 
 export interface UpstreamSocketOptions {
@@ -29,8 +31,6 @@ export interface UpstreamSocketOptions {
   readonly batches: Batches;
 }
 
-export type EffectiveMode = ModeDecision['effective'] | undefined;
-
 /** The error code of a provider that limits the duration of a connection. It comes as the answer to a turn, or between two turns (RB28). */
 export const CONNECTION_LIMIT = 'websocket_connection_limit_reached';
 
@@ -38,20 +38,6 @@ export const CONNECTION_LIMIT = 'websocket_connection_limit_reached';
 const FRAME_TOO_LARGE = 1009;
 /** The most fragments in a message of an account. A reply with more is malformed. */
 const MAX_FRAGMENTS = 4_096;
-/** The number of responses that are remembered. Clients continue the last one, or one shortly before it. */
-const MAX_RESPONSES = 128;
-
-/** The most characters of instructions that are kept with responses. Older responses are forgotten first. */
-const MAX_LIFTED = 4_194_304;
-
-/** A response that came over the websocket. */
-export interface KeptResponse {
-  readonly id: string;
-  /** The effective mode in which it was made. */
-  readonly mode: EffectiveMode;
-  /** The texts of earlier system messages that were sent as instructions. The account does not keep instructions. */
-  readonly lifted: string | undefined;
-}
 
 export class UpstreamSocket {
   /** The credential that the account accepted. */
@@ -60,14 +46,12 @@ export class UpstreamSocket {
   readonly session: string | undefined;
   readonly #ws: WebSocket;
   readonly #departures: Batch;
-  /** The last responses, in order. */
-  readonly #responses: KeptResponse[] = [];
+  /** Responses that a turn may continue on this connection. */
+  readonly #responses = new KeptResponses();
   /** The pin of the last response. */
   #pin: LivePin | undefined;
   #user: SocketUser | undefined;
-  /** Bytes since the last frame, and the number of them that the user holds. */
-  #arriving = 0;
-  #held = 0;
+  readonly #partial = new PartialFrame();
   /** The headers of the answer to the upgrade, until the first reply takes them. */
   #headers: Headers = {};
   #failure: CarrierFailure | undefined;
@@ -103,7 +87,7 @@ export class UpstreamSocket {
       else response.destroy();
     });
     ws.on('message', (data: Buffer, isBinary) => {
-      this.#release();
+      this.#partial.release(this.#user?.memory);
       // Frames after a broken frame in the same read still arrive. They are dropped, because without the broken one the reply would look
       // complete.
       if (this.#failure) return;
@@ -125,7 +109,7 @@ export class UpstreamSocket {
     ws.on('close', (code) => {
       arrivals.flush();
       this.#over();
-      this.#release();
+      this.#partial.release(this.#user?.memory);
       const user = this.#user;
       this.#user = undefined;
       user?.ended(this.#failure ?? (code === FRAME_TOO_LARGE ? 'frame_too_large' : 'network'));
@@ -148,20 +132,11 @@ export class UpstreamSocket {
     this.#pin?.followed();
     this.#pin = pin;
     if (!this.isOpen) this.#over();
-    this.#responses.push(response);
-    let lifted = 0;
-    for (const one of this.#responses) lifted += one.lifted?.length ?? 0;
-    while (this.#responses.length > MAX_RESPONSES || lifted > MAX_LIFTED) lifted -= this.#responses.shift()?.lifted?.length ?? 0;
+    this.#responses.add(response);
   }
 
   response(id: string): KeptResponse | undefined {
-    return this.#responses.findLast((one) => one.id === id);
-  }
-
-  /** @param mode undefined for a response of any mode */
-  hasResponse(id: string, mode?: EffectiveMode): boolean {
-    const response = this.response(id);
-    return response !== undefined && (mode === undefined || response.mode === mode);
+    return this.#responses.get(id);
   }
 
   get user(): SocketUser | undefined {
@@ -174,7 +149,7 @@ export class UpstreamSocket {
 
   /** Ends the user's exchange. The connection stays open for the next one, unless it is retired. */
   leave(): void {
-    this.#release();
+    this.#partial.release(this.#user?.memory);
     this.#user = undefined;
     if (this.#isRetired) this.close();
   }
@@ -199,7 +174,7 @@ export class UpstreamSocket {
 
   /** Ends the connection with a close frame; it has no user, or loses it. */
   close(): void {
-    this.#release();
+    this.#partial.release(this.#user?.memory);
     this.#user = undefined;
     this.#over();
     this.#ws.close();
@@ -207,7 +182,7 @@ export class UpstreamSocket {
 
   /** Ends the connection immediately. Nothing is called afterwards. */
   destroy(): void {
-    this.#release();
+    this.#partial.release(this.#user?.memory);
     this.#user = undefined;
     this.#over();
     this.#ws.terminate();
@@ -217,18 +192,11 @@ export class UpstreamSocket {
     this.#ws.once('close', closed);
   }
 
-  /**
-   * Counts a frame that arrives in several reads. One that arrives in a single read is passed on at once, and does not count. Neither do
-   * bytes between two turns.
-   */
+  /** Bytes between two turns do not count. */
   #arrived(bytes: number): void {
     if (!this.#user || this.#failure) return;
-    const isFirst = this.#arriving === 0;
-    this.#arriving += bytes;
-    if (isFirst) return;
     try {
-      this.#user.memory.hold(this.#arriving - this.#held);
-      this.#held = this.#arriving;
+      this.#partial.add(bytes, this.#user.memory);
     } catch (thrown) {
       if (!(thrown instanceof TooMuchHeld)) throw thrown;
       this.#end('too_large');
@@ -238,14 +206,6 @@ export class UpstreamSocket {
   /** Whether the current user reads frames that came for this user. */
   #isReadFor(user: SocketUser | undefined): boolean {
     return user !== undefined && (this.#user === user || this.#user?.follows === user);
-  }
-
-  /** Releases the memory of a frame, because it has arrived or its user leaves. */
-  #release(): void {
-    this.#arriving = 0;
-    if (this.#held === 0) return;
-    this.#user?.memory.release(this.#held);
-    this.#held = 0;
   }
 
   /** Ends the continuity of the connection: no turn can continue its responses any more. */
