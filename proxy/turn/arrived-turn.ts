@@ -158,7 +158,7 @@ export class ArrivedTurn {
     return hasApiAccounts(this.pool, this.generation.accounts);
   }
 
-  /** Seals a text for an item of the reply; undefined if the capsules of the turn would become larger than they may. */
+  /** Seals a text for an item of the reply. Undefined if the turn's capsules would exceed their limit. */
   sealCapsule(item: CapsuleItem, text: string): string | undefined {
     this.#sealedBytes += Buffer.byteLength(text);
     return this.#sealedBytes > MOST_SEALED_BYTES ? undefined : this.services.capsules.seal(text, this.pool.id, item);

@@ -1,4 +1,4 @@
-// Which ciphertext of a turn an account cannot read: only the API and address that made it can (AA21).
+// Which ciphertext of a turn an account cannot read. Ciphertext can be read only by the API and address that made it (AA21).
 import { isList, isObject, type Json } from './json/json.ts';
 import type { Lack } from './provider/lack.ts';
 import type { AccountConfig, OverflowConfig } from './settings.ts';
@@ -12,7 +12,10 @@ export class ForeignItems {
     this.#items = items;
   }
 
-  /** A compaction is never left out; reasoning is, unless the Pool keeps it. */
+  /**
+   * What the account lacks because of these items. A compaction is never left out of a turn. Reasoning is left out, unless the Pool keeps
+   * it.
+   */
   lack(reasoning: OverflowConfig['reasoning']): Lack | undefined {
     if ([...this.#items].some((item) => isObject(item) && item.type !== 'reasoning')) return { reason: 'compaction_item' };
     return reasoning === 'keep' ? { reason: 'ciphertext' } : undefined;
@@ -25,14 +28,14 @@ export class ForeignItems {
 }
 
 export class CiphertextOrigins {
-  /** The maker of each item with ciphertext; undefined for one that is not known. */
+  /** The maker of each item with ciphertext; undefined if the maker is unknown. */
   readonly #makers: ReadonlyMap<Json, AccountConfig | undefined>;
 
   constructor(makers: ReadonlyMap<Json, AccountConfig | undefined>) {
     this.#makers = makers;
   }
 
-  /** Undefined if the account can read all of it. Accounts of agent backends try what no known account has made (Q10). */
+  /** Undefined if the account can read all ciphertext of the turn. An agent backend also gets ciphertext of an unknown maker (Q10). */
   foreignTo(account: AccountConfig): ForeignItems | undefined {
     const foreign = [...this.#makers].flatMap(([item, maker]) => (isForeign(maker, account) ? [item] : []));
     return foreign.length === 0 ? undefined : new ForeignItems(new Set(foreign));

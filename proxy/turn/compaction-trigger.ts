@@ -6,5 +6,5 @@ export const COMPACTION_TRIGGER: JsonObject = Object.freeze({ type: 'compaction_
 
 export const isTrigger = (item: Json | undefined): boolean => isObject(item) && item.type === COMPACTION_TRIGGER.type;
 
-/** Whether the input has a trigger, wherever it is: a rule checks its place. */
+/** Whether the input has a trigger at any place. A rule checks the place. */
 export const asksForCompaction = ({ input }: Body): boolean => isList(input) && input.some(isTrigger);

@@ -15,7 +15,7 @@ export interface Pin {
 }
 
 /**
- * The pin of the last response of a websocket. It stays in memory, and is written when the websocket ends: before, no other process can
+ * The pin of the last response of a websocket. It stays in memory, and is written when the websocket ends. Until then, no other process can
  * continue the response.
  */
 export interface LivePin {
@@ -27,28 +27,30 @@ export interface LivePin {
 
 /** The account that served the turn's conversation last, and so has its prompt cached. Health, quota and load take precedence (Q11). */
 export interface Affinity {
-  /** Undefined at the first turn, which the strategy places. */
+  /** Undefined at the first turn of a conversation. The strategy then chooses the account. */
   readonly account: string | undefined;
-  /** The reason in the row of a turn that goes there. */
+  /** The reason that is logged for a turn that goes to this account. */
   readonly reason: 'locality' | 'conversation';
-  /** Takes the account that answered the turn. */
+  /** Remembers the account that answered the turn. */
   learn(account: string): void;
   /** The account of a higher tier that answered the last turn of an unfinished tool loop (AA68). */
   readonly overflow?: string | undefined;
-  /** Takes the account of a higher tier that answered the turn: the conversation's own account stays what it was (AA68). */
+  /** Remembers the account of a higher tier that answered the turn. The conversation's own account does not change (AA68). */
   overflowed?(account: string): void;
 }
 
-/** Settled before an account is chosen. */
+/** What a turn continues. It is determined before an account is chosen. */
 export interface Continuation {
-  /** The account that its response id or its files bind it to. */
+  /** The account that the turn must go to, because of its response id or its files. */
   readonly hard: string | undefined;
-  /** The account of its session; without a session, the one that issued its turn state or made its newest known ciphertext. */
+  /**
+   * The account of the turn's session. Without a session, it is the account that issued the turn state or made the newest known ciphertext.
+   */
   readonly soft: string | undefined;
-  /** The pin of its session, for the account that answers. */
+  /** The pin of the turn's session. It is set to the account that answers. */
   readonly session: PinName | undefined;
   /** Undefined if prompt-cache locality does not apply. */
   readonly affinity: Affinity | undefined;
-  /** Its turn states, and the accounts that issued them. */
+  /** The turn states of the request, with the accounts that issued them. */
   readonly states: ReadonlyMap<string, string>;
 }

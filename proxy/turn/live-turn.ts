@@ -21,22 +21,22 @@ import { sessionOf } from './wire/session.ts';
 const NO_HINTS: readonly TranscriptionHint[] = [];
 
 export class LiveTurn extends ArrivedTurn implements Turn {
-  /** Its kind, the row below and the chain of `rules` belong together: only `become` changes them. */
+  /** The route, the row of its kind below and the chain of `rules` belong together. Only `become` changes them. */
   route: Route;
-  /** The row of the route's kind in the table of kinds; undefined for a request outside the route table. */
+  /** The row in the table of kinds; undefined for a request outside the route table. */
   kind: Kind | undefined;
   rules: RuleRun;
-  /** The bytes of the reply in memory. */
+  /** The bytes of the reply that are in memory. */
   readonly held: HeldBytes;
-  /** The notes of rules: the safe metadata of the turn's row. */
+  /** The metadata that rules have noted for the turn's row. */
   readonly noted: Partial<SafeFields> = {};
   model: ModelView | undefined;
   fileOwner: string | undefined;
   lifted: string | undefined;
   hints: readonly TranscriptionHint[] = NO_HINTS;
-  /** The exposed id that the client asked for, where a fallback of it is served (AA76). */
+  /** The exposed id that the client asked for, if a fallback of it is served (AA76). */
   requestedModel: string | undefined;
-  /** The upstream websocket of its client's connection. */
+  /** The upstream websocket of the client's connection. */
   liveSocket: { liftedOf(responseId: string): string | undefined } | undefined;
   bodyBytes = 0;
   large: SlicedWork | undefined;
@@ -44,7 +44,7 @@ export class LiveTurn extends ArrivedTurn implements Turn {
   pendingWrites: PendingWrites | undefined;
   /** When the first event or byte of a reply was passed on; Unix milliseconds. */
   committedAt: number | undefined;
-  /** Undefined until the request was decoded, and on a surface without a translation. */
+  /** Undefined until the request is decoded, and on a surface without a translation. */
   #decoded: Decoded<unknown> | undefined;
   #places: ItemPlaces | undefined;
   #mode: ModeDecision | undefined;
@@ -64,8 +64,8 @@ export class LiveTurn extends ArrivedTurn implements Turn {
   }
 
   /**
-   * Continues as a turn of another kind of the same surface, because its body asks for other work than its route's kind does. Called
-   * before the request phases of its rules. The row keeps the endpoint of the client.
+   * Continues as a turn of another kind of the same surface, because its body asks for other work than the route. It is called before the
+   * request phases of the rules. The row keeps the client's endpoint.
    */
   become(kind: RouteKind): void {
     this.route = { ...this.route, kind };
@@ -73,7 +73,7 @@ export class LiveTurn extends ArrivedTurn implements Turn {
     this.rules = new RuleRun(this.generation.chains.of(kind), this);
   }
 
-  /** Remembers what depends on the turn's model. @returns restores it */
+  /** Remembers the state that depends on the turn's model. @returns a function that restores it */
   checkpoint(): () => void {
     const { rules, model, fileOwner, lifted, requestedModel } = this;
     const [decoded, places, mode, noted] = [this.#decoded, this.#places, this.#mode, { ...this.noted }];
@@ -85,7 +85,10 @@ export class LiveTurn extends ArrivedTurn implements Turn {
     };
   }
 
-  /** Begins again before the request phases of its rules, for another model (AA76). A mode that another node captured was the first one's. */
+  /**
+   * Begins again before the request phases of its rules, for another model (AA76). A mode that another node captured is not kept, because
+   * it belongs to the first model.
+   */
   restart(): void {
     for (const field of Object.keys(this.noted) as (keyof SafeFields)[]) delete this.noted[field];
     this.rules = new RuleRun(this.generation.chains.of(this.route.kind), this);
@@ -98,7 +101,7 @@ export class LiveTurn extends ArrivedTurn implements Turn {
     this.#mode = undefined;
   }
 
-  /** The session that the client names: as its surface reads it, or by a continuity header (F8.1). */
+  /** The session that the client names: by its surface, or by a continuity header (F8.1). */
   get session(): string | undefined {
     return this.#decoded?.session ?? sessionOf(this.headers, this.wire);
   }
@@ -112,15 +115,15 @@ export class LiveTurn extends ArrivedTurn implements Turn {
     this.#places.splice(at, removed, added);
   }
 
-  /** A refusal as the client gets it: with its own names of members, in the envelope of its surface. */
+  /** A refusal as the client gets it, with the client's names of members and in the form of its surface. */
   shown(refusal: Refusal): Refusal {
-    // No rule that moves items refuses by their places: those are still the places after the decoding.
+    // A rule that moves items never refuses by their places, so that places are still those after the decoding.
     const names = this.#decoded?.names;
     const named = names ? refusalInClientWords(refusal, (param) => names.nameOf(param)) : refusal;
     return this.surface.refusal?.(named, this, this.#decoded?.memory) ?? named;
   }
 
-  /** Counts what the client's words for this refusal need; undefined for nearly all refusals. */
+  /** Counts the tokens that the client's text of this refusal states; undefined for nearly all refusals. */
   measure(refusal: Refusal): Promise<void> | undefined {
     return this.#decoded && this.surface.measure?.(refusal, this, this.#decoded.memory);
   }
@@ -129,7 +132,7 @@ export class LiveTurn extends ArrivedTurn implements Turn {
     return this.#places?.before(param) ?? param;
   }
 
-  /** A provider's failure with the client's names of members; native clients get an agent backend's own. */
+  /** A provider's failure with the client's names of members. Native clients get the names of an agent backend unchanged. */
   named(failure: Failure): Failure {
     const [names, places] = [this.#decoded?.names, this.#places];
     if ((this.surface.agentProtocol && !failure.namesTurn) || (!names && !places)) return failure;
@@ -155,12 +158,12 @@ export class LiveTurn extends ArrivedTurn implements Turn {
     return collector?.answer(answer) ?? this.surface.answer?.(answer, this, this.#decoded?.memory) ?? answer;
   }
 
-  /** The answer of a request that asks only for its checks (AM26). */
+  /** The answer to a request that asks only for a check (AM26). */
   get checked(): Answer | undefined {
     return this.#decoded?.answer;
   }
 
-  /** The decoded request, where the estimate of its tokens cannot read the client's own. */
+  /** The decoded request, if the estimate of its tokens cannot read the client's own request. */
   get request(): Body | undefined {
     return this.#decoded?.request;
   }
@@ -173,7 +176,7 @@ export class LiveTurn extends ArrivedTurn implements Turn {
     return this.surface.collector?.(this, this.#decoded?.memory);
   }
 
-  /** The sink of its reply as a stream over HTTP. */
+  /** Creates the sink that streams the reply over HTTP. */
   stream(response: ServerResponse): Sink {
     return this.surface.stream(response, this, this.#decoded?.memory);
   }
@@ -182,7 +185,7 @@ export class LiveTurn extends ArrivedTurn implements Turn {
     this.noted[field] = value;
   }
 
-  /** The terminal event waits a little for this write, which never rejects. */
+  /** Delays the terminal event a little, until this write is done. The write never rejects. */
   endsAfter(write: Promise<void>): void {
     this.pendingWrites ??= new PendingWrites();
     this.pendingWrites.add(write);
@@ -192,7 +195,7 @@ export class LiveTurn extends ArrivedTurn implements Turn {
     this.held.hold(bytes);
   }
 
-  /** Without a routable source the model has no mode, also where one was captured (MC7). */
+  /** A model without a routable source has no mode, even if another node has captured one (MC7). */
   #captured(view: ModelView | undefined): ModelView | undefined {
     return view?.mode && this.#mode ? { ...view, mode: this.#mode } : view;
   }

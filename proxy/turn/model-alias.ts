@@ -11,15 +11,12 @@ export interface ResolvedName {
 
 const STAR = '*';
 
-/** Claude Code marks a long context in the name of the model. It promises no window here (AM24). */
+/** Claude Code marks a long context in the name of the model. The gateway promises no context window for it (AM24). */
 const LONG_CONTEXT = /(?:\[1m\])+$/i;
 
 export const withoutMarks = (name: string): string => name.replace(LONG_CONTEXT, '');
 
-/**
- * Undefined if nothing of the Pool has the name.
- * @param isExposed whether it is an exposed id that the key may use
- */
+/** Undefined if no model of the Pool has the name. @param isExposed whether it is an exposed id that the key may use */
 export function resolveName(name: string, aliases: Aliases, isExposed: (id: string) => boolean): ResolvedName | undefined {
   const bare = withoutMarks(name);
   return exactly(name, aliases, isExposed) ?? (bare === name ? undefined : exactly(bare, aliases, isExposed)) ?? byStar(bare, aliases);
@@ -31,7 +28,7 @@ function exactly(name: string, aliases: Aliases, isExposed: (id: string) => bool
   return target === undefined ? undefined : { id: target, alias: name };
 }
 
-/** The most other characters; of equals, the first in the file. */
+/** The alias that matches with the most other characters. If several have the same number, the first in the file. */
 function byStar(name: string, aliases: Aliases): ResolvedName | undefined {
   let best: ResolvedName | undefined;
   for (const [alias, id] of Object.entries(aliases)) {

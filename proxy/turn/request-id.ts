@@ -1,4 +1,4 @@
-// The id of a request, in its row and on its answer: sorts by time, in the order of arrival, and contains nothing else.
+// Makes the id of a request, for its row and its answer. Ids sort by time in the order of arrival, and contain nothing else.
 import { randomFillSync } from 'node:crypto';
 
 let lastNow = 0;
@@ -18,7 +18,7 @@ export function requestId(now: number): string {
 
 /** Hex digits of the random part. */
 const DIGITS = 16;
-/** Drawn for many ids at once: each draw is a system call, and each conversion one into native code. */
+/** Random bytes for many ids, because each draw is a system call and each conversion calls native code. */
 const drawn = Buffer.alloc((DIGITS / 2) * 512);
 let digits = '';
 let used = 0;

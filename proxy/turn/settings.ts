@@ -8,10 +8,10 @@ export type Strategy = 'headroom' | 'least_loaded' | 'rotation' | 'fill_first' |
 
 export type ServingMode = 'auto' | 'lite' | 'full';
 
-/** A secret is not written in the file: it is named here, and resolved when the configuration is loaded. */
+/** A reference to a secret. The file never contains the secret, which is read when the configuration is loaded. */
 export type SecretRef = { readonly env: string } | { readonly file: string };
 
-/** The address of a login at the simulated provider, in place of its own ones. */
+/** The address of a login at the simulated provider. It replaces the addresses of a real one. */
 export const SIMULATED_LOGIN = 'rehearsal:';
 
 export interface OauthCredential {
@@ -23,10 +23,10 @@ export interface OauthCredential {
   readonly device_url?: string;
   /** The address of the authorization code grant (RFC 6749); its query is kept. */
   readonly authorize_url?: string;
-  /** Where the provider sends the browser back to: a loopback address, whose port may be 0. */
+  /** The address to which the provider sends the browser back. It is a loopback address, whose port may be 0. */
   readonly redirect_url?: string;
   readonly scopes?: readonly string[];
-  /** The claim that identifies the user of a login, or the names on the way to a nested one. */
+  /** The claim that identifies the user of a login, or a list of names if the claim is nested. */
   readonly identity_claim?: string | readonly string[];
 }
 
@@ -38,11 +38,11 @@ export interface ProxyConfig {
   readonly credential?: SecretRef;
 }
 
-/** Paths of PEM files. */
+/** The TLS settings of an account, as paths of PEM files. */
 export interface AccountTls {
-  /** Authorities that are trusted beside the public ones. */
+  /** Authorities that are trusted in addition to the public ones. */
   readonly ca?: string;
-  /** The client certificate, and its key: both or none. */
+  /** The client certificate and its key. Both are set, or neither. */
   readonly cert?: string;
   readonly key?: string;
 }
@@ -50,10 +50,10 @@ export interface AccountTls {
 export type Credential =
   | { readonly bearer: SecretRef }
   | { readonly oauth: OauthCredential }
-  /** Its value goes out as it is (AA4). */
+  /** A header that carries the credential. The value is sent unchanged (AA4). */
   | { readonly header: { readonly name: string } & SecretRef };
 
-/** How a simulated account behaves; `base_url: rehearsal:NAME` names one of them. */
+/** How a simulated account behaves. `base_url: rehearsal:NAME` chooses the behaviour. */
 export const REHEARSAL_PROFILES = [
   'steady',
   'flaky',
@@ -77,24 +77,24 @@ export interface AccountConfig {
   readonly label: string;
   /** An absolute URL without trailing slash, or `rehearsal:` with an optional profile: `rehearsal:flaky`. */
   readonly base_url: string;
-  /** The API that it speaks. Accounts of the other two have the settings of `ApiAccountConfig`. */
+  /** The API that the account speaks. Accounts of the other two APIs have the settings of `ApiAccountConfig`. */
   readonly api: 'agent' | 'responses' | 'chat';
-  /** Absent on rehearsal accounts, and on API accounts with `credential: none`. */
+  /** Absent for rehearsal accounts, and for API accounts with `credential: none`. */
   readonly credential?: Credential;
   readonly proxy?: ProxyConfig;
   readonly tls?: AccountTls;
   readonly headers: Readonly<Record<string, string>>;
-  /** Its assignments are compiled to inactive ones. */
+  /** If true, all assignments of the account count as inactive. */
   readonly paused: boolean;
   readonly visible: boolean;
   readonly max_concurrent: number;
-  /** Exposed model id to the account's own name for it. */
+  /** The account's own name of each exposed model id. */
   readonly models: Readonly<Record<string, string>>;
-  /** Members that its turns may have in addition to those of the allow-list (Q35). */
+  /** Members that turns to the account may have in addition to the allow-list (Q35). */
   readonly keep_fields: readonly string[];
   readonly drop_fields: readonly string[];
   readonly websocket: boolean;
-  /** `auto`: the compact path, and turns with a trigger if the account has none. Only API accounts have the last two (AA13). */
+  /** `auto`: the compact path, or turns with a trigger if the account has no such path. Only API accounts can have the last two (AA13). */
   readonly compact: 'auto' | 'route' | 'trigger' | 'summary' | 'none';
   /** `derived`: turns and upgrades have a `session-id` that the gateway derives (Q35). */
   readonly session_header: 'none' | 'derived';
@@ -106,11 +106,11 @@ export interface ModelConfig {
   readonly pricing_bucket?: 'long_context' | 'short_context';
   readonly suppressed: boolean;
   readonly prices?: Prices;
-  /** Exposed ids that a turn goes on to if no account can serve this model now (AA74). */
+  /** Exposed ids that a turn falls back to if no account can serve this model now (AA74). */
   readonly fallback?: readonly string[];
 }
 
-/** USD for a million tokens. */
+/** Prices in USD for a million tokens. */
 export interface Prices {
   readonly input: number;
   readonly cached_input: number;
@@ -120,14 +120,14 @@ export interface Prices {
 /** When turns leave the base tier, and what that may cost (AA65). */
 export interface OverflowConfig {
   readonly on: readonly ('quota' | 'failing' | 'full')[];
-  /** How long a turn waits for a lower tier that is full. */
+  /** How long a turn waits for an account of a lower tier, if all of them are full. */
   readonly wait_ms: number;
-  /** Whether reasoning with ciphertext of another tier's account is left out, or keeps the conversation where it is (AA67). */
+  /** Whether reasoning with ciphertext of another tier's account is left out, or keeps the conversation at its account (AA67). */
   readonly reasoning: 'drop' | 'keep';
   /** The cap of all tiers above 0 together. */
   readonly usd_per_day?: number;
   readonly usd_per_month?: number;
-  /** By tier. */
+  /** The caps of single tiers. */
   readonly tiers: Readonly<Record<string, { readonly usd_per_day?: number; readonly usd_per_month?: number }>>;
 }
 
@@ -136,7 +136,7 @@ export interface AssignmentConfig {
   readonly active: boolean;
   readonly eligible: boolean;
   readonly weight: number;
-  /** 0 to 9. A higher tier is asked if the lower ones cannot take a turn (AA65). */
+  /** 0 to 9. Accounts of a higher tier are used if the lower ones cannot take a turn (AA65). */
   readonly tier: number;
 }
 
@@ -150,7 +150,7 @@ export interface PoolConfig {
   readonly prompt_cache_locality: boolean;
   readonly hide_account_quota: boolean;
   readonly image_host_model?: string;
-  /** Names that Messages clients may send, with the exposed ids that they stand for. */
+  /** Names that Messages clients may send, each with its exposed id. */
   readonly aliases?: Readonly<Record<string, string>>;
   readonly serving_modes: Readonly<Record<string, ServingMode>>;
   readonly models: Readonly<Record<string, ModelConfig>>;
@@ -174,20 +174,20 @@ export interface KeyLimits {
 export interface KeyConfig {
   readonly id: string;
   readonly pool: string;
-  /** Its share of the capacity that turns wait for, relative to the other keys of its Pool. */
+  /** The weight of the key among the keys of its Pool when turns wait for capacity. */
   readonly weight: number;
-  /** Lower-case hex SHA-256 of each secret that opens this key; several while one is being rotated. */
+  /** Lower-case hex SHA-256 of each secret of this key. There are several during a rotation. */
   readonly secret_sha256: readonly string[];
   readonly status: 'active' | 'paused' | 'revoked';
   /** Unix milliseconds. */
   readonly expires_at?: number;
-  /** Networks, and `unix`; absent: all. */
+  /** Networks and `unix` from which the key may be used. Absent: all. */
   readonly allow_from?: readonly string[];
   readonly models?: readonly string[];
   readonly reasoning_effort?: EffortPolicy;
   readonly output_tokens?: { readonly max: number };
   readonly limits: KeyLimits;
-  /** False: its turns stay in base tiers (AA71). */
+  /** False: turns of this key stay in base tiers (AA71). */
   readonly overflow: boolean;
 }
 
@@ -199,7 +199,7 @@ export interface OperatorConfig {
   /** Ids of Pools. */
   readonly owns: readonly string[];
   readonly assigned: readonly string[];
-  /** Whether it may see and change everything on the admin listener. */
+  /** Whether the operator may see and change everything on the admin listener. */
   readonly admin: boolean;
 }
 
@@ -207,7 +207,7 @@ export interface WireWords {
   readonly agent: string;
   readonly meter: string;
   readonly lite_marker: string;
-  /** The native client's version that the gateway's own reads of model lists state (RB1). */
+  /** The native client's version that the gateway states when it reads model lists (RB1). */
   readonly client_version: string;
 }
 
@@ -224,56 +224,56 @@ export interface Limits {
   readonly request_body_bytes: number;
   readonly compressed_body_bytes: number;
   readonly expansion_ratio: number;
-  /** Values of a JSON body, frame or reply, at any depth (Q38). */
+  /** The most values of a JSON body, frame or reply, at any depth (Q38). */
   readonly json_values: number;
-  /** Memory of parsed JSON beyond a multiple of its bytes, over all running turns (Q38). */
+  /** The memory of parsed JSON that exceeds a multiple of its bytes, over all running turns (Q38). */
   readonly dense_json_bytes: number;
-  /** Bytes of request bodies being read at once, over all clients (Q4's memory guard). */
+  /** The bytes of request bodies that are being read at once, over all clients (Q4's memory guard). */
   readonly bodies_in_memory_bytes: number;
   readonly audio_bytes: number;
   readonly file_bytes: number;
   readonly upload_bytes: number;
-  /** Fragments of a client's websocket message. */
+  /** The most fragments of a client's websocket message. */
   readonly websocket_fragments: number;
-  /** Pings and pongs of a client's websocket in a minute. */
+  /** The most pings and pongs of a client's websocket in a minute. */
   readonly websocket_controls: number;
-  /** Frames of one turn that are kept for a client that comes back for it (Q29). */
+  /** Bytes of one turn's frames that are kept for a client that reconnects for it (Q29). */
   readonly websocket_resume_bytes: number;
-  /** The last input and output of a connection whose turns API accounts serve over HTTP (AA24). */
+  /** Bytes of the last input and output of a connection whose turns API accounts serve over HTTP (AA24). */
   readonly websocket_history_bytes: number;
-  /** The same over all connections; the least recent goes first. */
+  /** Bytes of such inputs and outputs over all connections. The least recently used are dropped first. */
   readonly websocket_histories_bytes: number;
-  /** Memory that one turn may hold of its reply: an event or answer with its copies, and the kept parts of earlier ones. */
+  /** The memory that one turn may hold of its reply: an event or answer with its copies, and the kept parts of earlier ones. */
   readonly upstream_event_bytes: number;
-  /** The same memory over all turns. */
+  /** The memory of replies over all turns. */
   readonly replies_in_memory_bytes: number;
   readonly pins_in_memory: number;
-  /** Rows of refused requests without a key that are written; the others are counted. */
+  /** The most rows per second that are written for refused requests without a key. Further rows are only counted. */
   readonly keyless_rows_per_second: number;
-  /** Rows that wait to be written; log rows and pins past it are dropped. */
+  /** The most rows that wait to be written. Beyond it, log rows and pins are dropped. */
   readonly rows_waiting: number;
-  /** A body of the admin API. */
+  /** The most bytes of a body of the admin API. */
   readonly admin_body_bytes: number;
-  /** Readers of the feed of changes at the same time. */
+  /** The most simultaneous readers of the feed of changes. */
   readonly console_pages: number;
-  /** Logins of accounts that operators have under way in the console. */
+  /** The most logins of accounts that can be in progress in the console. */
   readonly logins: number;
 }
 
-/** When new turns are refused for the load of the process; 0 turns a limit off. */
+/** The load of the process at which new turns are refused; 0 disables a limit. */
 export interface GuardLimits {
-  /** Mean delay of the event loop. */
+  /** The mean delay of the event loop. */
   readonly event_loop_ms: number;
-  /** Percent of the memory that the process may use. */
+  /** The percentage of the memory that the process may use. */
   readonly memory_percent: number;
 }
 
 export interface Timeouts {
   readonly client_header_ms: number;
   readonly client_body_idle_ms: number;
-  /** Longest time of a body, or of a websocket message, from its first byte to its last. */
+  /** The longest time of a body or a websocket message, from its first byte to its last. */
   readonly client_body_ms: number;
-  /** How long a client may read nothing of an answer that waits for it. */
+  /** How long a client may leave data of its answer unread. */
   readonly client_read_idle_ms: number;
   readonly websocket_idle_timeout_ms: number;
   /** How long a turn continues without the websocket of its client (Q29). */
@@ -281,7 +281,7 @@ export interface Timeouts {
   readonly upstream_connect_ms: number;
   readonly upstream_first_byte_ms: number;
   readonly upstream_idle_ms: number;
-  /** How long the body of a refusal is waited for: its status alone decides then. */
+  /** The longest wait for the body of a refusal. After it, the status alone decides. */
   readonly upstream_refusal_ms: number;
   readonly hold_ms: number;
   readonly drain_ms: number;

@@ -1,12 +1,12 @@
-// The tiers of a Pool: where its accounts are, and what each tier may cost (AA65, AA69).
+// The tiers of a Pool: which tiers its accounts are in, and what each tier may cost (AA65, AA69).
 import type { OverflowConfig, PoolConfig } from './settings.ts';
 
-/** What the accounts of lower tiers were when a turn left them (AA66). */
+/** The state of the accounts of lower tiers when a turn left them (AA66). */
 export type OverflowReason = OverflowConfig['on'][number];
 
 /** A limit on what tiers may cost: of one tier, or of all above 0. */
 export interface Cap {
-  /** No key has such an id. */
+  /** An id that no key has. */
   readonly id: string;
   /** Undefined for all tiers above 0 together. */
   readonly tier: number | undefined;
@@ -16,16 +16,16 @@ export interface Cap {
 export type TieredPool = Pick<PoolConfig, 'id' | 'assignments' | 'overflow'>;
 
 export interface PoolTiers {
-  /** The tiers of its assignments, the lowest first. */
+  /** The tiers that have accounts, the lowest first. */
   readonly all: readonly number[];
   readonly caps: readonly Cap[];
   readonly isTiered: boolean;
   tierOf(account: string): number;
-  /** The caps that hold in a tier. */
+  /** The caps that apply to a tier. */
   capsOf(tier: number): readonly Cap[];
 }
 
-/** Cached by the object of the configuration. */
+/** Cached by the configuration's object. */
 const known = new WeakMap<TieredPool, PoolTiers>();
 
 export function tiersOf(pool: TieredPool): PoolTiers {
@@ -36,7 +36,7 @@ export function tiersOf(pool: TieredPool): PoolTiers {
   return made;
 }
 
-/** Whether its turns have more than one tier to go to, or a cap to keep. */
+/** Whether turns of the Pool have more than one tier, or a cap. */
 export const hasTiers = (pool: TieredPool): boolean => tiersOf(pool).isTiered;
 
 const NO_CAPS: readonly Cap[] = [];

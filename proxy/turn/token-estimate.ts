@@ -1,4 +1,4 @@
-// Estimates the tokens of a turn from its request, before dispatch (Q19); equal in every dialect (F2.14).
+// Estimates the tokens of a turn from its request, before dispatch (Q19). The estimate is the same in every dialect (F2.14).
 import type { Json, JsonObject } from './json/json.ts';
 import { type LongTexts, longTextsOf } from './json/long-texts.ts';
 import type { Body } from './turn.ts';
@@ -6,7 +6,7 @@ import type { Body } from './turn.ts';
 const BYTES_PER_TOKEN = 4;
 const IMAGE_TOKENS = 1_000;
 const AUDIO_TOKENS_PER_SECOND = 25;
-/** For audio without a WAV header: 128 kbit/s. */
+/** The rate that is assumed for audio without a WAV header: 128 kbit/s. */
 const AUDIO_BYTES_PER_SECOND = 16_000;
 
 /** Body members whose text counts as input tokens. Encrypted content, file data, ids and tool definitions do not count. */
@@ -37,7 +37,7 @@ interface Sum {
   readonly texts: LongTexts | undefined;
 }
 
-/** @param body as the client sent it: dialects move its parts */
+/** @param body as the client sent it, because dialects move its parts */
 export function inputTokens(body: Body): number {
   const sum = { bytes: 0, tokens: 0, texts: longTextsOf(body) };
   count(body, sum);
@@ -46,7 +46,7 @@ export function inputTokens(body: Body): number {
   return tokensOfBytes(sum.bytes) + sum.tokens;
 }
 
-/** The input of an embedding may be tokens, or lists of tokens (AA80). */
+/** The tokens of an embedding's input, which may be text, tokens, or lists of tokens (AA80). */
 function tokensIn(input: Json | undefined): number {
   const [first] = Array.isArray(input) ? (input as readonly Json[]) : [];
   if (typeof first === 'number')
@@ -55,7 +55,7 @@ function tokensIn(input: Json | undefined): number {
   return (input as readonly Json[]).reduce((tokens: number, list) => tokens + (Array.isArray(list) ? list.length : 0), 0);
 }
 
-/** The smaller of the client's cap and the key's; Infinity without one, 0 for a turn that generates nothing. */
+/** The smaller of the client's cap and the key's cap. Infinity without a cap, 0 for a turn that generates nothing. */
 export function outputCap(body: Body, keyMax: number | undefined): number {
   if (body.generate === false) return 0;
   const caps = [body.max_output_tokens, body.max_completion_tokens, body.max_tokens, keyMax];
@@ -83,7 +83,7 @@ const bytesOf = (parts: readonly string[]): number => parts.reduce((bytes, part)
 
 const isDataUrl = (text: string): boolean => text.startsWith('data:') && /^data:[\w.+/-]*(?:;[\w=.+-]+)*,/.test(text.slice(0, 256));
 
-/** Both shapes: `{input_audio: {data, format}}`, and `data` and `format` next to the type. */
+/** The duration of audio in both forms: `{input_audio: {data, format}}`, and `data` and `format` next to the type. */
 function secondsOf(part: JsonObject): number {
   const inner = part.input_audio;
   const audio = typeof inner === 'object' && inner !== null ? (inner as JsonObject) : part;

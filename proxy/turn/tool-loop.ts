@@ -1,4 +1,4 @@
-// Whether a turn continues a tool loop: its input ends in outputs of tools, so that the account that called them should go on (AA68).
+// Whether a turn continues a tool loop. Its input then ends in outputs of tools, and the account that called them should continue (AA68).
 import { isObject } from './json/json.ts';
 import type { Body } from './turn.ts';
 

@@ -1,4 +1,4 @@
-// What a turn is made of: its arrival, the configuration that it keeps, and the services of its process.
+// What a turn gets from its process: how it arrived, the configuration that it keeps, and the services.
 import type { Clock } from '../base/time/clock.ts';
 import type { Capsules } from './provider/capsule.ts';
 import type { ReplyMemory } from './reply/held-bytes.ts';
@@ -26,7 +26,7 @@ export interface TurnConfiguration {
   hasAddress(networks: readonly string[], address: string | undefined): boolean;
 }
 
-/** The services that a turn asks. */
+/** The services that a turn uses. */
 export interface AskedServices {
   readonly clock: Clock;
   readonly models: {
@@ -41,7 +41,7 @@ export interface AskedServices {
   readonly capsules: Capsules;
 }
 
-/** What a turn uses of its process. */
+/** What a turn needs from its process. */
 export interface TurnHost {
   readonly services: AskedServices;
   readonly surfaces: SurfaceSet;
@@ -56,14 +56,14 @@ export interface Arrival {
   readonly params: Readonly<Record<string, string>>;
   readonly client: 'http' | 'websocket';
   readonly method: string;
-  /** As it came; for the choice of the surface alone. */
+  /** The path as it came. It is used only to choose the surface. */
   readonly path: string;
   readonly headers: Headers;
-  /** The query with its question mark, as it came; empty if there is none. */
+  /** The query with its question mark, as it came; empty without a query. */
   readonly query: string;
   /** The client's address; undefined if it is not known, or if this configuration does not ask for it. */
   readonly address?: string | undefined;
-  /** The key that a secret opens, whatever its status. */
+  /** Returns the key of a secret, whatever its status. */
   readonly keyOf: (secret: string) => KeyConfig | undefined;
   /** The serving mode that another node captured before it forwarded the turn (SM7). */
   readonly mode?: ModeDecision | undefined;

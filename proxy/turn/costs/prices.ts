@@ -1,4 +1,5 @@
-// The price of a model at an account: its own catalog row's, else the Pool's; an account without a credential costs nothing (AA70).
+// The price of a model at an account. The account's own catalog row has precedence over the Pool. An account without a credential costs
+// nothing (AA70).
 import { isApiAccount } from '../provider/api-account.ts';
 import { presetOf } from '../provider/presets.ts';
 import { isRehearsal } from '../provider/rehearsal-address.ts';
@@ -8,7 +9,7 @@ const FREE: Prices = { input: 0, cached_input: 0, output: 0 };
 
 export type PricedPool = Pick<PoolConfig, 'models'>;
 
-/** @param model exposed id; undefined for a turn without one */
+/** The price of a model at an account. @param model exposed id; undefined for a turn without a model */
 export function priceAt(account: AccountConfig, model: string | undefined, pool: PricedPool): Prices | undefined {
   const own = model === undefined || !isApiAccount(account) ? undefined : declared(account).get(ownId(account, model));
   return own ?? priceIn(pool, model) ?? (costsNothing(account) ? FREE : undefined);
@@ -19,12 +20,12 @@ export const priceIn = ({ models }: PricedPool, model: string | undefined): Pric
 
 export const isFree = ({ input, cached_input, output }: Prices): boolean => input === 0 && cached_input === 0 && output === 0;
 
-/** Whether prices can differ between the accounts: in all other Pools the Pool's is every account's. */
+/** Whether the account has prices of its own. If no account of a Pool has any, the Pool's prices hold at every account. */
 export const hasOwnPrices = (account: AccountConfig): boolean => isApiAccount(account) && account.catalog.some(({ prices }) => prices);
 
 const ownId = ({ models }: AccountConfig, model: string): string => (Object.hasOwn(models, model) ? (models[model] as string) : model);
 
-/** A simulated account has no credential in any case: there the servers that it stands for decide. */
+/** A simulated account never has a credential. Whether it costs nothing depends on the server that it simulates. */
 function costsNothing(account: AccountConfig): boolean {
   if (!isApiAccount(account) || account.credential !== undefined) return false;
   return !isRehearsal(account.base_url) || (account.preset !== undefined && presetOf(account.preset).credential === 'none');
@@ -32,7 +33,7 @@ function costsNothing(account: AccountConfig): boolean {
 
 const known = new WeakMap<AccountConfig, ReadonlyMap<string, Prices>>();
 
-/** By own id. */
+/** The prices in the account's catalog, by the account's own ids of models. */
 function declared(account: AccountConfig): ReadonlyMap<string, Prices> {
   const found = known.get(account);
   if (found) return found;

@@ -1,12 +1,13 @@
-// The page of a network's guard, in place of the provider's answer: it says nothing about the request, its credential or the account (RB3).
+// Recognises the page with which a network's guard answers instead of the provider. It says nothing about the request, its credential or
+// the account (RB3).
 import type { Headers } from '../turn.ts';
 
 const HTML = /^\s*text\/html\b/i;
 const MARKUP = 0x3c;
 
-/** @param body as far as it was read */
+/** @param body the part that was read */
 export function isChallengePage(status: number, headers: Headers, body: Buffer): boolean {
-  // Some guards name the page, and send it with other statuses too.
+  // Some guards identify the page in this header, and also send it with other statuses.
   if (status >= 400 && headers['cf-mitigated'] === 'challenge') return true;
   if (status !== 403) return false;
   const type = headers['content-type'];

@@ -2,7 +2,7 @@
 import type { Turn, UpstreamErrorClass } from '../turn.ts';
 import type { Failure } from './failure.ts';
 
-/** Undefined if the account is not at fault: it refused a bad request inside a reply. */
+/** Undefined if the account is not at fault, because it refused a bad request inside a reply. */
 export function errorClassOf({ cause, status, timedOut, sign }: Failure): UpstreamErrorClass | undefined {
   if (sign === 'adapted') return sign;
   switch (cause) {

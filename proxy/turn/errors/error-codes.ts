@@ -1,8 +1,8 @@
-// The error codes of providers: what each is about, and which of them a row may have.
+// The error codes of providers: the meaning of each, and whether it may be logged.
 
 /**
- * Limits without a window: those of a workspace or its credits (RB23), and a plan without usage (RB22). The header
- * `x-<agent>-rate-limit-reached-type`, the code or the type of an error states them.
+ * Limits that have no time window: those of a workspace or its credits (RB23), and a plan without usage (RB22). They are stated in the
+ * header `x-<agent>-rate-limit-reached-type`, or in the code or the type of an error.
  */
 export const LASTING_LIMITS = new Set([
   'workspace_owner_credits_depleted',
@@ -14,15 +14,15 @@ export const LASTING_LIMITS = new Set([
   'usage_not_included',
 ]);
 export const QUOTA_CODES = new Set(['usage_limit_reached', 'insufficient_quota', 'billing_hard_limit_reached', ...LASTING_LIMITS]);
-/** The code of an error that states none: a usage limit has it as its type (RB22). */
+/** The code of an error without a `code`: a usage limit is stated in the `type` (RB22). */
 export const codeOfType = (type: string | null): string | null => (type !== null && QUOTA_CODES.has(type) ? type : null);
-/** Codes and types. */
+/** Codes and types of errors for a rate limit. */
 export const RATE_CODES = new Set(['rate_limit_exceeded', 'rate_limit_reached', 'too_many_requests', 'rate_limit_error']);
 /** The account's login is no longer accepted (RB5). */
 export const CREDENTIAL_CODES = new Set(['token_expired', 'token_invalidated', 'token_revoked']);
-/** The account's workspace was closed: only a login elsewhere helps (RB5). */
+/** The account's workspace was closed. The account needs a login to another workspace (RB5). */
 export const CLOSED_CODES = new Set(['deactivated_workspace']);
-/** Codes and types. */
+/** Codes and types of errors for an overloaded provider. */
 export const OVERLOAD_CODES = new Set(['server_is_overloaded', 'slow_down', 'service_unavailable', 'service_unavailable_error']);
 export const MODEL_CODES = new Set(['model_not_found', 'model_not_supported']);
 export const REQUEST_CODES = new Set([
@@ -37,7 +37,7 @@ export const REQUEST_CODES = new Set([
   'previous_response_not_found',
 ]);
 
-/** Further provider codes that a row may keep. */
+/** Further provider codes that may be logged. */
 const OTHER_CODES = new Set([
   'invalid_request_error',
   'invalid_request',
@@ -60,7 +60,10 @@ const OTHER_CODES = new Set([
 
 const KNOWN_CODES = [QUOTA_CODES, RATE_CODES, CREDENTIAL_CODES, CLOSED_CODES, OVERLOAD_CODES, MODEL_CODES, REQUEST_CODES, OTHER_CODES];
 
-/** The provider's code if it is a known one, else `upstream_error`: an unknown code may repeat text of the request (S4). */
+/**
+ * The provider's code if it is a known one, else `upstream_error`. An unknown code is not logged, because it may repeat text of the request
+ * (S4).
+ */
 export function loggedCode(code: string | null): string {
   const known = KNOWN_CODES.some((codes) => codes.has(code ?? ''));
   return code !== null && known ? code : 'upstream_error';

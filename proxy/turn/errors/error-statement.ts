@@ -6,7 +6,7 @@ import { codeOfType } from './error-codes.ts';
 import { firstOfDetails, statedInText } from './error-text.ts';
 import { resetTime } from './quota-reset.ts';
 
-/** A provider's error as it was sent; every member is provider text until it is sanitised. */
+/** A provider's error as it was sent. Every member is unchecked text until it is sanitised. */
 export interface ProviderError {
   readonly code: string | null;
   readonly type: string | null;
@@ -17,9 +17,9 @@ export interface ProviderError {
 export const NO_ERROR: ProviderError = { code: null, type: null, param: null, message: null };
 
 /**
- * Reads every shape in which providers state an error: `{error: {…}}`, `{response: {error: {…}}}`, an event that is itself the error, and
- * `{detail}` with a text, an object or a list of `{type, loc, msg}` (RB19). Code and param are looked up in the text if no member states
- * them. A sentence about a model that the account lacks has neutral words (RB20).
+ * Reads every form in which providers state an error: `{error: {…}}`, `{response: {error: {…}}}`, an event that is itself the error, and
+ * `{detail}` with a text, an object or a list of `{type, loc, msg}` (RB19). If no member states the code or the param, they are read from
+ * the text. A message about a model that the account does not have is replaced with neutral words (RB20).
  */
 export function errorIn(json: JsonObject | undefined): ProviderError {
   if (!json) return NO_ERROR;
@@ -29,7 +29,7 @@ export function errorIn(json: JsonObject | undefined): ProviderError {
   const inText = statedInText(message);
   return {
     code: text(error.code) ?? inText.code ?? codeOfType(type),
-    // An event that is itself the error has its own type there.
+    // In an event that is itself the error, `type` is the type of the event.
     type: error === json && endOf(type ?? '') !== undefined ? null : type,
     param: text(error.param) ?? inText.param,
     message: inText.message ?? message,
@@ -43,12 +43,12 @@ function errorObjectOf(json: JsonObject): JsonObject {
   return (isObject(detail) ? detail : firstOfDetails(detail)) ?? json;
 }
 
-/** The status that an error inside a reply states; a provider's own value that is not a status of an error is none. */
+/** The status that an error inside a reply states. Undefined if the stated number is not a status of an error. */
 export function statusIn({ status, status_code }: JsonObject): number | undefined {
   return [status, status_code].find((value): value is number => Number.isInteger(value) && Number(value) >= 400 && Number(value) < 600);
 }
 
-/** The headers that an error frame repeats, with lower-case names: an answer over HTTP would have them in its head (RB27). */
+/** The headers that an error frame repeats, with lower-case names. An answer over HTTP has these headers in its head (RB27). */
 export function headersIn({ headers }: JsonObject): Headers {
   if (!isObject(headers)) return {};
   const stated = Object.entries(headers).filter(([, value]) => value !== null && typeof value !== 'object');
@@ -67,11 +67,11 @@ export function resetsAt(json: JsonObject | undefined, now: number): number | un
   return resetTime({ at: number(fields?.resets_at), after: number(fields?.resets_in_seconds) }, now);
 }
 
-/** Whole seconds or an HTTP date, as RFC 9110 defines them; any other text is ignored, even if a date library would accept it. */
+/** Whole seconds or an HTTP date, as RFC 9110 defines them. Any other text is ignored. */
 const WHOLE_SECONDS = /^\d{1,10}$/;
 const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}, .{1,30} GMT$/;
 
-/** No limit of a provider lasts longer: a longer wait is a mistake, and is ignored like one that cannot be read. */
+/** The longest wait that is believed. No provider has a longer limit, so that a longer wait is ignored as a mistake. */
 const LONGEST_WAIT_MS = 31 * 86_400_000;
 
 /** @param value of Retry-After. @param now Unix milliseconds */

@@ -1,11 +1,11 @@
 // Finds the code and the param of a refusal that states them in its text alone (RB2, RB7 to RB9, RB19, RB20).
 import { isList, isObject, type Json, type JsonObject } from '../json/json.ts';
 
-/** What a text states of an error. */
+/** What the text of an error states. */
 export interface StatedInText {
   readonly code: string | null;
   readonly param: string | null;
-  /** What the text says, without the provider's products and its name of the model; absent if the text itself can be shown. */
+  /** The message without the provider's products and its name of the model. Absent if the text itself can be shown. */
   readonly message?: string;
 }
 
@@ -19,12 +19,12 @@ interface Sentence {
 
 const NO_MODEL = 'The requested model is not available.';
 
-/** Each is the beginning of a whole message: a text that quotes one of them further on does not count. */
+/** Each sentence is matched at the beginning of a message, because a message may quote one of them later in its text. */
 const SENTENCES: readonly Sentence[] = [
   { words: /^Unsupported parameter: ['"`]?([\w.[\]-]+)/i, code: 'unsupported_parameter' },
   { words: /^['"`]?([\w.[\]-]+)['"`]? is not supported on this model\b/i, code: 'unsupported_parameter' },
   { words: /^Model not found\b/i, code: 'model_not_found', param: 'model', message: NO_MODEL },
-  // The second form blames the version that the account's headers state: another account may state a newer one.
+  // The second form refuses the version in the account's headers. Another account may state a newer version.
   {
     words: /^The ['"`][^'"`]{1,200}['"`] model (?:is not supported|requires a newer version)\b/i,
     code: 'model_not_supported',
@@ -48,7 +48,7 @@ export function statedInText(message: string | null): StatedInText {
   return statedInPythonList(message);
 }
 
-/** A list of validation errors as the text of Python's `repr`: `[{'type': 'missing', 'loc': ('query', 'client_version'), …}]`. */
+/** Reads a list of validation errors in the form of Python's `repr`: `[{'type': 'missing', 'loc': ('query', 'client_version'), …}]`. */
 function statedInPythonList(message: string): StatedInText {
   const [, type, path] = /^\[\{'type': '(\w{1,64})', 'loc': \(([^()]{1,200})\)/.exec(message) ?? [];
   if (type === undefined || path === undefined) return NOTHING;
@@ -66,7 +66,7 @@ export function firstOfDetails(details: Json | undefined): JsonObject | undefine
 
 const codeOf = (type: string): string => (type === 'missing' ? 'missing_required_parameter' : 'invalid_value');
 
-/** Where in the request the path begins. */
+/** The parts of a request in which a path can begin. */
 const PLACES = new Set(['body', 'query', 'header', 'path', 'cookie']);
 
 function pathOf(parts: readonly string[]): string | null {

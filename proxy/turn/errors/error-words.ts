@@ -1,4 +1,4 @@
-// Errors in the words of the client's own API: rules and providers name members of the Responses request, which the client may not have
+// Errors in the words of the client's own API. Rules and providers name members of the Responses request, which the client may not have
 // written (Q3).
 import type { Failure } from './failure.ts';
 import { type ErrorBody, Refusal, RelayedRefusal } from './refusal.ts';
@@ -7,7 +7,7 @@ import { type ErrorBody, Refusal, RelayedRefusal } from './refusal.ts';
 const UNQUOTED = 'Unsupported parameter: ';
 const QUOTES = ["'", '"', '`'] as const;
 
-/** The client's name of a member of the Responses request; null if the member was made from nothing in its request. */
+/** Returns the client's name of a member of the Responses request. Null if nothing in the client's request corresponds to the member. */
 export type Rename = (param: string) => string | null;
 
 interface Worded {
@@ -15,7 +15,7 @@ interface Worded {
   readonly message: string | null;
 }
 
-/** Returns the same object if it names no member that has another name for the client. */
+/** Replaces the names in an error. Returns the same object if it needs no change. */
 export function inClientWords<E extends Worded>(error: E, rename: Rename): E {
   const { param, message } = error;
   if (param === null) return error;
@@ -35,14 +35,14 @@ export function failureInClientWords(failure: Failure, rename: Rename): Failure 
   return error === failure.error ? failure : { ...failure, error };
 }
 
-/** A provider's refusal has the client's words already: those of its failure. */
+/** A provider's refusal is returned unchanged, because its failure was in the client's words already. */
 export function refusalInClientWords(refusal: Refusal, rename: Rename): Refusal {
   if (refusal instanceof RelayedRefusal) return refusal;
   const error = inClientWords(refusal.error, rename);
   return error === refusal.error ? refusal : new RewordedRefusal(refusal, error);
 }
 
-/** A refusal whose error has other words. */
+/** A refusal with another error text. */
 class RewordedRefusal extends Refusal {
   override readonly status: number;
   override readonly error: ErrorBody;

@@ -23,9 +23,9 @@ export type CarrierFailure =
   | 'frame_too_large';
 
 /**
- * `connect`, `network`: no whole answer; `timeout`: sent, no answer in time; `credential`, `quota`, `rate`, `server`,
- * `model`: the account's fault; `challenge_page`: a network's guard answered; `request`: the request's fault, so no other account is
- * asked; `malformed`: not an answer.
+ * `connect`, `network`: no whole answer; `timeout`: no answer in time; `credential`, `quota`, `rate`, `server`, `model`: the account is at
+ * fault; `challenge_page`: a network's guard answered; `request`: the request is at fault, so that no other account is tried; `malformed`:
+ * the answer is not valid.
  */
 export type FailureCause =
   | 'connect'
@@ -45,27 +45,36 @@ export interface Failure {
   /** The provider's status; 200 if it refused inside a reply, undefined if no answer came. */
   readonly status: number | undefined;
   readonly error: ProviderError;
-  /** Milliseconds, from Retry-After. */
+  /** Milliseconds, as stated in Retry-After. */
   readonly retryAfterMs: number | undefined;
-  /** Unix seconds of the quota's reset; undefined if the provider stated none, or an impossible one. */
+  /** Unix seconds of the quota's reset. Undefined if the provider stated no time, or an impossible one. */
   readonly resetsAt: number | undefined;
-  /** The quota that is exhausted has no window: a workspace's limit or credits, or a plan without usage (RB22, RB23). */
+  /** The exhausted quota has no time window: it is a limit of a workspace or of credits, or a plan without usage (RB22, RB23). */
   readonly lastingLimit?: boolean;
-  /** The headers that an error frame repeats (RB27). Those of an answer are in `answer`. */
+  /** The headers that an error frame repeats (RB27). The headers of an answer over HTTP are in `answer`. */
   readonly frameHeaders?: Headers;
-  /** No connection, or no next byte, within its time limit. */
+  /** A time limit was exceeded: for the connection, or for the next byte. */
   readonly timedOut?: boolean;
-  /** The waits that replace the usual ones if none was stated; milliseconds (AA61). */
+  /** The waits in milliseconds that replace the default ones if the provider stated none (AA61). */
   readonly backoff?: { readonly firstMs: number; readonly longestMs: number };
-  /** `retryAfterMs` is the whole wait, and one failure is enough for it. */
+  /** The account pauses after this one failure, for exactly `retryAfterMs`. */
   readonly pauses?: true;
-  /** `wrong_api`: the address may not be the API's. `adapted`: the account refused what the gateway wrote in a client's place (AA61). */
+  /**
+   * `wrong_api`: the address may not belong to the API. `adapted`: the account refused something that the gateway changed in the request
+   * (AA61).
+   */
   readonly sign?: 'wrong_api' | 'adapted';
-  /** Its place is one of the turn as the rules left it, on every surface; else it is the provider's own (AA64). */
+  /**
+   * The error names a place in the turn as the rules left it, on every surface. If this is absent, the place is in the request that was
+   * sent (AA64).
+   */
   readonly namesTurn?: true;
   /** The account refused the size of a websocket frame. */
   readonly frameTooLarge?: boolean;
-  /** Nothing was sent, because the API has no form for the request: no account is at fault, and accounts of other APIs remain (AA46). */
+  /**
+   * Nothing was sent, because the API cannot express the request. No account is at fault, and accounts of other APIs can still be tried
+   * (AA46).
+   */
   readonly isUntranslated?: true;
   /** The provider's answer, which a native client gets sanitised. */
   readonly answer: { readonly headers: Headers; readonly body: Buffer } | undefined;
@@ -87,13 +96,15 @@ export const isRetryable = ({ cause, isUntranslated }: Failure): boolean => RETR
 
 const CREDENTIAL_STATUSES = new Set([401, 403, 407]);
 
-/** 402 means that the account is unpaid. */
+/** Statuses that blame the account. 402 means that the account is unpaid. */
 const ACCOUNT_STATUSES: ReadonlySet<number | undefined> = new Set([...CREDENTIAL_STATUSES, 402]);
 
-/** Whether the provider's status blames the account. No client gets such a status (Q3). */
+/** Whether the provider's status blames the account. Such a status is never sent to a client (Q3). */
 export const blamesAccount = ({ status }: Failure): boolean => ACCOUNT_STATUSES.has(status);
 
-/** Whether the account serves nothing until an operator logs it in again: its credential was refused, or its workspace is closed (RB5). */
+/**
+ * Whether the account serves nothing until an operator logs in again, because its credential was refused or its workspace is closed (RB5).
+ */
 export const needsLogin = ({ cause, status, error }: Failure): boolean => cause === 'credential' && (status === 401 || isClosed(error));
 
 const isClosed = ({ code }: ProviderError): boolean => CLOSED_CODES.has(code ?? '');
@@ -112,7 +123,7 @@ const CARRIER_CAUSES: Readonly<Record<CarrierFailure, FailureCause>> = {
 
 const NOTHING_STATED = { error: NO_ERROR, retryAfterMs: undefined, resetsAt: undefined, answer: undefined } as const;
 
-/** An attempt without a whole answer. */
+/** The failure of an attempt without a whole answer. */
 export function carrierFailure(failure: CarrierFailure): Failure {
   const timedOut = failure === 'connect_timeout' || failure === 'idle' ? { timedOut: true } : {};
   const frameTooLarge = failure === 'frame_too_large' ? { frameTooLarge: true } : {};
@@ -120,18 +131,18 @@ export function carrierFailure(failure: CarrierFailure): Failure {
 }
 
 /**
- * An attempt that was not sent because it had no credential: the provider refused to issue one, did not answer, or a network's guard
- * answered in its place.
+ * The failure of an attempt that was not sent because it had no credential. The provider refused to issue one, did not answer, or a
+ * network's guard answered.
  */
 export function unsentFailure(why: 'refused' | 'failed' | 'challenged'): Failure {
   if (why === 'refused') return { cause: 'credential', status: 401, ...NOTHING_STATED };
   return { cause: why === 'challenged' ? 'challenge_page' : 'connect', status: undefined, ...NOTHING_STATED };
 }
 
-/** An attempt without a request (AA46). */
+/** The failure of an attempt for which no request could be written (AA46). */
 export const untranslatedFailure = (): Failure => ({ ...carrierFailure('malformed'), isUntranslated: true });
 
-/** An answer with any status but 200. */
+/** The failure of an answer with any status but 200. */
 export function statusFailure(status: number, headers: Headers, body: Buffer, now: number): Failure {
   const json = jsonOf(body);
   const error = errorIn(json);
@@ -147,12 +158,15 @@ export function statusFailure(status: number, headers: Headers, body: Buffer, no
   };
 }
 
-/** An `error` or `response.failed` event, or a whole answer of status 200 with an error in it. An error frame states a status of its own. */
+/**
+ * The failure that an `error` or `response.failed` event states, or a whole answer of status 200 with an error in it. An error frame states
+ * a status of its own.
+ */
 export function inBandFailure(data: JsonObject, now: number): Failure {
   const error = errorIn(data);
   const frameHeaders = headersIn(data);
   const lastingLimit = statesLastingLimit(error, frameHeaders);
-  // A login that is refused inside a reply is renewed like one that is refused with its status (RB5).
+  // A login that is refused inside a reply is renewed, as after a refusal with a status (RB5).
   const stated = statusIn(data) ?? (CREDENTIAL_CODES.has(error.code ?? '') ? 401 : isClosed(error) ? 402 : undefined);
   return {
     cause: stated === undefined ? inBandCause(error, lastingLimit) : causeOf(stated, error, { lastingLimit, reset: hasReset(data) }),
@@ -168,12 +182,12 @@ export function inBandFailure(data: JsonObject, now: number): Failure {
 
 interface StatedQuota {
   readonly lastingLimit: boolean;
-  /** A reset is stated, valid or not. */
+  /** Whether a reset time was stated, valid or not. */
   readonly reset: boolean;
 }
 
 function causeOf(status: number, error: ProviderError, { lastingLimit, reset }: StatedQuota): FailureCause {
-  // No answer to a turn has these statuses, and HTTP ends at 599 (Q3).
+  // An answer to a turn cannot have these statuses: HTTP ends at 599 (Q3).
   if (status < 400 || status > 599) return 'malformed';
   if (lastingLimit && status !== 401 && status < 500) return 'quota';
   if (CREDENTIAL_STATUSES.has(status)) return 'credential';
@@ -185,7 +199,7 @@ function causeOf(status: number, error: ProviderError, { lastingLimit, reset }: 
   return 'request';
 }
 
-/** By code, and by type if the code says nothing (RB21). */
+/** The cause that the code states. If the code says nothing, the type is used (RB21). */
 function inBandCause(error: ProviderError, lastingLimit: boolean): FailureCause {
   const [code, type] = [error.code ?? '', error.type ?? ''];
   if (lastingLimit || isQuota(error)) return 'quota';
@@ -200,7 +214,7 @@ const isQuota = ({ code, type }: ProviderError): boolean => QUOTA_CODES.has(code
 
 const isModel = ({ code, param }: ProviderError): boolean => MODEL_CODES.has(code ?? '') || param === 'model';
 
-/** `x-<agent>-rate-limit-reached-type`; the word of the wire is of no importance here. */
+/** The end of the header's name `x-<agent>-rate-limit-reached-type`, which is the same for every `wire.agent`. */
 const REACHED_TYPE = '-rate-limit-reached-type';
 
 function statesLastingLimit({ code, type }: ProviderError, headers: Headers): boolean {

@@ -1,4 +1,5 @@
-// The places of input items: which item of the request that the rules got is at a place of the request that is sent, after rules have moved items.
+// The places of input items. After rules have moved items, it finds the place in the request that the rules got for a place in the request
+// that is sent.
 
 /** A change of the list of items, as `Array.splice` makes it. */
 interface Splice {
@@ -16,7 +17,7 @@ export class ItemPlaces {
     this.#splices.push({ at, removed, added });
   }
 
-  /** Items were left out of a list: those that stay are the same objects. */
+  /** Notes that items were left out of a list. The remaining items are the same objects. */
   filtered(before: readonly unknown[], after: readonly unknown[]): void {
     let kept = 0;
     for (const item of before) {
@@ -26,8 +27,8 @@ export class ItemPlaces {
   }
 
   /**
-   * A path in the input as it was before all changes. Of an item that was added: that of the tools that it has now (Lite), else `input`.
-   * Other paths stay.
+   * Returns a path in the input as it was before all changes. For an item that was added it returns the path of the tools in it (Lite), or
+   * `input`. Other paths do not change.
    */
   before(param: string): string {
     const [place = '', bracketed, dotted] = ITEM.exec(param) ?? [];

@@ -1,13 +1,13 @@
-// Refuses a parameter whose meaning would be lost here, unless its value asks for nothing (Q15, Q24).
+// Refuses a parameter that the gateway cannot honour, unless its value has no effect (Q15, Q24).
 import type { Json } from '../json/json.ts';
 import { isAbsent } from '../json/json.ts';
 import type { Body } from '../turn.ts';
 import { Refusal } from './refusal.ts';
 
-/** Whether a value asks for something. A null never does. */
+/** Whether a value has an effect. Null never has one. */
 export type Asked = (value: Json) => boolean;
 
-/** @throws Refusal `unsupported_parameter` at the first parameter that asks for something, in the order of the map */
+/** @throws Refusal `unsupported_parameter` for the first parameter, in the order of the map, whose value has an effect */
 export function refuseAsking(body: Body, asks: ReadonlyMap<string, Asked>): void {
   for (const [param, isAsked] of asks) {
     const value = body[param];

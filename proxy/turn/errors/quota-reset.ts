@@ -1,6 +1,6 @@
 // The time that a provider states for the reset of a quota; an impossible time is ignored (Q8).
 
-/** A reset as a provider states it: as a time, as a wait, or both. */
+/** A reset as a provider states it: a time, a wait, or both. */
 export interface StatedReset {
   /** Unix seconds. */
   readonly at: number | undefined;
@@ -13,14 +13,14 @@ const MONTH_SECONDS = 31 * 86_400;
 const SKEW_SECONDS = 3_600;
 
 /**
- * The reset of a window of this length. A refusal does not name its window: the default is the longest one.
+ * Returns the reset of a window in Unix seconds; undefined if no possible time was stated. A refusal does not name its window, so that the
+ * default is the longest one.
  * @param now Unix milliseconds
- * @returns Unix seconds; undefined if no possible time was stated
  */
 export function resetTime({ at, after }: StatedReset, now: number, windowSeconds = MONTH_SECONDS): number | undefined {
   const stated = [at, after === undefined ? undefined : now / 1000 + after].filter((reset) => reset !== undefined);
   const possible = stated.filter((reset) => isPossible(reset - now / 1000, windowSeconds)).map(Math.ceil);
-  // If the provider's clock is wrong, the wait is still correct.
+  // The wait is correct even if the provider's clock is wrong.
   return possible.find((reset) => reset * 1000 > now) ?? possible[0];
 }
 

@@ -1,10 +1,10 @@
-// Why an account refused a read of the gateway's own, in a word for operators (RB1, RB3).
+// Why an account refused a read of the gateway's own, as one word for operators (RB1, RB3).
 import type { Headers } from '../turn.ts';
 import { isChallengePage } from './challenge-page.ts';
 
 /**
  * `challenge_page`: a network's guard answered. `client_version`: the provider does not accept the version that the read stated.
- * `credential`: the credential or the account. `status`: anything else.
+ * `credential`: the provider does not accept the credential or the account. `status`: any other reason.
  */
 export type ReadRefusal = 'challenge_page' | 'client_version' | 'credential' | 'status';
 

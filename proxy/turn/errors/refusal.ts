@@ -59,7 +59,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** The four keys of every error of a runtime route, and `resets_at` (unix seconds) if a usage limit's end is known. */
+/** The four keys that every error of a runtime route has, and `resets_at` (Unix seconds) if the end of a usage limit is known. */
 export interface ErrorBody {
   readonly message: string;
   readonly type: string;
@@ -71,22 +71,25 @@ export interface ErrorBody {
 export interface RefusalDetails {
   /** Dotted path with indexes, as the public API spells it: `tools.0.parameters`. */
   readonly param?: string;
-  /** Replaces the table's type. */
+  /** Replaces the type in the table. */
   readonly type?: ErrorType;
-  /** Replaces the table's message. Never a client's or provider's text. */
+  /** Replaces the message in the table. It never contains text of a client or a provider. */
   readonly message?: string;
-  /** For codes with more than one status in the table. */
+  /** The status, for codes that have several in the table. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** For a 429 or 503: sent as `Retry-After` in whole seconds, at least 1. A wait of more than 60 s has none, and is final (Q1). */
+  /**
+   * For a 429 or 503, sent as `Retry-After` in whole seconds, at least 1. A wait of more than 60 s is not sent, and makes the refusal final
+   * (Q1).
+   */
   readonly retryAfterMs?: number;
   /** Unix seconds. */
   readonly resetsAt?: number;
-  /** Overrides the table's `x-should-retry: false`. */
+  /** Replaces `final` in the table, which is sent as `x-should-retry: false`. */
   readonly final?: boolean;
 }
 
-/** The only way to refuse. Its message is public; any other error stays in the process. */
+/** The only error whose message is public. The text of any other error stays in the process. */
 export class Refusal extends Error {
   readonly status: number;
   readonly error: ErrorBody;
@@ -96,7 +99,7 @@ export class Refusal extends Error {
   constructor(code: ErrorCode, details: RefusalDetails = {}) {
     const entry: Row = ERRORS[code];
     const message = details.message ?? entry.message;
-    // A stack trace is of no use here, and recording it is most of the cost of a refusal.
+    // A stack trace is not needed, and recording it is most of the cost of a refusal.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message);
@@ -116,32 +119,32 @@ export class Refusal extends Error {
     return this.error.code;
   }
 
-  /** Its body. */
+  /** The body of the answer. */
   get json(): string {
     this.#json ??= JSON.stringify({ error: this.error });
     return this.#json;
   }
 
-  /** The code for rows and logs, always of a closed vocabulary. */
+  /** The code for rows and logs. It is always one of a closed list. */
   get loggedCode(): string | null {
     return this.code;
   }
 }
 
-/** A request body that is not JSON: JSON-RPC has an error of its own for it (Q25). */
+/** The refusal of a request body that is not JSON. JSON-RPC has an error of its own for it (Q25). */
 export class JsonSyntaxRefusal extends Refusal {
   constructor(message: string) {
     super('invalid_request', { message });
   }
 }
 
-/** A provider's error on the compatible surface: its status is kept, and its texts were sanitised by the caller (Q3). */
+/** A provider's error on the compatible surface. It keeps the status, and its caller has sanitised the texts (Q3). */
 export class RelayedRefusal extends Refusal {
   override readonly status: number;
   override readonly error: ErrorBody;
   readonly #loggedCode: string;
 
-  /** @param loggedCode the provider's code if it is a known one: any other may repeat a client's text (S4) */
+  /** @param loggedCode the provider's code if it is a known one, because another code may repeat a client's text (S4) */
   constructor(status: number, error: ErrorBody, loggedCode: string) {
     super('upstream_error');
     this.status = status;
@@ -156,7 +159,7 @@ export class RelayedRefusal extends Refusal {
 
 const plain = new Map<ErrorCode, Refusal>();
 
-/** The refusal of a code without details, always the same object: a client that repeats its request costs little. */
+/** The refusal of a code without details. It is always the same object, so that repeated refusals cost little. */
 export function plainRefusal(code: ErrorCode): Refusal {
   const known = plain.get(code);
   if (known) return known;
@@ -165,22 +168,22 @@ export function plainRefusal(code: ErrorCode): Refusal {
   return made;
 }
 
-/** For a model without a routable source. @param retryAfterMs until the first of its cooldowns ends, if that is known */
+/** The refusal of a model without a routable source. @param retryAfterMs the time until the first of its cooldowns ends, if it is known */
 export const noEligibleAccount = (retryAfterMs: number | undefined): Refusal =>
   retryAfterMs === undefined ? plainRefusal('no_eligible_account') : new Refusal('no_eligible_account', { retryAfterMs });
 
-/** A request on a websocket row that cannot become a websocket: native clients then continue over HTTP at once. */
+/** The refusal of an HTTP request on a websocket row. Native clients then continue over HTTP at once. */
 export const upgradeRequired = (): Refusal =>
   new Refusal('websocket_upgrade_required', { headers: { connection: 'Upgrade', upgrade: 'websocket' } });
 
-/** Asks the client to resend its full context. The header repeats the message in the deployment's word (F8.2). */
+/** Asks the client to send its full context again. A header with the deployment's word repeats the message (F8.2). */
 export const restartRequired = (agent: string, message?: string): Refusal =>
   new Refusal('continuation_requires_restart', {
     headers: { [`x-${agent}-recovery`]: 'restart_with_full_context' },
     ...(message === undefined ? {} : { message }),
   });
 
-/** Some clients sleep for any Retry-After, for hours, without a message to their user (Q1). */
+/** The longest `Retry-After` that is sent. Some clients sleep for its whole length without a message to their user (Q1). */
 export const LONGEST_RETRY_AFTER_MS = 60_000;
 
 function headersOf(status: number, entry: Row, details: RefusalDetails): Record<string, string> {
@@ -197,15 +200,15 @@ function headersOf(status: number, entry: Row, details: RefusalDetails): Record<
   return headers;
 }
 
-/** Turns any error into a refusal: only a Refusal keeps its text. */
+/** Turns any error into a refusal. Only a Refusal keeps its text. */
 export function refusalOf(thrown: unknown): Refusal {
   return thrown instanceof Refusal ? thrown : new Refusal('server_error');
 }
 
-/** The headers of a refusal that a client acts on: a frame has no other place for them than a member (RB27). */
+/** Whether a client acts on this header of a refusal. A frame has no headers, so that it gets them in a member (RB27). */
 const isAdvice = (name: string): boolean => name.endsWith('-recovery');
 
-/** The data of an error frame. The `status` is never missing: a client hangs without it. */
+/** The data of an error frame. It always has a `status`, because a client without one hangs. */
 export function frameDataOf({ status, error, headers }: Refusal): JsonObject {
   const advice = Object.entries(headers).filter(([name]) => isAdvice(name));
   return { type: 'error', status, error: { ...error }, ...(advice.length > 0 ? { headers: Object.fromEntries(advice) } : {}) };

@@ -1,4 +1,5 @@
-// Removes from a provider's errors, and from the ends of its replies, whatever identifies the account or its owner, or repeats the prompt (Q3, S4).
+// Removes text that identifies the account or its owner, or repeats the prompt, from a provider's errors and from the ends of its replies
+// (Q3, S4).
 import { isList, isObject, type Json, type JsonObject, mapList } from '../json/json.ts';
 import type { ProviderError } from './error-statement.ts';
 import type { ErrorBody } from './refusal.ts';
@@ -29,8 +30,8 @@ const OWNER_MEMBERS = new Set([
 ]);
 
 /**
- * Members of a response that repeat the client's request, or are the work itself. They stay as sent: their texts are the client's, or were
- * shown already.
+ * Members of a response that repeat the client's request or are the work itself. They are not sanitised: their texts are the client's own,
+ * or were sent already.
  */
 const CONTENT_MEMBERS: ReadonlySet<string> = new Set([
   'id',
@@ -67,14 +68,14 @@ const OWNER_TEXTS: readonly RegExp[] = [
   /\bhttps?:\/\/\S+/g, // pages of the owner's console
 ];
 
-/** What every text has that one of them matches: most texts are a word, and need no further search. */
+/** A character sequence that every match of these patterns contains. Most texts are a single word, and are not searched further. */
 const MAY_NAME_OWNER = /[@.:]|eyJ|[-_][\w-]{4}/;
 
 const MAX_TEXT = 2_000;
 
 const REDACTED = '[redacted]';
 
-/** @param secrets the account's own credential and headers, which some providers repeat in their errors */
+/** @param secrets the account's credential and headers, which some providers repeat in their errors */
 export function withoutOwner(text: string, secrets: readonly string[]): string {
   let clean = text;
   for (const secret of secrets) if (clean.includes(secret)) clean = clean.replaceAll(secret, REDACTED);
@@ -84,13 +85,13 @@ export function withoutOwner(text: string, secrets: readonly string[]): string {
   return clean;
 }
 
-/** Shorter texts are common words, which a prompt contains anyway. */
+/** The shortest text that counts as a part of the prompt. Shorter texts are common words, which any prompt contains. */
 const SHORTEST_ECHO = 12;
 
-/** The candidates for an echo: quoted text, or a single long word. */
+/** Texts that may repeat the prompt: quoted text, or a single long word. */
 const ECHO = new RegExp(`(["'\`])((?:(?!\\1).){${SHORTEST_ECHO},}?)\\1|[^\\s"'\`]{${SHORTEST_ECHO},}`, 'g');
 
-/** Removes parts of the prompt that the text repeats (S4): an error's text reaches other logs than the client's own. */
+/** Removes parts of the prompt that the text repeats (S4), because an error's text may reach logs that do not belong to the client. */
 function withoutEcho(text: string, prompt: string, param: string | null): string {
   return text.replace(ECHO, (found: string, _quote: string | undefined, quoted: string | undefined) => {
     const echo = quoted ?? found;
@@ -98,7 +99,10 @@ function withoutEcho(text: string, prompt: string, param: string | null): string
   });
 }
 
-/** A provider's JSON without the owner's members, its strings sanitised; the same object if nothing was removed. */
+/**
+ * A provider's JSON without the members that identify the owner, and with sanitised strings. Returns the same object if nothing was
+ * removed.
+ */
 export function jsonWithoutOwner(value: Json, secrets: readonly string[]): Json {
   return cleaned(value, (text) => withoutOwner(text, secrets));
 }
@@ -113,7 +117,7 @@ function cleaned(value: Json, clean: CleanText, depth = 0): Json {
   return mapMembers(value, (name, member) => (OWNER_MEMBERS.has(name) ? undefined : cleaned(member, clean, depth + 1)));
 }
 
-/** The same object if every member stays. @param map returns the member that stays in its place, or undefined */
+/** Returns the same object if no member changes. @param map returns the new value of a member; undefined removes it */
 function mapMembers(object: JsonObject, map: (name: string, member: Json) => Json | undefined): JsonObject {
   let changed: Record<string, Json> | undefined;
   for (const name in object) {
@@ -138,8 +142,8 @@ export function safeCode(code: string | null): string | null {
 }
 
 /**
- * The event or the answer that ends a reply, without what it reveals about the account (Q3); the same object if nothing was removed.
- * Content stays as sent, and so do the headers of a native event, for which there is a list of their own.
+ * The event or the answer that ends a reply, without what it reveals about the account (Q3). Returns the same object if nothing was
+ * removed. Content is not changed, and the headers in a native event have a list of their own.
  */
 export function endWithoutOwner(end: JsonObject, secrets: readonly string[]): JsonObject {
   return cleanEnd(end, (text) => withoutOwner(text, secrets), HEADERS);
@@ -160,7 +164,10 @@ function cleanEnd(end: JsonObject, clean: CleanText, kept: ReadonlySet<string>):
 export const publicEnd = (end: JsonObject, secrets: readonly string[]): JsonObject =>
   cleanEnd(end, (text) => withoutOwner(text, secrets), NONE);
 
-/** A failure event of the compatible surface: only the members of its error events (Q2), or a failed response with the error's code and message. */
+/**
+ * A failure event of the compatible surface. It has only the members of error events (Q2), or is a failed response with the error's code
+ * and message.
+ */
 export function publicFailure(data: JsonObject, error: ProviderError, known: Confidential): JsonObject {
   const { response, sequence_number } = data;
   const { code, type, param, message } = publicError(error, known);
@@ -173,7 +180,7 @@ export function publicFailure(data: JsonObject, error: ProviderError, known: Con
   return { type: 'error', ...numbered, code, message, param, error: { message, type, code, param } };
 }
 
-/** Texts that no error may contain: the account's secrets and the client's prompt. Computed on demand, because errors are rare. */
+/** Texts that no error may contain: the account's secrets and the client's prompt. They are computed on demand, because errors are rare. */
 export interface Confidential {
   secrets(): readonly string[];
   prompt(): string;

@@ -1,7 +1,7 @@
-// A file of a multipart form inside a Body: JSON like everything else that rules see.
+// A file of a multipart form as a member of a Body. Rules see it as JSON.
 import { isObject, type Json, type JsonObject } from './json.ts';
 
-/** Its part's name is the name of its member; several parts of one name are a list. */
+/** The name of the form's part is the name of the member. Several parts with one name are a list. */
 export interface BodyFile extends JsonObject {
   readonly type: 'form_file';
   /** Undefined if the client stated none. */
@@ -12,5 +12,5 @@ export interface BodyFile extends JsonObject {
   readonly data: string;
 }
 
-/** A client's own JSON may have this shape too: only bodies of forms may be asked. */
+/** Whether a member is a file of a form. Ask only for bodies of forms, because a client's own JSON may have this shape too. */
 export const isBodyFile = (value: Json | undefined): value is BodyFile => isObject(value) && value.type === 'form_file';

@@ -1,4 +1,4 @@
-// JSON of clients: what no later step can process safely is refused.
+// Parses the JSON of clients, and refuses JSON that later steps cannot process safely.
 import { JsonSyntaxRefusal, Refusal } from '../errors/refusal.ts';
 import type { Json } from './json.ts';
 import { MAX_DEPTH } from './json-bounds.ts';
@@ -22,14 +22,14 @@ export function parseJson(text: string): Json {
   }
 }
 
-/** @param depth of the value. @throws Refusal `invalid_request` */
+/** @param depth the depth at which the value is. @throws Refusal `invalid_request` */
 export function checkMembers(value: object, depth: number): void {
   if (depth > MAX_DEPTH) throw tooDeep();
   if (Array.isArray(value)) {
     for (const item of value) if (typeof item === 'object' && item !== null) checkMembers(item, depth + 1);
     return;
   }
-  // Not found by the loop below if it is null, or no object.
+  // Checked here because the loop below skips a `__proto__` that is null or not an object.
   if (Object.hasOwn(value, '__proto__')) throw forbiddenName();
   for (const name in value) {
     const member = (value as Record<string, unknown>)[name];
@@ -41,7 +41,7 @@ export function checkMembers(value: object, depth: number): void {
 
 /** @throws Refusal `invalid_request` for a name that no member may have */
 export function checkName(name: string, member: unknown): void {
-  // JSON.parse makes `__proto__` an own member; a later copy by assignment would set the prototype with it.
+  // JSON.parse makes `__proto__` an own member. A later copy by assignment would set the prototype.
   if (name === '__proto__') throw forbiddenName();
   if (name === 'constructor' && typeof member === 'object' && member !== null && Object.hasOwn(member, 'prototype')) throw forbiddenName();
 }

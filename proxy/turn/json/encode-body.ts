@@ -1,4 +1,4 @@
-// The bytes of an attempt's body: JSON, or a multipart form if the client sent one that is passed on.
+// The bytes of an attempt's body: JSON, or a multipart form if the client sent a form that is passed on.
 import { randomUUID } from 'node:crypto';
 import type { Body, Turn } from '../turn.ts';
 import { isBodyFile } from './body-file.ts';
@@ -8,17 +8,17 @@ import { writeLargeJson } from './large-json-writer.ts';
 
 export interface EncodedBody {
   readonly contentType: string;
-  /** As bytes, which the connection holds until the reply is complete: of a string it would hold both the string and its bytes. */
+  /** The connection holds the body until the reply is complete. From a string it would hold both the string and its bytes. */
   readonly bytes: Buffer;
 }
 
 export const encodeJson = (body: Body): EncodedBody => ({ contentType: 'application/json', bytes: Buffer.from(JSON.stringify(body)) });
 
-/** The JSON of a turn's body; a promise if the turn is large, and is written in parts. */
+/** The JSON of a turn's body. It is a promise for a large turn, whose body is written in parts. */
 export const turnBytes = (body: Body, { bodyBytes, key, large }: Pick<Turn, 'bodyBytes' | 'key' | 'large'>): Buffer | Promise<Buffer> =>
   large ? writeLargeJson(body, { key: key.id, bytes: bodyBytes }) : Buffer.from(JSON.stringify(body));
 
-/** Written again from its parts, so that the account reads the same form as the rules did. */
+/** Writes a form from the parts that the rules read, so that the account reads the same form as the rules. */
 export function encodeForm(body: Body): EncodedBody {
   const form = new FormEncoding(`form-${randomUUID()}`);
   const pieces = Object.entries(body).flatMap(([name, values]) => [values].flat().flatMap((value) => partOf(form, name, value)));

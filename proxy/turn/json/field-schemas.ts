@@ -1,4 +1,4 @@
-// The JSON Schemas of what tools and the admin API take and return, with the TypeScript types of both: each field is described once.
+// The JSON Schemas of what tools and the admin API take and return, with their TypeScript types, so that each field is described once.
 import type { Json, JsonObject } from './json.ts';
 
 declare const VALUE: unique symbol;
@@ -44,12 +44,12 @@ export const list = <Value>(description: string, items: Schema<Value>, rules: Js
   json: { type: 'array', description, items: items.json, ...rules },
 });
 
-/** Names that are not known beforehand, each with a number. */
+/** A map of names to numbers, if the names are not known beforehand. */
 export const counts = (description: string): Schema<Readonly<Record<string, number>>> => ({
   json: { type: 'object', description, additionalProperties: { type: 'number' } },
 });
 
-/** Names that are not known beforehand, each with a value. */
+/** A map of names to values, if the names are not known beforehand. */
 export const record = <Value>(description: string, values: Schema<Value>): Schema<Readonly<Record<string, Value>>> => ({
   json: { type: 'object', description, additionalProperties: values.json },
 });
@@ -57,10 +57,7 @@ export const record = <Value>(description: string, values: Schema<Value>): Schem
 /** Any JSON value. */
 export const anything = (description: string): Schema<Json> => ({ json: { description } });
 
-/**
- * Every field is present, and no other one.
- * @param optional fields that may be absent
- */
+/** An object with exactly these fields. @param optional fields that may be absent */
 export const object = <F extends Fields, Optional extends Fields = Record<never, never>>(
   fields: F,
   description?: string,
@@ -75,7 +72,7 @@ export const object = <F extends Fields, Optional extends Fields = Record<never,
   },
 });
 
-/** The same object with further fields, which are present too. */
+/** The object with further required fields. */
 export const withFields = <Value extends object, F extends Fields>({ json }: Schema<Value>, fields: F): Schema<Value & Values<F>> => ({
   json: {
     ...json,
@@ -84,7 +81,7 @@ export const withFields = <Value extends object, F extends Fields>({ json }: Sch
   },
 });
 
-/** An object with further members, which are for people and differ between versions. */
+/** An object that may have further members. Those are for people, and differ between versions. */
 export const open = <Value extends object>({ json }: Schema<Value>): Schema<Value> => ({ json: { ...json, additionalProperties: true } });
 
 /** The arguments of a tool: every field may be absent, and no other one is accepted. */

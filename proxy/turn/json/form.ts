@@ -1,4 +1,4 @@
-// The parts of a multipart form: held in memory whole, or streaming through with the bytes of its file unread.
+// The parts of a multipart form, either held in memory whole, or passed on as a stream whose file is not read.
 
 export interface FormField {
   readonly kind: 'field';
@@ -20,8 +20,8 @@ export interface FormFile extends FileHead {
   readonly bytes: Buffer;
 }
 
-/** A part of a form that streams through: a field is whole, the bytes of a file follow its head unread. */
+/** A part of a form that is passed on as a stream: a whole field, or the head of a file whose bytes follow unread. */
 export type StreamedPart = FormField | FileHead;
 
-/** In the order of the form. */
+/** A part of a form that is held in memory. */
 export type FormPart = FormField | FormFile;

@@ -1,16 +1,20 @@
-// Checks the depth of JSON and the number of its values in its bytes: parsed, a few bytes may need many times as much memory (Q38).
+// Checks the depth of JSON and the number of its values in its bytes, because parsed JSON may need many times as much memory as its bytes
+// (Q38).
 
-/** Far deeper than real requests, and far below what would exhaust the stack of a recursive rule. */
+/** The greatest depth. Real requests are far less deep, and a recursive rule could recurse much deeper. */
 export const MAX_DEPTH = 128;
-/** JSON of this size is not checked: however deep or dense, it is small when it is parsed. */
+/** JSON of this size is not checked, because it needs little memory at any depth and density. */
 export const UNCHECKED_BYTES = 65_536;
 
 export const [QUOTE, BACKSLASH, COMMA, LIST, OBJECT, LIST_END, OBJECT_END] = [34, 92, 44, 91, 123, 93, 125] as const;
-/** Bytes of a string that are read one by one. Finding the end of a longer rest is a call, which costs as much as reading these. */
+/**
+ * The first bytes of a string, which are read one by one. For a longer string its end is found with a call that costs as much as reading
+ * these.
+ */
 const NEAR_BYTES = 32;
-/** A list or an object counts as so many values: rules look at each of them, and no step of a turn may take the event loop for long. */
+/** The values that a list or an object counts as. Rules look at each of them, and no step of a turn may occupy the event loop for long. */
 const CONTAINER_VALUES = 4;
-/** Measured with distinct names, integers as names, and empty lists and objects. */
+/** The memory of a container and of a member in bytes, measured with distinct names, integers as names, and empty lists and objects. */
 const [CONTAINER_BYTES, MEMBER_BYTES] = [130, 80];
 
 export type Excess = 'depth' | 'values';
@@ -18,17 +22,17 @@ export type Excess = 'depth' | 'values';
 /** The size of a part of JSON that is parsed in parts. */
 export interface PartSize {
   readonly bytes: number;
-  /** Dense values cost up to a microsecond each, distinct names more. */
+  /** The number of values. Each value costs up to a microsecond, and more if names are distinct. */
   readonly values: number;
 }
 
-/** Is called with what a scan passes. Each answers whether the scan stops behind it. */
+/** Called for what a scan passes. Each function returns whether the scan stops after it. */
 export interface JsonVisitor {
-  /** The size from which on a string is long. */
+  /** The size in bytes from which a string counts as long. */
   readonly longBytes: number;
-  /** A comma, an opening or an end outside of strings, and the depth that it is at. */
+  /** Called for a comma, an opening bracket or a closing bracket outside of strings, with its depth. */
   structure(byte: number, at: number, depth: number): boolean;
-  /** A long string, from behind its opening quote to its closing one. */
+  /** Called for a long string. @param start the place after its opening quote @param end the place of its closing quote */
   longString(start: number, end: number): boolean;
 }
 
@@ -37,14 +41,14 @@ export class JsonScan {
   readonly #bytes: Buffer;
   readonly #maxValues: number;
   readonly #visitor: JsonVisitor | undefined;
-  /** Where it reads on. */
+  /** The place of the next byte that is read. */
   at: number;
   #depth = 0;
   /** The numbers of values, of lists and objects, and of commas, so far. */
   values = 1;
   #opened = 0;
   #commas = 0;
-  /** The string that it is in; -1 outside of strings. */
+  /** The place at which the current string began; -1 outside of strings. */
   #stringFrom = -1;
 
   constructor(bytes: Buffer, maxValues: number, { start = 0, visitor }: { readonly start?: number; readonly visitor?: JsonVisitor } = {}) {
@@ -58,12 +62,12 @@ export class JsonScan {
     return this.#depth;
   }
 
-  /** The most memory that what was read needs when it is parsed. */
+  /** The most memory that the scanned JSON needs when it is parsed. */
   get parsedBytes(): number {
     return CONTAINER_BYTES * this.#opened + MEMBER_BYTES * this.#commas;
   }
 
-  /** Reads on to `end`, a little farther, or to where the visitor stops it. @returns what is exceeded */
+  /** Continues to `end` or a little further, unless the visitor stops it before. @returns the limit that is exceeded */
   readTo(end: number): Excess | undefined {
     const bytes = this.#bytes;
     const visitor = this.#visitor;
@@ -94,7 +98,7 @@ export class JsonScan {
         if (depth > MAX_DEPTH) return 'depth';
         if (visitor !== undefined) stops = visitor.structure(byte, at, depth);
       } else if (byte === OBJECT_END || byte === LIST_END) {
-        // An empty one has no value of its own.
+        // An empty list or object contains no value, but its opening bracket has counted one.
         if (bytes[at - 1] === byte - 2) values -= 1;
         if (visitor !== undefined) stops = visitor.structure(byte, at, depth);
         depth -= 1;
@@ -110,23 +114,27 @@ export class JsonScan {
   }
 }
 
-/** The scan of the JSON from `start` to `end`, or what it exceeds; undefined if it is too small to be checked. */
+/**
+ * Scans the JSON from `start` to `end`. Returns the limit that it exceeds, if there is one; undefined if the JSON is too small to be
+ * checked.
+ */
 export function scanOf(bytes: Buffer, maxValues: number, start = 0, end = bytes.length): JsonScan | Excess | undefined {
-  // No byte is more than two values: `{},` is four.
+  // A byte counts as at most two values: `{},` counts as four.
   if (end - start <= Math.min(UNCHECKED_BYTES, maxValues / 2)) return undefined;
   const scan = new JsonScan(bytes, maxValues, { start });
   return scan.readTo(end) ?? scan;
 }
 
-/** What the JSON from `start` to `end` exceeds. */
+/** The limit that the JSON from `start` to `end` exceeds. */
 export function excessOf(bytes: Buffer, maxValues: number, start = 0, end = bytes.length): Excess | undefined {
   const scan = scanOf(bytes, maxValues, start, end);
   return typeof scan === 'string' ? scan : undefined;
 }
 
 /**
- * @param from behind the opening quote, or behind a part of the string. @param limit up to which it is read, or a little farther
- * @returns the place of the closing quote; if it was not found, the place to read on from, negated
+ * @param from the place after the opening quote, or after a part of the string.
+ * @param limit the place up to which it reads, or a little further
+ * @returns the place of the closing quote; if it was not found, the place to continue from, negated
  */
 function endOfString(bytes: Buffer, from: number, limit: number): number {
   let at = from;

@@ -1,22 +1,22 @@
-// Builds a JSON object while its bytes are scanned: what has passed at each level is parsed in parts, and the levels that parts end in are
-// put together (Q38).
+// Builds a JSON object while its bytes are scanned: the members of each level are parsed in parts, and levels that were begun in different
+// parts are put together (Q38).
 import { checkMembers, checkName, malformedJson, nameTooLong, notAnObject, parseJson } from './checked-json.ts';
 import type { Json, JsonObject } from './json.ts';
 import { BACKSLASH, COMMA, type JsonScan, type JsonVisitor, LIST, OBJECT, type PartSize } from './json-bounds.ts';
 import { LONG_TEXTS, LongTexts } from './long-texts.ts';
 
-/** A list or an object that is open. Places are of bytes. */
+/** A list or an object that has no end yet. Its places are places of bytes. */
 interface Level {
   opening: number;
   openedAt: number;
-  /** Where the members begin that are not parsed yet. */
+  /** The place of the first member that is not parsed yet. */
   unparsedFrom: number;
-  /** Where the last member begins; if that member is built already, what is behind it. */
+  /** The place of the last member. If that member is built already, the place after it. */
   memberFrom: number;
   isMemberBuilt: boolean;
-  /** Undefined until a part ends inside of it. */
+  /** Undefined until a part ends inside of this level. */
   container: Json[] | Record<string, Json> | undefined;
-  /** Its name in an object. */
+  /** The name of this level in the object that contains it. */
   name: string | undefined;
   hasMembers: boolean;
 }
@@ -25,15 +25,15 @@ export class JsonLevels implements JsonVisitor {
   readonly longBytes: number;
   readonly #bytes: Buffer;
   readonly #part: PartSize;
-  /** By depth. One that was closed is used again. */
+  /** The levels by depth. A closed level is reused. */
   readonly #levels: Level[] = [];
   readonly #texts = new LongTexts();
   #root: JsonObject | undefined;
   #rootEnd = -1;
-  /** Behind what was parsed last, and the number of values since then. */
+  /** The place after the last parsed part. `#values` counts the values since then. */
   #partFrom = 0;
   #values = 0;
-  /** A string that is parsed by itself. */
+  /** A long string, which is parsed by itself. */
   #long: { readonly start: number; readonly end: number } | undefined;
 
   constructor(bytes: Buffer, part: PartSize) {
@@ -43,7 +43,7 @@ export class JsonLevels implements JsonVisitor {
   }
 
   structure(byte: number, at: number, depth: number): boolean {
-    // Outside of the root: found there when the end is reached.
+    // Text outside of the root is refused when the end is reached.
     if (depth < 1 || this.#rootEnd !== -1) return false;
     if (byte === COMMA) return this.#comma(at, this.#level(depth));
     if (byte === LIST || byte === OBJECT) this.#opened(byte, at, depth);
@@ -56,7 +56,7 @@ export class JsonLevels implements JsonVisitor {
     return true;
   }
 
-  /** Parses what is due if the scan has stopped; yields after each part of it. */
+  /** Parses what is due when the scan has stopped, and yields after each part. */
   *build(scan: JsonScan): Generator<void> {
     const { depth, at } = scan;
     if (this.#long) {
@@ -103,7 +103,7 @@ export class JsonLevels implements JsonVisitor {
     this.#root = root;
   }
 
-  /** @returns whether a part is to be parsed */
+  /** @returns whether a part has to be parsed */
   #comma(at: number, level: Level): boolean {
     this.#values += 1;
     if (level.isMemberBuilt) {
@@ -132,13 +132,13 @@ export class JsonLevels implements JsonVisitor {
     parent.memberFrom = at + 1;
   }
 
-  /** @param at the comma or the end behind a member that is built: nothing else is between them */
+  /** @param at the comma or bracket after a member that is built */
   #endBuilt(level: Level, at: number): void {
     if (!this.#isBlank(level.memberFrom, at)) throw malformedJson();
     level.isMemberBuilt = false;
   }
 
-  /** Gives every level down to the depth its container. */
+  /** Creates the containers of all levels down to the depth. */
   #open(depth: number): void {
     for (let i = 2; i <= depth; i++) {
       const level = this.#level(i);
@@ -151,7 +151,7 @@ export class JsonLevels implements JsonVisitor {
   }
 
   *#addString({ start, end }: { readonly start: number; readonly end: number }, depth: number): Generator<void> {
-    // A root that is a string, or text behind the root, is refused at the end.
+    // A root that is a string, or text after the root, is refused when the end is reached.
     if (depth < 1 || this.#rootEnd !== -1) return;
     this.#open(depth);
     const level = this.#level(depth);
@@ -168,7 +168,11 @@ export class JsonLevels implements JsonVisitor {
     level.memberFrom = end + 1;
   }
 
-  /** Adds a value that is built by itself, behind the members before it. @param at where it begins. @returns its name in an object */
+  /**
+   * Adds a value that is built by itself, after the members before it.
+   * @param at the place at which it begins.
+   * @returns its name in an object
+   */
   #put(level: Level, at: number, value: Json): string | undefined {
     if (level.isMemberBuilt) throw malformedJson();
     this.#parseMembers(level);
@@ -198,7 +202,7 @@ export class JsonLevels implements JsonVisitor {
     level.hasMembers = true;
     if (Array.isArray(container)) {
       const items = parseJson(`[${text}]`) as readonly Json[];
-      // A comma without a value.
+      // A comma had no value before it.
       if (items.length === 0) throw malformedJson();
       checkMembers(items, 1);
       for (const item of items) container.push(item);
@@ -238,7 +242,7 @@ const newLevel = (): Level => ({
   hasMembers: false,
 });
 
-/** The end of a part of a string, at `target` or a little behind it: between two characters. */
+/** Finds the end of a part of a string, at `target` or a little after it. The end is between two characters. */
 function endOfPart(bytes: Buffer, from: number, target: number): number {
   let at = from;
   while (at < target) {

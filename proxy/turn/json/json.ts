@@ -2,12 +2,12 @@
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 
-/** Nested JSON is not edited in place: a change makes new objects, so that every attempt starts from the same body at no cost. */
+/** Nested JSON is never edited in place. A change makes new objects, so that every attempt can start from the same body. */
 export interface JsonObject {
   readonly [member: string]: Json | undefined;
 }
 
-/** A plain JSON object: no list, no null. */
+/** Whether a value is a JSON object, not a list and not null. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -31,7 +31,7 @@ export function isText(value: Json | undefined): value is string {
   return typeof value === 'string' && value.trim() !== '';
 }
 
-/** Null counts as absent (Q15). */
+/** Whether a member is absent. Null counts as absent (Q15). */
 export function isAbsent(value: Json | undefined): value is null | undefined {
   return value === undefined || value === null;
 }
@@ -39,7 +39,7 @@ export function isAbsent(value: Json | undefined): value is null | undefined {
 /** Returns the same list if `change` returned every element unchanged. */
 export function mapList(list: readonly Json[], change: (value: Json, index: number) => Json): readonly Json[] {
   let copy: Json[] | undefined;
-  // An iterator costs ten times as much, which counts for lists of many thousand.
+  // An iterator costs ten times as much, which matters for lists of many thousand values.
   for (let i = 0; i < list.length; i++) {
     const before = list[i] as Json;
     const after = change(before, i);
@@ -58,7 +58,7 @@ export function mapMembers(object: JsonObject, change: (value: Json, name: strin
     if (before === undefined) continue;
     const after = change(before, name);
     if (after === before) continue;
-    // The copy has the member already, so that even `__proto__` is assigned as the plain member that JSON made of it.
+    // The copy has `__proto__` as an own member already, so that an assignment does not set the prototype.
     copy ??= { ...object };
     copy[name] = after;
   }

@@ -1,32 +1,32 @@
-// Writes large JSON in parts, with other work of the event loop between them, however large its strings or dense its lists are (Q38).
+// Writes large JSON in parts, with other work of the event loop between them, even if it has large strings or dense lists (Q38).
 import { GrowingBuffer } from '../../base/bytes/growing-buffer.ts';
 import { OneAtATime } from '../../base/process/one-at-a-time.ts';
 import { SlicedWork } from '../../base/process/slices.ts';
 import { isList, isObject, type Json } from './json.ts';
 import { type LongTexts, longTextsOf } from './long-texts.ts';
 
-/** Characters of a part: strings are cut there, and smaller values are written whole. */
+/** The characters of a part. Strings are divided at this length, and smaller values are written whole. */
 const PART = 65_536;
 
-/** What each item of a list counts in a part, besides its characters: small ones cost more than their characters. */
+/** The characters that each item of a list counts in addition, because small items cost more than their characters. */
 const ITEM = 16;
 
-/** So many characters are written between two looks at the time. */
+/** The characters that are written between two checks of the time. */
 const LOOK = 32_768;
 
 const writing = new OneAtATime();
 
-/** A client that leaves while its turn is written ends the attempt, which is not sent then. */
+/** A client that leaves while its turn is written ends the attempt. The attempt is not sent then. */
 const NO_SIGNAL = new AbortController().signal;
 
 export interface WriteOptions {
-  /** The client's key: keys take turns. */
+  /** The client's key. Work is divided fairly between keys. */
   readonly key: string;
-  /** About how many bytes it will have. */
+  /** The approximate size of the JSON in bytes. */
   readonly bytes: number;
 }
 
-/** The same bytes as `JSON.stringify` makes. Members that are undefined are left out. */
+/** Writes the same bytes as `JSON.stringify`. Members that are undefined are left out. */
 export function writeLargeJson(
   value: Json | { readonly [member: string]: Json | undefined },
   { key, bytes }: WriteOptions,
@@ -67,7 +67,7 @@ function* listParts(list: readonly Json[], texts: LongTexts | undefined): Genera
   yield list.length === 0 ? '[]' : ']';
 }
 
-/** Behind the items that are one part together; `from` itself where its item alone is larger. */
+/** The index after the items that form one part; `from` itself if its item is larger than a part. */
 function endOfPart(list: readonly Json[], from: number): number {
   let end = from;
   for (let left = PART; end < list.length; end++) {
@@ -105,13 +105,16 @@ function* cut(text: string): Generator<string> {
   }
 }
 
-/** Both halves of a character stay in one part: alone, each would be written as an escape. */
+/** Both halves of a character stay in one part. A single half would be written as an escape. */
 const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;
 
-/** Whether the value has less text than a part; the walk ends if it has more. */
+/** Whether the value has less text than a part. The walk ends as soon as it has more. */
 const isSmall = (value: Json): boolean => remaining(value, PART) > 0;
 
-/** What is left of a number of characters after this value; 0 or less if it needs more. Each value counts a few for its marks. */
+/**
+ * What remains of a number of characters after this value; 0 or less if the value is longer. Each value also counts a few characters for
+ * its punctuation.
+ */
 function remaining(value: Json | undefined, left: number): number {
   if (typeof value === 'string') return left - value.length - 2;
   if (typeof value !== 'object' || value === null) return left - 8;

@@ -1,5 +1,5 @@
-// Parses a large JSON object in parts, with other work of the event loop between them, however large or dense its lists, objects and strings
-// are (Q38).
+// Parses a large JSON object in parts, with other work of the event loop between them, even if its lists, objects and strings are large or
+// dense (Q38).
 import { OneAtATime } from '../../base/process/one-at-a-time.ts';
 import { SlicedWork } from '../../base/process/slices.ts';
 import type { JsonObject } from './json.ts';
@@ -7,25 +7,25 @@ import { type Excess, JsonScan, type PartSize } from './json-bounds.ts';
 import { JsonLevels } from './json-levels.ts';
 
 export interface LargeJsonOptions {
-  /** The client's key: keys take turns. */
+  /** The client's key. Work is divided fairly between keys. */
   readonly key: string;
   readonly maxValues: number;
-  /** Ends the parsing between two parts, with its reason. */
+  /** Aborts the parsing between two parts. The promise then rejects with the signal's reason. */
   readonly signal: AbortSignal;
-  /** Called before a part is parsed, with the most memory that the JSON up to its end needs. It may throw. */
+  /** Called before a part is parsed, with the most memory that the JSON needs up to the end of that part. It may throw. */
   readonly needs?: (bytes: number) => void;
   readonly part?: PartSize;
 }
 
-/** JSON of fewer bytes and values is parsed at once. */
+/** The size from which JSON is parsed in parts. */
 export const LARGE: PartSize = { bytes: 2_097_152, values: 32_768 };
 
-/** A part takes about as long as a slice. */
+/** The size of a part, which takes about as long as a slice. */
 const PART: PartSize = { bytes: 262_144, values: 4_096 };
 
 const parsing = new OneAtATime();
 
-/** @returns the object, or what it exceeds. @throws Refusal for what is no JSON object, or not safe to process */
+/** @returns the object, or the limit that it exceeds. @throws Refusal if the JSON is not an object, or not safe to process */
 export function parseLargeJson(bytes: Buffer, options: LargeJsonOptions): Promise<JsonObject | Excess> {
   return parsing.run(options.key, options.signal, () => parse(bytes, options));
 }

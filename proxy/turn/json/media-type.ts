@@ -1,7 +1,7 @@
 // The media type that a Content-Type states.
 import { MIMEType } from 'node:util';
 
-/** Undefined for a header that is missing or malformed. */
+/** Undefined if the header is missing or malformed. */
 export function mediaTypeOf(contentType: string | undefined): MIMEType | undefined {
   try {
     return contentType === undefined ? undefined : new MIMEType(contentType);
@@ -12,7 +12,7 @@ export function mediaTypeOf(contentType: string | undefined): MIMEType | undefin
 
 const ESSENCE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/;
 
-/** The type of a file as a client stated it, without parameters; of one that is none, the type of any bytes. */
+/** The media type of a file as a client stated it, without parameters. If that is not valid, the type for arbitrary bytes. */
 export const fileType = (stated: string): string => (ESSENCE.test(stated) ? stated : 'application/octet-stream');
 
 export const isForm = (contentType: string | undefined): boolean => mediaTypeOf(contentType)?.essence === 'multipart/form-data';

@@ -1,14 +1,11 @@
-// A JSON object written with the bytes of another one if their members are the same: numbers keep their spelling (AA81).
+// Writes a JSON object with the bytes of another one for all members that did not change, so that numbers keep their spelling (AA81).
 import type { Json, JsonObject } from './json.ts';
 
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c];
 const OPENING: ReadonlySet<number> = new Set([0x7b, 0x5b]);
 const CLOSING: ReadonlySet<number> = new Set([0x7d, 0x5d]);
 
-/**
- * @param text of `json`, which was parsed of it
- * @param changed has some of its members as they are, and others that are written
- */
+/** @param text the bytes from which `json` was parsed @param changed an object in which some members of `json` were replaced */
 export function withBytesOf(text: Buffer, json: JsonObject, changed: JsonObject): Buffer {
   const raw = rawMembers(text);
   const members = Object.entries(changed).flatMap(([name, value]) => {
@@ -19,7 +16,7 @@ export function withBytesOf(text: Buffer, json: JsonObject, changed: JsonObject)
   return Buffer.concat([Buffer.from('{'), ...members.slice(0, -1), Buffer.from('}')]);
 }
 
-/** The bytes of the values of an object, by name; of a name that occurs twice the last, as a parser reads it. */
+/** The bytes of an object's values by name. If a name occurs twice the last value counts, as in a parser. */
 function rawMembers(text: Buffer): ReadonlyMap<string, Buffer> {
   const found = new Map<string, Buffer>();
   let depth = 0;
@@ -44,7 +41,7 @@ function rawMembers(text: Buffer): ReadonlyMap<string, Buffer> {
   return found;
 }
 
-/** Behind its closing quote. */
+/** The place after the closing quote. */
 function endOfString(text: Buffer, from: number): number {
   let at = from + 1;
   while (at < text.length && text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1;

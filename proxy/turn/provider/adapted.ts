@@ -1,6 +1,6 @@
-// THE TABLE of adapted names: what an encoding may change or remove of a Responses request, by member or item type (AA16).
+// THE TABLE of adapted names: what the encoding for an account may change or remove in a Responses request, by member or item type (AA16).
 
-/** Name to what is done, as the documentation shows it. */
+/** The names, each with what is done to it, as the documentation shows it. */
 export const ADAPTED = {
   client_metadata: 'left out',
   generate: 'left out',

@@ -5,22 +5,22 @@ import type { PresetName } from './presets.ts';
 import type { Quirks } from './quirks.ts';
 import type { ApiCompaction, HostedTool, Modality, Served } from './served.ts';
 
-/** What an operator declares of one model of an account; it wins member by member over what is read (AA7). */
+/** What an operator declares of one model of an account. Each declared member replaces what the account's list states (AA7). */
 export interface CatalogRow {
   /** The account's own id of the model. */
   readonly id: string;
   readonly context_window?: number;
   readonly max_output?: number;
-  /** Empty: the model does not reason. */
+  /** An empty list: the model does not reason. */
   readonly reasoning_levels?: readonly string[];
   readonly default_level?: string;
   readonly input_modalities?: readonly Modality[];
   readonly tools?: boolean;
   readonly kind?: 'turns' | 'embedding';
   readonly prices?: Prices;
-  /** The exposed id whose entry lends what native clients need (AA11). */
+  /** The exposed id of a model whose catalog entry supplies what native clients need (AA11). */
   readonly like?: string;
-  /** Members that the model's entry in native lists gets as they are. */
+  /** Members that are copied into the model's entry in native lists. */
   readonly native: JsonObject;
 }
 
@@ -30,11 +30,11 @@ export interface ApiAccountConfig extends AccountConfig {
   /** Parameters of each request's query, which are never logged. */
   readonly query: Readonly<Record<string, string>>;
   readonly insecure_http: boolean;
-  /** Timeouts that replace the two upstream timeouts. */
+  /** Timeouts that replace the two upstream timeouts of the configuration. */
   readonly first_byte_ms?: number;
   readonly idle_ms?: number;
   readonly catalog: readonly CatalogRow[];
-  /** Which of the models that the account lists are served. False: the list is not read. */
+  /** Which of the models that the account lists are served. If false, the list is not read. */
   readonly read_models: 'all' | 'declared' | false;
   readonly serves: readonly Served[];
   readonly hosted_tools: readonly HostedTool[];
@@ -42,12 +42,12 @@ export interface ApiAccountConfig extends AccountConfig {
   readonly compact: ApiCompaction;
 }
 
-/** Undefined for an account without one. */
+/** The name of the account's preset; undefined for an account without one. */
 export const presetName = (account: AccountConfig): PresetName | undefined => (isApiAccount(account) ? account.preset : undefined);
 
 export const isApiAccount = (account: AccountConfig): account is ApiAccountConfig => account.api !== 'agent';
 
-/** Cached by the object of the configuration: every turn asks. */
+/** Cached by the configuration's object, because every turn asks. */
 const poolsWithApis = new WeakMap<Pick<PoolConfig, 'assignments'>, boolean>();
 
 /** Whether an account of the Pool speaks another API than agent backends. */

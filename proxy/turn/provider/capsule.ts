@@ -1,7 +1,7 @@
-// Capsules: what chat accounts need back, and summaries of conversations, sealed into items that clients keep for them (AA22).
+// Capsules: text that a chat account needs back, or the summary of a conversation, sealed in an item that the client keeps (AA22).
 import { isObject, type Json, type JsonObject } from '../json/json.ts';
 
-/** The beginning of the `encrypted_content` of every capsule; the ciphertext of no provider begins so. */
+/** The beginning of the `encrypted_content` of every capsule. No provider's ciphertext begins with it. */
 export const CAPSULE_PREFIX = 'pgc1.';
 
 /** The types of the items that have a capsule. */
@@ -9,9 +9,9 @@ export type CapsuleItem = 'reasoning' | 'compaction';
 
 /** Seals and opens the texts of capsules. */
 export interface Capsules {
-  /** @param pool id; a capsule opens for turns of this Pool alone, in an item of this type. */
+  /** @param pool the id of the Pool; the capsule can be opened only by turns of this Pool, in an item of this type */
   seal(text: string, pool: string, item: CapsuleItem): string;
-  /** Undefined if it was not sealed here for this Pool and type. */
+  /** Undefined if the text was not sealed here for this Pool and type. */
   open(sealed: string, pool: string, item: CapsuleItem): string | undefined;
 }
 
@@ -24,6 +24,6 @@ export function capsuleIn(item: Json | undefined): string | undefined {
   return typeof text === 'string' && text.startsWith(CAPSULE_PREFIX) ? text : undefined;
 }
 
-/** Whether it is reasoning that has nothing for the account that made it: only its maker could look it up, and no reply is stored. */
+/** Whether this is a reasoning item without ciphertext. Only its maker could look it up, and no reply is stored there. */
 export const isBareReasoning = ({ type, encrypted_content: text }: JsonObject): boolean =>
   type === 'reasoning' && (typeof text !== 'string' || text === '');

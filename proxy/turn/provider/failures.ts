@@ -5,20 +5,20 @@ import type { JsonObject } from '../json/json.ts';
 import type { Headers } from '../turn.ts';
 import type { AdaptedName } from './adapted.ts';
 
-/** An answer that is no success. */
+/** An answer whose status is not a success. */
 export interface RefusedAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Buffer;
 }
 
-/** What the refused request had. */
+/** What the request that was refused contained. */
 export interface SentMembers {
-  /** Names of what its encoding changed (AA16). */
+  /** Names of what the encoding changed (AA16). */
   readonly adapted: readonly AdaptedName[];
-  /** The tier of its account. */
+  /** The tier of the account. */
   readonly tier: number;
-  /** Where its items were in the turn; undefined if none was moved. */
+  /** The places of the items in the turn; undefined if no item was moved. */
   readonly places?: Pick<ItemPlaces, 'before'> | undefined;
 }
 
@@ -31,6 +31,6 @@ export interface FailureContext {
 
 export interface ProviderFailures {
   ofStatus(answer: RefusedAnswer, context: FailureContext): Failure;
-  /** An event that ends a reply as failed, after its decoding; or a whole answer of a success status with an error in it. */
+  /** Classifies an event that ends a reply as failed, after its decoding, or a whole answer of a success status with an error in it. */
   inBand(data: JsonObject, now: number): Failure;
 }

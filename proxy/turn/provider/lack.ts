@@ -1,24 +1,24 @@
-// What an account lacks for a turn: such an account is no candidate (AA18).
+// What an account lacks for a turn. An account that lacks something is not a candidate (AA18).
 import type { RouteKind } from '../routes/kinds.ts';
 import type { Body } from '../turn.ts';
 
 /** What is known of a turn before an account is chosen. */
 export interface AskedTurn {
   readonly kind: RouteKind;
-  /** After its rules; undefined if it was not read, as in explanations and for bodies that pass unread. */
+  /** The body after the rules. Undefined if it was not read, as in explanations and for bodies that pass unread. */
   readonly body: Body | undefined;
-  /** Whether a transcription has hints for its model, as far as it was read (AA36). */
+  /** Whether a transcription has hints for its model. Only the part of the form before the file has been read (AA36). */
   readonly hasHints?: boolean;
-  /** Whether its key sets its effort (AA45). */
+  /** Whether the key sets the effort (AA45). */
   readonly effortIsFixed?: boolean;
 }
 
 /**
- * In the order in which they are checked: the first one that applies counts. `kind`: the API has no such request. `anchor`: nothing there
- * continues a response. `files`: it keeps none. `compaction_item`, `ciphertext`: another account made them. `item`, `tools`, `hosted_tool`,
- * `tool_type`, `tool_choice`, `schema`, `modality`, `effort`: the request has what the account does not take. `window`: the turn is too long.
- * Of accounts of higher tiers: `no_price`: their tier has a cap, and the model no price. `overflow_spent`: the cap has no room. `no_overflow`: the
- * key stays in base tiers.
+ * In the order in which they are checked: the first one that applies counts. `kind`: the API has no such request. `anchor`: the account
+ * cannot continue the response. `files`: the account keeps no files. `compaction_item`, `ciphertext`: another account made them. `item`,
+ * `tools`, `hosted_tool`, `tool_type`, `tool_choice`, `schema`, `modality`, `effort`: the account does not take this part of the request.
+ * `window`: the turn is too long. The last three concern accounts of higher tiers. `no_price`: the tier has a cap, and the model has no
+ * price. `overflow_spent`: the cost does not fit into the cap. `no_overflow`: the key stays in base tiers.
  */
 export const LACKS = [
   'kind',

@@ -1,9 +1,9 @@
-// The members of an entry in native lists: native clients drop the whole list if one has another type (Q13).
+// The members of an entry in native lists, with their types. Native clients drop the whole list if a member has another type (Q13).
 import type { Json } from '../json/json.ts';
 import { isAbsent, isObject } from '../json/json.ts';
 
 interface Member {
-  /** For operators: `must be …`. */
+  /** The type in words for operators, after `must be`. */
   readonly type: string;
   readonly check: (value: Json | undefined) => boolean;
 }

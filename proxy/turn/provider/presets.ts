@@ -1,21 +1,22 @@
-// THE TABLE of presets: what is known of the servers of API accounts. An account of a known kind takes from here what it leaves out (AA17).
+// THE TABLE of presets: what is known of the servers of API accounts. An account with a preset takes from here what its settings leave out
+// (AA17).
 import { KEEPABLE, type Quirks } from './quirks.ts';
 import type { ApiCompaction, HostedTool, Served } from './served.ts';
 
 export interface Preset {
-  /** The default, then the others that the server has too. */
+  /** The default API first, then others that the server has. */
   readonly apis: readonly ('responses' | 'chat')[];
-  /** Absent if every account has its own. */
+  /** Absent if every account has an address of its own. */
   readonly base_url?: string;
-  /** The credential that such servers want; an account of a preset with `none` needs none. */
+  /** The kind of credential that such servers need. An account of a preset with `none` needs no credential. */
   readonly credential: 'bearer' | 'header' | 'none';
   readonly serves: readonly Served[];
   readonly hosted_tools: readonly HostedTool[];
   readonly websocket: boolean;
   readonly compact: ApiCompaction;
-  /** Whether its models take images if neither the account nor its list says which modalities they take (AA7). */
+  /** Whether the models take images, if neither the account nor its list states their modalities (AA7). */
   readonly images: boolean;
-  /** What is read of the server beside its list of models (AA9). */
+  /** What is read from the server in addition to its list of models (AA9). */
   readonly reads?: 'lmstudio' | 'llamacpp';
   readonly quirks: Partial<Quirks>;
 }

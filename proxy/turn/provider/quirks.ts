@@ -1,6 +1,6 @@
-// THE TABLE of quirks: how the servers of API accounts differ, as data. Names of providers occur in presets alone (AA14).
+// THE TABLE of quirks: how the servers of API accounts differ, as data. Names of providers occur only in presets (AA14).
 
-/** The optional members of a request that an account is sent if `keep` has them. */
+/** The optional members of a request that are sent only to an account whose `keep` has them. */
 export const KEEPABLE = [
   'temperature',
   'top_p',
@@ -20,9 +20,9 @@ export type KeptMember = (typeof KEEPABLE)[number];
 export type QuirkApi = 'chat' | 'responses';
 
 export interface Quirk {
-  /** The APIs whose accounts it changes anything for. */
+  /** The APIs for whose accounts the quirk has an effect. */
   readonly apis: readonly QuirkApi[];
-  /** An account without a preset has the first one. */
+  /** The possible values. The first one is the default of an account without a preset. */
   readonly values: readonly (string | boolean)[];
 }
 
@@ -30,40 +30,40 @@ const CHAT = ['chat'] as const;
 const RESPONSES = ['responses'] as const;
 const BOTH = ['chat', 'responses'] as const;
 
-/** Each quirk with the APIs that have it, and its values. */
+/** The quirks, each with its APIs and its values. */
 export const QUIRKS = {
-  /** The Chat name of the output cap. */
+  /** The name of the output cap in a Chat request. */
   max_tokens: { apis: CHAT, values: ['max_completion_tokens', 'max_tokens', 'none'] },
-  /** False: developer messages go out as `system`. */
+  /** False: developer messages are sent as `system`. */
   developer_role: { apis: CHAT, values: [true, false] },
-  /** System messages after the first other message: as they are, as user messages, or joined into the first one. */
+  /** How system messages after the first other message are sent: unchanged, as user messages, or joined to the first system message. */
   late_system: { apis: CHAT, values: ['system', 'user', 'merge'] },
-  /** `string`: the text parts of a message are joined with a blank line. */
+  /** `string`: the text parts of a message are joined with a blank line between them. */
   content: { apis: CHAT, values: ['parts', 'string'] },
-  /** `data`: data URLs only. */
+  /** `data`: only data URLs are sent. */
   images: { apis: BOTH, values: ['any', 'data', 'none'] },
   files: { apis: BOTH, values: ['none', 'data'] },
   audio: { apis: BOTH, values: ['none', 'data'] },
-  /** `user`: images of a tool output move to a user message behind the results. */
+  /** `user`: images of a tool output are sent in a user message after the tool results. */
   tool_result_images: { apis: CHAT, values: ['user', 'tool'] },
-  /** `function`: other tools are lowered, as Chat accounts lower them in any case (AA27). */
+  /** `function`: other tools are replaced with function tools, as for every Chat account (AA27). */
   tools: { apis: RESPONSES, values: ['function', 'all'] },
-  /** `required`: an empty description becomes the tool's name. */
+  /** `required`: a tool without a description gets its name as the description. */
   tool_description: { apis: BOTH, values: ['optional', 'required'] },
-  /** False: the member is left out; so for the three after it. */
+  /** False: the member is left out. This also holds for the three members below it. */
   strict: { apis: BOTH, values: [true, false] },
   parallel_tool_calls: { apis: BOTH, values: [true, false] },
   stream_options: { apis: BOTH, values: [true, false] },
   reasoning_summary: { apis: RESPONSES, values: [true, false] },
   /** False: an account is no candidate for a turn with a required or named tool. */
   tool_choice_required: { apis: BOTH, values: [true, false] },
-  /** False: a named tool goes out alone, with `required`. */
+  /** False: if a tool is named, only this tool is sent, with `required`. */
   tool_choice_named: { apis: BOTH, values: [true, false] },
-  /** `plain`: without `strict`. `json_object`: the schema goes into the system text. `refuse`: the account is no candidate. */
+  /** `plain`: `strict` is left out. `json_object`: the schema is written into the system text. `refuse`: the account is no candidate. */
   json_schema: { apis: BOTH, values: ['strict', 'plain', 'json_object', 'refuse'] },
-  /** The member that has the effort, which Responses accounts get in `reasoning` in any case; `none`: it is left out. */
+  /** The member that states the effort. Responses accounts always get it in `reasoning`. `none`: it is left out. */
   effort: { apis: BOTH, values: ['reasoning_effort', 'reasoning', 'thinking', 'none'] },
-  /** The name under which reasoning is sent back. All of them are read. */
+  /** The member in which reasoning is sent back. Replies may have it in any of the members. */
   reasoning_field: { apis: CHAT, values: ['reasoning_content', 'reasoning', 'thinking'] },
   /** When reasoning is sent back (AA44). */
   reasoning_replay: { apis: CHAT, values: ['none', 'tool_loop', 'always'] },
@@ -83,7 +83,7 @@ export const QUIRKS = {
   item_ids: { apis: RESPONSES, values: ['omit', 'required'] },
   /** `required`: `text.format` is always sent. */
   text_format: { apis: RESPONSES, values: ['omit', 'required'] },
-  /** Whether the stated output leaves reasoning out: the output is then the total less the prompt. */
+  /** Whether the stated output tokens leave reasoning out. The output is then the total less the prompt. */
   usage_excludes_reasoning: { apis: CHAT, values: [false, true] },
   /** Whether `usage.cost` is the cost of the turn in USD. */
   cost_in_usage: { apis: BOTH, values: [false, true] },
@@ -92,7 +92,7 @@ export const QUIRKS = {
 export type QuirkName = keyof typeof QUIRKS | 'effort_values' | 'keep';
 
 export type Quirks = { readonly [Name in keyof typeof QUIRKS]: (typeof QUIRKS)[Name]['values'][number] } & {
-  /** Level of effort to the account's word for it; `off` disables thinking. */
+  /** The account's word for each level of effort; `off` disables thinking. */
   readonly effort_values: Readonly<Record<string, string>>;
   readonly keep: readonly KeptMember[];
 };

@@ -1,4 +1,4 @@
-// What a provider states of an account's capacity, in whichever form: its quota, and the rate limits of one model (Q8, AA39).
+// What a provider states about an account's capacity, in any form: its quota, and the rate limits of one model (Q8, AA39).
 
 /** One quota window of an account. Its length identifies it, because providers move a window between their slots. */
 export interface QuotaWindow {
@@ -10,7 +10,9 @@ export interface QuotaWindow {
   readonly resetsAt: number | undefined;
 }
 
-/** In falling order of trust: an event of a reply, the headers of a reply, our own usage read. */
+/**
+ * Where a statement came from, the most reliable first: an event of a reply, the headers of a reply, or the gateway's own read of usage.
+ */
 export type QuotaSource = 'event' | 'headers' | 'read';
 
 export interface QuotaStatement {
@@ -25,7 +27,7 @@ export type RateKind = 'requests' | 'tokens';
 
 export const RATE_KINDS: readonly RateKind[] = ['requests', 'tokens'];
 
-/** Stated by an API account with each of its answers. */
+/** A rate limit that an API account states with each answer. */
 export interface RateLimit {
   readonly kind: RateKind;
   /** The share that is left, 0 to 1. */

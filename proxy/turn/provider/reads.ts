@@ -9,16 +9,16 @@ import type { QuotaStatement, RateLimit } from './quota-statement.ts';
 export interface OwnAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** The decoded JSON; undefined if the body was none. */
+  /** The decoded JSON; undefined if the body was not JSON. */
   readonly body: unknown;
   /** The size of the body as it was sent. */
   readonly bytes: number;
 }
 
-/** Where a path begins: at the account's base URL, or at the root of its host. */
+/** Where a path begins: at the account's base URL, or at the root of the host. */
 export type PathRoot = 'base' | 'origin';
 
-/** Asks the account with its credential, within the bounds of this read. @param from default: its base URL */
+/** Sends a GET to the account with its credential, within the time and size limits of this read. @param from default: the base URL */
 export type OwnGet = (path: string, from?: PathRoot) => Promise<OwnAnswer>;
 
 /** The account that is asked. */
@@ -27,7 +27,7 @@ export interface Asked {
   readonly wire: WireWords;
 }
 
-/** What a reply was to. */
+/** The reply that states a quota, and when it came. */
 export interface ReplyMoment {
   readonly status: number;
   readonly wire: WireWords;
@@ -39,14 +39,17 @@ export interface ProviderQuota {
   /** The types of events that state a quota. */
   eventTypes(wire: WireWords): readonly string[];
   fromHeaders(headers: Headers, moment: ReplyMoment): QuotaStatement | undefined;
-  /** The rate limits of the answer's model, if the API states them; undefined if an answer has none. @param now Unix milliseconds */
+  /**
+   * The rate limits of the answer's model; undefined if the answer states none. Absent if the API never states them.
+   * @param now Unix milliseconds
+   */
   rates?(headers: Headers, now: number): readonly RateLimit[] | undefined;
   /** @param now Unix milliseconds */
   fromEvent(data: JsonObject, now: number): QuotaStatement | undefined;
-  /** Absent for an API that states the usage of an account nowhere. */
+  /** Absent if the API has no endpoint for the usage of an account. */
   readonly usage?: {
     read(get: OwnGet, asked: Asked): Promise<OwnAnswer>;
-    /** Undefined for an answer that states nothing. @param now Unix milliseconds */
+    /** Undefined if the answer states no usage. @param now Unix milliseconds */
     parse(body: unknown, now: number): QuotaStatement | undefined;
   };
 }
@@ -54,12 +57,12 @@ export interface ProviderQuota {
 /** An account's list of models. */
 export interface CatalogAnswer {
   readonly status: number;
-  /** Entries with `slug` or `id`, bare or in `models` or `data`; any value if the answer was no list. */
+  /** Entries with `slug` or `id`, either a bare list or in `models` or `data`. Any value if the answer was not a list. */
   readonly body: unknown;
   readonly etag?: string;
   /** Its size as it was sent. */
   readonly bytes: number;
-  /** Why it is not a list; read only if the status is not 2xx. */
+  /** The reason why the account sent no list. It is read only if the status is not 2xx. */
   readonly refusal?: ReadRefusal;
 }
 
@@ -68,10 +71,10 @@ export interface ProviderCatalog {
   read(get: OwnGet, asked: Asked): Promise<CatalogAnswer>;
 }
 
-/** `retry`: the account is not done with the file yet. */
+/** `retry`: the account is still processing the file. */
 export type Finalised = 'success' | 'retry' | 'error';
 
-/** Reads the answers about files, which are unchecked provider text. */
+/** Reads the answers about files. Answers are unchecked text of a provider. */
 export interface ProviderFiles {
   /** Undefined if the answer has no usable id. */
   idOf(answer: JsonObject): string | undefined;
@@ -79,9 +82,9 @@ export interface ProviderFiles {
   sizeOf(answer: JsonObject): number | undefined;
   /** Unix milliseconds; null if the account states no expiry. */
   expiryOf(answer: JsonObject): number | null;
-  /** How an upload goes on after its creation; absent for an API that takes the bytes with the request that creates the file. */
+  /** How an upload continues after the file was created. Absent for an API that takes the bytes in the request that creates the file. */
   readonly upload?: {
-    /** The address for the bytes. */
+    /** The address to which the bytes are sent. */
     targetOf(answer: JsonObject): string;
     /** The path of the request that ends the upload. */
     finalisePath(fileId: string, wire: WireWords): string;

@@ -7,17 +7,17 @@ export interface RehearsalAddress {
   readonly api: AccountConfig['api'];
   /** `steady` if the address names none. */
   readonly profile: RehearsalProfile;
-  /** The quirks that the address names: the account refuses what they deny. */
+  /** The quirks that the address names. The simulated account refuses requests that ignore them. */
   readonly quirks: Partial<Quirks>;
-  /** The server in whose form it lists its models; undefined if the address names none. */
+  /** The kind of server whose form the list of models has; undefined if the address names none. */
   readonly list: PresetName | undefined;
 }
 
-/** A part of an address that means nothing. */
+/** A part of an address that is not valid. */
 export interface UnknownPart {
   readonly what: 'profile' | 'quirk' | 'value' | 'list';
   readonly part: string;
-  /** The words that could be there. */
+  /** The valid words at that place. */
   readonly known: readonly string[];
 }
 
@@ -63,7 +63,7 @@ const valuesOf = (quirk: string): readonly (string | boolean)[] | undefined => {
   return Object.hasOwn(QUIRKS, quirk) ? QUIRKS[quirk as keyof typeof QUIRKS].values : undefined;
 };
 
-/** Divided by commas; `keep=` keeps none. */
+/** The members in a list that is separated by commas; `keep=` keeps none. */
 function membersOf(value: string): readonly KeptMember[] | undefined {
   const members = value.split(',').filter((member) => member !== '');
   return members.every((member) => isOneOf(KEEPABLE, member)) ? (members as readonly KeptMember[]) : undefined;

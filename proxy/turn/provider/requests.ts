@@ -12,11 +12,11 @@ import type { AdaptedName } from './adapted.ts';
 export interface AttemptContext {
   readonly turn: LiveTurn;
   readonly account: AccountConfig;
-  /** The account's configured headers and its credential, which replace the client's. */
+  /** The account's configured headers and its credential. They replace the client's headers. */
   readonly own: Readonly<Record<string, string>>;
   /** The session id that the gateway derived for an account with `session_header: derived`; undefined for all others. */
   readonly session: string | undefined;
-  /** The request as its rules left it; undefined if its body passes unread. */
+  /** The request as the rules left it; undefined if its body passes unread. */
   readonly work: Work | undefined;
   /** The turn's model at an API account; undefined for agent accounts, and if nothing is known of it. */
   readonly model?: AccountModel | undefined;
@@ -27,23 +27,23 @@ export interface AttemptContext {
 /** A request without its body. */
 export interface RequestHead {
   readonly method: string;
-  /** Absolute, with any query, below the account's base URL. */
+  /** The absolute path with its query, below the account's base URL. */
   readonly path: string;
-  /** The whole set, with lower-case names. */
+  /** All headers of the request, with lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What the encoding changed or removed of the request: sorted names of members and item types, no values (AA16). */
+  /** What the encoding changed or removed in the request: sorted names of members and item types, no values (AA16). */
   readonly adapted?: readonly AdaptedName[];
 }
 
 export interface EncodedRequest extends RequestHead {
   /**
-   * As bytes, which the connection holds until the reply is complete: of a string it would hold both the string and its bytes. A promise
-   * for a large body, which is written in parts.
+   * The connection holds the body until the reply is complete. From a string it would hold both the string and its bytes. A promise for a
+   * large body, which is written in parts.
    */
   readonly body: Buffer | Promise<Buffer>;
   /**
-   * Called with the refusal of this request: whether the API writes the turn otherwise from now on, so that the same account gets it once
-   * more (AA30, AA34). Absent if it would be the same request.
+   * Called with the account's refusal of this request. Returns whether the API now writes the turn in another way, so that the same account
+   * gets it once more (AA30, AA34). Absent if the request would not change.
    */
   readonly adjusts?: (failure: Failure) => boolean;
 }
@@ -53,22 +53,22 @@ export interface EncodedFrame extends EncodedRequest {
 }
 
 export interface ProviderRequests {
-  /** The path and the client's headers that an attempt begins with, before its rules edit them; a fresh object. */
+  /** The path and the client's headers with which an attempt begins, before rules edit them. Returns a fresh object. */
   begin(turn: LiveTurn): { readonly path: string; readonly headers: Record<string, string> };
-  /** A request whose body rules have read and written. Called after the rules; `out.body` is the Responses body for this account. */
+  /** Encodes a request whose body the rules have read. Called after the rules; `out.body` is the Responses body for this account. */
   json(out: Outgoing, context: AttemptContext): EncodedRequest;
-  /** A request whose body passes unread; `out.headers` has those that describe it. */
+  /** Encodes a request whose body passes unread; `out.headers` has the headers that describe the body. */
   passed(out: Outgoing, context: AttemptContext): RequestHead;
-  /** What this account gets of a field of a form that streams through; absent if it gets every field as it is (AA36). */
+  /** Translates a field of a form that is passed on as a stream. Absent if the account gets every field unchanged (AA36). */
   readonly field?: (field: FormField, context: AttemptContext) => readonly FormField[];
-  /** Absent for an API without websockets: its turns go over HTTP. */
+  /** Absent for an API without websockets. Its turns are sent over HTTP. */
   readonly frames?: ProviderFrames;
 }
 
 export interface ProviderFrames {
-  /** A turn as one frame; the headers are those of the upgrade, should a connection have to be opened for it. */
+  /** Encodes a turn as one frame. The headers are those of the upgrade, in case a connection has to be opened. */
   encode(out: Outgoing, context: AttemptContext): EncodedFrame;
-  /** A larger frame goes over HTTP. */
+  /** The largest frame. Larger turns are sent over HTTP. */
   readonly maxBytes: number;
   /** Whether an upgrade that was refused with this status means that the account has no websocket (Q6). */
   isAbsent(status: number | undefined): boolean;
@@ -76,7 +76,7 @@ export interface ProviderFrames {
 
 /** How accounts compact with `compact: auto` (Q27). */
 export interface ProviderCompaction {
-  /** The way that the account's address alone shows; undefined if only an attempt on the compact path can tell. */
+  /** The way to compact that the account's address determines; undefined if only an attempt on the compact path can show it. */
   knownWay(account: AccountConfig): 'route' | 'trigger' | undefined;
   /** Whether the account refused a compaction because it has no compact path. @param path of the request, below the base URL */
   isPathMissing(failure: Failure, path: string): boolean;

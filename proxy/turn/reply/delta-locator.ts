@@ -1,6 +1,6 @@
-// Finds the text of a delta event in its bytes: most deltas are relayed or translated without being parsed.
+// Finds the text of a delta event in its bytes, because most deltas are relayed or translated without being parsed.
 
-/** An event as it lies in the bytes of its stream, from `start` to `end`. */
+/** The bytes of an event in its stream, from `start` to `end`. */
 export interface EventBytes {
   readonly type: string;
   readonly bytes: Buffer;
@@ -10,10 +10,11 @@ export interface EventBytes {
 
 const DELTA = Buffer.from('"delta":"');
 
-/** For the events of one reply. */
+/** Used for the events of one reply. */
 export class DeltaLocator {
   /**
-   * The start of the text in the last event. In the next event it is the same, or one further if the sequence number has one more digit.
+   * The start of the text in the last event. In the next event it is at the same place, or one byte further if the sequence number has one
+   * more digit.
    */
   #offset = 0;
 

@@ -1,4 +1,5 @@
-// The text of a delta event, taken out of its bytes as JSON has it between its quotes; parsed only if it is written in an unusual way.
+// The text of a delta event, read from its bytes in the form that JSON has between the quotes. It is parsed only if it is written in an
+// unusual way.
 import type { Json } from '../json/json.ts';
 import { DeltaLocator } from './delta-locator.ts';
 import type { ReplyEvent } from './reply-event.ts';
@@ -9,21 +10,21 @@ const SPACE = 0x20;
 const ZERO = 0x30;
 const NINE = 0x39;
 
-/** What may follow a backslash. `u` is not among them: its digits would have to be checked, so such texts are parsed. */
+/** The characters that may follow a backslash. `u` is left out, because its digits would have to be checked. Texts with it are parsed. */
 const ESCAPED: ReadonlySet<number | undefined> = new Set(Buffer.from('"\\/bfnrt'));
 
 const OUTPUT_INDEX = Buffer.from('"output_index":');
 
 const PART_INDEXES = { content_index: Buffer.from('"content_index":'), summary_index: Buffer.from('"summary_index":') } as const;
 
-/** For the events of one reply. */
+/** Used for the events of one reply. */
 export class DeltaText {
   readonly #deltas = new DeltaLocator();
 
-  /** A view of the event's bytes, or bytes of its own; undefined if the event has no text. */
+  /** Returns a view of the event's bytes, or a new buffer; undefined if the event has no text. */
   of(event: ReplyEvent): Buffer | undefined {
     const { bytes, dataStart, dataEnd } = event;
-    // Data on several lines has the prefixes of its lines in between.
+    // If the data has several lines, the prefixes of the lines are between them.
     const from = dataStart === -1 ? -1 : this.#deltas.locate(event);
     const to = from === -1 ? -1 : closingQuote(bytes, from, dataEnd);
     if (to !== -1) return from === to ? undefined : bytes.subarray(from, to);
@@ -31,7 +32,7 @@ export class DeltaText {
     return typeof delta === 'string' && delta !== '' ? Buffer.from(JSON.stringify(delta).slice(1, -1)) : undefined;
   }
 
-  /** The value of a member that numbers the parts of an item; 0 if the event has none. */
+  /** The value of a member that numbers the parts of an item; 0 if the event does not have it. */
   numberOf(event: ReplyEvent, member: 'content_index' | 'summary_index'): number {
     const { bytes, dataStart, dataEnd } = event;
     const name = PART_INDEXES[member];
@@ -44,7 +45,7 @@ export class DeltaText {
     return typeof number === 'number' ? number : 0;
   }
 
-  /** Which item the event belongs to: its `output_index`, or the item's id if a provider leaves the index out. */
+  /** Identifies the item that the event belongs to, by its `output_index`, or by the item's id if a provider leaves the index out. */
   placeOf(event: ReplyEvent): Json | undefined {
     const { bytes, dataStart, dataEnd } = event;
     const at = dataStart === -1 ? -1 : bytes.indexOf(OUTPUT_INDEX, dataStart);
@@ -55,7 +56,7 @@ export class DeltaText {
   }
 }
 
-/** The end of a JSON string; -1 if it is not plain. */
+/** The end of a JSON string; -1 if the string has escapes or control characters. */
 function closingQuote(bytes: Buffer, from: number, end: number): number {
   for (let at = from; at < end; at++) {
     const byte = bytes[at] as number;

@@ -2,8 +2,8 @@
 import type { WireWords } from '../settings.ts';
 
 /**
- * One spelling everywhere: `agent` is replaced with the deployment's own word (`wire.agent`), in the names of single events and in the family.
- * A rule that needs another event adds its type here; a type that is not in this list cannot be subscribed to.
+ * The event types in one spelling. `agent` is replaced with the deployment's own word (`wire.agent`), in the names of single events and in
+ * the family. A rule can subscribe only to types in this list.
  */
 export const EVENT_TYPES = [
   'response.created',
@@ -22,7 +22,7 @@ export const EVENT_TYPES = [
   'agent.response.metadata',
 ] as const;
 
-/** Every event of the backend's own family, named by a rule or not. */
+/** Every event of the backend's own family, whether a rule names it or not. */
 export const AGENT_FAMILY = 'agent.*';
 
 /** The types that a rule's `events` may name: a misspelt type does not compile. */
@@ -38,7 +38,7 @@ export function wireType(type: EventType, wire: WireWords): string {
   return type.startsWith(NEUTRAL_PREFIX) ? familyPrefix(wire) + type.slice(NEUTRAL_PREFIX.length) : type;
 }
 
-/** Events of successful and of failed turns, which show nothing of the work. */
+/** Events that both successful and failed turns have. They show nothing of the work. */
 export const LIFECYCLE: ReadonlySet<string> = new Set([
   'response.created',
   'response.queued',

@@ -1,7 +1,8 @@
-// The output of a response from the finished items of its stream: a terminal event may have an empty output, or a part of it (RB17).
+// Completes the output of a response from the finished items of its stream, because a terminal event may have an empty or partial output
+// (RB17).
 import { asList, isObject, type Json, type JsonObject } from '../json/json.ts';
 
-/** Finished items by their output index; an item without an index takes the next place. */
+/** Finished items by their output index. An item without an index takes the next free one. */
 export class FinishedItems {
   readonly #items = new Map<number, JsonObject>();
 
@@ -17,8 +18,8 @@ export class FinishedItems {
   }
 
   /**
-   * The response with every finished item, in order and once. An item that the response has too is the response's. The same object if
-   * nothing is missing.
+   * Returns the response with every finished item, each once and in order. If the response itself has an item, that version is kept.
+   * Returns the same object if nothing is missing.
    */
   fill(response: JsonObject): JsonObject {
     const stated = asList(response.output);
@@ -36,7 +37,7 @@ export class FinishedItems {
   }
 }
 
-/** Items without an id are the same if their content is. */
+/** What identifies an item: its id, or its content if it has no id. */
 function identityOf(item: Json): string {
   if (!isObject(item)) return JSON.stringify(item);
   const { type, id, call_id } = item;

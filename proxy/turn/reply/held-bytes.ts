@@ -1,4 +1,4 @@
-// Counts the bytes that one turn holds of its reply, against a limit of its own and one over all turns.
+// Counts the bytes that one turn holds of its reply, with a limit for the turn and a limit over all turns.
 import type { MemoryGuard } from '../../base/bytes/memory-guard.ts';
 import type { Counters } from '../../base/process/metrics.ts';
 import type { JsonObject } from '../json/json.ts';
@@ -6,10 +6,10 @@ import { excessOf } from '../json/json-bounds.ts';
 import type { Limits } from '../settings.ts';
 import type { ReplyEvent } from './reply-event.ts';
 
-/** Besides its bytes, a parsed event or answer is in memory as text, as an object, and as the text that is written. */
+/** The copies of a parsed event or answer in memory, besides its bytes: the text, the object, and the text that is written. */
 export const PARSED_COPIES = 3;
 
-/** The reply would take more memory than it may: it ends as one that broke off. */
+/** The reply needs more memory than it may have. It ends as a reply that broke off. */
 export class TooMuchHeld extends Error {}
 
 export interface ReplyMemory {
@@ -38,7 +38,11 @@ export class HeldBytes {
     this.#bytes += bytes;
   }
 
-  /** Checks the limit of the turn for bytes that are needed for a moment: only one turn at a time works. @throws TooMuchHeld */
+  /**
+   * Checks the limit of the turn for bytes that are needed only for a moment. They are not counted over all turns, because only one turn at
+   * a time works.
+   * @throws TooMuchHeld
+   */
   allow(bytes: number): void {
     if (this.#bytes + bytes > this.#limits.upstream_event_bytes) throw new TooMuchHeld();
   }
@@ -49,12 +53,12 @@ export class HeldBytes {
     this.allowJson(bytes, start, end);
   }
 
-  /** Checks what JSON becomes when it is parsed: its depth and the number of its values. @throws TooMuchHeld */
+  /** Checks the depth and the number of values of JSON before it is parsed. @throws TooMuchHeld */
   allowJson(bytes: Buffer, start = 0, end = bytes.length): void {
     if (excessOf(bytes, this.#limits.json_values, start, end)) throw new TooMuchHeld();
   }
 
-  /** The data of an event as a JSON object; undefined if it is none. @throws TooMuchHeld */
+  /** The data of an event as a JSON object; undefined if the data is not one. @throws TooMuchHeld */
   json(event: ReplyEvent): JsonObject | undefined {
     this.allowParsing(event);
     return event.json();
@@ -65,7 +69,7 @@ export class HeldBytes {
     this.#memory.guard.give(bytes);
   }
 
-  /** The reply, or an attempt at it, is over. */
+  /** Releases all bytes, because the reply or an attempt at it is over. */
   releaseAll(): void {
     this.release(this.#bytes);
   }

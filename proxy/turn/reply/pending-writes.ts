@@ -1,12 +1,12 @@
-// Writes that must be in the store before a turn's terminal event is sent, and are not there yet (Q34).
+// Writes that have to be in the store before a turn's terminal event is sent (Q34).
 import type { Counters } from '../../base/process/metrics.ts';
 import { type Clock, LATE, withDeadline } from '../../base/time/clock.ts';
 
-/** After this time the terminal event is sent in any case. */
+/** The longest wait. After it, the terminal event is sent even if a write is missing. */
 const MOST_WAIT_MS = 50;
 
 export class PendingWrites {
-  /** Writes are stored in order: with the last one all are. */
+  /** The last write. Writes are stored in order, so that all are stored when it is. */
   #last: Promise<void> | undefined;
   #wait: Promise<void> | undefined;
 
@@ -18,7 +18,7 @@ export class PendingWrites {
     this.#last = stored;
   }
 
-  /** Resolves when all is stored, or after that time; undefined if nothing is missing. All callers wait for the same moment. */
+  /** Resolves when all writes are stored, or after the longest wait; undefined if nothing is missing. All callers share one wait. */
   whenStored(clock: Pick<Clock, 'after'>, counters: Counters): Promise<void> | undefined {
     if (this.#wait || !this.#last) return this.#wait;
     this.#wait = withDeadline(this.#last, clock, MOST_WAIT_MS).then((result) => {

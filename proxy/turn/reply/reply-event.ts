@@ -8,10 +8,10 @@ const [SPACE, OPENING_BRACE, CLOSING_BRACE] = [32, 123, 125];
 /** A view of one event. Carriers reuse one view for all events of a reply: code that keeps an event beyond the call takes a `copy`. */
 export class ReplyEvent {
   bytes: Buffer = NO_BYTES;
-  /** From `start` to `end` are the bytes of the event, for SSE with its closing blank line. */
+  /** The bytes of the event are those from `start` to `end`. With SSE they include the closing blank line. */
   start = 0;
   end = 0;
-  /** The `type` member of the data; the `event:` line if the data does not begin with one; '' if neither names it. */
+  /** The `type` member of the data. If the data does not begin with it, the type in the `event:` line. '' if neither states a type. */
   type = '';
   /** False for comments and empty events. */
   hasData = false;
@@ -19,7 +19,7 @@ export class ReplyEvent {
   dataStart = -1;
   dataEnd = -1;
 
-  /** An event of the gateway's own, which a sink can write as an event of a stream or as a frame. */
+  /** Makes an event of the gateway's own. A sink can write it as an event of a stream or as a frame. */
   static of(data: JsonObject): ReplyEvent {
     const event = new ReplyEvent();
     const head = `event: ${String(data.type)}\ndata: `;
@@ -32,12 +32,12 @@ export class ReplyEvent {
     return event;
   }
 
-  /** Bytes of the event as it came. */
+  /** The number of bytes of the event as it came. */
   get length(): number {
     return this.end - this.start;
   }
 
-  /** A view that stays valid; the bytes are shared. */
+  /** Makes a view that stays valid. It shares the bytes. */
   copy(into: ReplyEvent = new ReplyEvent()): ReplyEvent {
     into.bytes = this.bytes;
     into.start = this.start;
@@ -49,14 +49,14 @@ export class ReplyEvent {
     return into;
   }
 
-  /** Releases the bytes, so that an idle stream holds none. */
+  /** Drops the reference to the bytes, so that an idle stream keeps none in memory. */
   clear(): void {
     this.bytes = NO_BYTES;
   }
 
   /**
-   * Looks the type up inside data that does not begin with it and has no `event:` line. Parses such data.
-   * @returns false for data that is not a JSON object
+   * Finds the type in data that does not begin with it, if there is no `event:` line. Parses such data.
+   * @returns false if the data is not a JSON object
    */
   completeType(): boolean {
     if (this.type !== '' || !this.hasData || this.isDone()) return true;
@@ -65,7 +65,7 @@ export class ReplyEvent {
     return data !== undefined;
   }
 
-  /** Whether data on one line begins and ends as a JSON object does, which no cut or plain text does. */
+  /** Whether data on one line begins with `{` and ends with `}`. Data that was cut, or plain text, does not. */
   hasBraces(): boolean {
     const { bytes, dataStart, dataEnd } = this;
     let last = dataEnd - 1;
@@ -73,7 +73,7 @@ export class ReplyEvent {
     return bytes[last] === CLOSING_BRACE && this.#mayBeObject();
   }
 
-  /** The data as a JSON object; undefined if it is none. Parses at every call. */
+  /** The data as a JSON object; undefined if it is not one. Every call parses the data. */
   json(): JsonObject | undefined {
     if (!this.#mayBeObject()) return undefined;
     try {
@@ -84,17 +84,17 @@ export class ReplyEvent {
     }
   }
 
-  /** Without this check each event that is not JSON would cost an exception, which is expensive. */
+  /** Whether the data may be a JSON object. Without this check each other event would cause an exception, which is expensive. */
   #mayBeObject(): boolean {
     const { bytes, dataStart, dataEnd } = this;
     if (dataStart < 0) return this.hasData;
     let at = dataStart;
-    // White space and control characters: which of them JSON permits, the parser decides.
+    // Skips white space and control characters. The parser decides which of them JSON permits.
     while (at < dataEnd && (bytes[at] as number) <= SPACE) at += 1;
     return at < dataEnd && bytes[at] === OPENING_BRACE;
   }
 
-  /** The data as text, its lines joined as SSE requires. */
+  /** The data as text, with its lines joined as SSE requires. */
   data(): string {
     if (this.dataStart >= 0) return this.bytes.toString('utf8', this.dataStart, this.dataEnd);
     const lines: string[] = [];

@@ -1,4 +1,4 @@
-// The interface through which continuity and quota read the replies of accounts. An observer does not change a reply.
+// Observers of replies: continuity and quota read the replies of accounts through this interface. An observer does not change a reply.
 import type { Continuation, LivePin } from '../continuation.ts';
 import type { Failure } from '../errors/failure.ts';
 import type { JsonObject } from '../json/json.ts';
@@ -16,11 +16,14 @@ export interface ReplySource {
   readonly continuation: Continuation;
   /** Remembers a response that can be continued only on the websocket it came over; undefined over HTTP. */
   readonly keepResponse: ((id: string, pin?: LivePin) => void) | undefined;
-  /** Whether its account was asked not to store the response: it ends with its websocket, and over HTTP nothing can continue it (RB11). */
+  /**
+   * Whether the account was asked not to store the response. Such a response ends with its websocket, and over HTTP it cannot be continued
+   * (RB11).
+   */
   readonly isUnstored: boolean;
 }
 
-/** The events of a reply's head, which were held until its commit. */
+/** The events of a reply's head, which are held until commit. */
 export interface HeldEvents {
   find(type: string): ReplyEvent | undefined;
 }
@@ -29,15 +32,15 @@ export interface HeldEvents {
 export interface ReplyObserver {
   /** The types of the events that it reads. Other events are not parsed for it. */
   readonly events: readonly string[];
-  /** Further types, of this provider API alone. */
+  /** Further types that only this provider API has. */
   eventsOf?(provider: ProviderApi, wire: WireWords): readonly string[];
-  /** The status and headers of every reply, refusals included. */
+  /** Called with the status and headers of every reply, including refusals. */
   head?(source: ReplySource, status: number, headers: Headers): void;
   event?(source: ReplySource, type: string, data: JsonObject): void;
-  /** A whole JSON reply that is not a refusal. */
+  /** Called with a whole JSON reply that is not a refusal. */
   answer?(source: ReplySource, json: JsonObject): void;
-  /** The reply was committed: no other attempt follows. @param head undefined for a reply that is not a stream of events */
+  /** Called at commit. No other attempt follows. @param head undefined for a reply that is not a stream of events */
   committed?(source: ReplySource, head: HeldEvents | undefined): void;
-  /** The attempt failed. Called also if the client receives the failure as its answer. */
+  /** Called if the attempt failed, even if the client receives the failure as its answer. */
   failed?(source: ReplySource, failure: Failure): void;
 }

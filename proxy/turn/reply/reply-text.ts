@@ -3,8 +3,8 @@ import { Refusal } from '../errors/refusal.ts';
 import type { Json } from '../json/json.ts';
 
 /**
- * JSON is parsed at any depth, and written by recursion.
- * @throws Refusal `upstream_error` if the provider nested it too deeply, or made it too long, to be written
+ * Writes JSON by recursion, while JSON can be parsed at any depth.
+ * @throws Refusal `upstream_error` if the JSON is too deep or too long to be written
  */
 export function replyText(value: Json): string {
   try {

@@ -1,23 +1,24 @@
-// What was written of a text: if events of the account could not be read, its finished item shows what lacks (F1.9, AM54).
+// Counts what was written of a text. If events of the account could not be read, the finished item shows which text is missing (F1.9,
+// AM54).
 
 const BACKSLASH = 0x5c;
 
-/** How many events of the reply could not be read so far. */
+/** Returns how many events of the reply could not be read so far. */
 export type Losses = () => number;
 
 export class SentText {
   readonly #losses: Losses;
   #bytes = 0;
-  /** Losses before the last piece. */
+  /** The number of losses before the last piece. */
   #known = 0;
-  /** A piece came after a loss: what lacks may be before it. */
+  /** Whether a piece came after a loss. Missing text may be before that piece. */
   #hasGap = false;
 
   constructor(losses: Losses) {
     this.#losses = losses;
   }
 
-  /** @param piece as JSON has it between its quotes */
+  /** @param piece text in the form that JSON has between its quotes */
   wrote(piece: Buffer): void {
     this.#bytes += piece.indexOf(BACKSLASH) === -1 ? piece.length : Buffer.byteLength(JSON.parse(`"${piece.toString()}"`) as string);
     const losses = this.#losses();
@@ -26,7 +27,9 @@ export class SentText {
     this.#hasGap = true;
   }
 
-  /** The rest of the finished text, encoded; `elsewhere` if it does not begin with what was written; undefined if nothing lacks. */
+  /**
+   * The missing end of the finished text, encoded; `elsewhere` if text is missing before what was written; undefined if nothing is missing.
+   */
   missing(finished: string): Buffer | 'elsewhere' | undefined {
     if (this.#losses() === 0) return undefined;
     const whole = Buffer.from(finished);

@@ -1,4 +1,4 @@
-// The events that end a reply, and the end that each announces.
+// The events that end a reply, and the kind of end that each announces.
 
 const TERMINAL = {
   'response.completed': 'completed',
@@ -11,14 +11,14 @@ const TERMINAL = {
 
 export type ReplyEnd = (typeof TERMINAL)[keyof typeof TERMINAL];
 
-/** The end of a reply that has this event in it; undefined for all other events. */
+/** The kind of end that an event announces; undefined if the event does not end a reply. */
 export function endOf(type: string): ReplyEnd | undefined {
   return Object.hasOwn(TERMINAL, type) ? TERMINAL[type as keyof typeof TERMINAL] : undefined;
 }
 
 /**
- * Whether the provider reports that it cancelled the response, which no request of this gateway asks for. Clients do not have such an
- * event: for them a reply that ends so broke off.
+ * Whether the provider reports that it cancelled the response, although the gateway never asks for it. Clients do not know such an event.
+ * For them the reply broke off.
  */
 export const isCancellation = (type: string): boolean => type === 'response.cancelled' || type === 'response.canceled';
 

@@ -9,26 +9,26 @@ import type { Outcome } from '../turn.ts';
 /** How a turn ended for its client. */
 export interface Ending {
   readonly outcome: Outcome;
-  /** The status that the client got; 499 when it left before one. */
+  /** The status that the client got; 499 if the client left before. */
   readonly status: number;
-  /** The error code for the row. */
+  /** The error code that is logged. */
   readonly code: string | null;
 }
 
 /** The part of a turn that accounts served. */
 export interface Attempts {
   readonly rows: readonly AttemptRow[];
-  /** Whether any of them was sent: a turn that was not has used nothing. */
+  /** Whether any attempt was sent. Otherwise the turn has used nothing. */
   readonly wasSent: boolean;
-  /** Label of the account that answered or was tried last. */
+  /** Label of the account that answered, or that was tried last. */
   readonly account: string | null;
   /** The tier of that account, and why the turn left the lower ones. */
   readonly tier: number | null;
   readonly overflow: OverflowReason | null;
   readonly served?: AccountConfig | undefined;
-  /** What the turn has reserved of the caps of that tier. */
+  /** The amount that the turn has reserved of the tier's caps. */
   readonly spending?: Spending | undefined;
-  /** Why that account, and why not the others. */
+  /** Why that account was chosen, and why others were not. */
   readonly why: Why | null;
 }
 
@@ -36,14 +36,14 @@ export const NO_ATTEMPTS: Attempts = Object.freeze({ rows: [], wasSent: false, a
 
 export const clientGone = (shown: boolean): Ending => ({ outcome: { kind: 'client_gone', shown }, status: 499, code: null });
 
-/** Token counts of a turn; null is unknown, which is not zero. */
+/** Token counts of a turn. Null means unknown, not zero. */
 export interface TokenCounts {
   readonly input_tokens: number | null;
   readonly cached_input_tokens: number | null;
   readonly output_tokens: number | null;
 }
 
-/** The tokens of a turn as the provider stated them; of one that broke off before, the estimate (Q18). */
+/** The tokens that the provider stated. For a turn that broke off before, the estimate (Q18). */
 function tokensOf(
   { noted }: LiveTurn,
   { outcome: { kind } }: Ending,
@@ -57,7 +57,7 @@ function tokensOf(
   return { input_tokens, cached_input_tokens, output_tokens, tokens_estimated };
 }
 
-/** @param estimate the usage of a turn that was dispatched and broke off; undefined if nothing is known of its body */
+/** @param estimate returns the usage of a turn that was dispatched and broke off; undefined if nothing is known of its body */
 export function requestRow(turn: LiveTurn, ending: Ending, attempts: Attempts, estimate: () => TokenCounts | undefined): RequestRow {
   const { noted, identity } = turn;
   const { status } = ending;

@@ -1,7 +1,7 @@
 // THE TABLE of route kinds: whether the gateway or an account answers, what is sent, how the reply is read, and what may be retried.
 import type { ErrorCode } from '../errors/refusal.ts';
 
-/** How the client is addressed: which headers pass, how errors look, how a broken reply ends. */
+/** A client API. It determines which headers pass, how errors look, and how a broken reply ends. */
 export type SurfaceName = 'native' | 'public' | 'chat' | 'images' | 'messages';
 
 /** A kind that the gateway answers without an account. */
@@ -17,47 +17,50 @@ export interface DispatchedKind {
   readonly surface: SurfaceName;
   readonly methods: readonly string[];
   /**
-   * `json`: read, run through the rules, sent once per attempt. `form`: a multipart form that is treated like `json`, which rules see as JSON and replace
-   * with JSON. `json or form`: either, sent as it came. `file`: a form whose file is kept next to the JSON that rules make of it. `stream`:
-   * passed on unread, so that it can be sent once. `multipart`: a form that is passed on too, whose parts rules read while it passes.
+   * `json`: read, passed through the rules, sent once per attempt. `form`: a multipart form that rules see as JSON and replace with JSON.
+   * `json or form`: either of them, sent in the form in which it came. `file`: a form whose file is kept beside the JSON that rules make of
+   * the form. `stream`: passed on unread, so that it can be sent only once. `multipart`: a form that is passed on while rules read its
+   * parts.
    */
   readonly payload: 'json' | 'form' | 'json or form' | 'file' | 'stream' | 'multipart';
   /**
-   * `events`: a stream, or one body for clients that request one. `whole`: one body, checked before it is shown. `piped`: passed on unread.
+   * `events`: a stream, or one body for clients that request one. `whole`: one body, which is checked before it is shown. `piped`: passed
+   * on unread.
    */
   readonly reply: 'events' | 'whole' | 'piped';
   /** The refusal of a `whole` reply if the account's answer is invalid: not a JSON object, or a stream without its end. */
   readonly invalidReply: ErrorCode;
-  /** Until when another account may be asked: the reply's commit, or its first sign (a compaction that began may be billed). */
+  /**
+   * Until when another account may be tried: until the reply's commit, or until its first sign, because a compaction that began may be
+   * billed.
+   */
   readonly retry: 'before commit' | 'before head';
-  /** The turns of a websocket client that go to an account as frames: all, or those that continue a response (F3.5, F3.6). */
+  /** Which turns of a websocket client go to an account as frames: all of them, or those that continue a response (F3.5, F3.6). */
   readonly frames: 'all' | 'anchored';
-  /** The statuses of an account's answer: only 200, or any success status, as for a request that creates something. */
+  /** Which statuses count as an answer: only 200, or any success status, as for a request that creates something. */
   readonly answeredBy: '200' | '2xx';
-  /** Whether an account's answer may be other than JSON, such as a transcript in a text format. */
+  /** Whether an account may answer with something other than JSON, such as a transcript in a text format. */
   readonly textAnswers: boolean;
   /** Whether a request without a body counts as an empty object. */
   readonly emptyBody: boolean;
-  /** Whether members of a whole answer that rules leave as they are keep their bytes: numbers are not written again. */
+  /** Whether members of a whole answer that rules do not change keep their bytes, so that numbers are not rewritten. */
   readonly keepsBytes?: true;
-  /** Whether its turns have no output tokens. */
+  /** Whether the kind has no output tokens. */
   readonly noOutput?: true;
-  /** Whether the request is a turn of a model of the catalog. */
+  /** Whether the request names a model of the catalog. */
   readonly model: boolean;
-  /** Whether its turns use tokens, so that a limit of the key reserves an estimate of them. */
+  /** Whether turns of the kind use tokens, so that a limit of the key reserves an estimate. */
   readonly metered: boolean;
-  /** Whether prompt-cache locality steers it (F8.3). */
+  /** Whether prompt-cache locality influences the choice of the account (F8.3). */
   readonly locality: boolean;
-  /** Whether its clients may come back with response ids and ciphertext of the reply (Q10). */
+  /** Whether clients may use response ids and ciphertext of the reply in later turns (Q10). */
   readonly continues: boolean;
   /**
-   * The path of an account that it goes to, as far as health distinguishes paths (RB4). A compaction goes to the path of turns if the
+   * The path of an account that the turn goes to, as far as health distinguishes paths (RB4). A compaction goes to the path of turns if the
    * account has no compact path.
    */
   readonly path: AccountPath;
-  /**
-   * The kind that a turn of this kind changes to if its input asks for a compaction (F3.1); absent if such a turn is an ordinary one.
-   */
+  /** The kind that a turn changes to if its input asks for a compaction (F3.1). Absent if such a turn is served like any other. */
   readonly asCompaction?: 'public-compact';
 }
 
@@ -84,7 +87,7 @@ const turn = {
   path: 'responses',
 } as const;
 
-/** A compaction that began may be billed: it is not tried at another account. */
+/** A compaction that began may be billed, so that it is not tried at another account. */
 const compaction = {
   ...turn,
   reply: 'whole',
@@ -114,7 +117,7 @@ const passed = {
 
 const file = { ...passed, methods: ['POST'], reply: 'whole', path: 'files' } as const;
 
-/** Names a model that need not be in the catalog: a model of the catalog hosts it. */
+/** A kind whose model need not be in the catalog, because a model of the catalog hosts it. */
 const hosted = { ...turn, model: false, locality: false, continues: false } as const;
 
 const transcription = {
@@ -133,7 +136,7 @@ export const KINDS = {
   responses: { ...turn, surface: 'native', methods: ['POST', 'WS'] },
   /** Native compaction. */
   compact: { ...compaction, surface: 'native', methods: ['POST'] },
-  /** Native image proxy; its body is read for the model that it names (A10, AU5). */
+  /** Native images. The body is read for the model that it names (A10, AU5). */
   image: { ...hosted, surface: 'native', methods: ['POST'], payload: 'json or form', path: 'image' },
   /** Chat Completions, on /v1 and as a backend alias. */
   chat: { ...turn, surface: 'chat', methods: ['POST'], continues: false },
@@ -145,7 +148,7 @@ export const KINDS = {
   model: { ...answered, surface: 'public', methods: ['GET'] },
   /** Exact pass-through rows: control plane and key sets. */
   forward: { ...passed, surface: 'native', methods: ['GET', 'POST', 'DELETE'] },
-  /** `POST /backend-api/files`. */
+  /** Rows that are passed through unchanged: control plane and key sets. */
   'file-create': { ...file, surface: 'native', payload: 'json' },
   /** `POST /backend-api/files/{file_id}/uploaded`. */
   'file-finish': { ...file, surface: 'native', payload: 'json', emptyBody: true },
@@ -159,7 +162,7 @@ export const KINDS = {
   'public-responses': { ...turn, surface: 'public', methods: ['POST', 'WS'], asCompaction: 'public-compact' },
   /** A turn of `/v1/responses` that asks for a compaction. No row of the route table serves it. */
   'public-compact': { ...compaction, surface: 'public', methods: [] },
-  /** `GET /v1/usage`. */
+  /** `GET /usage` and `GET /usage/{file}`: the page for holders of keys, which needs no key. */
   'key-usage': { ...answered, surface: 'public', methods: ['GET'] },
   /** `GET /usage` and `GET /usage/{file}`: the page of key holders, which needs no key. */
   'usage-page': { ...answered, surface: 'public', methods: ['GET'] },
@@ -169,7 +172,7 @@ export const KINDS = {
   'file-list': { ...answered, surface: 'public', methods: ['GET'] },
   /** `GET /v1/files/{file_id}`. */
   'file-read': { ...answered, surface: 'public', methods: ['GET'] },
-  /** File content and delete: the ownership check, then `unsupported_endpoint`. */
+  /** The content of a file, and its deletion: the owner is checked, then the answer is `unsupported_endpoint`. */
   'file-denied': { ...answered, surface: 'public', methods: ['GET', 'DELETE'] },
   /** `POST /v1/audio/transcriptions`. */
   'public-transcription': { ...transcription, surface: 'public' },
@@ -187,14 +190,14 @@ export const KINDS = {
   'public-image': { ...hosted, surface: 'images', methods: ['POST'] },
   /** `POST /v1/images/edits`. */
   'public-image-edit': { ...hosted, surface: 'images', methods: ['POST'], payload: 'form' },
-  /** The operators' metadata endpoint. */
+  /** The metadata endpoint for operators. */
   mcp: { ...answered, surface: 'native', methods: ['GET', 'POST', 'OPTIONS'] },
 } as const satisfies Record<string, Kind>;
 
-/** The kind of a route: the `serve` word of its row. Rules name the kinds that they take part in. */
+/** The kind of a route, which is the `serve` word of its row. Rules name the kinds that they take part in. */
 export type RouteKind = keyof typeof KINDS;
 
-/** The row of a kind that dispatches its turns; undefined for all others. */
+/** The row of a kind that dispatches its turns; undefined for other kinds. */
 export function dispatchedKind(name: RouteKind | undefined): DispatchedKind | undefined {
   const kind: Kind | undefined = name && KINDS[name];
   return kind?.served === 'dispatch' ? kind : undefined;
@@ -203,13 +206,13 @@ export function dispatchedKind(name: RouteKind | undefined): DispatchedKind | un
 /** The surface of a kind; undefined for a request outside the route table. */
 export const surfaceOf = (name: RouteKind | undefined): SurfaceName | undefined => name && KINDS[name].surface;
 
-/** Whether the kind is a compaction: its reply is checked as a whole before it is shown. */
+/** Whether the kind is a compaction. The reply of a compaction is checked whole before it is shown. */
 export function isCompaction(name: RouteKind | undefined): boolean {
   const kind = dispatchedKind(name);
   return kind?.model === true && kind.reply === 'whole';
 }
 
-/** The kinds of the table for which `matches` holds, in the order of the table. */
+/** The kinds for which `matches` returns true, in the order of the table. */
 export function kindsWhere(matches: (kind: Kind) => boolean): readonly RouteKind[] {
   return (Object.keys(KINDS) as RouteKind[]).filter((name) => matches(KINDS[name]));
 }

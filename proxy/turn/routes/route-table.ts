@@ -1,18 +1,18 @@
-// The compiled route table: method and exact path to a Route; nothing else exists (S3).
+// The compiled route table, which maps a method and an exact path to a Route. Other requests are not served (S3).
 import type { AdmissionClass, RouteStatus, WireWords } from '../settings.ts';
 import type { Route, RouteFamily } from '../turn.ts';
 import { dispatchedKind, type RouteKind } from './kinds.ts';
 
-/** One row of the route table as the configuration has it, in neutral words. */
+/** One row of the route table as in the configuration, with neutral words. */
 export interface RouteRow {
-  /** `WS` is a websocket upgrade on GET. */
+  /** An HTTP method, or `WS` for a websocket upgrade on GET. */
   readonly method: string;
   /** The path, with `{name}` for a path parameter. */
   readonly path: string;
   readonly status: RouteStatus;
-  /** Absent on unsupported rows that no kind serves. */
+  /** Absent on unsupported rows that have no kind. */
   readonly serve?: RouteKind;
-  /** The account-side path, if it differs from `path`. */
+  /** The path at the account, if it differs from `path`. */
   readonly to?: string;
   readonly class: AdmissionClass;
 }
@@ -36,16 +36,16 @@ export interface Match {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** A path that exists, requested with another method. */
+/** The answer for a path that exists, requested with another method. */
 export interface NoMethod {
   readonly allow: readonly string[];
-  /** One of the path's rows, for the request's log row. */
+  /** One of the path's rows, which the log uses for the request. */
   readonly like: Route;
 }
 
 const NO_PARAMS: Readonly<Record<string, string>> = {};
 
-/** The route of a request outside the table, for its log row: the path itself is a client's text (S4). */
+/** The route of a request outside the table. The log uses it instead of the path, which is a client's text (S4). */
 export const NO_ROUTE: Route = Object.freeze({
   kind: undefined,
   method: '*',
@@ -57,10 +57,10 @@ export const NO_ROUTE: Route = Object.freeze({
   sdpOnly: false,
 });
 
-/** A path parameter: one segment as it came. Dot segments are refused, because other programs would resolve them. */
+/** A path parameter: one segment, not decoded. Dot segments are refused, because other programs would resolve them. */
 const PARAMETER = '((?!(?:\\.|%2[eE]){1,2}(?:/|$))[^/]+)';
 
-/** Characters that can be sent to an account unchanged: no encodings, no separators. */
+/** A parameter that can be sent to an account unchanged: it has no encodings and no separators. */
 const SENDABLE = /^[A-Za-z0-9._-]{1,256}$/;
 
 export class RouteTable {
@@ -72,7 +72,7 @@ export class RouteTable {
     this.all = rows.map((row) => this.#add(row, wire));
   }
 
-  /** The row of this method and raw path; the allowed methods of a known path; undefined for an unknown path. */
+  /** Returns the row of this method and raw path, or the allowed methods of a known path; undefined for an unknown path. */
   find(method: string, path: string): Match | NoMethod | undefined {
     const exact = this.#exact.get(path);
     if (exact) return match(exact, method, []);
@@ -121,7 +121,7 @@ export class RouteTable {
 }
 
 function match(rows: Rows, method: string, values: readonly string[]): Match | NoMethod | undefined {
-  // A plain GET on a websocket row belongs to that row: it gets 426, not 405.
+  // A plain GET on a websocket row belongs to that row, so that it gets 426 and not 405.
   const row = rows.get(method) ?? (method === 'GET' ? rows.get('WS') : undefined);
   if (!row) return noMethod(rows);
   const { route, names } = row;
@@ -136,7 +136,7 @@ function noMethod(rows: Rows): NoMethod {
 
 const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** A path in this deployment's words: only whole segments `agent` and `meter` are words. */
+/** A path in this deployment's words. Only whole segments `agent` and `meter` are replaced. */
 export function worded(path: string, wire: WireWords): string {
   return path
     .split('/')
@@ -144,7 +144,7 @@ export function worded(path: string, wire: WireWords): string {
     .join('/');
 }
 
-/** The route family of a neutral path, as in the contract's credential table. */
+/** The route family of a neutral path, as in the contract's table of credentials. */
 function familyOf(path: string): RouteFamily {
   if (path.startsWith('/backend-api/agent/')) return 'backend-agent';
   if (path === '/mcp') return 'mcp';

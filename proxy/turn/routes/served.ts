@@ -1,8 +1,8 @@
-// Which rows of the route table are served: their status decides (S8).
+// Whether a row of the route table is served, which its status decides (S8).
 import type { Route } from '../turn.ts';
 
 export const isServed = ({ status }: Pick<Route, 'status'>): boolean => status !== 'unsupported';
 
-/** The reason why a row is not served, with the answer to its requests; null if it is served. */
+/** The reason why a row is not served, which requests to it get as their answer; null if the row is served. */
 export const noteOf = (route: Pick<Route, 'status'>): string | null =>
   isServed(route) ? null : 'unsupported by its status: 404 unsupported_endpoint';

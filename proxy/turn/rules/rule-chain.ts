@@ -14,13 +14,13 @@ export interface Link {
   readonly index: number;
 }
 
-/** One chain for each route kind, compiled when it is first asked for. */
+/** Has one chain for each route kind, which is compiled when it is first needed. */
 export class Chains {
   readonly #byKind = new Map<RouteKind | undefined, Chain>();
   readonly #rules: readonly Rule[];
   readonly #wire: WireWords;
 
-  /** @throws Error where a rule subscribes to an event that can never occur */
+  /** @throws Error if a rule subscribes to an event that can never occur */
   constructor(rules: readonly Rule[], wire: WireWords) {
     for (const rule of rules) checkSubscription(rule);
     this.#rules = rules;
@@ -37,7 +37,7 @@ export class Chains {
   }
 }
 
-/** The types check the same at compile time. A rule that circumvents them would never be called, and nothing else would show it. */
+/** Repeats at run time what the types check, because a rule that circumvents the types would silently never be called. */
 function checkSubscription({ name, events, event }: Rule): void {
   if ((events === undefined) !== (event === undefined)) throw new Error(`rule ${name}: events and event need each other`);
   if (events === undefined || events === '*') return;
@@ -48,19 +48,19 @@ function checkSubscription({ name, events, event }: Rule): void {
 const onRoute = (rules: readonly Rule[], kind: RouteKind | undefined): readonly Rule[] =>
   rules.filter(({ routes }) => routes === '*' || (kind !== undefined && routes.includes(kind)));
 
-/** The rules of one route kind, in order; a rule that is not on the route, or not in a phase, costs nothing there. */
+/** The rules of one route kind, in order. A rule that is not on the route, or not in a phase, costs nothing there. */
 export class Chain {
   readonly rules: readonly Rule[];
-  /** The rules that have a phase, in the order in which it runs. */
+  /** The rules of a phase, in the order in which they run. */
   readonly edit: readonly Link[];
   readonly attempt: readonly Link[];
   readonly head: readonly Link[];
   readonly refused: readonly Link[];
   readonly answer: readonly Link[];
   readonly end: readonly Link[];
-  /** The memories of a turn whose request phases have not run. */
+  /** The memories of a turn before its request phases. */
   readonly memories: readonly unknown[];
-  /** By wire type, for each type that a rule names. */
+  /** The listeners of each type that a rule names, by wire type. */
   readonly #named: ReadonlyMap<string, readonly Link[]>;
   readonly #familyPrefix: string;
   readonly #family: readonly Link[];
@@ -92,7 +92,7 @@ export class Chain {
     this.#unnamed = listening();
   }
 
-  /** The rules that subscribe to a type as it came, last rule first. It is a provider's text: an unknown one is not cached. */
+  /** The rules that subscribe to a type, last rule first. The type is a provider's text, so that an unknown one is not cached. */
   listeners(type: string): readonly Link[] {
     return this.#named.get(type) ?? (type.startsWith(this.#familyPrefix) ? this.#family : this.#unnamed);
   }

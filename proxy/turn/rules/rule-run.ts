@@ -10,7 +10,7 @@ import type { Chain, Link } from './rule-chain.ts';
 export class RuleRun {
   readonly #turn: Turn;
   readonly #chain: Chain;
-  /** One for each rule; `SKIP` where the rule's later phases do not run. Set when the request phases have run. */
+  /** The memory of each rule. It is `SKIP` if the rule's later phases do not run. Set when the request phases have run. */
   #memories: readonly unknown[];
 
   constructor(chain: Chain, turn: Turn) {
@@ -23,13 +23,13 @@ export class RuleRun {
     for (const rule of this.#chain.rules) rule.admit?.(this.#turn);
   }
 
-  /** Returns a promise only where a rule has to wait. */
+  /** Returns a promise only if a rule has to wait. */
   request(work: Work): Promise<void> | undefined {
     const { large } = this.#turn;
     return large ? this.#requestInSlices(work, large) : this.#request(work, []);
   }
 
-  /** Each rule may read all of a large body: others run between them. */
+  /** Each rule may read all of a large body. Other turns run between two rules. */
   async #requestInSlices(work: Work, large: SlicedWork): Promise<void> {
     const memories: unknown[] = [];
     for (const rule of this.#chain.rules) {
@@ -39,7 +39,7 @@ export class RuleRun {
     this.#memories = memories;
   }
 
-  /** Continues after the rules that have a memory already. */
+  /** Continues with the first rule that has no memory yet. */
   #request(work: Work, memories: unknown[]): Promise<void> | undefined {
     const { rules } = this.#chain;
     while (memories.length < rules.length) {
@@ -57,7 +57,7 @@ export class RuleRun {
     return undefined;
   }
 
-  /** Returns a promise only where a rule has to wait. */
+  /** Returns a promise only if a rule has to wait. */
   edit(work: Work): Promise<void> | undefined {
     const { large } = this.#turn;
     return large ? this.#editInSlices(work, large) : this.#edit(work, 0);
@@ -71,7 +71,7 @@ export class RuleRun {
     }
   }
 
-  /** Continues with the edit of this number. */
+  /** Continues with the edit at this index. */
   #edit(work: Work, from: number): Promise<void> | undefined {
     const { edit } = this.#chain;
     for (let i = from; i < edit.length; i++) {
@@ -82,7 +82,7 @@ export class RuleRun {
     return undefined;
   }
 
-  /** The rules' readers of one form, as one. */
+  /** Combines the rules' readers of one form. */
   parts(): Required<PartReader> {
     const readers = this.#chain.rules.flatMap((rule) => rule.parts?.(this.#turn) ?? []);
     const through = (parts: readonly StreamedPart[], from: number): readonly StreamedPart[] =>
@@ -117,13 +117,13 @@ export class RuleRun {
     return undefined;
   }
 
-  /** Whether a rule listens to events of this type; where none does, they are never parsed. */
+  /** Whether a rule listens to events of this type. Events without a listener are never parsed. */
   wants(type: string): boolean {
     for (const { index } of this.#chain.listeners(type)) if (!this.#skips(index)) return true;
     return false;
   }
 
-  /** Maps one event, last rule first. The same object returned means: forward its bytes. */
+  /** Maps one event, last rule first. If the result is the same object, its bytes are forwarded. */
   event(event: Event): Event | readonly Event[] {
     return this.#map(event, this.#chain.listeners(event.type), 0);
   }
@@ -136,7 +136,7 @@ export class RuleRun {
     return answer;
   }
 
-  /** Every rule's end runs, even if another one threw: each may have something to settle. */
+  /** Runs the end of every rule, even if another one threw, because each may have something to settle. */
   end(outcome: Outcome, fault: (thrown: unknown) => void): (Event | Refusal)[] {
     const closing: (Event | Refusal)[] = [];
     for (const { rule, index } of this.#chain.end) {

@@ -1,4 +1,4 @@
-// The interface of all policy: a rule takes part in phases of a turn, where it may refuse, edit or map.
+// The interface of a rule. A rule takes part in phases of a turn, in which it may refuse, edit or map.
 import type { Refusal } from '../errors/refusal.ts';
 import type { StreamedPart } from '../json/form.ts';
 import type { JsonObject } from '../json/json.ts';
@@ -8,8 +8,8 @@ import type { KeyConfig, PoolConfig, ServingMode } from '../settings.ts';
 import type { AccountView, Event, Head, ModeDecision, Outcome, Outgoing, Turn, Work } from '../turn.ts';
 
 /**
- * Returned by `request`: none of this rule's later phases run in this turn. This is the only way to leave a turn: a `request` that
- * returns nothing stays in it, with `undefined` as its memory.
+ * Returned by `request` to run none of this rule's later phases in this turn. It is the only way to leave a turn: a `request` that returns
+ * nothing stays in it, with `undefined` as its memory.
  */
 export const SKIP: unique symbol = Symbol('skip');
 
@@ -49,55 +49,58 @@ export interface Rule<Memory = unknown> {
   /** Decides on key, route and headers; the body has not been read. On a websocket: at the upgrade, and again per frame. */
   admit?(turn: Turn): void;
   /**
-   * Reads and edits the parsed body (or replaces it) once, before an account is chosen. The result is the rule's memory of the
-   * turn, which later phases get; `SKIP` ends the rule's part in this turn. Awaited only when it returns a promise. On a route whose
-   * body is not parsed it does not run, and the rule has no later phases there either.
+   * Reads and edits (or replaces) the parsed body once, before an account is chosen. The result is the rule's memory of the turn, which
+   * later phases get; `SKIP` ends the rule's part in this turn. It is awaited only if it returns a promise. On a route whose body is not
+   * parsed, neither it nor the rule's later phases run.
    */
   request?(work: Work, turn: Turn): Memory | typeof SKIP | Promise<Memory | typeof SKIP>;
   /**
-   * Edits the parsed body of a turn that has reserved its usage: nothing can refuse it before an account is chosen. Work that a
-   * refused turn must not cost is done here. Awaited only where it returns a promise.
+   * Edits the parsed body of a turn that has reserved its usage. No rule can refuse the turn between this phase and the choice of an
+   * account, so that work which a refused turn must not cost is done here. It is awaited only if it returns a promise.
    */
   edit?(work: Work, memory: Memory, turn: Turn): void | Promise<void>;
   /**
-   * Begins a multipart body that streams through: the returned reader gets each part of this turn, once. A rule without a `request` keeps
-   * its memory of the parts there.
+   * Begins a multipart body that is passed on as a stream. The returned reader gets each part of this turn once. A rule without a `request`
+   * keeps its memory of the parts in that reader.
    */
   parts?(turn: Turn): PartReader;
-  /** The provider APIs whose attempts it edits; absent where it edits all. */
+  /** The provider APIs whose attempts it edits. Absent if it edits all attempts. */
   readonly apis?: readonly string[];
-  /** Edits this attempt for one account; on failover it runs again from the same start. */
+  /** Edits this attempt for one account. After a failover it runs again on the same body. */
   attempt?(out: Outgoing, memory: Memory, turn: Turn): void;
   /** The reply's head at commit. Events returned are sent first. */
   head?(head: Head, memory: Memory, turn: Turn): readonly Event[] | undefined;
-  /** A provider's final refusal (status 400 and up, nothing shown): may return the refusal the client gets instead. */
+  /** Called for a provider's final refusal (status 400 and up, nothing shown). It may return another refusal for the client. */
   refused?(refusal: UpstreamRefusal, memory: Memory, turn: Turn): Refusal | undefined;
   /**
    * Event types that `event` gets; a rule has both members or neither. An event that no rule names is forwarded as bytes and never parsed.
-   * `agent.*` is the backend's own family, whole, whatever other rules name.
+   * `agent.*` is the whole family of the backend's own events, even those that other rules name.
    */
   readonly events?: readonly EventType[] | '*';
   /**
-   * Maps one reply event to itself (the same object: forwarded as it came), to others, or to nothing (null). The result is
-   * passed to the rules that listen to the type of the incoming event.
+   * Maps one reply event to itself (the same object, whose bytes are forwarded), to others, or to nothing (null). The result is passed to
+   * the rules that listen to the type of the incoming event.
    */
   event?(event: Event, memory: Memory, turn: Turn): Event | readonly Event[] | null;
-  /** Maps the final response of a collected or whole reply. May throw Refusal until something was shown. */
+  /** Maps the final response of a collected or whole reply. It may throw Refusal until something was shown. */
   answer?(response: JsonObject, memory: Memory, turn: Turn): JsonObject;
   /**
-   * The turn ended. May add closing events, or one Refusal that the client's codec encodes, while the reply is open.
-   * Runs exactly once.
+   * Called when the turn ended, exactly once. While the reply is open, it may add closing events, or one Refusal that the client's codec
+   * encodes.
    */
   end?(outcome: Outcome, memory: Memory, turn: Turn): readonly (Event | Refusal)[] | undefined;
-  /** The effect of this rule on a turn of that key, Pool and model, as `explain` prints it; undefined where only the body decides. */
+  /** The effect of this rule on a turn of that key, Pool and model, as `explain` prints it. Undefined if it depends on the body alone. */
   explain?(facts: TurnFacts): string | undefined;
 }
 
 /** Reads the parts of one form, in their order. A refusal after the file ends the request to the account. */
 export interface PartReader {
-  /** Maps a part to itself, to others, or to nothing. A file is one of the parts returned, or its bytes are dropped. @throws Refusal */
+  /**
+   * Maps a part to itself, to others, or to nothing. The bytes of a file are dropped unless the file is one of the returned parts.
+   * @throws Refusal
+   */
   part(part: StreamedPart): readonly StreamedPart[];
-  /** The form ended; returns its last parts. @throws Refusal where something is missing */
+  /** Called at the end of the form; returns its last parts. @throws Refusal if a part is missing */
   end?(): readonly StreamedPart[];
 }
 
@@ -107,7 +110,7 @@ export interface TurnFacts {
   readonly key: KeyConfig | undefined;
   /** The exposed id. */
   readonly model: string | undefined;
-  /** The name that was asked for; a Messages client may name a model otherwise. */
+  /** The model that the client asked for, if its name differs, as with Messages clients. */
   readonly asked?: string | undefined;
   /** Null without a model. */
   readonly mode: ExplainedMode | null;
@@ -119,7 +122,7 @@ export interface TurnFacts {
 
 export interface ExplainedMode {
   readonly configured: ServingMode;
-  /** Null where it is not resolved, or not known without the running gateway. */
+  /** Null if the mode is not resolved, or not known without the running gateway. */
   readonly effective: 'lite' | 'full' | null;
   readonly source: 'catalog' | 'override' | null;
   readonly why: string;
@@ -132,5 +135,5 @@ export interface UpstreamRefusal {
   readonly param: string | null;
 }
 
-/** Fixes Memory by inference. */
+/** Lets the compiler infer the type of the memory. */
 export const rule = <Memory>(definition: Rule<Memory>): Rule => definition;

@@ -1,19 +1,19 @@
-// The version of a native client: providers list and serve models by it (RB1, RB2).
+// The version of a native client. Providers list and serve models by it (RB1, RB2).
 import type { Json } from '../json/json.ts';
 import type { Headers } from '../turn.ts';
 
-/** Three numbers. A pre-release suffix does not count: a list request states the version without one. */
+/** A version as three numbers. A pre-release suffix is ignored, because a list request states the version without it. */
 export type ClientVersion = readonly [number, number, number];
 
 const VERSION = /^(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:[-+].*)?$/;
 
-/** Undefined for a text that is not a version of three numbers. */
+/** Undefined if the text is not a version of three numbers. */
 export function parseVersion(text: string | undefined): ClientVersion | undefined {
   const parts = text === undefined ? null : VERSION.exec(text.trim());
   return parts ? [Number(parts[1]), Number(parts[2]), Number(parts[3])] : undefined;
 }
 
-/** A version in a model entry: a text, or a list of its three numbers. */
+/** The version in a model entry, which may be a text or a list of three numbers. */
 export function statedVersion(value: Json | undefined): ClientVersion | undefined {
   if (Array.isArray(value)) return parseVersion(value.join('.'));
   return typeof value === 'string' ? parseVersion(value) : undefined;
@@ -24,7 +24,9 @@ export function compareVersions(a: ClientVersion, b: ClientVersion): number {
   return a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
 }
 
-/** The version of the native client that sent these headers, as it is written in them: the header `version`, else its user agent's. */
+/**
+ * The version that these headers of a native client state, as it is written there: in the header `version`, otherwise in the user agent.
+ */
 export function versionText(headers: Headers): string | undefined {
   const { version } = headers;
   if (parseVersion(version)) return version?.trim();
@@ -33,7 +35,10 @@ export function versionText(headers: Headers): string | undefined {
 
 export const clientVersionOf = (headers: Headers): ClientVersion | undefined => parseVersion(versionText(headers));
 
-/** A native client's user agent begins with its originator: `<originator>/0.169.0 (…)`. Other programs have versions of their own there. */
+/**
+ * The user agent of a native client begins with its originator: `<originator>/0.169.0 (…)`. The user agent of another program has the
+ * version of that program.
+ */
 function agentVersion({ originator, 'user-agent': agent }: Headers): string | undefined {
   if (!originator || !agent?.startsWith(`${originator}/`)) return undefined;
   const [version] = agent.slice(originator.length + 1).split(/[\s;()]/, 1);

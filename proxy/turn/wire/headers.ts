@@ -21,10 +21,13 @@ const NATIVE_REQUEST = new Set([
   'content-type',
 ]);
 
-/** Request headers of the compatible surface: headers for tracing a call, and none that describes the client's own account. */
+/**
+ * Request headers of the compatible surface: the user agent and headers for tracing. No other header passes, because it could describe the
+ * client's own account.
+ */
 const PUBLIC_REQUEST = new Set(['user-agent', 'traceparent', 'tracestate']);
 
-/** Headers for tracing a call alone. */
+/** The headers for tracing. */
 const TRACE = new Set(['traceparent', 'tracestate']);
 
 const NATIVE_ANSWER = new Set(['content-type', 'retry-after', 'openai-model', 'openai-processing-ms', 'x-reasoning-included']);
@@ -34,7 +37,7 @@ const PUBLIC_ANSWER = new Set(['openai-model', 'openai-processing-ms', 'x-reason
 const isNativeRequest = (name: string, agentPrefix: string): boolean =>
   NATIVE_REQUEST.has(name) || name.startsWith(agentPrefix) || name.startsWith('x-openai-') || name.startsWith('x-responsesapi-');
 
-/** A fresh object, so that an attempt may edit it. */
+/** Returns a fresh object, which an attempt may edit. */
 export function nativeRequestHeaders(headers: Headers, wire: WireWords): Record<string, string> {
   const prefix = `x-${wire.agent}-`;
   return pick(headers, (name) => isNativeRequest(name, prefix));
@@ -44,17 +47,17 @@ export function publicRequestHeaders(headers: Headers): Record<string, string> {
   return pick(headers, (name) => PUBLIC_REQUEST.has(name));
 }
 
-/** The client's headers on a surface whose clients describe themselves to another vendor. */
+/** The client's headers on a surface whose clients address another vendor. */
 export const traceHeaders = (headers: Headers): Record<string, string> => pick(headers, (name) => TRACE.has(name));
 
-/** The settings that decide about an answer's headers. */
+/** The settings that determine an answer's headers. */
 export interface AnswerHeaderOptions {
   readonly wire: WireWords;
-  /** The Pool keeps its accounts' quota private (Q8). */
+  /** Whether the Pool keeps the quota of its accounts private (Q8). */
   readonly hideQuota: boolean;
 }
 
-/** The account's quota headers pass on native routes, unless the Pool hides them (Q8). */
+/** The account's headers that pass on native routes. Quota headers pass, unless the Pool hides them (Q8). */
 export function nativeAnswerHeaders(headers: Headers, { wire, hideQuota }: AnswerHeaderOptions): Record<string, string> {
   const prefix = `x-${wire.agent}-`;
   return pick(headers, (name) => {
@@ -63,7 +66,7 @@ export function nativeAnswerHeaders(headers: Headers, { wire, hideQuota }: Answe
   });
 }
 
-/** The headers inside an event that native clients get, in any spelling; the given object if all of them pass. */
+/** The headers inside an event that native clients get, in any spelling. Returns the given object if all of them pass. */
 export function nativeEventHeaders(headers: JsonObject, options: AnswerHeaderOptions): JsonObject {
   const passes = (name: string, value: Json | undefined): boolean =>
     typeof value !== 'object' && Object.keys(nativeAnswerHeaders({ [name.toLowerCase()]: String(value) }, options)).length > 0;
@@ -77,7 +80,7 @@ export const isPublicAnswerHeader = (name: string): boolean => PUBLIC_ANSWER.has
 
 export const publicAnswerHeaders = (headers: Headers): Record<string, string> => pick(headers, isPublicAnswerHeader);
 
-/** The characters that Node accepts in a header value; others would throw when the header is written. */
+/** The characters that Node accepts in a header value. With others Node throws when it writes the header. */
 const WRITABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 function pick(headers: Headers, keep: (name: string) => boolean): Record<string, string> {
@@ -93,8 +96,8 @@ function pick(headers: Headers, keep: (name: string) => boolean): Record<string,
 const CONNECTION_WORDS = new Set(['keep-alive', 'close', 'upgrade']);
 
 /**
- * The client's headers without those that its Connection header names: they are meant for this hop only. Every value is a string,
- * because Node makes a list only of set-cookie, which no rule and no account gets.
+ * The client's headers without those that its Connection header names, because they are meant for this hop only. Every value is a string:
+ * Node makes a list only of set-cookie, which is read by no rule and sent to no account.
  */
 export function clientHeaders(headers: IncomingHttpHeaders): Headers {
   const connection = headers.connection?.toLowerCase();

@@ -5,25 +5,27 @@ import type { WireWords } from '../settings.ts';
 /** The prefix of a request header among the `client_metadata` of a websocket frame. */
 export const METADATA_PREFIX = 'ws_request_header_';
 
-/** Proxies on the way may treat these spellings as the same header: lower case, with `_` for `-`. */
+/** A name in lower case with `_` replaced by `-`, because proxies on the way may treat these spellings as the same header. */
 export const normalised = (name: string): string => name.toLowerCase().replaceAll('-', '_');
 
-/** Whether a member of this name is the marker, in any spelling: the header, or its entry among the metadata of a frame. */
+/** Whether a member is the marker, in any spelling. It may be the header, or an entry in the metadata of a frame. */
 export function isMarker(name: string, { lite_marker }: WireWords): boolean {
-  // Most names are shorter.
+  // A fast check, because most names are shorter.
   if (name.length < lite_marker.length) return false;
   const marker = normalised(lite_marker);
   const given = normalised(name);
   return given === marker || given === METADATA_PREFIX + marker;
 }
 
-/** Members with the work itself, which is not searched: it may be large, and its names are the model's or the client's own. */
+/**
+ * Members that contain the work itself. They are not searched, because they may be large and their names belong to the model or the client.
+ */
 const WORK = new Set(['output', 'input', 'tools', 'data', 'b64_json']);
 
-/** What the depth of a provider's statements does not exceed. */
+/** The depth to which a provider's statement is searched. Real statements are less deep. */
 const MAX_DEPTH = 8;
 
-/** A provider's statement without the marker at any depth; the same object if it has none. */
+/** A provider's statement without the marker at any depth. Returns the same object if it has no marker. */
 export function withoutMarker(stated: JsonObject, wire: WireWords): JsonObject {
   return searched(stated, wire, 0) as JsonObject;
 }

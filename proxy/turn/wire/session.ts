@@ -2,7 +2,7 @@
 import type { WireWords } from '../settings.ts';
 import type { Headers } from '../turn.ts';
 
-/** In order of precedence; `<agent>` is the word of this deployment. */
+/** The continuity headers in order of precedence. `<agent>` is replaced with the deployment's word. */
 const HEADERS = [
   'x-<agent>-window-id',
   'x-<agent>-session-id',
@@ -15,7 +15,7 @@ const HEADERS = [
 
 const namesByAgent = new Map<string, readonly string[]>();
 
-/** A blank header counts as absent: otherwise all clients that send one would share a session. */
+/** A blank header counts as absent, because otherwise all clients that send one would share a session. */
 export function sessionOf(headers: Headers, { agent }: WireWords): string | undefined {
   const names = namesOf(agent);
   for (const name of names) {
@@ -33,10 +33,10 @@ export function continuityHeaders(headers: Headers, { agent }: WireWords): Recor
   return Object.fromEntries(present.filter((pair): pair is readonly [string, string] => pair[1] !== undefined));
 }
 
-/** The sessions that a value of an unknown continuity header may name: itself, and without its window. */
+/** The sessions that a value of an unknown continuity header may name: the value itself, and the value without its window. */
 export const sessionsNamed = (value: string): readonly string[] => [...new Set([value, windowless(value)])];
 
-/** `<thread>:<n>`, if n grows at each compaction: the thread is the session (Q10). */
+/** A value without the window in `<thread>:<n>`. `n` grows with each compaction, so that only the thread names the session (Q10). */
 function windowless(value: string): string {
   const colon = value.lastIndexOf(':');
   return colon === -1 ? value : value.slice(0, colon);
