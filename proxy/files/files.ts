@@ -1,6 +1,6 @@
 // The files of all Pools: which account has each. The store is the truth; memory keeps the recent ones for turns that name them (Q10, Q21).
-import { LRUCache } from 'lru-cache';
 import { type FileRow, type Store, StoreError } from '../../store/store.ts';
+import { RecentEntries } from '../base/bytes/recent-entries.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 
@@ -10,7 +10,7 @@ const CAPACITY = 5_000;
 export class Files {
   readonly #store: Store['files'];
   readonly #clock: Clock;
-  readonly #recent = new LRUCache<string, FileRow>({ max: CAPACITY });
+  readonly #recent = new RecentEntries<FileRow>(CAPACITY);
 
   constructor(store: Store['files'], clock: Clock) {
     this.#store = store;

@@ -1,6 +1,6 @@
 // Forecasts the output of a turn from the key's last 50 turns on the same model (Q19), because some agents state a cap of 128,000 on every
 // turn.
-import { LRUCache } from 'lru-cache';
+import { RecentEntries } from '../base/bytes/recent-entries.ts';
 
 const HISTORY_TURNS = 50;
 /** The least forecast, and the forecast without a history. */
@@ -20,7 +20,7 @@ interface History {
 /** Forecasts are in memory only, and bounded. After a restart, or for a key that was evicted, they start again with the least one. */
 export class OutputForecast {
   /** Histories by key id, then by model. A combined name would have to be built and hashed twice a turn. */
-  readonly #keys = new LRUCache<string, LRUCache<string, History>>({ max: MAX_KEYS });
+  readonly #keys = new RecentEntries<RecentEntries<History>>(MAX_KEYS);
 
   /** The forecast: twice the mean of the last turns, at least 2,048 tokens. */
   tokens(key: string, model: string): number {
@@ -32,7 +32,7 @@ export class OutputForecast {
   add(key: string, model: string, outputTokens: number): void {
     let models = this.#keys.get(key);
     if (!models) {
-      models = new LRUCache({ max: MAX_MODELS });
+      models = new RecentEntries(MAX_MODELS);
       this.#keys.set(key, models);
     }
     let history = models.get(model);

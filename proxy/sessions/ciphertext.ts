@@ -1,5 +1,5 @@
 // Which account made a ciphertext, and which account refused it. Only its maker accepts a reasoning or compaction item (Q10).
-import { LRUCache } from 'lru-cache';
+import { RecentEntries } from '../base/bytes/recent-entries.ts';
 import type { PinName } from '../turn/continuation.ts';
 import type { Json } from '../turn/json/json.ts';
 import { isObject } from '../turn/json/json.ts';
@@ -16,7 +16,7 @@ const LOOKUPS = 8;
 /** Makers are stored as pins: cached in memory, kept in the store for 24 hours, written in batches. */
 export class Ciphertexts {
   readonly #pins: PinCache;
-  readonly #refusers = new LRUCache<string, string>({ max: REFUSALS });
+  readonly #refusers = new RecentEntries<string>(REFUSALS);
 
   constructor(pins: PinCache) {
     this.#pins = pins;

@@ -1,6 +1,6 @@
 // Continuity: what a turn continues, and the account to which it therefore must, should or preferably goes (Q10, Q11, F8).
-import { LRUCache } from 'lru-cache';
 import type { Store } from '../../store/store.ts';
+import { RecentEntries } from '../base/bytes/recent-entries.ts';
 import type { Counters } from '../base/process/metrics.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { KeyedDigest } from '../encryption/digest.ts';
@@ -59,7 +59,7 @@ export class Continuity {
   readonly #sessions: KeyedDigest;
   readonly #ciphertexts: Ciphertexts;
   /** Sessions whose history has reasoning of several accounts. Each process finds them by itself, as it does refusals. */
-  readonly #mixed = new LRUCache<string, true>({ max: MIXED });
+  readonly #mixed = new RecentEntries<true>(MIXED);
 
   constructor({ key, shared, ...options }: ContinuityOptions) {
     this.#pins = new PinCache({ ...options, shared: shared ? options.store : undefined, digest: key.digest('pins') });

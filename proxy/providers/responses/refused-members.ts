@@ -1,5 +1,5 @@
 // What an account has refused of its models' requests although no client asked for it: left out for an hour (AA30).
-import { LRUCache } from 'lru-cache';
+import { RecentEntries } from '../../base/bytes/recent-entries.ts';
 import type { Failure } from '../../turn/errors/failure.ts';
 import { isObject } from '../../turn/json/json.ts';
 import type { Body } from '../../turn/turn.ts';
@@ -25,7 +25,7 @@ interface Refusals {
 /** Each process finds out for itself: asking again costs one refused request. */
 export class RefusedMemory {
   readonly #now: () => number;
-  readonly #byModel = new LRUCache<string, Refusals>({ max: CAPACITY });
+  readonly #byModel = new RecentEntries<Refusals>(CAPACITY);
 
   constructor(now: () => number) {
     this.#now = now;

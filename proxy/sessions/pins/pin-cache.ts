@@ -2,6 +2,7 @@
 // memory has the recent ones (Q10, Q11).
 import { LRUCache } from 'lru-cache';
 import type { PinRow, Store } from '../../../store/store.ts';
+import { RecentEntries } from '../../base/bytes/recent-entries.ts';
 import type { Counters } from '../../base/process/metrics.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import type { KeyedDigest } from '../../encryption/digest.ts';
@@ -56,7 +57,7 @@ export class PinCache {
   /** Pins of earlier processes by digest, until they are first used. */
   readonly #preloaded = new Map<string, Pin>();
   /** Sessions and conversations that the store did not have, each with the time until which it is not read again. */
-  readonly #absent = new LRUCache<string, number>({ max: ABSENT_CAPACITY });
+  readonly #absent = new RecentEntries<number>(ABSENT_CAPACITY);
   /** Undefined with one node. */
   readonly #shared: SharedPins | undefined;
   /** Reads in progress by digest. Turns of one session share a read. */

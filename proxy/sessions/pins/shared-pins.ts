@@ -1,6 +1,7 @@
 // What a store that several nodes share adds to pins: a pin is stored without delay, and a pin that another node has moved is read again.
 import { LRUCache } from 'lru-cache';
 import type { Store } from '../../../store/store.ts';
+import { RecentEntries } from '../../base/bytes/recent-entries.ts';
 import type { Counters } from '../../base/process/metrics.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import type { Pin, PinName } from '../../turn/continuation.ts';
@@ -26,7 +27,7 @@ export class SharedPins {
   /** Names of sessions and conversations by digest, because other nodes report moves by digest. */
   readonly #texts: LRUCache<string, string>;
   /** When another node moved a session or conversation, by name. */
-  readonly #movedAt = new LRUCache<string, number>({ max: MOVED_CAPACITY });
+  readonly #movedAt = new RecentEntries<number>(MOVED_CAPACITY);
 
   constructor(store: SharedPinStore, { clock, counters, capacity }: SharedPinsOptions) {
     this.#store = store;
