@@ -13,7 +13,8 @@ import type { Cipher } from '../encryption/cipher.ts';
 import { agreeOnNodeSecret, agreeOnSecret } from '../encryption/shared-secret.ts';
 import { storeKeyOf } from '../encryption/store-key.ts';
 import { Providers } from '../providers/providers.ts';
-import { RehearsalProviders } from '../rehearsal/rehearsal-providers.ts';
+import { startProviderThread } from '../rehearsal/provider-thread.ts';
+import { RehearsalProviders, type StartRehearsal } from '../rehearsal/rehearsal-providers.ts';
 import { Generation } from '../server/generation.ts';
 import { NodeHop } from '../server/node-hop.ts';
 import { PublicListener } from '../server/public-listener.ts';
@@ -38,6 +39,8 @@ export interface GatewayOptions {
   readonly providerOf?: ProviderOf;
   /** Surfaces beside those of the kinds: they claim their requests. */
   readonly surfaces?: readonly Surface[];
+  /** The provider of rehearsal accounts. */
+  readonly startRehearsal?: StartRehearsal;
 }
 
 export interface Addresses {
@@ -80,6 +83,7 @@ export class Gateway {
       load = new NodeLoad(),
       providerOf,
       surfaces = [],
+      startRehearsal = startProviderThread,
     } = options;
     const { config } = loaded;
     const [store, key, rehearsals] = await Promise.all([
@@ -92,7 +96,7 @@ export class Gateway {
         ...(typeof config.store === 'object' && { connections: config.store.connections }),
       }),
       storeKeyOf(config.store, config.store_key),
-      RehearsalProviders.start(config),
+      RehearsalProviders.start(config, startRehearsal),
     ]);
     try {
       if (store.shared) await agreeOnSecret(store, 'store_key', key);

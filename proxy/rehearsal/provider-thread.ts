@@ -1,20 +1,18 @@
 // Starts the rehearsal provider in a worker thread, for a configuration that has rehearsal accounts.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { WireWords } from '../turn/settings.ts';
-import type { Listening, WorkerData } from './provider-worker.ts';
+import type { ConfiguredAccounts } from './configured-provider.ts';
+import type { Listening } from './provider-worker.ts';
 
-export interface ProviderThread {
+export interface RehearsalProvider {
   /** The base URL of a rehearsal account, without trailing slash. */
   urlOf(id: string): string;
-  /** Ends all connections and the thread. */
+  /** Ends all connections, and the thread. */
   close(): Promise<void>;
 }
 
 /** Starts the provider for these accounts; resolves once it listens. */
-export async function startProviderThread(accounts: WorkerData['accounts'], wire: WireWords): Promise<ProviderThread> {
-  // The seed keeps ids apart from those of earlier runs, which the store may still have.
-  const workerData: WorkerData = { accounts, wire, seed: Date.now().toString(36) };
+export async function startProviderThread(workerData: ConfiguredAccounts): Promise<RehearsalProvider> {
   const worker = new Worker(new URL('./provider-worker.ts', import.meta.url), { workerData });
   const [listening] = (await once(worker, 'message')) as [Listening];
   const urls = new Map(listening.urls);

@@ -1,24 +1,29 @@
-// The provider thread that the current configuration needs, and earlier ones that still serve turns in flight.
+// The simulated provider that the current configuration needs, and earlier ones that still serve turns in flight.
 import type { Config } from '../config/config.ts';
 import { isApiAccount } from '../turn/provider/api-account.ts';
 import { isRehearsal, isUnknownPart, rehearsalAddress } from '../turn/provider/rehearsal-address.ts';
 import { type AccountConfig, SIMULATED_LOGIN } from '../turn/settings.ts';
-import { type ProviderThread, startProviderThread } from './provider-thread.ts';
-import type { ThreadAccount } from './provider-worker.ts';
+import type { ConfiguredAccount, ConfiguredAccounts } from './configured-provider.ts';
+import type { RehearsalProvider } from './provider-thread.ts';
+
+/** Starts the provider of a configuration: in a thread of its own, so that its work does not count as the gateway's. */
+export type StartRehearsal = (configured: ConfiguredAccounts) => Promise<RehearsalProvider>;
 
 export class RehearsalProviders {
+  readonly #start: StartRehearsal;
   #config: Config;
-  #current: ProviderThread | undefined;
-  readonly #open = new Set<ProviderThread>();
+  #current: RehearsalProvider | undefined;
+  readonly #open = new Set<RehearsalProvider>();
 
-  private constructor(config: Config) {
+  private constructor(config: Config, start: StartRehearsal) {
     this.#config = config;
+    this.#start = start;
   }
 
-  /** Starts no thread for a configuration without rehearsal accounts. */
-  static async start(config: Config): Promise<RehearsalProviders> {
-    const providers = new RehearsalProviders(config);
-    await providers.#startThread();
+  /** Starts nothing for a configuration without rehearsal accounts. */
+  static async start(config: Config, start: StartRehearsal): Promise<RehearsalProviders> {
+    const providers = new RehearsalProviders(config, start);
+    await providers.#startNext();
     return providers;
   }
 
@@ -33,7 +38,7 @@ export class RehearsalProviders {
     this.#config = next;
     if (unchanged) return () => Promise.resolve();
     const earlier = this.#current;
-    await this.#startThread();
+    await this.#startNext();
     return async () => {
       if (!earlier) return;
       this.#open.delete(earlier);
@@ -45,20 +50,20 @@ export class RehearsalProviders {
     await Promise.all([...this.#open].map((provider) => provider.close()));
   }
 
-  async #startThread(): Promise<void> {
-    const { accounts, wire } = settingsOf(this.#config);
-    this.#current = accounts.length > 0 ? await startProviderThread(accounts, wire) : undefined;
+  async #startNext(): Promise<void> {
+    const settings = settingsOf(this.#config);
+    this.#current = settings.accounts.length > 0 ? await this.#start(settings) : undefined;
     if (this.#current) this.#open.add(this.#current);
   }
 }
 
 /** The part of a configuration that a provider depends on. */
-function settingsOf({ accounts, wire }: Config): { readonly accounts: readonly ThreadAccount[]; readonly wire: Config['wire'] } {
-  return { accounts: accounts.flatMap((account) => threadAccount(account) ?? []), wire };
+function settingsOf({ accounts, wire }: Config): ConfiguredAccounts {
+  return { accounts: accounts.flatMap((account) => configuredAccount(account) ?? []), wire };
 }
 
 /** Undefined for an account that is not simulated, and for an address that means nothing: the checks of the configuration refuse it. */
-function threadAccount(account: AccountConfig): ThreadAccount | undefined {
+function configuredAccount(account: AccountConfig): ConfiguredAccount | undefined {
   const address = rehearsalAddress(account.base_url);
   if (!address || isUnknownPart(address)) return undefined;
   const { api, profile, quirks, list } = address;
@@ -68,7 +73,7 @@ function threadAccount(account: AccountConfig): ThreadAccount | undefined {
 }
 
 /** A login whose addresses are the provider's own. */
-function loginOf({ credential }: AccountConfig): Pick<ThreadAccount, 'clientId'> {
+function loginOf({ credential }: AccountConfig): Pick<ConfiguredAccount, 'clientId'> {
   const oauth = credential && 'oauth' in credential ? credential.oauth : undefined;
   return oauth?.token_url === SIMULATED_LOGIN ? { clientId: oauth.client_id } : {};
 }

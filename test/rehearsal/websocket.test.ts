@@ -304,7 +304,7 @@ test('an account that hangs up ends its websockets', async () => {
 });
 
 test('the provider in a worker thread speaks websocket too, and the faults of a profile are those of frames', async (t) => {
-  const thread = await startProviderThread([{ id: 'north', profile: 'exhausted' }], neutralWords);
+  const thread = await startProviderThread({ accounts: [{ id: 'north', profile: 'exhausted' }], wire: neutralWords });
   t.after(() => thread.close());
   using socket = await connect({ url: thread.urlOf('north') }, path, { key: null });
   const [refusal] = await socket.turn(turnBody('hello'));

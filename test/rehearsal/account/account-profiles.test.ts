@@ -97,7 +97,7 @@ test('in the worker thread, each account has its own address and profile, and id
     { id: 'south', profile: 'broken' },
   ] as const;
   const idOf = async () => {
-    const rehearsal = await startProviderThread(accounts, neutralWords);
+    const rehearsal = await startProviderThread({ accounts, wire: neutralWords });
     try {
       assert.equal((await ask(rehearsal.urlOf('south'))).status, 500);
       const { status, events } = await ask(rehearsal.urlOf('north'));
@@ -111,7 +111,7 @@ test('in the worker thread, each account has its own address and profile, and id
 });
 
 test('closing the thread ends its connections', async () => {
-  const rehearsal = await startProviderThread([{ id: 'north', profile: 'steady' }], neutralWords);
+  const rehearsal = await startProviderThread({ accounts: [{ id: 'north', profile: 'steady' }], wire: neutralWords });
   const url = rehearsal.urlOf('north');
   const stalled = raw(url, turnBody('', { metadata: { rehearse: 'stall after 2 events' } }));
   await ask(url);
