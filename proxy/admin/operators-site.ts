@@ -13,7 +13,7 @@ import type { RunningLogins } from './answers/logins/running-logins.ts';
 import { Api } from './api/api.ts';
 import { endpoints } from './api/endpoints.ts';
 import { ConsoleSite } from './console/console-site.ts';
-import { Feed } from './feed/feed.ts';
+import { OperatorFeed } from './feed/feed.ts';
 import type { Measurements } from './measurements.ts';
 
 export interface OperatorsSiteOptions {
@@ -34,7 +34,7 @@ export class OperatorsSite implements AdminSite {
   readonly #sessions: Sessions;
   readonly #signIn: SignIn;
   readonly #api: Api;
-  readonly #feed: Feed;
+  readonly #feed: OperatorFeed;
   readonly #console: ConsoleSite | undefined;
 
   constructor({ gateway, logins, measurements, cipher, admin }: OperatorsSiteOptions) {
@@ -44,7 +44,7 @@ export class OperatorsSite implements AdminSite {
     this.#sessions = new Sessions(cipher, () => gateway.wallTime());
     this.#signIn = new SignIn({ sources, sessions: this.#sessions, trusted: admin.trusted_header, onLoopback: isLoopback(admin.host) });
     this.#api = new Api(endpoints(gateway, logins));
-    this.#feed = new Feed(gateway);
+    this.#feed = new OperatorFeed(gateway);
     this.#console = admin.console ? new ConsoleSite() : undefined;
   }
 

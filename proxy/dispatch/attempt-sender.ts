@@ -1,7 +1,7 @@
 // Sends the attempts of one turn: an account's headers, the request as that account gets it, and the attempt's row.
 import type { CompactPaths } from '../accounts/compact-paths.ts';
 import type { ModelOf } from '../accounts/selection/lacking-accounts.ts';
-import type { Lease } from '../accounts/selection/lease.ts';
+import type { AccountLease } from '../accounts/selection/lease.ts';
 import type { Counters } from '../base/process/metrics.ts';
 import type { Continuity } from '../sessions/continuity.ts';
 import type { Continuation } from '../turn/continuation.ts';
@@ -88,7 +88,7 @@ export class AttemptSender implements Confidential {
     return this.#upload?.isTaken() ?? false;
   }
 
-  send(lease: Lease, sent: Sent): Promise<Attempted> {
+  send(lease: AccountLease, sent: Sent): Promise<Attempted> {
     const { turn } = this.#request;
     const { account } = lease;
     this.account = account;
@@ -120,7 +120,7 @@ export class AttemptSender implements Confidential {
     return promptOf(this.sentBody);
   }
 
-  #send(lease: Lease, { cause, body, continuation, keepsBack }: Sent, own: AccountHeaders): Promise<Attempted> {
+  #send(lease: AccountLease, { cause, body, continuation, keepsBack }: Sent, own: AccountHeaders): Promise<Attempted> {
     const { turn, client, countOutput, estimateUsage } = this.#request;
     const { account } = lease;
     const { counters, continuity, models, observers } = this.#services;
@@ -234,7 +234,7 @@ export class AttemptSender implements Confidential {
     return this.#session.id;
   }
 
-  #followUp({ account, upstream }: Lease, provider: ProviderApi): AttemptOptions['followUp'] {
+  #followUp({ account, upstream }: AccountLease, provider: ProviderApi): AttemptOptions['followUp'] {
     const { turn, payload } = this.#request;
     const followUp = turn.route.kind && this.#services.followUps[turn.route.kind];
     if (!followUp || payload.kind !== 'json') return undefined;

@@ -2,7 +2,7 @@
 import { LackingAccounts } from '../accounts/selection/lacking-accounts.ts';
 import type { Admission, Slot } from '../admission/admission.ts';
 import { clientGone, NO_ATTEMPTS } from '../turn/reply/turn-result.ts';
-import type { Chain, Dispatched, DispatchRequest } from './request/dispatch-request.ts';
+import type { Dispatched, DispatchRequest, FallbackModels } from './request/dispatch-request.ts';
 import { CiphertextRecovery } from './retries/ciphertext-recovery.ts';
 import { NextSteps } from './retries/next-step.ts';
 import { TurnAttempts, type TurnServices } from './turn-attempts.ts';
@@ -62,7 +62,7 @@ export class Dispatch {
   }
 
   /** One model after another, in one slot. The client gets the answer of the last one that was sent, else that of the asked model (AA75). */
-  async #chained(request: DispatchRequest, slot: Slot, chain: Chain, asked: TurnAttempts): Promise<Dispatched> {
+  async #chained(request: DispatchRequest, slot: Slot, chain: FallbackModels, asked: TurnAttempts): Promise<Dispatched> {
     let attempts = asked;
     let told = await attempts.run();
     let restore = chain.checkpoint();

@@ -3,7 +3,7 @@ import type { Why } from '../../store/schema/logged-rows.ts';
 import type { AttemptResult } from '../accounts/health/account-health.ts';
 import { demandOf } from '../accounts/selection/demand.ts';
 import type { LackingAccounts } from '../accounts/selection/lacking-accounts.ts';
-import type { Lease } from '../accounts/selection/lease.ts';
+import type { AccountLease } from '../accounts/selection/lease.ts';
 import type { Slot } from '../admission/admission.ts';
 import type { LiveSocket } from '../sessions/continuity.ts';
 import type { WebsocketHistories } from '../sessions/websocket-histories.ts';
@@ -191,7 +191,7 @@ export class TurnAttempts {
   }
 
   /** `end` only after an attempt: the client then gets that attempt's failure. @throws Refusal before the first attempt */
-  #choose(): Lease | 'end' | Promise<Lease | 'gone' | 'end'> {
+  #choose(): AccountLease | 'end' | Promise<AccountLease | 'gone' | 'end'> {
     const progress = this.#progress;
     progress.skipAccounts();
     try {
@@ -213,14 +213,14 @@ export class TurnAttempts {
     throw unchosen(this.#progress, thrown, this.#services);
   }
 
-  #attempt(lease: Lease, cause: AttemptCause): Promise<Attempted> {
+  #attempt(lease: AccountLease, cause: AttemptCause): Promise<Attempted> {
     const { continuation, origins } = this.#progress;
     const body = origins?.foreignTo(lease.account)?.without(this.#progress.body) ?? this.#progress.body;
     const keepsBack = (failure: Failure): boolean => this.#services.steps.keepsBack(this.#progress, failure, lease.account.id);
     return this.#sender.send(lease, { cause, body, continuation, keepsBack });
   }
 
-  #repeat(lease: Lease, failed: Attempted): ReturnType<typeof repeatAt> {
+  #repeat(lease: AccountLease, failed: Attempted): ReturnType<typeof repeatAt> {
     const { account } = lease;
     const { credentials, compactPaths, providerOf } = this.#services;
     const { socket } = this.#progress;
@@ -231,7 +231,7 @@ export class TurnAttempts {
     );
   }
 
-  #next(failure: Failure, status: number | undefined, { account }: Lease): NextStep | Promise<NextStep> {
+  #next(failure: Failure, status: number | undefined, { account }: AccountLease): NextStep | Promise<NextStep> {
     const progress = this.#progress;
     // The account has just refused a websocket, without which the turn has no meaning.
     if (progress.socket?.skips(account)) return 'choose';

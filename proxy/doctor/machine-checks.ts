@@ -2,13 +2,13 @@
 import type { Machine } from '../base/process/machine.ts';
 import type { Config } from '../config/config.ts';
 import type { Diagnosis } from './diagnosis.ts';
-import type { Kind } from './surroundings/surroundings.ts';
+import type { SurroundingsKind } from './surroundings/surroundings.ts';
 
 /** @param limits those of the running gateway, else of this process */
 export function machineDiagnoses(
   config: Config,
   { memory_bytes, open_files }: Pick<Machine, 'memory_bytes' | 'open_files'>,
-  kind: Kind = 'plain',
+  kind: SurroundingsKind = 'plain',
 ): readonly Diagnosis[] {
   return [memoryDiagnosis(config, memory_bytes), ...(open_files === null ? [] : [openFilesDiagnosis(config, open_files, kind)])];
 }
@@ -36,14 +36,14 @@ const mebibytes = (bytes: number): string => `${Math.floor(bytes / (1 << 20))} M
 /** The database, logs, listeners, Node's own, and the gateway's own calls. */
 const OTHER_FILES = 256;
 
-const RAISED: Readonly<Record<Kind, (files: number) => string>> = {
+const RAISED: Readonly<Record<SurroundingsKind, (files: number) => string>> = {
   kubernetes: (files) => `Raise the limit of the container engine of the node to ${files}`,
   container: (files) => `Set \`--ulimit nofile=${files}\`, or \`ulimits: { nofile: ${files} }\` of Compose`,
   systemd: (files) => `Set \`LimitNOFILE=${files}\` in the unit`,
   plain: (files) => `Raise the limit (\`ulimit -n ${files}\`)`,
 };
 
-function openFilesDiagnosis({ limits }: Config, allowed: number, kind: Kind): Diagnosis {
+function openFilesDiagnosis({ limits }: Config, allowed: number, kind: SurroundingsKind): Diagnosis {
   const check = 'open files';
   const needed = 2 * limits.connections + OTHER_FILES;
   const message = `${allowed} open files are allowed; limits.connections of ${limits.connections} can need ${needed}: each client's connection, and its account's`;

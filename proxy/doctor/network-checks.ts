@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import type { Config, LoadedConfig } from '../config/config.ts';
 import { isRehearsal } from '../turn/provider/rehearsal-address.ts';
 import { egressOf } from '../upstream/egress/egress.ts';
-import type { Route } from '../upstream/egress/route.ts';
+import type { EgressRoute } from '../upstream/egress/route.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import { type Certificate, type Reached, reach } from './reach.ts';
 
@@ -139,7 +139,7 @@ interface Destination {
   /** Scheme, host and port. */
   readonly origin: string;
   /** How its accounts are connected to; undefined for direct connections. */
-  readonly route: Route | undefined;
+  readonly route: EgressRoute | undefined;
   /** Ids of the accounts that use it, each as people read it. */
   readonly users: readonly string[];
 }

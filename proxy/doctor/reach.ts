@@ -5,7 +5,7 @@ import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { LATE, systemClock, withDeadline } from '../base/time/clock.ts';
-import { NO_TUNNEL, type Route } from '../upstream/egress/route.ts';
+import { type EgressRoute, NO_TUNNEL } from '../upstream/egress/route.ts';
 
 export interface Certificate {
   /** Unix milliseconds. */
@@ -35,7 +35,7 @@ export interface Reached {
  * @param route the way of the account's connections: a proxy resolves names itself
  * @param deadlineMs for each of the three steps
  */
-export async function reach(origin: string, route: Route | undefined, deadlineMs: number): Promise<Reached> {
+export async function reach(origin: string, route: EgressRoute | undefined, deadlineMs: number): Promise<Reached> {
   const { hostname } = new URL(origin);
   const host = hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0 || route?.isProxied) return ask(origin, route, deadlineMs);
@@ -53,7 +53,7 @@ export async function reach(origin: string, route: Route | undefined, deadlineMs
  * Requests the head of `/`, without a credential. A certificate that the gateway would refuse is accepted, because nothing secret is sent
  * and its dates are read. Behind a proxy it is refused, which is the failure of a step of its own.
  */
-function ask(origin: string, route: Route | undefined, deadlineMs: number): Promise<Reached> {
+function ask(origin: string, route: EgressRoute | undefined, deadlineMs: number): Promise<Reached> {
   const { promise, resolve } = Promise.withResolvers<Reached>();
   const began = performance.now();
   const secure = origin.startsWith('https:');

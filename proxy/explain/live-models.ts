@@ -4,7 +4,7 @@ import type { CandidateAccounts } from '../accounts/selection/candidate-accounts
 import { bucketWindow } from '../models/context-window.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
 import { type Candidates, tiersFrom } from '../models/pool-model.ts';
-import type { ListedModel } from '../models/pool-models.ts';
+import type { AvailableModel } from '../models/pool-models.ts';
 import type { PoolConfig } from '../turn/settings.ts';
 import type { ExplainedCap, LiveModel, LiveModels, LiveSource } from './facts.ts';
 
@@ -46,7 +46,7 @@ export function liveModels(options: LiveModelsOptions): LiveModels {
   };
 }
 
-function sourcesOf({ capacity }: LiveModelsOptions, pool: PoolConfig, { model, candidates }: ListedModel): LiveModel['sources'] {
+function sourcesOf({ capacity }: LiveModelsOptions, pool: PoolConfig, { model, candidates }: AvailableModel): LiveModel['sources'] {
   const { health, selection } = capacity;
   const higher = candidates.next ? accountsOf(candidates.next) : [];
   return model.sources.map(({ account, assigned, entry, tier }): LiveSource => {

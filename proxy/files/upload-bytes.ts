@@ -1,6 +1,6 @@
 // Sends the bytes of a file to the address that its account named; follows no redirect.
 import type { LookupFunction } from 'node:net';
-import type { Route } from '../upstream/egress/route.ts';
+import type { EgressRoute } from '../upstream/egress/route.ts';
 import type { UploadTarget } from './upload-target.ts';
 
 export interface UploadBytes {
@@ -12,7 +12,7 @@ export interface UploadBytes {
   readonly ms: number;
   readonly signal: AbortSignal;
   /** Undefined for a direct connection. */
-  readonly route?: Route | undefined;
+  readonly route?: EgressRoute | undefined;
 }
 
 /** @returns the status. @throws Error if no answer came; its name is `TimeoutError` if that took too long */

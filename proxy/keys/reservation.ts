@@ -5,7 +5,7 @@ import type { Prices } from '../turn/settings.ts';
 import { inputTokens } from '../turn/token-estimate.ts';
 import type { Body } from '../turn/turn.ts';
 import type { Reserved, Used } from './limits/key-limits.ts';
-import { type Amounts, costOf, type Tokens } from './usage-totals.ts';
+import { type Amounts, costOf, type TurnTokens } from './usage-totals.ts';
 import { VisibleOutput } from './visible-output.ts';
 
 /** The expected output tokens of a turn: the smallest forecast, and the forecast for its key and model (Q19). */
@@ -49,7 +49,7 @@ export class Reservation implements ExpectedUsage {
   }
 
   /** The usage of a reply that broke off or lost its client: the input estimate plus the output that was sent (Q18). */
-  estimatedUsage(): Tokens | undefined {
+  estimatedUsage(): TurnTokens | undefined {
     if (!this.#request) return undefined;
     return { input_tokens: inputTokens(this.#request), cached_input_tokens: null, output_tokens: this.#output.tokens };
   }

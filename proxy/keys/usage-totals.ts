@@ -17,7 +17,7 @@ export const noTotals = (): Totals => ({
 });
 
 /** Tokens of one turn; null if unknown. */
-export interface Tokens {
+export interface TurnTokens {
   readonly input_tokens: number | null;
   readonly cached_input_tokens: number | null;
   readonly output_tokens: number | null;
@@ -50,7 +50,7 @@ export const settledAmounts = (totals: Readonly<Totals>): Amounts => ({
 });
 
 /** The cost in whole billionths of a US dollar. Prices are dollars per million tokens. A model without prices costs 0. */
-export function costOf(tokens: Tokens, prices: ModelConfig['prices']): number {
+export function costOf(tokens: TurnTokens, prices: ModelConfig['prices']): number {
   if (!prices) return 0;
   const input = tokens.input_tokens ?? 0;
   const cached = Math.min(input, tokens.cached_input_tokens ?? 0);

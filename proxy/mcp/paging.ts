@@ -1,5 +1,5 @@
 // Pages of lists: how many rows, and the cursor that names where the next page begins.
-import type { Place } from '../../store/store.ts';
+import type { ListPlace } from '../../store/store.ts';
 import { integer, nullable, text } from '../turn/json/field-schemas.ts';
 import { ToolError } from './tool.ts';
 
@@ -42,9 +42,9 @@ export async function pageByOffset<Row>(
 }
 
 /** A page of log rows. The next page begins after the last row of this one, however many rows are added meanwhile. */
-export async function pageOfLog<Row extends Place>(
+export async function pageOfLog<Row extends ListPlace>(
   { limit = ROWS, cursor }: PageArgs,
-  read: (page: { readonly before: Place | undefined; readonly limit: number }) => Promise<readonly Row[]>,
+  read: (page: { readonly before: ListPlace | undefined; readonly limit: number }) => Promise<readonly Row[]>,
 ): Promise<Page<Row>> {
   const rows = await read({ before: placeOfCursor(cursor), limit: limit + 1 });
   const last = rows[limit - 1];
@@ -71,10 +71,10 @@ function offsetOf(cursor: string | undefined): number {
 }
 
 /** The cursor of the page after a row of a log. */
-export const placeText = ({ at, id }: Place): string => encode([at, id]);
+export const placeText = ({ at, id }: ListPlace): string => encode([at, id]);
 
 /** @throws ToolError */
-export function placeOfCursor(cursor: string | undefined): Place | undefined {
+export function placeOfCursor(cursor: string | undefined): ListPlace | undefined {
   if (cursor === undefined) return undefined;
   const place = decode(cursor);
   if (!Array.isArray(place) || !Number.isSafeInteger(place[0]) || typeof place[1] !== 'string') throw new ToolError(INVALID);

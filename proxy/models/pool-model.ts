@@ -31,7 +31,7 @@ export function* tiersFrom(candidates: Candidates | undefined): Generator<Candid
 }
 
 /** A model at one version of account health; the same object as long as nothing in it changes. */
-export interface Availability {
+export interface ModelAvailability {
   readonly view: ModelView;
   readonly cohort: Cohort;
   readonly candidates: Candidates;
@@ -50,7 +50,7 @@ export class PoolModel {
   readonly #configured: ServingMode;
   /** The accounts of the assigned sources. */
   readonly #assigned: ReadonlySet<string>;
-  #availability: Availability | undefined;
+  #availability: ModelAvailability | undefined;
   #version: number | undefined;
 
   /** @param sources in configuration order */
@@ -101,7 +101,7 @@ export class PoolModel {
     return entry.own ? entry.own.contextWindow : bucketWindow(entry.ceilings, this.config);
   }
 
-  availability(health: RoutabilityOfAccounts): Availability {
+  availability(health: RoutabilityOfAccounts): ModelAvailability {
     const { version } = health;
     if (this.#availability && this.#version === version) return this.#availability;
     // The cohorts and the higher tiers together have every source that could be routable, because an invisible one never is.

@@ -4,17 +4,17 @@ import type { ModelView, Presence } from '../turn/turn.ts';
 import type { AccountCatalogs } from './catalog/account-catalogs.ts';
 import type { Source } from './catalog/cohort.ts';
 import { makeEntries } from './made-entries.ts';
-import { type Availability, type Candidates, PoolModel, type RoutabilityOfAccounts } from './pool-model.ts';
+import { type Candidates, type ModelAvailability, PoolModel, type RoutabilityOfAccounts } from './pool-model.ts';
 
 /** A model with its current availability. */
-export interface ListedModel extends Availability {
+export interface AvailableModel extends ModelAvailability {
   readonly model: PoolModel;
 }
 
 export interface Listed {
   /** Changes whenever `models` changed in a way that lists show. */
   readonly version: number;
-  readonly models: readonly ListedModel[];
+  readonly models: readonly AvailableModel[];
 }
 
 const NO_CANDIDATES: Candidates = { preferred: [], overflow: [] };
@@ -81,7 +81,7 @@ export class PoolModels {
   }
 
   /** A model, for operators; it may be suppressed. */
-  get(id: string): ListedModel | undefined {
+  get(id: string): AvailableModel | undefined {
     const model = this.#current().get(id);
     return model && { ...model.availability(this.#health), model };
   }
@@ -101,7 +101,7 @@ export class PoolModels {
     const models = this.#current();
     const { version } = this.#health;
     if (this.#healthVersion === version) return this.#listed;
-    const next: ListedModel[] = [];
+    const next: AvailableModel[] = [];
     for (const model of models.values()) {
       const availability = model.suppressed ? undefined : model.availability(this.#health);
       if (availability?.view.routable) next.push({ ...availability, model });

@@ -18,7 +18,7 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
   zstd: createZstdDecompress,
 };
 
-export interface BodyOptions {
+export interface BodyRecorderOptions {
   /** Values of the headers; undefined if absent. */
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
@@ -28,7 +28,7 @@ export interface BodyOptions {
 }
 
 export class BodyRecorder {
-  readonly #options: BodyOptions;
+  readonly #options: BodyRecorderOptions;
   readonly #decoder: Transform | undefined;
   readonly #encoding: string | undefined;
   #reader: BodyReader | undefined;
@@ -37,7 +37,7 @@ export class BodyRecorder {
   #ended = false;
   readonly #decoded: Promise<void>;
 
-  constructor(options: BodyOptions) {
+  constructor(options: BodyRecorderOptions) {
     this.#options = options;
     const encoding = options.contentEncoding?.trim().toLowerCase();
     this.#encoding = encoding === undefined || encoding === 'identity' || encoding === '' ? undefined : encoding;

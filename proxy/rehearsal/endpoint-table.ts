@@ -1,7 +1,7 @@
 // The table of endpoints of a simulated account: what a row is, what its answer depends on, and how a request finds its row.
 import type { WireWords } from '../turn/settings.ts';
 import type { SimulatedAccount } from './account/simulated-account.ts';
-import type { Answer, RefusalForm } from './delivery/answer.ts';
+import type { RefusalForm, SimulatedAnswer } from './delivery/answer.ts';
 import type { Fault } from './faults/fault.ts';
 import type { IdSequence } from './model/id-sequence.ts';
 import type { SampleCatalog } from './model/sample-models.ts';
@@ -22,9 +22,9 @@ export interface RequestContext {
 }
 
 /** @param faults of the request; those that change a whole answer are applied later */
-export type AnswerOf = (context: RequestContext, faults: readonly Fault[]) => Answer | Promise<Answer>;
+export type AnswerOf = (context: RequestContext, faults: readonly Fault[]) => SimulatedAnswer | Promise<SimulatedAnswer>;
 
-export interface Endpoint {
+export interface SimulatedEndpoint {
   readonly answer: AnswerOf;
   /** Counts as a turn of the account: the faults of its profile apply. */
   readonly isTurn: boolean;
@@ -35,22 +35,22 @@ export interface Endpoint {
   /** The address alone is its credential. */
   readonly isOpen?: boolean;
   /** Applies the faults that change the content; default: those of Responses replies. */
-  readonly withFaults?: (answer: Answer, faults: readonly Fault[], form: RefusalForm) => Answer;
+  readonly withFaults?: (answer: SimulatedAnswer, faults: readonly Fault[], form: RefusalForm) => SimulatedAnswer;
 }
 
 /** The rows by endpoint key; `*` in a path is any one segment. */
 export class Endpoints {
-  readonly #exact: ReadonlyMap<string, Endpoint>;
-  readonly #patterns: readonly (readonly [RegExp, Endpoint])[];
+  readonly #exact: ReadonlyMap<string, SimulatedEndpoint>;
+  readonly #patterns: readonly (readonly [RegExp, SimulatedEndpoint])[];
 
-  constructor(rows: readonly (readonly [string, Endpoint])[]) {
+  constructor(rows: readonly (readonly [string, SimulatedEndpoint])[]) {
     this.#exact = new Map(rows);
     this.#patterns = rows
       .filter(([name]) => name.includes('*'))
       .map(([name, endpoint]) => [new RegExp(`^${name.replaceAll('*', '[\\w-]+')}$`), endpoint]);
   }
 
-  get(name: string): Endpoint | undefined {
+  get(name: string): SimulatedEndpoint | undefined {
     return this.#exact.get(name) ?? this.#patterns.find(([pattern]) => pattern.test(name))?.[1];
   }
 }

@@ -1,14 +1,14 @@
 // Reads the multipart form of a request.
-import { ProviderError } from './provider-error.ts';
+import { SimulatedError } from './provider-error.ts';
 import type { ReceivedRequest } from './received-request.ts';
 
 /** @throws ProviderError for a body that is no form */
 export async function formOf({ body, headers }: ReceivedRequest): Promise<FormData> {
   const type = headers['content-type'] ?? '';
-  if (!type.startsWith('multipart/form-data')) throw new ProviderError(415, 'unsupported_media_type', 'The request is a form.');
+  if (!type.startsWith('multipart/form-data')) throw new SimulatedError(415, 'unsupported_media_type', 'The request is a form.');
   try {
     return await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData();
   } catch {
-    throw new ProviderError(400, 'invalid_value', 'The form could not be read.');
+    throw new SimulatedError(400, 'invalid_value', 'The form could not be read.');
   }
 }

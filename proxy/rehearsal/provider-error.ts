@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../turn/json/json.ts';
 import type { Manners } from './account/manners.ts';
 
 /** Refuses a request: it becomes the provider's answer. */
-export class ProviderError extends Error {
+export class SimulatedError extends Error {
   override readonly name = 'ProviderError';
   readonly status: number;
   readonly code: string | null;
@@ -106,7 +106,7 @@ export function spentHeaders(agent: string, now: number, resetsIn: number | unde
 export const modelRefusal = (slug: string, { wordedModels }: Manners): Error =>
   wordedModels
     ? new ProviderDetail(400, `The '${slug}' model is not supported when using Codex with a ChatGPT account.`)
-    : new ProviderError(404, 'model_not_found', 'The requested model does not exist.', 'model');
+    : new SimulatedError(404, 'model_not_found', 'The requested model does not exist.', 'model');
 
 /** The code and message that go with a status if the fault names none. */
 export function defaultErrorOf(status: number): { readonly code: string; readonly message: string } {
@@ -142,8 +142,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
 };
 
 /** The refusal of reasoning or a compaction that another account encrypted (RB13). */
-export const unverifiedContent = (ciphertext: string): ProviderError =>
-  new ProviderError(400, 'invalid_encrypted_content', unverified(ciphertext));
+export const unverifiedContent = (ciphertext: string): SimulatedError =>
+  new SimulatedError(400, 'invalid_encrypted_content', unverified(ciphertext));
 
 function unverified(ciphertext: string): string {
   return `The encrypted content ${ciphertext.slice(0, 8)}... could not be verified.`;

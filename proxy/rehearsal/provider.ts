@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AccountListener } from './account/account-listener.ts';
 import { AccountSockets } from './account/account-sockets.ts';
 import { agentEndpoints } from './account/agent-endpoints.ts';
-import type { Login } from './account/login.ts';
+import type { SimulatedLogin } from './account/login.ts';
 import { type RehearsalAccount, SimulatedAccount } from './account/simulated-account.ts';
 import { API_PREFIX, apiEndpoints } from './apis/api-endpoints.ts';
 import { deliver } from './delivery/delivery.ts';
@@ -59,7 +59,7 @@ export class Provider {
   }
 
   /** @throws Error for an account without a token endpoint */
-  loginOf(account: string): Login {
+  loginOf(account: string): SimulatedLogin {
     const { login } = this.#running(account).account;
     if (login === undefined) throw new Error(`the rehearsal account ${account} has no login`);
     return login;

@@ -6,26 +6,26 @@ import { expanded } from '../recording/placeholders.ts';
 import { isList, isObject, type Json } from '../turn/json/json.ts';
 
 /** The client API that an exchange uses. */
-export type Surface = 'native' | 'public' | 'chat';
+export type RecordedSurface = 'native' | 'public' | 'chat';
 
 export interface ConversationExchange {
-  readonly surface: Surface;
+  readonly surface: RecordedSurface;
   readonly method: string;
   readonly path: string;
   readonly headers: readonly HeaderLine[];
-  readonly body: Body | undefined;
+  readonly body: ReplayBody | undefined;
   readonly answer: ConversationAnswer | undefined;
-  readonly frames: readonly Frame[];
+  readonly frames: readonly ReplayFrame[];
   readonly end: Exchange['end'];
 }
 
 export interface ConversationAnswer {
   readonly status: number;
   readonly headers: readonly HeaderLine[];
-  readonly body: Body | undefined;
+  readonly body: ReplayBody | undefined;
 }
 
-export interface Body {
+export interface ReplayBody {
   readonly encoding: string | undefined;
   readonly json?: Json;
   /** Data of events: JSON, `[DONE]` or other text. Comments are left out. */
@@ -34,7 +34,7 @@ export interface Body {
   readonly bytes: Buffer;
 }
 
-export interface Frame {
+export interface ReplayFrame {
   readonly from: 'client' | 'account';
   readonly json?: Json;
   readonly text?: string;
@@ -70,7 +70,7 @@ export function conversationOf({ exchanges }: Fixture, now: number): readonly Co
   }));
 }
 
-const surfaceOf = (path: string): Surface => {
+const surfaceOf = (path: string): RecordedSurface => {
   if (path.split('?')[0]?.endsWith('/chat/completions')) return 'chat';
   return path.startsWith('/v1/') ? 'public' : 'native';
 };
@@ -85,7 +85,7 @@ export function expandedJson(value: Json, now: number): Json {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, expandedJson(member ?? null, now)]));
 }
 
-function bodyOf(recorded: RecordedBody, json: (value: Json) => Json, text: (value: string) => string): Body {
+function bodyOf(recorded: RecordedBody, json: (value: Json) => Json, text: (value: string) => string): ReplayBody {
   const encoding = recorded.encoding;
   if (recorded.json !== undefined) {
     const value = json(recorded.json);
@@ -122,4 +122,4 @@ const ENCODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
 };
 
 /** The bytes in the encoding in which the recorded ones were sent. */
-export const encodedBytes = ({ encoding = '', bytes }: Body): Buffer => ENCODERS[encoding]?.(bytes) ?? bytes;
+export const encodedBytes = ({ encoding = '', bytes }: ReplayBody): Buffer => ENCODERS[encoding]?.(bytes) ?? bytes;

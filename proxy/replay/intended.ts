@@ -1,5 +1,5 @@
 // The differences between a direct conversation and one through the gateway that the contract demands, each with its statement.
-import type { ConversationExchange, Surface } from './conversation.ts';
+import type { ConversationExchange, RecordedSurface } from './conversation.ts';
 import type { Difference, DifferenceKind } from './differences.ts';
 
 interface Intended {
@@ -7,7 +7,7 @@ interface Intended {
   readonly place: RegExp;
   readonly kinds?: readonly DifferenceKind[];
   /** Default: all. */
-  readonly surfaces?: readonly Surface[];
+  readonly surfaces?: readonly RecordedSurface[];
   /** Only of the upgrade to a websocket. */
   readonly upgrade?: true;
   /** Ids of the contract's statements, as in the titles of tests. */
@@ -15,7 +15,7 @@ interface Intended {
   readonly why: string;
 }
 
-const PUBLIC: readonly Surface[] = ['public', 'chat'];
+const PUBLIC: readonly RecordedSurface[] = ['public', 'chat'];
 const TRANSLATED = "the compatible surface is translated to the account's API";
 
 const INTENDED: readonly Intended[] = [

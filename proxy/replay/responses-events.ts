@@ -1,9 +1,9 @@
 // A recorded answer as the Responses events that a backend account sends: a collected response and Chat answers are no events of that API.
 import { asList, asString, isObject, type Json, type JsonObject } from '../turn/json/json.ts';
-import type { ConversationAnswer, Surface } from './conversation.ts';
+import type { ConversationAnswer, RecordedSurface } from './conversation.ts';
 
 /** Undefined for an answer that an account sends as it is: events of the Responses API, and everything that is no reply. */
-export function responsesEvents({ status, body }: ConversationAnswer, surface: Surface): readonly JsonObject[] | undefined {
+export function responsesEvents({ status, body }: ConversationAnswer, surface: RecordedSurface): readonly JsonObject[] | undefined {
   if (status !== 200 || body === undefined) return undefined;
   if (surface === 'chat') return ofResponse(responseOfChat(body.json, body.events?.map(({ data }) => data) ?? []));
   return surface === 'public' && isObject(body.json) && body.json.object === 'response' ? ofResponse(body.json) : undefined;

@@ -5,10 +5,10 @@ import { buffer } from 'node:stream/consumers';
 import { WebSocket, WebSocketServer } from 'ws';
 import { listenOn } from '../base/process/listen-on.ts';
 import { isObject, type Json, type JsonObject } from '../turn/json/json.ts';
-import { type ConversationExchange, encodedBytes, type Frame, sseText } from './conversation.ts';
+import { type ConversationExchange, encodedBytes, type ReplayFrame, sseText } from './conversation.ts';
 import { responsesEvents } from './responses-events.ts';
 
-export interface Arrival {
+export interface ReplayedRequest {
   readonly method: string;
   readonly path: string;
   /** Raw names and values. */
@@ -36,7 +36,7 @@ export class ScriptedAccount {
   #exchange: ConversationExchange | undefined;
   /** How many client frames of the running exchange have been answered. */
   #answered = 0;
-  #arrivals: Arrival[] = [];
+  #arrivals: ReplayedRequest[] = [];
   #frames: Json[] = [];
   #url = '';
 
@@ -65,7 +65,7 @@ export class ScriptedAccount {
   }
 
   /** Requests and upgrades of the running exchange; reads of the gateway's own are left out. */
-  get arrivals(): readonly Arrival[] {
+  get arrivals(): readonly ReplayedRequest[] {
     return this.#arrivals;
   }
 
@@ -142,7 +142,7 @@ export class ScriptedAccount {
     if (end === 'cut' && next === sent.length - 1) websocket.terminate();
   }
 
-  #send(websocket: WebSocket, frames: readonly Frame[]): void {
+  #send(websocket: WebSocket, frames: readonly ReplayFrame[]): void {
     for (const { json, text, binary, close } of frames) {
       if (close !== undefined) websocket.close(close === 1005 || close === 1006 ? 1000 : close);
       else if (websocket.readyState === WebSocket.OPEN)
@@ -158,7 +158,7 @@ const replayedHeaders = (lines: readonly (readonly [string, string])[]): Record<
   Object.fromEntries(lines.filter(([name]) => !NOT_REPLAYED.has(name)));
 
 /** The frames of the account between the frame at this place and the client's next one. */
-function repliesAfter(frames: readonly Frame[], at: number): readonly Frame[] {
+function repliesAfter(frames: readonly ReplayFrame[], at: number): readonly ReplayFrame[] {
   const rest = frames.slice(at + 1);
   const next = rest.findIndex(({ from }) => from === 'client');
   return next === -1 ? rest : rest.slice(0, next);
@@ -174,7 +174,7 @@ function jsonOf(text: string): Json {
   }
 }
 
-function arrivalOf({ method = '', url = '', rawHeaders, headers }: IncomingMessage, bytes: Buffer): Arrival {
+function arrivalOf({ method = '', url = '', rawHeaders, headers }: IncomingMessage, bytes: Buffer): ReplayedRequest {
   const lines = rawHeaders.flatMap((name, i) => (i % 2 === 0 ? [[name.toLowerCase(), rawHeaders[i + 1] ?? ''] as const] : []));
   const isUpgrade = headers.upgrade?.toLowerCase() === 'websocket';
   const json = bytes.length > 0 ? { json: jsonOf(bytes.toString('utf8')) } : {};

@@ -2,13 +2,13 @@
 import { request } from 'node:http';
 import { WebSocket } from 'ws';
 import { isObject, type Json } from '../turn/json/json.ts';
-import { type Body, type ConversationExchange, encodedBytes, type Frame } from './conversation.ts';
+import { type ConversationExchange, encodedBytes, type ReplayBody, type ReplayFrame } from './conversation.ts';
 
 export interface Received {
   /** Absent if the connection ended before an answer. */
   readonly status?: number;
   readonly headers: readonly (readonly [string, string])[];
-  readonly body?: Pick<Body, 'json' | 'events'>;
+  readonly body?: Pick<ReplayBody, 'json' | 'events'>;
   /** Over HTTP: the connection died before the end of the answer. */
   readonly cut?: boolean;
   /** Of a websocket. */
@@ -67,7 +67,7 @@ function overHttp(exchange: ConversationExchange, { url, key }: ClientOptions): 
   });
 }
 
-function bodyOf(text: string, type = ''): Pick<Body, 'json' | 'events'> {
+function bodyOf(text: string, type = ''): Pick<ReplayBody, 'json' | 'events'> {
   if (!type.startsWith('text/event-stream')) return { json: jsonOf(text) };
   const events = text.split(/\r\n\r\n|\n\n|\r\r/).flatMap((block) => {
     const lines = block.split(/\r\n|\n|\r/);
@@ -144,7 +144,7 @@ function headOf(socket: WebSocket): Promise<Received> {
 }
 
 /** The type of the account's last frame before the client's next one. */
-function lastBeforeNext(frames: readonly Frame[], at: number): string | undefined {
+function lastBeforeNext(frames: readonly ReplayFrame[], at: number): string | undefined {
   const rest = frames.slice(at + 1);
   const next = rest.findIndex(({ from }) => from === 'client');
   const last = (next === -1 ? rest : rest.slice(0, next)).findLast(({ json }) => json !== undefined);

@@ -1,5 +1,5 @@
 // The chain of a model: the turn runs again as if its client had named the next id, where no account can serve the one before (AA74 to AA77).
-import type { Chain, ChainedRequest } from '../dispatch/request/dispatch-request.ts';
+import type { ChainedRequest, FallbackModels } from '../dispatch/request/dispatch-request.ts';
 import type { Accounting } from '../keys/accounting.ts';
 import type { Reservation } from '../keys/reservation.ts';
 import { asksForCompaction } from '../turn/compaction-trigger.ts';
@@ -23,7 +23,7 @@ export function fallbacksOf({ pool, model, kind }: LiveTurn, body: Body): readon
   return fallback && !asksForCompaction(body) ? fallback : undefined;
 }
 
-export class ModelChain implements Chain {
+export class ModelChain implements FallbackModels {
   readonly #options: ModelChainOptions;
   readonly #asked: string;
   readonly #left: string[];

@@ -4,7 +4,7 @@ export type RouteStatus = 'supported' | 'translated' | 'partial' | 'unsupported'
 
 export type AdmissionClass = 'stream' | 'websocket' | 'compact' | 'http' | 'image' | 'file' | 'audio' | 'usage' | 'control' | 'mcp';
 
-export type Strategy = 'headroom' | 'least_loaded' | 'rotation' | 'fill_first' | 'soonest_reset' | 'fastest';
+export type StrategyName = 'headroom' | 'least_loaded' | 'rotation' | 'fill_first' | 'soonest_reset' | 'fastest';
 
 export type ServingMode = 'auto' | 'lite' | 'full';
 
@@ -143,7 +143,7 @@ export interface AssignmentConfig {
 export interface PoolConfig {
   readonly id: string;
   readonly label: string;
-  readonly strategy: Strategy;
+  readonly strategy: StrategyName;
   readonly max_attempts: number;
   readonly allow_image_generation: boolean;
   readonly request_compression_enabled: boolean;

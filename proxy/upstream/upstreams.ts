@@ -10,7 +10,7 @@ import { UndiciCarrier, type UndiciTimeouts } from './carriers/undici-carrier.ts
 import { WebsocketCarrier } from './carriers/websocket/websocket-carrier.ts';
 import { credentialHeader } from './credentials/credential-header.ts';
 import { type Egress, egressOf } from './egress/egress.ts';
-import type { Route } from './egress/route.ts';
+import type { EgressRoute } from './egress/route.ts';
 
 interface UpstreamOptions {
   readonly identity: string;
@@ -57,7 +57,7 @@ export class Upstream {
   }
 
   /** How the account's connections to this address are made; undefined for direct ones. */
-  routeTo(url: string): Route | undefined {
+  routeTo(url: string): EgressRoute | undefined {
     return this.#options.egress.routeTo(url);
   }
 

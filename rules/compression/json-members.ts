@@ -3,7 +3,7 @@
 import { isStep, type Steps } from './steps.ts';
 
 /** The range from the opening quote of the value to the position after the closing one. */
-export interface Place {
+export interface ValueRange {
   readonly start: number;
   readonly end: number;
 }
@@ -11,8 +11,8 @@ export interface Place {
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:,]/g;
 
 /** @param text a valid JSON object. The last value of a repeated name counts, as in a parser */
-export function* stringMembers(text: string): Steps<ReadonlyMap<string, Place>> {
-  const members = new Map<string, Place>();
+export function* stringMembers(text: string): Steps<ReadonlyMap<string, ValueRange>> {
+  const members = new Map<string, ValueRange>();
   let depth = 0;
   let name = '';
   let before = '';

@@ -1,10 +1,10 @@
 // Refuses parameters of the public Responses API whose meaning would be lost here, unless their value is neutral (Q15).
-import { type Asked, refuseAsking } from '../../proxy/turn/errors/neutral-values.ts';
+import { type HasEffect, refuseAsking } from '../../proxy/turn/errors/neutral-values.ts';
 import { isAbsent } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
-const ASKS = new Map<string, Asked>([
+const ASKS = new Map<string, HasEffect>([
   ['background', (value) => value === true],
   ['conversation', () => true],
   ['prompt', () => true],

@@ -1,11 +1,11 @@
 // Writes each batch once, even if it is sent again because the answer to its commit was lost.
 import { randomUUID } from 'node:crypto';
-import { type Batch, type Guard, lost } from '../driver.ts';
+import { type Guard, lost, type RowBatch } from '../driver.ts';
 import { changes, type Table } from '../schema/tables.ts';
 import { changeRows } from '../verbs/changes.ts';
-import type { Connection } from './connection/connection.ts';
-import type { Connections } from './connection/connections.ts';
-import { type Insertion, insertionOf } from './insertion.ts';
+import type { PostgresConnection } from './connection/connection.ts';
+import type { PostgresConnections } from './connection/connections.ts';
+import { insertionOf, type PostgresInsertion } from './insertion.ts';
 
 export interface RecordOptions {
   /** Unix milliseconds. */
@@ -32,25 +32,25 @@ const ONCE =
   'ON CONFLICT (process) DO UPDATE SET batch = excluded.batch, at = excluded.at WHERE written_batches.batch < excluded.batch';
 
 /** Takes the next version. This takes a lock, so that versions are in the order of commits. */
-const NEXT_VERSION: Insertion = { sql: "UPDATE counters SET value = value + 1 WHERE name = 'version'", values: [] };
+const NEXT_VERSION: PostgresInsertion = { sql: "UPDATE counters SET value = value + 1 WHERE name = 'version'", values: [] };
 const CURRENT_VERSION = "(SELECT value FROM counters WHERE name = 'version')";
 
 /** Other processes get the notification when the transaction is committed. */
 const NOTIFY = "SELECT pg_notify('poolgate.' || current_schema(), $1)";
 
-export const COMMIT: Insertion = { sql: 'COMMIT', values: [] };
+export const COMMIT: PostgresInsertion = { sql: 'COMMIT', values: [] };
 
 /** A process that has not written for this long will not repeat a batch. */
 const REMEMBERED_MS = 8 * 86_400_000;
 
 export class BatchWriter {
-  readonly #connections: Connections;
+  readonly #connections: PostgresConnections;
   readonly #options: BatchOptions;
   readonly #process = randomUUID();
-  #last: Batch | undefined;
+  #last: RowBatch | undefined;
   #number = 0;
 
-  constructor(connections: Connections, options: BatchOptions) {
+  constructor(connections: PostgresConnections, options: BatchOptions) {
     this.#connections = connections;
     this.#options = options;
   }
@@ -62,7 +62,7 @@ export class BatchWriter {
   }
 
   /** Writes one batch at a time. The same batch object again repeats a write that failed. */
-  write(batch: Batch, guard?: Guard): Promise<void> {
+  write(batch: RowBatch, guard?: Guard): Promise<void> {
     if (batch !== this.#last) {
       this.#last = batch;
       this.#number++;
@@ -78,7 +78,7 @@ export class BatchWriter {
   }
 
   /** Sends every statement that locks rows of others together with the commit, so that no lock waits for this process. */
-  async #transaction(connection: Connection, insertions: readonly Insertion[], { number, guard }: Checks): Promise<void> {
+  async #transaction(connection: PostgresConnection, insertions: readonly PostgresInsertion[], { number, guard }: Checks): Promise<void> {
     const begun = connection.script('BEGIN');
     // The statements below report the failure.
     begun.catch(() => undefined);
@@ -97,7 +97,7 @@ export class BatchWriter {
 }
 
 /** @throws StoreError of the first statement that failed: the later ones fail because of it */
-export async function sendAll(connection: Connection, statements: readonly Insertion[]): Promise<void> {
+export async function sendAll(connection: PostgresConnection, statements: readonly PostgresInsertion[]): Promise<void> {
   const results = await Promise.allSettled(connection.together(() => statements.map(({ sql, values }) => connection.send(sql, values))));
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
@@ -107,9 +107,9 @@ export async function sendAll(connection: Connection, statements: readonly Inser
  * The lock of the version is taken after all untracked rows. Rows of each table are in the order of their keys, and that lock serialises
  * batches with tracked rows. Therefore no two batches deadlock.
  */
-export function insertionsOf(batch: Batch, { clock, writer }: RecordOptions): readonly Insertion[] {
+export function insertionsOf(batch: RowBatch, { clock, writer }: RecordOptions): readonly PostgresInsertion[] {
   const tables = [...batch].toSorted(([one], [other]) => (one.name < other.name ? -1 : 1));
-  const rowsOf = (tracked: boolean): readonly Insertion[] =>
+  const rowsOf = (tracked: boolean): readonly PostgresInsertion[] =>
     tables.flatMap(([table, rows]) => (table.tracked === tracked ? slicesOf(table, rows).map((slice) => insertionOf(table, slice)) : []));
   const recorded = changeRows(batch, { version: 0, writer, at: clock() });
   if (recorded.length === 0) return rowsOf(false);

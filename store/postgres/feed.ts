@@ -35,7 +35,7 @@ const NOTHING = (): void => undefined;
 /** The library's types leave `unref` out. */
 type Client = pg.Client & { unref?(): void };
 
-export class Feed {
+export class PostgresFeed {
   readonly #options: FeedOptions;
   readonly #wake: () => void;
   #closed = false;

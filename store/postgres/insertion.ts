@@ -7,7 +7,7 @@ import { onConflict } from '../writing/conflict.ts';
 import { storableJson } from './storable-text.ts';
 
 /** A statement and its values. Batches that differ in the same columns have the same statement. */
-export interface Insertion {
+export interface PostgresInsertion {
   readonly sql: string;
   readonly values: readonly Value[];
 }
@@ -21,7 +21,11 @@ const TYPES: Readonly<Record<ColumnType, 'bigint' | 'text'>> = { text: 'text', j
  * @param computed columns whose value is an expression
  * @throws StoreError `bad_row`
  */
-export function insertionOf(table: TableColumns, rows: readonly object[], computed: Readonly<Record<string, string>> = {}): Insertion {
+export function insertionOf(
+  table: TableColumns,
+  rows: readonly object[],
+  computed: Readonly<Record<string, string>> = {},
+): PostgresInsertion {
   const values: Value[] = [];
   const lists: string[] = [];
   const absent: string[] = [];

@@ -2,8 +2,8 @@
 import { StoreError } from '../errors.ts';
 import type { StoreCondition } from '../schema/condition.ts';
 import { schemaCondition } from '../schema/migrations.ts';
-import type { Connection } from './connection/connection.ts';
-import { Connections } from './connection/connections.ts';
+import type { PostgresConnection } from './connection/connection.ts';
+import { PostgresConnections } from './connection/connections.ts';
 import { checkServer, databasePlaceOf } from './connection/upgrade.ts';
 
 /**
@@ -14,7 +14,7 @@ const CLOCK_MS = 1_000;
 /** @param url a secret: no message has its password */
 export async function inspectPostgres(url: string, deadlineMs: number): Promise<readonly StoreCondition[]> {
   const place = databasePlaceOf(url);
-  const connections = new Connections({ url, most: 1, waitMs: Math.min(deadlineMs, 5_000), deadlineMs });
+  const connections = new PostgresConnections({ url, most: 1, waitMs: Math.min(deadlineMs, 5_000), deadlineMs });
   try {
     return await connections.use(async (connection) => [
       await serverCondition(connection, place),
@@ -36,7 +36,7 @@ function adviceFor({ code }: StoreError): string {
   return 'Check the URL and its password, the server, and the firewalls between them.';
 }
 
-async function serverCondition(connection: Connection, place: string): Promise<StoreCondition> {
+async function serverCondition(connection: PostgresConnection, place: string): Promise<StoreCondition> {
   await checkServer(connection);
   const sql =
     "SELECT current_setting('server_version') AS version, pg_database_size(current_database()) AS size, " +
@@ -56,14 +56,14 @@ async function serverCondition(connection: Connection, place: string): Promise<S
   return { level: 'ok', message: `${described}.` };
 }
 
-async function schemaConditions(connection: Connection, place: string): Promise<readonly StoreCondition[]> {
+async function schemaConditions(connection: PostgresConnection, place: string): Promise<readonly StoreCondition[]> {
   const [found] = await connection.query("SELECT to_regclass('schema_version') IS NOT NULL AS exists", []);
   if (found?.exists !== true) return [{ level: 'ok', message: `${place} has no tables; the next start creates them.` }];
   const condition = await schemaCondition(connection, place);
   return condition ? [condition] : [];
 }
 
-async function connectionsCondition(connection: Connection): Promise<StoreCondition> {
+async function connectionsCondition(connection: PostgresConnection): Promise<StoreCondition> {
   const sql =
     "SELECT count(*) AS open, current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS most " +
     'FROM pg_stat_activity WHERE backend_type = $1';
@@ -74,7 +74,7 @@ async function connectionsCondition(connection: Connection): Promise<StoreCondit
   return { level: 'warning', message, advice: 'Raise max_connections of the server, or lower store.connections of the nodes.' };
 }
 
-async function clockCondition(connection: Connection): Promise<StoreCondition> {
+async function clockCondition(connection: PostgresConnection): Promise<StoreCondition> {
   const before = Date.now();
   const [record] = await connection.query('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now', []);
   const differenceMs = Math.round(Number(record?.now) - (before + Date.now()) / 2);

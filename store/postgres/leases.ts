@@ -1,7 +1,7 @@
 // Leases in one statement each. A token comes from a sequence. A released lease stays as an expired row until it is purged.
 import type { LeaseVerbs } from '../verbs/lease-verbs.ts';
 import { PUT_BACK_MS } from '../verbs/leases.ts';
-import type { Connections } from './connection/connections.ts';
+import type { PostgresConnections } from './connection/connections.ts';
 
 /**
  * Takes a lease, unless another owner has it: that case costs a read and no write. If another process took it meanwhile, a new token is
@@ -19,7 +19,7 @@ const RENEW = 'UPDATE leases SET expires_at = $1 WHERE name = $2 AND token = $3 
 const RELEASE = 'UPDATE leases SET expires_at = 0 WHERE name = $1 AND token = $2';
 
 /** @param now Unix milliseconds by the database's clock; callers get expiry times by their own clock */
-export function leasesOf(connections: Connections, clock: () => number, now: () => number): LeaseVerbs {
+export function leasesOf(connections: PostgresConnections, clock: () => number, now: () => number): LeaseVerbs {
   return {
     async acquire(name, owner, ttlMs) {
       const expires_at = clock() + ttlMs;

@@ -1,7 +1,7 @@
 // A PostgreSQL database as one end of a copy.
 import { type CopySide, type DescribedColumn, tablesOf, type WithCopySide } from '../tools/copy-side.ts';
-import type { Connection } from './connection/connection.ts';
-import { Connections } from './connection/connections.ts';
+import type { PostgresConnection } from './connection/connection.ts';
+import { PostgresConnections } from './connection/connections.ts';
 import { inTransaction } from './connection/transactions.ts';
 import { upgrade } from './connection/upgrade.ts';
 import { insertionOf } from './insertion.ts';
@@ -24,7 +24,7 @@ const COLUMNS = `
 
 export const withPostgresSide: WithCopySide = async (url, _role, work) => {
   await upgrade(url, { clock: Date.now, patienceMs: 0, notice: () => undefined });
-  const connections = new Connections({ url, most: 1, waitMs: 5_000, deadlineMs: DAY_MS });
+  const connections = new PostgresConnections({ url, most: 1, waitMs: 5_000, deadlineMs: DAY_MS });
   try {
     // One snapshot, so that all tables are read at the same point in time.
     return await connections.use((connection) =>
@@ -35,7 +35,7 @@ export const withPostgresSide: WithCopySide = async (url, _role, work) => {
   }
 };
 
-const sideOf = (connection: Connection): CopySide => ({
+const sideOf = (connection: PostgresConnection): CopySide => ({
   tables: async () => tablesOf((await connection.query(COLUMNS, [])) as unknown as readonly DescribedColumn[]),
   query: (sql, values) => connection.query(sql, values),
   async insert(table, rows) {

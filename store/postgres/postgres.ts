@@ -2,12 +2,12 @@
 import type { DatabaseStats, Driver } from '../driver.ts';
 import type { Notice } from '../writing/notice.ts';
 import { BatchWriter } from './batches.ts';
-import { Connections } from './connection/connections.ts';
+import { PostgresConnections } from './connection/connections.ts';
 import { DatabaseClock, READ_CLOCK } from './connection/database-clock.ts';
 import { Outage } from './connection/outage.ts';
 import { serialised, updated } from './connection/transactions.ts';
 import { upgrade } from './connection/upgrade.ts';
-import { Feed } from './feed.ts';
+import { PostgresFeed } from './feed.ts';
 import { leasesOf } from './leases.ts';
 import { reserve } from './limits/limits.ts';
 import { ReservationQueue } from './limits/reservation-queue.ts';
@@ -39,14 +39,14 @@ export async function openPostgres(url: string, { clock, machineTime, writer, no
   await upgrade(url, { clock, patienceMs: PATIENCE_MS, notice });
   const time = new DatabaseClock(clock, machineTime, notice);
   const outage = new Outage({ url, notice });
-  const turns = new Connections({ url, ...TURNS, most: connections - WRITER.most - OPERATORS.most - FEEDS, outage });
-  const writing = new Connections({ url, ...WRITER });
-  const operators = new Connections({ url, ...OPERATORS, outage });
+  const turns = new PostgresConnections({ url, ...TURNS, most: connections - WRITER.most - OPERATORS.most - FEEDS, outage });
+  const writing = new PostgresConnections({ url, ...WRITER });
+  const operators = new PostgresConnections({ url, ...OPERATORS, outage });
   const pools = [turns, writing, operators];
   const batches = new BatchWriter(writing, { clock, writer, repeated: 'once' });
   const besides = new BatchWriter(writing, { clock, writer, repeated: 'again' });
   const reservations = new ReservationQueue((waiting) => reserve(turns, waiting, () => time.now()));
-  let feed: Feed | undefined;
+  let feed: PostgresFeed | undefined;
   await batches.forget();
   await turns.use((connection) => time.measure(async () => Number((await connection.query(READ_CLOCK, []))[0]?.now)));
   return {
@@ -72,7 +72,7 @@ export async function openPostgres(url: string, { clock, machineTime, writer, no
     writeBeside: (batch) => outage.watch(() => besides.write(batch)),
     leases: leasesOf(turns, clock, () => time.now()),
     listen(wake) {
-      feed = new Feed({ url, writer, clock: time, outage, notice }, wake);
+      feed = new PostgresFeed({ url, writer, clock: time, outage, notice }, wake);
     },
     stats(): DatabaseStats {
       const all = pools.map(({ stats }) => stats);

@@ -1,7 +1,7 @@
 // Filters and pages of lists, and groups of sums.
 
 /** A place in a list, newest first. The last row of a page is the `before` of the next. */
-export interface Place {
+export interface ListPlace {
   readonly at: number;
   readonly id: string;
 }
@@ -14,7 +14,7 @@ interface ListFilter {
   readonly since?: number | undefined;
   /** The first time that no longer counts; Unix milliseconds. */
   readonly until?: number | undefined;
-  readonly before?: Place | undefined;
+  readonly before?: ListPlace | undefined;
   /** The most rows: 100 by default, 1,000 at most. */
   readonly limit?: number | undefined;
 }
@@ -81,6 +81,6 @@ export interface FileFilter {
   /** The order by creation time; `desc` by default. */
   readonly order?: 'asc' | 'desc' | undefined;
   /** Only files after this one, in this order. */
-  readonly after?: Place | undefined;
+  readonly after?: ListPlace | undefined;
   readonly limit: number;
 }

@@ -1,5 +1,5 @@
 // SELECTs from conditions that may be absent; numbers the placeholders so that both databases understand them.
-import type { Driver, Session, Value } from '../driver.ts';
+import type { Driver, SqlSession, Value } from '../driver.ts';
 import type { Table } from './tables.ts';
 
 /** A condition with a `?` for each of its values. */
@@ -9,7 +9,7 @@ export interface Condition {
 }
 
 /** What runs a query. */
-export type Reader = Pick<Session, 'query'>;
+export type Reader = Pick<SqlSession, 'query'>;
 
 /** The reader for operators: turns do not wait for its reads. */
 export const operators = (driver: Driver): Reader => ({ query: driver.browse });

@@ -3,7 +3,7 @@
 import { open, realpath } from 'node:fs/promises';
 import { StoreError } from '../errors.ts';
 import type { Notice } from '../writing/notice.ts';
-import { Connection } from './connection.ts';
+import { SqliteConnection } from './connection.ts';
 
 export interface ClaimOptions {
   readonly notice: Notice;
@@ -21,7 +21,7 @@ export class Claim {
   readonly #path: string;
   readonly #notice: Notice;
   readonly #timer: NodeJS.Timeout;
-  #held: Connection | undefined;
+  #held: SqliteConnection | undefined;
   #reported = false;
   #last: Promise<void> = Promise.resolve();
 
@@ -59,7 +59,7 @@ export class Claim {
   async #lock(): Promise<void> {
     if (this.#held) return;
     await (await open(this.#path, 'a', 0o600)).close();
-    const connection = await Connection.open(this.#path);
+    const connection = await SqliteConnection.open(this.#path);
     try {
       // The transaction stays open until the connection is closed. Nothing is written to the file.
       await connection.script('BEGIN EXCLUSIVE');

@@ -2,7 +2,7 @@
 import { pathToFileURL } from 'node:url';
 import { LRUCache } from 'lru-cache';
 import sqlite3 from 'sqlite3';
-import type { Session, Value } from '../driver.ts';
+import type { SqlSession, Value } from '../driver.ts';
 import { StoreError, type StoreErrorCode } from '../errors.ts';
 
 const codes: Readonly<Record<string, StoreErrorCode>> = {
@@ -36,7 +36,7 @@ const CACHED_STATEMENTS = 100;
 
 const finalize = (statement: sqlite3.Statement): Promise<void> => promised((done) => statement.finalize(() => done(null)));
 
-export class Connection implements Session {
+export class SqliteConnection implements SqlSession {
   readonly #database: sqlite3.Database;
   readonly #statements = new LRUCache<string, Promise<sqlite3.Statement>>({
     max: CACHED_STATEMENTS,
@@ -50,25 +50,25 @@ export class Connection implements Session {
   }
 
   /** Opens the file, and creates it if it is missing. Nothing is read before the first statement. */
-  static open(path: string): Promise<Connection> {
-    return Connection.#opened(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
+  static open(path: string): Promise<SqliteConnection> {
+    return SqliteConnection.#opened(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
   }
 
   /**
    * Opens an existing file for reading only.
    * @param use `immutable`: no other process has the file open, and SQLite creates no files in its folder
    */
-  static openReadOnly(path: string, use: 'shared' | 'immutable'): Promise<Connection> {
-    if (use === 'shared') return Connection.#opened(path, sqlite3.OPEN_READONLY);
-    return Connection.#opened(`${pathToFileURL(path)}?immutable=1`, sqlite3.OPEN_READONLY | sqlite3.OPEN_URI);
+  static openReadOnly(path: string, use: 'shared' | 'immutable'): Promise<SqliteConnection> {
+    if (use === 'shared') return SqliteConnection.#opened(path, sqlite3.OPEN_READONLY);
+    return SqliteConnection.#opened(`${pathToFileURL(path)}?immutable=1`, sqlite3.OPEN_READONLY | sqlite3.OPEN_URI);
   }
 
-  static async #opened(path: string, mode: number): Promise<Connection> {
+  static async #opened(path: string, mode: number): Promise<SqliteConnection> {
     let database: sqlite3.Database | undefined;
     await promised<void>((done) => {
       database = new sqlite3.Database(path, mode, (error) => done(error));
     });
-    return new Connection(database as sqlite3.Database);
+    return new SqliteConnection(database as sqlite3.Database);
   }
 
   async script(sql: string): Promise<void> {

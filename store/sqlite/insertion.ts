@@ -5,7 +5,7 @@ import type { Field, TableColumns } from '../schema/tables.ts';
 import { onConflict } from '../writing/conflict.ts';
 
 /** A statement and its values. Batches that differ in the same columns have the same statement. */
-export interface Insertion {
+export interface SqliteInsertion {
   readonly sql: string;
   readonly values: readonly Value[];
 }
@@ -17,7 +17,7 @@ export interface Insertion {
  * @param rows at least one; patches all have the same fields
  * @throws StoreError `bad_row`
  */
-export function insertionOf(table: TableColumns, rows: readonly object[]): Insertion {
+export function insertionOf(table: TableColumns, rows: readonly object[]): SqliteInsertion {
   const first = rows[0] as object;
   const varying: Field[] = [];
   const bound: Value[] = [];

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { StoreError } from '../errors.ts';
 import type { StoreCondition } from '../schema/condition.ts';
 import { schemaCondition } from '../schema/migrations.ts';
-import { Connection } from './connection.ts';
+import { SqliteConnection } from './connection.ts';
 
 export async function inspectSqlite(path: string, deadlineMs: number): Promise<readonly StoreCondition[]> {
   const size = await sizeOf(path);
@@ -23,11 +23,11 @@ const MOST_FAULTS = 20;
 const AGAIN_MS = 50;
 
 async function contentConditions(path: string, deadlineMs: number): Promise<readonly StoreCondition[]> {
-  let connection: Connection | undefined;
+  let connection: SqliteConnection | undefined;
   try {
     // Without a WAL file no process has the database open, and SQLite would create one.
     const isOpen = (await sizeOf(`${path}-wal`)) !== undefined;
-    connection = await Connection.openReadOnly(path, isOpen ? 'shared' : 'immutable');
+    connection = await SqliteConnection.openReadOnly(path, isOpen ? 'shared' : 'immutable');
     return [...(await versionConditions(connection, path)), await integrityCondition(connection, path, deadlineMs)];
   } catch (thrown) {
     if (thrown instanceof StoreError) return [unreadable(path, thrown)];
@@ -37,7 +37,7 @@ async function contentConditions(path: string, deadlineMs: number): Promise<read
   }
 }
 
-async function integrityCondition(connection: Connection, path: string, deadlineMs: number): Promise<StoreCondition> {
+async function integrityCondition(connection: SqliteConnection, path: string, deadlineMs: number): Promise<StoreCondition> {
   let late = false;
   const end = (): void => {
     late = true;
@@ -63,7 +63,7 @@ async function integrityCondition(connection: Connection, path: string, deadline
   }
 }
 
-async function versionConditions(connection: Connection, path: string): Promise<readonly StoreCondition[]> {
+async function versionConditions(connection: SqliteConnection, path: string): Promise<readonly StoreCondition[]> {
   const tables = await connection.query("SELECT name FROM sqlite_master WHERE name = 'schema_version'", []);
   if (tables.length === 0) return [{ level: 'ok', message: `${path} has no tables; the next start creates them.` }];
   const condition = await schemaCondition(connection, path);

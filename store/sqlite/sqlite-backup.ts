@@ -7,7 +7,7 @@ import { makeFolderOf, writeFaultOf } from '../folder.ts';
 import { migrations } from '../schema/migrations.ts';
 import { type CopiedCount, countRows } from '../tools/copy.ts';
 import type { CopySide } from '../tools/copy-side.ts';
-import { Connection } from './connection.ts';
+import { SqliteConnection } from './connection.ts';
 import { sideOf } from './sqlite-copy.ts';
 
 /** What a backup states about itself. */
@@ -62,7 +62,7 @@ export async function backupSqlite(path: string, file: string, about: Pick<Manif
 /** Reads every row and compares it with the manifest. The file is not written. */
 export async function checkBackup(file: string): Promise<CheckedBackup> {
   if (!(await exists(file))) throw new StoreError('bad_url', `${file}: there is no such file`);
-  const connection = await Connection.openReadOnly(file, 'immutable');
+  const connection = await SqliteConnection.openReadOnly(file, 'immutable');
   try {
     const manifest = await manifestIn(connection);
     if (!manifest) return { manifest, faults: [`${file} is not a backup of poolgate.`] };
@@ -111,8 +111,8 @@ export async function restoreSqlite(file: string, path: string, { force, now }: 
 }
 
 /** Takes the lock that a running gateway claims. */
-async function gatewayLock(path: string): Promise<Connection> {
-  const connection = await Connection.open(`${path}-gateway`);
+async function gatewayLock(path: string): Promise<SqliteConnection> {
+  const connection = await SqliteConnection.open(`${path}-gateway`);
   try {
     await connection.script('BEGIN EXCLUSIVE');
     return connection;
@@ -124,7 +124,7 @@ async function gatewayLock(path: string): Promise<Connection> {
   }
 }
 
-async function written(copy: Connection, about: Pick<Manifest, 'version' | 'key_check'>): Promise<Manifest> {
+async function written(copy: SqliteConnection, about: Pick<Manifest, 'version' | 'key_check'>): Promise<Manifest> {
   const [record] = await copy.query('SELECT max(version) AS version FROM schema_version', []);
   const manifest = {
     made_at: new Date().toISOString(),
@@ -137,7 +137,7 @@ async function written(copy: Connection, about: Pick<Manifest, 'version' | 'key_
   return manifest;
 }
 
-async function manifestIn(connection: Connection): Promise<Manifest | undefined> {
+async function manifestIn(connection: SqliteConnection): Promise<Manifest | undefined> {
   const [table] = await connection.query('SELECT name FROM sqlite_schema WHERE name = $1', [TABLE]);
   if (!table) return undefined;
   const [record] = await connection.query(`SELECT content FROM ${TABLE}`, []);
@@ -159,8 +159,8 @@ async function differences(side: CopySide, manifest: Manifest, file: string): Pr
   });
 }
 
-async function using<Result>(path: string, work: (connection: Connection) => Promise<Result>): Promise<Result> {
-  const connection = await Connection.open(path);
+async function using<Result>(path: string, work: (connection: SqliteConnection) => Promise<Result>): Promise<Result> {
+  const connection = await SqliteConnection.open(path);
   try {
     await connection.script(`PRAGMA busy_timeout = ${WAIT_MS}`);
     return await work(connection);

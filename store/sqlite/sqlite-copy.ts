@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { StoreError } from '../errors.ts';
 import { type CopySide, type DescribedColumn, tablesOf, type WithCopySide } from '../tools/copy-side.ts';
-import { Connection } from './connection.ts';
+import { SqliteConnection } from './connection.ts';
 import { insertionOf } from './insertion.ts';
 import { openSqlite } from './sqlite.ts';
 
@@ -20,7 +20,7 @@ export const withSqliteSide: WithCopySide = async (url, role, work) => {
   if (role === 'source') await checkExists(path);
   // Migrates the file and checks that it can be used.
   await (await openSqlite(path, { clock: Date.now, writer: 'copy' })).close();
-  const connection = await Connection.open(path);
+  const connection = await SqliteConnection.open(path);
   try {
     await connection.script(`PRAGMA busy_timeout = ${WAIT_MS}; ${BEGIN[role]}`);
     const result = await work(sideOf(connection));
@@ -39,7 +39,7 @@ async function checkExists(path: string): Promise<void> {
   });
 }
 
-export const sideOf = (connection: Connection): CopySide => ({
+export const sideOf = (connection: SqliteConnection): CopySide => ({
   tables: async () => tablesOf((await connection.query(COLUMNS, [])) as unknown as readonly DescribedColumn[]),
   query: (sql, values) => connection.query(sql, values),
   async insert(table, rows) {

@@ -1,6 +1,6 @@
 // The SQLite engine: one file in WAL mode, with one connection for writing, one for the reads of turns, and one for the reads of operators.
 import { open } from 'node:fs/promises';
-import { type Batch, type Driver, type Guard, increment, lost } from '../driver.ts';
+import { type Driver, type Guard, increment, lost, type RowBatch } from '../driver.ts';
 import { StoreError, type StoreErrorCode } from '../errors.ts';
 import { codeOf, makeFolderOf, writeFaultOf } from '../folder.ts';
 import { migrate } from '../schema/migrations.ts';
@@ -9,7 +9,7 @@ import { changeRows, isTracked } from '../verbs/changes.ts';
 import { takeIn } from '../verbs/limits.ts';
 import type { Notice } from '../writing/notice.ts';
 import { Claim } from './claim.ts';
-import { Connection } from './connection.ts';
+import { SqliteConnection } from './connection.ts';
 import { insertionOf } from './insertion.ts';
 
 const MEMORY = ':memory:';
@@ -47,10 +47,10 @@ const MEANINGS: Readonly<Partial<Record<StoreErrorCode, string>>> = {
 /** Opens the database, creates it if it is missing, and migrates it. */
 export async function openSqlite(path: string, options: SqliteOptions): Promise<Driver> {
   if (path !== MEMORY) await touch(path);
-  const open: Connection[] = [];
+  const open: SqliteConnection[] = [];
   try {
-    const connect = async (): Promise<Connection> => {
-      const connection = await Connection.open(path);
+    const connect = async (): Promise<SqliteConnection> => {
+      const connection = await SqliteConnection.open(path);
       open.push(connection);
       await configure(connection, path);
       return connection;
@@ -80,7 +80,7 @@ async function touch(path: string): Promise<void> {
 }
 
 /** Sets the pragmas. Every answer is checked, because SQLite answers a pragma that it did not apply with the old value and no error. */
-async function configure(connection: Connection, path: string): Promise<void> {
+async function configure(connection: SqliteConnection, path: string): Promise<void> {
   const pragma = async (name: string, value: string | number, answer: string | number = value): Promise<void> => {
     await connection.query(`PRAGMA ${name} = ${value}`, []);
     const [row] = await connection.query(`PRAGMA ${name}`, []);
@@ -110,12 +110,12 @@ async function whenUnlocked(act: () => Promise<void>): Promise<void> {
 }
 
 /** Runs a transaction. IMMEDIATE takes the write lock at once, so that what the transaction reads cannot change before it writes. */
-async function inTransaction<Result>(connection: Connection, act: () => Promise<Result>): Promise<Result> {
+async function inTransaction<Result>(connection: SqliteConnection, act: () => Promise<Result>): Promise<Result> {
   await whenUnlocked(() => connection.repeat('BEGIN IMMEDIATE', []));
   return committed(connection, act);
 }
 
-async function committed<Result>(connection: Connection, act: () => Promise<Result>): Promise<Result> {
+async function committed<Result>(connection: SqliteConnection, act: () => Promise<Result>): Promise<Result> {
   try {
     const result = await act();
     await connection.repeat('COMMIT', []);
@@ -128,15 +128,15 @@ async function committed<Result>(connection: Connection, act: () => Promise<Resu
 }
 
 interface Connections {
-  readonly writing: Connection;
-  readonly reading: Connection;
+  readonly writing: SqliteConnection;
+  readonly reading: SqliteConnection;
   /** Opens a connection for operators; undefined for a database in memory, which has one connection. */
-  readonly browse: (() => Promise<Connection>) | undefined;
+  readonly browse: (() => Promise<SqliteConnection>) | undefined;
   readonly claim: Claim | undefined;
 }
 
 function driver({ writing, reading, browse, claim }: Connections, options: SqliteOptions): Driver {
-  let browsing: Promise<Connection> | undefined;
+  let browsing: Promise<SqliteConnection> | undefined;
   let last: Promise<unknown> = Promise.resolve();
   /** Runs one action at a time, because a statement between BEGIN and COMMIT belongs to that transaction. */
   const alone = <Result>(act: () => Promise<Result>): Promise<Result> => {
@@ -199,7 +199,7 @@ function driver({ writing, reading, browse, claim }: Connections, options: Sqlit
 /** Ordinary rows of one statement. Their text is encoded on the main thread in one go, and each further statement wakes two threads. */
 const STATEMENT_ROWS = 600;
 
-async function write(connection: Connection, batch: Batch, guard: Guard | undefined, options: SqliteOptions): Promise<void> {
+async function write(connection: SqliteConnection, batch: RowBatch, guard: Guard | undefined, options: SqliteOptions): Promise<void> {
   // A single statement is a transaction already.
   if (!guard && !isTracked(batch) && slicesIn(batch).length === 1) return insertBatch(connection, batch, options);
   // A lock is reported after a short wait. The writer then repeats the batch and counts the failure.
@@ -210,14 +210,14 @@ async function write(connection: Connection, batch: Batch, guard: Guard | undefi
   });
 }
 
-async function insertBatch(connection: Connection, batch: Batch, { clock, writer }: SqliteOptions): Promise<void> {
+async function insertBatch(connection: SqliteConnection, batch: RowBatch, { clock, writer }: SqliteOptions): Promise<void> {
   for (const slice of slicesIn(batch)) await insertSlice(connection, slice);
   if (!isTracked(batch)) return;
   const stamp = { version: await increment(connection, 'version'), writer, at: clock() };
   for (const slice of slicesOf(changes, changeRows(batch, stamp))) await insertSlice(connection, slice);
 }
 
-const slicesIn = (batch: Batch): readonly Slice[] => [...batch].flatMap(([table, rows]) => slicesOf(table, rows));
+const slicesIn = (batch: RowBatch): readonly Slice[] => [...batch].flatMap(([table, rows]) => slicesOf(table, rows));
 
 /** Rows of one statement. */
 interface Slice {
@@ -225,7 +225,7 @@ interface Slice {
   readonly rows: readonly object[];
 }
 
-async function insertSlice(connection: Connection, { table, rows }: Slice): Promise<void> {
+async function insertSlice(connection: SqliteConnection, { table, rows }: Slice): Promise<void> {
   const { sql, values } = insertionOf(table, rows);
   await connection.repeat(sql, values);
 }

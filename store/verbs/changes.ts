@@ -2,7 +2,7 @@
 // There is one record for each changed row and writer. It is replaced when that row changes again, so that the number of records is bounded
 // by the tables. Writers have separate records because they patch different fields: a later write of one does not replace the write of
 // another.
-import type { Batch, Driver } from '../driver.ts';
+import type { Driver, RowBatch } from '../driver.ts';
 import type { ChangeRow } from '../schema/rows.ts';
 import { type Table, changes as table } from '../schema/tables.ts';
 
@@ -62,10 +62,10 @@ const changeOf = ({ table_name, row_key, writer }: ChangeRow): Change => ({
 });
 
 /** Whether a write of these rows has to be recorded. */
-export const isTracked = (batch: Batch): boolean => [...batch.keys()].some(({ tracked }) => tracked);
+export const isTracked = (batch: RowBatch): boolean => [...batch.keys()].some(({ tracked }) => tracked);
 
 /** The rows of `changes` that record a batch. */
-export const changeRows = (batch: Batch, stamp: Pick<ChangeRow, 'version' | 'writer' | 'at'>): readonly ChangeRow[] =>
+export const changeRows = (batch: RowBatch, stamp: Pick<ChangeRow, 'version' | 'writer' | 'at'>): readonly ChangeRow[] =>
   [...batch].flatMap(([written, rows]) =>
     written.tracked ? rows.map((row) => ({ table_name: written.name, row_key: keyText(written, row), ...stamp })) : [],
   );

@@ -1,5 +1,5 @@
 // The limits of keys over all nodes. A turn reserves against the usage of all nodes, and its own usage is settled once (Q34).
-import type { Batch, DatabaseRecord, Driver, Session, Transaction, Update } from '../driver.ts';
+import type { DatabaseRecord, Driver, RowBatch, SqlSession, Transaction, Update } from '../driver.ts';
 import { logRowsOf } from '../schema/derived-attempt.ts';
 import { hourRowOf } from '../schema/hour-rows.ts';
 import { BOUNDS, type UsedSum } from '../schema/limit-bounds.ts';
@@ -78,7 +78,7 @@ const USE = `
   ORDER BY 2`;
 
 /** @param days the first day that counts */
-async function readUse(session: Pick<Session, 'query'>, key: string, at: number, days = daysFrom(at)): Promise<StoredUse> {
+async function readUse(session: Pick<SqlSession, 'query'>, key: string, at: number, days = daysFrom(at)): Promise<StoredUse> {
   const after = slotsAfter(at);
   return useOf(await session.query(USE, [key, at, key, after, key, after, key, days]));
 }
@@ -100,7 +100,7 @@ export function useOf(records: readonly DatabaseRecord[]): StoredUse {
 const NOTHING: UsedAmounts = { requests: 0, tokens: 0, cost_nanos: 0 };
 
 /** `take` in portable SQL, for an engine whose transactions do not overlap. */
-export async function takeIn(session: Session, at: number, turn: LimitedTurn, bounds: LimitBounds): Promise<Taken> {
+export async function takeIn(session: SqlSession, at: number, turn: LimitedTurn, bounds: LimitBounds): Promise<Taken> {
   const { grant, key, node, tokens, cost_nanos } = turn;
   const alive = await session.query('SELECT token FROM nodes WHERE token = $1 AND expires_at > $2', [node, at]);
   if (alive.length === 0) return { outcome: 'lost' };
@@ -192,7 +192,7 @@ function rowsOf(
 }
 
 /** Adds up rows with equal keys. */
-function summed(rows: readonly TableRow[]): Batch {
+function summed(rows: readonly TableRow[]): RowBatch {
   const queue = new Queue();
   for (const [table, row] of rows) queue.place(table, row);
   return batchOf(queue.take(Number.POSITIVE_INFINITY));

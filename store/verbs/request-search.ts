@@ -1,7 +1,7 @@
 // Finds rows of the request log, newest first, by the index of the narrowest filter. If the other filters match few rows of that index, the
 // search stops when its time is over and returns how far it came. So no search reads millions of rows.
 import type { Value } from '../driver.ts';
-import type { Place, RequestFilter } from '../schema/filters.ts';
+import type { ListPlace, RequestFilter } from '../schema/filters.ts';
 import type { RequestRow } from '../schema/logged-rows.ts';
 import { type Condition, conditionsOf, equals, numbered, oneOf, type Reader, where } from '../schema/query.ts';
 import { requests } from '../schema/tables.ts';
@@ -13,7 +13,7 @@ export interface FoundRequests {
   /**
    * The place before which the search has to continue, if its time was over. Undefined if only the limit ended it, or no rows were left.
    */
-  readonly reached: Place | undefined;
+  readonly reached: ListPlace | undefined;
 }
 
 const LIST_ROWS = 100;
@@ -114,7 +114,7 @@ function conditionsIn(filter: RequestFilter): Conditions {
 }
 
 /** The times between which rows are looked at. */
-function spanOf({ since, until, ended_since }: RequestFilter, before: Place | undefined): { readonly span: readonly Condition[] } {
+function spanOf({ since, until, ended_since }: RequestFilter, before: ListPlace | undefined): { readonly span: readonly Condition[] } {
   const first = Math.max(since ?? 0, ended_since === undefined ? 0 : ended_since - LOOK_BACK_MS);
   const conditions = [
     first > 0 ? where('at >= ?', first) : undefined,
@@ -154,7 +154,7 @@ async function filtered(reader: Reader, part: Part, others: readonly Condition[]
 }
 
 /** The last place that was looked at; undefined if no row is left. */
-async function lastOf(reader: Reader, part: Part): Promise<Place | undefined> {
+async function lastOf(reader: Reader, part: Part): Promise<ListPlace | undefined> {
   const { sql, values } = partOf(part, 'at, id');
   const last = `SELECT at, id FROM (${sql}) AS looked ${NEWEST} LIMIT 1 OFFSET ?`;
   const [record] = await reader.query(numbered(last), [...values, part.limit - 1]);

@@ -1,5 +1,5 @@
 // Writes a batch again after increasing pauses, until it is on disk, is known to be unwritable, or the store closes.
-import type { Batch, Guard } from '../driver.ts';
+import type { Guard, RowBatch } from '../driver.ts';
 import { StoreError, type StoreErrorCode } from '../errors.ts';
 import type { Notice } from './notice.ts';
 
@@ -22,7 +22,7 @@ export interface RetryStats {
 }
 
 export interface RetriedWrite {
-  readonly batch: Batch;
+  readonly batch: RowBatch;
   /** Called at each try, because a lease may expire meanwhile. */
   readonly guard: (() => Guard) | undefined;
   readonly isAwaited: () => boolean;
@@ -43,7 +43,7 @@ const WAITS = 'rows wait in memory, and are lost at a stop';
 const FINAL: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>(['bad_row', 'lost']);
 
 export class Retry {
-  readonly #write: (batch: Batch, guard?: Guard) => Promise<void>;
+  readonly #write: (batch: RowBatch, guard?: Guard) => Promise<void>;
   readonly #options: RetryOptions;
   #endPause: (() => void) | undefined;
   #abandoned = false;
@@ -52,7 +52,7 @@ export class Retry {
   #failingSince: number | null = null;
   #mentioned = false;
 
-  constructor(write: (batch: Batch, guard?: Guard) => Promise<void>, options: RetryOptions) {
+  constructor(write: (batch: RowBatch, guard?: Guard) => Promise<void>, options: RetryOptions) {
     this.#write = write;
     this.#options = options;
   }

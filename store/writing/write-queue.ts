@@ -1,5 +1,5 @@
 // The queue of rows to write, in order. A newer row replaces the waiting row of its key, is added to it, or patches it.
-import type { Batch, Guard } from '../driver.ts';
+import type { Guard, RowBatch } from '../driver.ts';
 import { dayRowOf, poolHourRowOf } from '../schema/hour-rows.ts';
 import type { UsageHourRow } from '../schema/rows.ts';
 import { type Table, usageDays, usageHours, usagePoolHours } from '../schema/tables.ts';
@@ -134,7 +134,7 @@ const weightOf = ({ table, others = [] }: Entry): number => others.reduce((sum, 
  * Groups entries by table, with each table's rows in order. In a table that adds, rows with equal keys are added up first, and then the
  * hours of the batch are rolled up. So a roll-up costs a few rows of a batch, and none of a turn.
  */
-export function batchOf(entries: readonly Entry[]): Batch {
+export function batchOf(entries: readonly Entry[]): RowBatch {
   const batch = new Map<Table, object[]>();
   const sums = new Map<Table, Map<string, object>>();
   const include = (table: Table, row: object): void => {

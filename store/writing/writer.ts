@@ -1,5 +1,5 @@
 // Queues rows and writes them in batches, one batch at a time and in order.
-import type { Batch, Guard } from '../driver.ts';
+import type { Guard, RowBatch } from '../driver.ts';
 import { StoreError } from '../errors.ts';
 import type { Table } from '../schema/tables.ts';
 import { Retry, type RetryOptions, type RetryStats } from './retry.ts';
@@ -38,7 +38,7 @@ export class Writer {
   #closing: Promise<number> | undefined;
   readonly #counts = { written: 0, dropped: 0, rejected: 0 };
 
-  constructor(write: (batch: Batch, guard?: Guard) => Promise<void>, options: WriterOptions) {
+  constructor(write: (batch: RowBatch, guard?: Guard) => Promise<void>, options: WriterOptions) {
     this.#retry = new Retry(write, options);
     this.#options = options;
   }

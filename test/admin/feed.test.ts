@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Readable } from 'node:stream';
 import { test } from 'node:test';
 import type { AdminTarget } from '../../proxy/admin/admin-target.ts';
-import { Feed } from '../../proxy/admin/feed/feed.ts';
+import { OperatorFeed } from '../../proxy/admin/feed/feed.ts';
 
 interface Account {
   readonly account: string;
@@ -18,7 +18,7 @@ class Stage {
   readonly counted: string[] = [];
   accounts: readonly Account[] = [{ account: 'north', inFlight: 0, status: 'active' }];
   #tick: (() => void) | undefined;
-  readonly feed = new Feed({
+  readonly feed = new OperatorFeed({
     loaded: { config: { limits: { console_pages: 10 } } },
     startedAt: 1,
     services: {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Connection } from '../../store/sqlite/connection.ts';
+import { SqliteConnection } from '../../store/sqlite/connection.ts';
 import { openStore } from '../../store/store.ts';
 import { startProgram } from '../support/program.ts';
 import { until } from '../support/until.ts';
@@ -11,7 +11,7 @@ test('status, doctor and requests show that the store cannot be written', async 
   await using program = await startProgram({ here: true });
   const status = async (): Promise<string> => (await program.poolgate('status')).out;
   assert.doesNotMatch(await status(), /STORE|GATEWAY/);
-  const other = await Connection.open(join(program.folder, 'data/poolgate.db'));
+  const other = await SqliteConnection.open(join(program.folder, 'data/poolgate.db'));
   await other.script('BEGIN IMMEDIATE');
   assert.equal(await program.status('/v1/responses', { body: { model: 'model-a', input: 'hi' } }), 200);
   const { message } = await program.line('store_not_writable');
@@ -42,7 +42,7 @@ test('operator actions take effect and are answered while the store cannot be wr
       draft.pools[0].strategy = 'fill_first';
     },
   });
-  const other = await Connection.open(join(program.folder, 'data/poolgate.db'));
+  const other = await SqliteConnection.open(join(program.folder, 'data/poolgate.db'));
   await other.script('BEGIN IMMEDIATE');
   program.upstream.next('north', 'refuse 402');
   assert.equal(await program.status('/v1/responses', { body: { model: 'model-a', input: 'hi' } }), 200);
@@ -61,7 +61,7 @@ test('operator actions take effect and are answered while the store cannot be wr
 test('status and doctor show that another gateway has the SQLite file', async () => {
   await using program = await startProgram({ here: true });
   await program.stop();
-  const claim = await Connection.open(join(program.folder, 'data/poolgate.db-gateway'));
+  const claim = await SqliteConnection.open(join(program.folder, 'data/poolgate.db-gateway'));
   await claim.script('BEGIN EXCLUSIVE');
   await program.run();
   assert.match(

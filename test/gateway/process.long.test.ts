@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { Connection } from '../../store/sqlite/connection.ts';
+import { SqliteConnection } from '../../store/sqlite/connection.ts';
 import { openStore } from '../../store/store.ts';
 import { folderFor } from '../config/files.ts';
 import { KEY } from '../support/gateway.ts';
@@ -63,7 +63,7 @@ describe('a gateway that serves', { concurrency: true }, () => {
   test('that cannot write its rows logs it, logs at its stop how many it lost, and ends with exit code 1', async () => {
     await using serving = await ServeProcess.start(draftAt(upstream, {}, 'locked'));
     const { main, admin } = await serving.addresses();
-    const other = await Connection.open(join(serving.folder, 'data/poolgate.db'));
+    const other = await SqliteConnection.open(join(serving.folder, 'data/poolgate.db'));
     // At once: the audit rows of the start may be among those that wait.
     await other.script('BEGIN IMMEDIATE');
     const headers = { ...auth, 'content-type': 'application/json' };

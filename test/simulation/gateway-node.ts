@@ -6,7 +6,7 @@ import { RefusedCredentials } from '../../proxy/accounts/health/refused-credenti
 import { AccountQuota, type StoredQuota } from '../../proxy/accounts/quota/account-quota.ts';
 import { Quota } from '../../proxy/accounts/quota/quota.ts';
 import { type Demand, demandOf, type SelectedTurn } from '../../proxy/accounts/selection/demand.ts';
-import type { Lease } from '../../proxy/accounts/selection/lease.ts';
+import type { AccountLease } from '../../proxy/accounts/selection/lease.ts';
 import { Selection } from '../../proxy/accounts/selection/selection.ts';
 import type { SharedCapacity } from '../../proxy/accounts/selection/shared-capacity.ts';
 import { alternativesIn, Sources } from '../../proxy/accounts/selection/sources.ts';
@@ -19,7 +19,7 @@ import type { ExclusiveWork } from '../../proxy/nodes/exclusive-work.ts';
 import { quotaFromHeaders } from '../../proxy/providers/agent/quota.ts';
 import type { Affinity } from '../../proxy/turn/continuation.ts';
 import type { Failure } from '../../proxy/turn/errors/failure.ts';
-import type { AccountConfig, AdmissionClass, PoolConfig, Strategy } from '../../proxy/turn/settings.ts';
+import type { AccountConfig, AdmissionClass, PoolConfig, StrategyName } from '../../proxy/turn/settings.ts';
 import type { Upstream } from '../../proxy/upstream/upstreams.ts';
 import type { Store } from '../../store/store.ts';
 import { KEY, POOL } from '../support/turn.ts';
@@ -49,7 +49,7 @@ export interface Setting {
   readonly stored: (account: string) => StoredQuota;
 }
 
-export function settingOf(strategy: Strategy, simulated: readonly SimulatedAccount[], clock: Clock): Setting {
+export function settingOf(strategy: StrategyName, simulated: readonly SimulatedAccount[], clock: Clock): Setting {
   const assignments = simulated.map(({ id }) => ({ account: id, active: true, eligible: true, weight: 1, tier: 0 }));
   const pool = { ...POOL, strategy, max_attempts: MAX_ATTEMPTS, assignments };
   const stored = new Map(simulated.map((account) => [account.id, storedQuotaOf(account, clock.now())]));
@@ -198,7 +198,11 @@ export class GatewayNode {
   }
 
   /** Chooses again where another node probes the account, as dispatch does. */
-  async #granted(choosing: Lease | Promise<Lease | undefined>, demand: Demand, tried: ReadonlySet<string>): Promise<Place | undefined> {
+  async #granted(
+    choosing: AccountLease | Promise<AccountLease | undefined>,
+    demand: Demand,
+    tried: ReadonlySet<string>,
+  ): Promise<Place | undefined> {
     for (let chosen = choosing; ; chosen = this.#selection.choose(demand, tried)) {
       const lease = await chosen;
       if (!lease?.granted || (await lease.granted)) return lease && placeOf(lease);
@@ -209,7 +213,7 @@ export class GatewayNode {
 
 const NEVER = (): (() => void) => () => undefined;
 
-const placeOf = (lease: Lease): Place => ({
+const placeOf = (lease: AccountLease): Place => ({
   account: lease.account.id,
   answered: () => lease.answered(),
   end: (result) => lease.end(result),

@@ -5,7 +5,7 @@ import type { Clock } from '../../proxy/base/time/clock.ts';
 import { CapacityShares } from '../../proxy/nodes/capacity-shares.ts';
 import { ExclusiveWork } from '../../proxy/nodes/exclusive-work.ts';
 import type { MembershipListener } from '../../proxy/nodes/membership.ts';
-import type { Strategy } from '../../proxy/turn/settings.ts';
+import type { StrategyName } from '../../proxy/turn/settings.ts';
 import { Conversations } from './conversations.ts';
 import { DelayedRows } from './delayed-rows.ts';
 import { GatewayNode, type Setting, settingOf } from './gateway-node.ts';
@@ -14,7 +14,7 @@ import type { Router } from './router.ts';
 import { SimulatedStore } from './simulated-store.ts';
 
 export interface NodesOptions {
-  readonly strategy: Strategy;
+  readonly strategy: StrategyName;
   readonly nodes: number;
   /** The delay after which a node sees an event at another one. */
   readonly stalenessMs: number;

@@ -4,7 +4,7 @@ import { hashOf, rankOf } from '../../proxy/accounts/selection/rendezvous.ts';
 import type { Clock } from '../../proxy/base/time/clock.ts';
 import type { Affinity } from '../../proxy/turn/continuation.ts';
 import type { Failure } from '../../proxy/turn/errors/failure.ts';
-import type { Strategy } from '../../proxy/turn/settings.ts';
+import type { StrategyName } from '../../proxy/turn/settings.ts';
 import { Conversations } from './conversations.ts';
 import type { SessionKind } from './day.ts';
 import { GatewayNode, settingOf } from './gateway-node.ts';
@@ -47,7 +47,7 @@ export interface Route {
 export type FirstTurns = 'strategy' | 'hash';
 
 export function gatewayRouter(
-  strategy: Strategy,
+  strategy: StrategyName,
   simulated: readonly SimulatedAccount[],
   clock: Clock,
   firstTurns: FirstTurns = 'strategy',

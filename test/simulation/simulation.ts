@@ -1,13 +1,13 @@
 // The simulation: one day of a Pool under every strategy, compared with an oracle that sees the whole day in advance (`npm run bench --
 // simulate`).
-import type { Strategy } from '../../proxy/turn/settings.ts';
+import type { StrategyName } from '../../proxy/turn/settings.ts';
 import { type Day, type DayOptions, dayOf, type SessionKind } from './day.ts';
 import { type CacheUse, type DayResult, runDay } from './day-run.ts';
 import { type FirstTurns, gatewayRouter, oracleRouter } from './router.ts';
 
 /** How the turns of a day are placed. */
 export interface Placement {
-  readonly strategy: Strategy;
+  readonly strategy: StrategyName;
   readonly firstTurns?: FirstTurns;
 }
 

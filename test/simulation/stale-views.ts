@@ -1,5 +1,5 @@
 // Several nodes with stale views: the same dense day under an oracle, under one gateway, and under fifty that see each other's events late.
-import type { Strategy } from '../../proxy/turn/settings.ts';
+import type { StrategyName } from '../../proxy/turn/settings.ts';
 import { type DayOptions, dayOf } from './day.ts';
 import { type DayResult, runDay } from './day-run.ts';
 import { nodesRouter } from './nodes-router.ts';
@@ -9,7 +9,7 @@ import { percent } from './simulation.ts';
 export const NODES = 50;
 /** The delays after which a node sees an event at another one. With the change feed it is milliseconds, by polling ten seconds. */
 const STALENESS_S = [0, 0.1, 1, 10, 60] as const;
-const STRATEGIES: readonly Strategy[] = ['headroom', 'least_loaded', 'rotation', 'fill_first', 'soonest_reset', 'fastest'];
+const STRATEGIES: readonly StrategyName[] = ['headroom', 'least_loaded', 'rotation', 'fill_first', 'soonest_reset', 'fastest'];
 
 /**
  * A day in two and a half minutes, in which quotas are reset every two: a second of staleness weighs as much as minutes do elsewhere. There are
@@ -34,7 +34,7 @@ export interface StaleViews {
 }
 
 export async function staleViews(
-  strategy: Strategy,
+  strategy: StrategyName,
   staleness: readonly number[] = STALENESS_S,
   options: Partial<DayOptions> = {},
 ): Promise<StaleViews> {

@@ -2,10 +2,10 @@
 // nodes whose clocks differ, and connections that operators' reads leave to turns.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { Connections } from '../../store/postgres/connection/connections.ts';
+import { PostgresConnections } from '../../store/postgres/connection/connections.ts';
 import { inTransaction } from '../../store/postgres/connection/transactions.ts';
 import { applyTo } from '../../store/postgres/connection/upgrade.ts';
-import { migrate, migrations, type Step } from '../../store/schema/migrations.ts';
+import { type Migration, migrate, migrations } from '../../store/schema/migrations.ts';
 import * as tables from '../../store/schema/tables.ts';
 import { openStore, type Store, type StoreErrorCode, type StoreOptions } from '../../store/store.ts';
 import { freshDatabase, ownPostgres } from '../support/postgres.ts';
@@ -65,8 +65,8 @@ suite('the schema on PostgreSQL', () => {
   });
 
   /** What a later version of the program does when it starts. */
-  const upgraded = async (url: string, step: Step): Promise<void> => {
-    const connections = new Connections({ url, most: 1, waitMs: 5_000, deadlineMs: 10_000 });
+  const upgraded = async (url: string, step: Migration): Promise<void> => {
+    const connections = new PostgresConnections({ url, most: 1, waitMs: 5_000, deadlineMs: 10_000 });
     await connections.use((connection) =>
       inTransaction(connection, 'BEGIN', () =>
         migrate(connection, { clock, apply: (one) => applyTo(connection, one), steps: [...migrations, step] }),
@@ -263,7 +263,7 @@ suite('reads of operators', () => {
     await store.credentials.save(credentialRow());
     const server = await postgresServer;
     // The tables of operators are locked: their reads, and the purge, wait.
-    const locked = new Connections({ url, most: 1, waitMs: 1_000, deadlineMs: 10_000 });
+    const locked = new PostgresConnections({ url, most: 1, waitMs: 1_000, deadlineMs: 10_000 });
     context.after(() => locked.close());
     await locked.use((connection) =>
       inTransaction(connection, 'BEGIN', async () => {

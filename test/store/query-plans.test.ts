@@ -7,7 +7,7 @@ import { after, before, suite, test } from 'node:test';
 import type { Driver, Value } from '../../store/driver.ts';
 import type { HourFilter, RequestFilter, UsageFilter } from '../../store/schema/filters.ts';
 import type { Reader } from '../../store/schema/query.ts';
-import { Connection } from '../../store/sqlite/connection.ts';
+import { SqliteConnection } from '../../store/sqlite/connection.ts';
 import { openStore } from '../../store/store.ts';
 import { repositories } from '../../store/verbs/repositories.ts';
 import { searchRequests } from '../../store/verbs/request-search.ts';
@@ -85,7 +85,7 @@ async function sqlite(): Promise<Engine> {
   const folder = await mkdtemp(join(tmpdir(), 'poolgate-plans-'));
   const path = join(folder, 'poolgate.db');
   await (await openStore(`sqlite:${path}`, { clock: () => SINCE })).close();
-  const connection = await Connection.open(path);
+  const connection = await SqliteConnection.open(path);
   return {
     async explain({ sql, values }) {
       const steps = await connection.query(`EXPLAIN QUERY PLAN ${sql}`, values);

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { migrate, migrations } from '../../store/schema/migrations.ts';
 import * as tables from '../../store/schema/tables.ts';
 import { Claim } from '../../store/sqlite/claim.ts';
-import { Connection } from '../../store/sqlite/connection.ts';
+import { SqliteConnection } from '../../store/sqlite/connection.ts';
 import { openStore, type StoreErrorCode } from '../../store/store.ts';
 import { until } from '../support/until.ts';
 import { folder } from './adapters.ts';
@@ -89,7 +89,7 @@ test('an empty file gets the schema, and the tables have exactly the columns tha
   const path = await database(context);
   await writeFile(path, '');
   await (await openStore(`sqlite:${path}`, { clock })).close();
-  const connection = await Connection.open(path);
+  const connection = await SqliteConnection.open(path);
   for (const table of Object.values(tables)) {
     if (typeof table === 'function') continue;
     const columns = await connection.query(`SELECT name FROM pragma_table_info('${table.name}')`, []);
@@ -126,7 +126,7 @@ test('a database is upgraded in place with its rows by a further step', async (c
   const before = await openStore(`sqlite:${path}`, { clock });
   before.requests.append(requestRow());
   await before.close();
-  const connection = await Connection.open(path);
+  const connection = await SqliteConnection.open(path);
   const step = { sql: `ALTER TABLE requests ADD COLUMN note TEXT NOT NULL DEFAULT 'none'` };
   for (let start = 0; start < 2; start++) {
     await migrate(connection, { clock, apply: ({ sql = '' }) => connection.script(sql), steps: [...migrations, step] });
@@ -143,7 +143,7 @@ test('a database is upgraded in place with its rows by a further step', async (c
 test('a database of a newer program is refused and left as it is', async (context) => {
   const path = await database(context);
   await (await openStore(`sqlite:${path}`, { clock })).close();
-  const connection = await Connection.open(path);
+  const connection = await SqliteConnection.open(path);
   await connection.run('INSERT INTO schema_version (version, applied_at) VALUES ($1, $2)', [99, 1]);
   await connection.close();
   await assert.rejects(
@@ -179,7 +179,7 @@ test('rows wait while another process holds the file, and are written when it re
     clock,
     notice: (event, { code } = {}) => void heard.push(code ? `${event} ${code}` : event),
   });
-  const other = await Connection.open(path);
+  const other = await SqliteConnection.open(path);
   await other.script('BEGIN IMMEDIATE');
   store.requests.append(requestRow());
   const saved = store.audit.record(auditEntry());
@@ -198,7 +198,7 @@ test('rows wait while another process holds the file, and are written when it re
 test('a close that cannot write returns how many rows it lost', async (context) => {
   const path = await database(context);
   const store = await openStore(`sqlite:${path}`, { clock });
-  const other = await Connection.open(path);
+  const other = await SqliteConnection.open(path);
   await other.script('BEGIN IMMEDIATE');
   store.requests.append(requestRow());
   store.usage.add(usageRow());
@@ -207,7 +207,7 @@ test('a close that cannot write returns how many rows it lost', async (context) 
 });
 
 test('a full disk is reported as such', async (context) => {
-  const connection = await Connection.open(await database(context));
+  const connection = await SqliteConnection.open(await database(context));
   await connection.script('CREATE TABLE filler (text TEXT); PRAGMA max_page_count = 3');
   await assert.rejects(connection.run('INSERT INTO filler VALUES ($1)', ['x'.repeat(100_000)]), refused('full', /SQLITE_FULL/));
   await connection.close();

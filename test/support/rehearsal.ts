@@ -1,6 +1,6 @@
 // The tests' upstream: the rehearsal provider in this process, with a queue of scripts for each account and a record of the requests.
 import type { Clock } from '../../proxy/base/time/clock.ts';
-import type { Login } from '../../proxy/rehearsal/account/login.ts';
+import type { SimulatedLogin } from '../../proxy/rehearsal/account/login.ts';
 import type { Manners } from '../../proxy/rehearsal/account/manners.ts';
 import type { RehearsalAccount } from '../../proxy/rehearsal/account/simulated-account.ts';
 import type { Authorization } from '../../proxy/rehearsal/login/authorization.ts';
@@ -120,7 +120,7 @@ export class Upstream {
   }
 
   /** The login of an account that has a token endpoint (`oauth`). */
-  loginOf(account: string): Login {
+  loginOf(account: string): SimulatedLogin {
     return this.provider.loginOf(account);
   }
 

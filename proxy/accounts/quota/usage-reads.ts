@@ -3,14 +3,14 @@ import { hash } from 'node:crypto';
 import type { Counters } from '../../base/process/metrics.ts';
 import { type Clock, withDeadline } from '../../base/time/clock.ts';
 import type { ExclusiveWork, HeldLease } from '../../nodes/exclusive-work.ts';
-import type { RefusedAnswer } from '../../turn/errors/read-refusal.ts';
+import type { RefusedRead } from '../../turn/errors/read-refusal.ts';
 import type { QuotaStatement } from '../../turn/provider/quota-statement.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import { SAME_MOMENT_MS } from './account-quota.ts';
 import { elapsed, type Quota } from './quota.ts';
 
 /** An account's answer to the usage read. Its body has any type if it was not JSON. */
-export type UsageAnswer = RefusedAnswer;
+export type UsageAnswer = RefusedRead;
 
 export interface UsageReadsOptions {
   readonly clock: Clock;

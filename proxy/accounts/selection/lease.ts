@@ -31,7 +31,7 @@ export interface LeaseOptions {
   readonly now: () => number;
 }
 
-export class Lease {
+export class AccountLease {
   readonly account: AccountConfig;
   readonly upstream: Upstream;
   /** Why this account was chosen, and a count per reason for the others (Q7). */

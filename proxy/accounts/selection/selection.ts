@@ -13,7 +13,7 @@ import type { Demand, Tried } from './demand.ts';
 import type { CandidateIndex } from './index/candidate-index.ts';
 import { preferredChoice } from './index/index-choice.ts';
 import { lackRefusal } from './lacking-accounts.ts';
-import { Lease } from './lease.ts';
+import { AccountLease } from './lease.ts';
 import { type Choice, type Left, whyOf } from './selection-result.ts';
 import type { SharedCapacity } from './shared-capacity.ts';
 import { closedTo } from './tiers/open-tiers.ts';
@@ -34,7 +34,7 @@ export class Selection {
   readonly candidates: CandidateAccounts;
   readonly #options: SelectionOptions;
   readonly #loads: AccountLoads;
-  readonly #queue: WaitQueue<Lease>;
+  readonly #queue: WaitQueue<AccountLease>;
 
   constructor(options: SelectionOptions) {
     this.#options = options;
@@ -64,12 +64,12 @@ export class Selection {
    * undefined where the client leaves first.
    * @throws Refusal where no account can take the turn, or no more turns may wait
    */
-  choose(demand: Demand, tried: Tried): Lease | Promise<Lease | undefined> {
+  choose(demand: Demand, tried: Tried): AccountLease | Promise<AccountLease | undefined> {
     const asking = this.#options.shared && (this.#askFor(demand, tried) ?? this.#askForTier(demand, tried));
     return asking ? asking.then(() => this.#choose(demand, tried)) : this.#choose(demand, tried);
   }
 
-  #choose(demand: Demand, tried: Tried): Lease | Promise<Lease | undefined> {
+  #choose(demand: Demand, tried: Tried): AccountLease | Promise<AccountLease | undefined> {
     try {
       return this.#tryChoose(demand, tried) ?? this.#wait(demand, tried);
     } catch (thrown) {
@@ -110,7 +110,7 @@ export class Selection {
   }
 
   /** Undefined where every account that could take the turn is at its `max_concurrent`. */
-  #tryChoose(demand: Demand, tried: Tried): Lease | undefined {
+  #tryChoose(demand: Demand, tried: Tried): AccountLease | undefined {
     const { hard, soft } = demand;
     if (hard !== undefined) return this.#tryPinned(hard, demand, tried);
     if (demand.tiers) return this.#tryTiers(demand, demand.tiers, tried);
@@ -134,7 +134,7 @@ export class Selection {
   }
 
   /** Tier after tier: pins, affinity and the strategy decide inside one (AA65). */
-  #tryTiers(demand: Demand, tiers: TierDemand, tried: Tried): Lease | undefined {
+  #tryTiers(demand: Demand, tiers: TierDemand, tried: Tried): AccountLease | undefined {
     const { soft, affinity } = demand;
     const indexes = this.candidates.indexesFor(demand);
     const stays = tiers.stays === undefined ? undefined : this.candidates.availabilityAt(tiers.stays, demand, tried);
@@ -178,7 +178,7 @@ export class Selection {
   }
 
   /** A hard pin never moves: it waits where its account is at its maximum, and fails where the account is unavailable (Q10). */
-  #tryPinned(account: string, demand: Demand, tried: Tried): Lease | undefined {
+  #tryPinned(account: string, demand: Demand, tried: Tried): AccountLease | undefined {
     const availability = this.candidates.availabilityAt(account, demand, tried);
     if (availability === 'available') {
       const lease = this.#lease(demand, { account, reason: 'hard_pin', tried });
@@ -195,7 +195,7 @@ export class Selection {
   }
 
   /** Undefined where the account was removed or has another address since the turn's configuration: it must not get the old credential. */
-  #lease(demand: Demand, choice: Choice): Lease | undefined {
+  #lease(demand: Demand, choice: Choice): AccountLease | undefined {
     const { turn, scope, affinity } = demand;
     const { account: id } = choice;
     const load = this.#loads.get(id);
@@ -204,7 +204,7 @@ export class Selection {
     if (!load || !account || upstream?.baseUrl !== account.base_url) return undefined;
     const { health } = this.#options;
     const ticket = health.begin(id, scope, turn.generation.loaded.bearers.get(id));
-    const lease = new Lease({
+    const lease = new AccountLease({
       account,
       upstream,
       why: whyOf(demand, choice),
@@ -224,10 +224,10 @@ export class Selection {
     return lease;
   }
 
-  #wait(demand: Demand, tried: Tried): Promise<Lease | undefined> {
+  #wait(demand: Demand, tried: Tried): Promise<AccountLease | undefined> {
     const { turn, deadline, onGone } = demand;
     const { admission, counters, shared } = this.#options;
-    const serve = (): Lease | undefined => this.#tryChoose(demand, tried);
+    const serve = (): AccountLease | undefined => this.#tryChoose(demand, tried);
     const queued = this.#queue.wait({ tenant: turn.key, ...admission.accountWait(turn.route.class), serve, deadline, onGone });
     counters.add('account_waits');
     const waiting = demand.tiers ? this.#leavingFull(queued, demand.tiers) : queued;
@@ -237,7 +237,7 @@ export class Selection {
   }
 
   /** When the wait for a full tier is over, the turn may go to a higher one (AA66). */
-  #leavingFull(waiting: Promise<Lease | undefined>, tiers: TierDemand): Promise<Lease | undefined> {
+  #leavingFull(waiting: Promise<AccountLease | undefined>, tiers: TierDemand): Promise<AccountLease | undefined> {
     const { clock } = this.#options;
     const now = clock.now();
     const end = tiers.waitEnd(now);

@@ -2,7 +2,7 @@
 import type { Cipher } from '../../encryption/cipher.ts';
 
 /** What a session is of. Times are Unix milliseconds. */
-export interface Session {
+export interface OperatorSession {
   readonly operator: string;
   /** The digest of the token that it was exchanged for: it ends with that token. */
   readonly token: string;
@@ -43,22 +43,22 @@ export class Sessions {
   }
 
   /** The session of a Cookie header; undefined where there is none that lasts. */
-  of(header: string | undefined): Session | undefined {
+  of(header: string | undefined): OperatorSession | undefined {
     const sealed = new RegExp(`(?:^|;\\s*)${NAME}=([\\w.-]{1,2000})(?:;|$)`).exec(header ?? '')?.[1];
     const text = sealed === undefined ? undefined : this.#cipher.open(sealed, PLACE);
     if (text === undefined) return undefined;
-    const session = JSON.parse(text) as Session;
+    const session = JSON.parse(text) as OperatorSession;
     const now = this.#now();
     return now - session.since < LONGEST_MS && now - session.seen < IDLE_MS ? session : undefined;
   }
 
   /** The value of Set-Cookie with which a session goes on; undefined where the cookie is new enough. */
-  renewed(session: Session, isSecure: boolean): string | undefined {
+  renewed(session: OperatorSession, isSecure: boolean): string | undefined {
     const seen = this.#now();
     return seen - session.seen < RENEWED_MS ? undefined : this.#cookie({ ...session, seen }, isSecure);
   }
 
-  #cookie(session: Session, isSecure: boolean): string {
+  #cookie(session: OperatorSession, isSecure: boolean): string {
     const left = Math.min(IDLE_MS, session.since + LONGEST_MS - this.#now());
     return cookie(this.#cipher.seal(JSON.stringify(session), PLACE), Math.max(0, Math.floor(left / 1000)), isSecure);
   }

@@ -9,7 +9,7 @@ import { OperatorView } from '../../mcp/operator-view.ts';
 import type { OperatorConfig } from '../../turn/settings.ts';
 import { bearerToken } from '../../turn/wire/bearer-token.ts';
 import type { Asker } from './asker.ts';
-import type { Session, Sessions } from './sessions.ts';
+import type { OperatorSession, Sessions } from './sessions.ts';
 
 export interface SignInOptions {
   readonly sources: McpSources;
@@ -92,7 +92,7 @@ export class SignIn {
   }
 }
 
-const isOf = ({ id, token_sha256 }: OperatorConfig, { operator, token }: Session): boolean =>
+const isOf = ({ id, token_sha256 }: OperatorConfig, { operator, token }: OperatorSession): boolean =>
   id === operator && token_sha256.includes(token);
 
 const digestOf = (token: string): string => hash('sha256', token, 'hex');

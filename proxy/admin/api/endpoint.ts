@@ -6,7 +6,7 @@ import type { Asker, Need } from '../access/asker.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A request whose query and body have been checked. */
-export interface Asked<Query, Body> {
+export interface EndpointRequest<Query, Body> {
   readonly asker: Asker;
   /** The parts of the path that the template names, decoded. */
   readonly path: Readonly<Record<string, string>>;
@@ -30,7 +30,7 @@ export interface EndpointOf<Query, Body, Reply> {
   /** The statuses of its refusals, besides those of every endpoint. */
   readonly refuses?: readonly (404 | 409 | 422)[];
   /** @throws ApiRefusal */
-  answer(asked: Asked<Query, Body>): Reply | Promise<Reply>;
+  answer(asked: EndpointRequest<Query, Body>): Reply | Promise<Reply>;
 }
 
 export type Endpoint = EndpointOf<unknown, unknown, unknown>;

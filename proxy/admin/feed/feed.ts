@@ -47,7 +47,7 @@ interface Listener {
   unread: number;
 }
 
-export class Feed {
+export class OperatorFeed {
   readonly #gateway: AdminTarget;
   readonly #listeners = new Set<Listener>();
   /** As the last event said it. */

@@ -17,17 +17,17 @@ export interface AccountTestPlan {
   /** Exposed id; null without a turn. */
   readonly model: string | null;
   /** The carriers that get a turn each. */
-  readonly over: readonly Carrier[];
+  readonly over: readonly TestedCarrier[];
   /** The most that all its turns cost; null without a turn, and where the model has no price. */
   readonly at_most_usd: number | null;
 }
 
-export type Carrier = 'http' | 'websocket';
+export type TestedCarrier = 'http' | 'websocket';
 
 export interface AccountTestStep {
   readonly step: 'credential' | 'models' | 'turn' | 'tool_result';
   /** Null for a step that is no turn. */
-  readonly over: Carrier | null;
+  readonly over: TestedCarrier | null;
   readonly ok: boolean;
   readonly ms: number;
   /** Of a turn; null where no event came. */

@@ -1,11 +1,11 @@
 // Asks a person what kind of account it is, for its address, and for its secret.
 import { PRESETS, presetOf } from '../../turn/provider/presets.ts';
 import { CommandFailure, type Io } from '../command.ts';
-import { type AccountOptions, type AccountRow, presetNamed, rowOf, variableOf } from './new-account.ts';
+import { type AccountOptions, type NewAccountRow, presetNamed, rowOf, variableOf } from './new-account.ts';
 import { secretPath, type TypedSecret } from './secret-files.ts';
 
 export interface AskedAccount {
-  readonly row: AccountRow;
+  readonly row: NewAccountRow;
   readonly secrets: readonly TypedSecret[];
 }
 

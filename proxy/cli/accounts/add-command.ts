@@ -10,7 +10,7 @@ import { accountChecks } from './account-checks.ts';
 import { accountEdits } from './account-edits.ts';
 import { askedAccount } from './account-questions.ts';
 import { firstWrong, stepText } from './account-test-text.ts';
-import { type AccountOptions, type AccountRow, addAccountOptions, namesKind, rowOf } from './new-account.ts';
+import { type AccountOptions, addAccountOptions, type NewAccountRow, namesKind, rowOf } from './new-account.ts';
 import { writtenSecrets } from './secret-files.ts';
 
 interface AddOptions extends CommonOptions, AccountOptions {
@@ -55,7 +55,7 @@ export function addAccountAdd(account: Command, io: Io): void {
 }
 
 export interface NewAssignment {
-  readonly row: AccountRow;
+  readonly row: NewAccountRow;
   readonly pool: string;
 }
 

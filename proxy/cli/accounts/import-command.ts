@@ -15,7 +15,7 @@ import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, 
 import { poolNamed } from '../pool-named.ts';
 import { accountEdits } from './account-edits.ts';
 import { type LoginPlace, loginPlace } from './login-place.ts';
-import { type AccountOptions, type AccountRow, addLoginOptions, rowOf } from './new-account.ts';
+import { type AccountOptions, addLoginOptions, type NewAccountRow, rowOf } from './new-account.ts';
 import { oauthOf } from './oauth-of.ts';
 
 interface ImportOptions extends CommonOptions, Omit<AccountOptions, 'preset' | 'simulated' | 'env' | 'secretFile'> {
@@ -166,7 +166,7 @@ function newRow(
   id: string,
   { tokens }: FileLogin,
   { config: { accounts }, options: { like, ...options } }: Omit<Taking, 'login'>,
-): AccountRow {
+): NewAccountRow {
   if (like === undefined) {
     if (options.baseUrl !== undefined && options.tokenUrl !== undefined) return rowOf(id, options);
     throw new CommandFailure(

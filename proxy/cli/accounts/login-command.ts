@@ -43,14 +43,14 @@ export function addAccountLogin(account: Command, io: Io): void {
     });
 }
 
-export interface Login {
+export interface LoginCommandOptions {
   readonly id: string;
   readonly grant: Grant;
   readonly anotherUser: boolean;
 }
 
 /** @throws {CommandFailure} with what to do */
-export async function login(place: LoginPlace, { id, grant, anotherUser }: Login, io: Io): Promise<LoginReply> {
+export async function login(place: LoginPlace, { id, grant, anotherUser }: LoginCommandOptions, io: Io): Promise<LoginReply> {
   const state = await place.state(id);
   const account = place.loaded.config.accounts.find((one) => one.id === id);
   if (!account) throw new CommandFailure(`there is no account '${id}'`);

@@ -23,7 +23,7 @@ export type Grant = 'device' | 'browser' | 'paste';
 /** Any interval keeps the process alive while a clock's timers do not. */
 const ALIVE_MS = 60_000;
 
-export interface LoginWay {
+export interface LoginFlow {
   /** With the addresses that are really asked. */
   readonly oauth: OauthCredential;
   readonly grant: Grant;
@@ -32,7 +32,7 @@ export interface LoginWay {
 }
 
 /** @throws {CommandFailure} with what to do */
-export async function loginByHand({ oauth, grant, egress }: LoginWay, io: Io): Promise<Tokens> {
+export async function loginByHand({ oauth, grant, egress }: LoginFlow, io: Io): Promise<Tokens> {
   const server = new AuthorizationServer(oauth, { now: () => systemClock.now(), routeTo: (url) => egress.routeTo(url) });
   const alive = setInterval(() => undefined, ALIVE_MS);
   try {

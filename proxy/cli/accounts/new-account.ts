@@ -26,7 +26,7 @@ export interface AccountOptions {
 const APIS = ['chat', 'responses'] as const;
 type ApiName = (typeof APIS)[number];
 
-export type AccountRow = { readonly [setting: string]: Plain };
+export type NewAccountRow = { readonly [setting: string]: Plain };
 
 /** Of every kind of account. */
 export function addAccountOptions(command: Command): Command {
@@ -59,7 +59,7 @@ export const namesKind = ({ preset, simulated, baseUrl }: AccountOptions): boole
   preset !== undefined || simulated !== undefined || baseUrl !== undefined;
 
 /** @throws {CommandFailure} where the options leave out what such an account needs */
-export function rowOf(id: string, options: AccountOptions): AccountRow {
+export function rowOf(id: string, options: AccountOptions): NewAccountRow {
   const { preset: name, api, simulated, baseUrl, proxy, ca } = options;
   if (simulated !== undefined) return { id, base_url: `rehearsal:${simulated === true ? '' : simulated}`, keep_fields: ['metadata'] };
   const preset = name === undefined ? undefined : presetOf(presetNamed(name));
@@ -93,7 +93,7 @@ export function presetNamed(name: string): PresetName {
 export const variableOf = (id: string, preset?: string): string =>
   `${(preset ?? id).toUpperCase().replace(/[^A-Z0-9]/g, '_')}_${preset === undefined ? 'TOKEN' : 'API_KEY'}`;
 
-function credentialOf(id: string, options: AccountOptions, preset: Preset | undefined): AccountRow {
+function credentialOf(id: string, options: AccountOptions, preset: Preset | undefined): NewAccountRow {
   const { tokenUrl, clientId, env, secretFile } = options;
   if (tokenUrl !== undefined || clientId !== undefined) return { credential: { oauth: oauthOf(options) } };
   if (isKeyless(options, preset)) return preset ? {} : { credential: 'none' };
@@ -108,7 +108,7 @@ function credentialOf(id: string, options: AccountOptions, preset: Preset | unde
 const isKeyless = ({ env, secretFile, api }: AccountOptions, preset: Preset | undefined): boolean =>
   env === undefined && secretFile === undefined && (preset ? preset.credential === 'none' : api !== undefined);
 
-function oauthOf({ tokenUrl, clientId, deviceUrl, authorizeUrl, scope, identityClaim }: AccountOptions): AccountRow {
+function oauthOf({ tokenUrl, clientId, deviceUrl, authorizeUrl, scope, identityClaim }: AccountOptions): NewAccountRow {
   if (tokenUrl === undefined || clientId === undefined) throw usage('--token-url and --client-id belong together');
   return {
     token_url: tokenUrl,
@@ -120,7 +120,7 @@ function oauthOf({ tokenUrl, clientId, deviceUrl, authorizeUrl, scope, identityC
   };
 }
 
-function headersOf({ header = [] }: AccountOptions): AccountRow {
+function headersOf({ header = [] }: AccountOptions): NewAccountRow {
   const pairs = header.map((text) => {
     const at = text.indexOf('=');
     if (at < 1) throw usage(`--header ${text}: write NAME=VALUE`);
@@ -130,7 +130,7 @@ function headersOf({ header = [] }: AccountOptions): AccountRow {
 }
 
 /** A server of the operator's own network, named on purpose (AA5). */
-function insecure(baseUrl: string): AccountRow {
+function insecure(baseUrl: string): NewAccountRow {
   return /^http:\/\/(?!127\.|localhost[:/]|\[::1\])/i.test(baseUrl) ? { insecure_http: true } : {};
 }
 

@@ -24,7 +24,7 @@ export class Unreachable extends CommandFailure {
 }
 
 /** The gateway refused, with a reason. */
-export class Refused extends CommandFailure {
+export class GatewayRefused extends CommandFailure {
   readonly status: number;
   readonly code: RefusalCode | undefined;
 
@@ -42,7 +42,7 @@ interface RefusedOptions {
   readonly findings?: readonly Finding[];
 }
 
-export interface Answer {
+export interface AskedAnswer {
   /** `GET /api/status`, as it was asked. */
   readonly request: string;
   readonly origin: string;
@@ -63,7 +63,7 @@ export async function ask(
   config: AdminAddress,
   request: string,
   { body: sent, query, timeoutMs = TIMEOUT_MS }: AskOptions = {},
-): Promise<Answer> {
+): Promise<AskedAnswer> {
   const origin = adminOrigin(config);
   const [method = '', path = ''] = request.split(' ');
   try {
@@ -96,20 +96,20 @@ export async function ask(
 const isTimeout = (thrown: unknown): boolean => thrown instanceof DOMException && thrown.name === 'TimeoutError';
 
 /** The reason of an answer that is no reply. @param faulty what it means that the file has errors */
-export function refusal(answer: Answer, faulty = ''): CommandFailure {
+export function refusal(answer: AskedAnswer, faulty = ''): CommandFailure {
   const { status, body } = answer;
   if (!REFUSED.has(status) || !isRefusal(body)) return unexpected(answer);
   const { code, error, findings } = body;
   if (status === 401) {
-    return new Refused(`${answer.origin} requires an operator: set POOLGATE_TOKEN to a token of one`, { status, code });
+    return new GatewayRefused(`${answer.origin} requires an operator: set POOLGATE_TOKEN to a token of one`, { status, code });
   }
-  if (findings) return new Refused(faulty, { status, code, findings });
-  return new Refused(error, { status, code, exitCode: status === 400 ? 2 : 1 });
+  if (findings) return new GatewayRefused(faulty, { status, code, findings });
+  return new GatewayRefused(error, { status, code, exitCode: status === 400 ? 2 : 1 });
 }
 
 const REFUSED: ReadonlySet<number> = new Set([400, 401, 403, 404, 409, 422]);
 
-const unexpected = ({ request, origin, status }: Answer): CommandFailure =>
+const unexpected = ({ request, origin, status }: AskedAnswer): CommandFailure =>
   new CommandFailure(
     status === 500
       ? `the gateway failed to answer ${request}; its log has the reason`

@@ -1,10 +1,10 @@
 // The file that `init` writes: what a first gateway needs, each setting with its comment.
 import { block, flow, type Plain } from '../../config/file/yaml-render.ts';
 import type { WireWords } from '../../turn/settings.ts';
-import type { AccountRow } from '../accounts/new-account.ts';
+import type { NewAccountRow } from '../accounts/new-account.ts';
 
 export interface NewFile {
-  readonly accounts: readonly AccountRow[];
+  readonly accounts: readonly NewAccountRow[];
   readonly port: number;
   readonly key: { readonly id: string; readonly sha256: string };
   /** Where they are not the neutral ones. */
@@ -62,7 +62,7 @@ keys: # clients send the secret; the file has its SHA-256
 `;
 }
 
-function accountText(row: AccountRow): string {
+function accountText(row: NewAccountRow): string {
   const lines = Object.entries(row).map(([name, value]) => {
     const comment = ACCOUNT_COMMENTS[name];
     return `${block({ [name]: value }, 4)}${comment === undefined ? '' : ` # ${comment}`}`;

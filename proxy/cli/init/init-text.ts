@@ -1,13 +1,13 @@
 // What `init` prints: the key, and the next steps up to a turn.
 import { type ClientSettings, KEY_VARIABLE } from '../../pages/client-settings.ts';
-import type { AccountRow } from '../accounts/new-account.ts';
+import type { NewAccountRow } from '../accounts/new-account.ts';
 import { counted } from '../command.ts';
 import { POOL } from './init-file.ts';
 
 export interface Started {
   readonly path: string;
   readonly port: number;
-  readonly rows: readonly AccountRow[];
+  readonly rows: readonly NewAccountRow[];
   readonly key: string;
   readonly secret: string;
   readonly client: ClientSettings | undefined;

@@ -18,7 +18,7 @@ export const CLOSE = { goingAway: 1001, unsupportedData: 1003, policy: 1008, int
 const FULL_BYTES = 1_048_576;
 
 /** How a connection ends after its running turn. */
-export interface Ending {
+export interface ConnectionEnding {
   readonly code: number;
   readonly reason: string;
 }
@@ -47,8 +47,8 @@ export class WebsocketConnection {
   /** Bytes of frames that are about to be written. */
   #departing = 0;
   #activeAt: number;
-  #ending: Ending | undefined;
-  #forwarded: ((ending: Ending) => void) | undefined;
+  #ending: ConnectionEnding | undefined;
+  #forwarded: ((ending: ConnectionEnding) => void) | undefined;
   #cancelIdle: () => void;
 
   constructor(options: ConnectionOptions) {
@@ -158,7 +158,7 @@ export class WebsocketConnection {
    * From now on its turns run at another node: every frame is forwarded as it comes, and so are the waiting ones.
    * @param end asks that node to end the connection when the running turn has ended
    */
-  forward(end: (ending: Ending) => void): void {
+  forward(end: (ending: ConnectionEnding) => void): void {
     this.#forwarded = end;
     this.#upstreamSocket.close();
     this.#frames.forward();

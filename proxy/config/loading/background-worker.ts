@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { runEdit } from '../file/edits/run-edit.ts';
 import { redactedText } from '../file/redacted-text.ts';
-import { type Outcome, type Task, thrownOf } from './background.ts';
+import { type Task, type TaskOutcome, thrownOf } from './background.ts';
 import { loadConfig, readConfig } from './load.ts';
 
 const task = workerData as Task;
@@ -18,7 +18,7 @@ async function done(): Promise<unknown> {
   }
 }
 
-async function outcome(): Promise<Outcome> {
+async function outcome(): Promise<TaskOutcome> {
   try {
     return { value: await done() };
   } catch (error) {

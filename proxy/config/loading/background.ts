@@ -18,7 +18,7 @@ export type Task =
   | { readonly name: 'redact'; readonly input: { readonly path: string } };
 
 /** The message of the worker. Errors lose their class between threads. */
-export type Outcome = { readonly value: unknown } | { readonly thrown: Thrown };
+export type TaskOutcome = { readonly value: unknown } | { readonly thrown: Thrown };
 
 interface Thrown {
   readonly name: 'ConfigError' | 'EditError' | 'EditRefused' | 'FileChanged' | 'InvalidEdit';
@@ -34,7 +34,7 @@ export async function inBackground<Value>(path: string, task: Task, here: () => 
     .then((found) => found.size)
     .catch(() => 0);
   if (size < LARGE_FILE_BYTES) return here();
-  const outcome = await new Promise<Outcome>((resolve, reject) => {
+  const outcome = await new Promise<TaskOutcome>((resolve, reject) => {
     const worker = new Worker(new URL('./background-worker.ts', import.meta.url), { workerData: task });
     worker.once('message', resolve).once('error', reject);
     worker.once('exit', (code) => reject(new Error(`the thread for the configuration file ended with ${code}`)));

@@ -1,6 +1,6 @@
 // Compiles the account rows of a checked file: what an account leaves out comes from its preset, else from the usual defaults (AA1, AA17).
 import { resolve } from 'node:path';
-import { type ApiAccountConfig, type CatalogRow, isApiAccount } from '../../turn/provider/api-account.ts';
+import { type ApiAccountConfig, type DeclaredModel, isApiAccount } from '../../turn/provider/api-account.ts';
 import { type Preset, type PresetName, presetOf } from '../../turn/provider/presets.ts';
 import { NO_QUIRKS, type Quirks } from '../../turn/provider/quirks.ts';
 import type { ApiCompaction } from '../../turn/provider/served.ts';
@@ -19,7 +19,7 @@ export type AccountContent = Omit<AccountConfig, Optional> &
     readonly credential?: Credential | 'none';
     readonly preset?: PresetName;
     readonly quirks?: Partial<Quirks>;
-    readonly catalog?: readonly (Omit<CatalogRow, 'native'> & Partial<Pick<CatalogRow, 'native'>>)[];
+    readonly catalog?: readonly (Omit<DeclaredModel, 'native'> & Partial<Pick<DeclaredModel, 'native'>>)[];
   };
 
 const MAX_CONCURRENT = 32;

@@ -8,7 +8,7 @@ import { readTls, type TlsFiles } from './certificates.ts';
 import { environmentProxies, proxyServer } from './proxies.ts';
 import { resolveSecret, type SecretOptions } from './secrets.ts';
 
-export interface Connections {
+export interface ResolvedConnections {
   readonly connections: LoadedConfig['connections'];
   readonly environment: EnvironmentProxies | undefined;
   readonly listenTls: LoadedConfig['listenTls'];
@@ -16,7 +16,7 @@ export interface Connections {
 }
 
 /** @param data content of the file; malformed parts are skipped, because the schema and the checks report them */
-export async function resolveConnections(data: unknown, options: SecretOptions): Promise<Connections> {
+export async function resolveConnections(data: unknown, options: SecretOptions): Promise<ResolvedConnections> {
   const connections = new Map<string, AccountConnections>();
   const problems: Problem[] = [];
   for (const { path, row } of rowsOf(data, 'accounts')) {

@@ -9,7 +9,7 @@ import { parseYaml } from '../file/yaml.ts';
 import { ConfigError, type Finding, inFileOrder, isError, type Problem } from '../schema/finding.ts';
 import { validate } from '../schema/validate.ts';
 import { compile } from './compile.ts';
-import { type Connections, resolveConnections } from './connections.ts';
+import { type ResolvedConnections, resolveConnections } from './connections.ts';
 import { faultOf, NO_FILE, resolveSecrets, type Secrets } from './secrets.ts';
 
 export interface LoadOptions {
@@ -79,7 +79,7 @@ export async function inspect(
 
 const NO_SECRETS: Secrets = { bearers: new Map(), database: undefined, nodeSecret: undefined, problems: [] };
 
-const NO_CONNECTIONS: Connections = { connections: new Map(), environment: undefined, listenTls: undefined, problems: [] };
+const NO_CONNECTIONS: ResolvedConnections = { connections: new Map(), environment: undefined, listenTls: undefined, problems: [] };
 
 const nothing = (findings: readonly Finding[]): Inspection => ({
   config: undefined,

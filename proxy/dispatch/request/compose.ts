@@ -3,12 +3,12 @@ import { ItemPlaces } from '../../turn/errors/item-places.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { AdaptedName } from '../../turn/provider/adapted.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
-import type { AttemptContext, EncodedRequest } from '../../turn/provider/requests.ts';
+import type { EncodedAttempt, EncodedRequest } from '../../turn/provider/requests.ts';
 import type { Body, Outgoing } from '../../turn/turn.ts';
 import type { CarrierRequest } from '../../upstream/carriers/carrier.ts';
 import type { Upload } from '../client.ts';
 
-export interface Composition extends AttemptContext {
+export interface Composition extends EncodedAttempt {
   readonly provider: ProviderApi;
   /** Removes from the request values that this account did not issue. */
   readonly trim: (out: Outgoing) => void;

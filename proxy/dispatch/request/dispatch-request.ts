@@ -25,13 +25,13 @@ export interface DispatchRequest {
   /** What is expected of it; read only in Pools with tiers. */
   readonly expected: ExpectedUsage;
   /** The models that it goes on to where no account can serve its own; absent where there are none (AA75). */
-  readonly chain?: Chain | undefined;
+  readonly chain?: FallbackModels | undefined;
 }
 
 /** The turn as it is sent for another model. */
 export type ChainedRequest = Pick<DispatchRequest, 'payload' | 'expected'>;
 
-export interface Chain {
+export interface FallbackModels {
   readonly hasNext: boolean;
   /** Runs the turn as if its client had named the next id; undefined where none is left. */
   next(): Promise<ChainedRequest | undefined>;

@@ -1,5 +1,5 @@
 // Recovery of a turn after an account refused its ciphertext: the account of the next attempt, and the part of the body that it gets (Q10).
-import type { Lease } from '../../accounts/selection/lease.ts';
+import type { AccountLease } from '../../accounts/selection/lease.ts';
 import type { Selection } from '../../accounts/selection/selection.ts';
 import type { Recovery } from '../../sessions/ciphertext-refusal.ts';
 import type { Continuity } from '../../sessions/continuity.ts';
@@ -29,7 +29,7 @@ export class CiphertextRecovery {
    * is final.
    * @throws Refusal when the client has to restart its conversation
    */
-  async next(progress: TurnProgress, failure: Failure, account: string): Promise<Lease | 'gone' | undefined> {
+  async next(progress: TurnProgress, failure: Failure, account: string): Promise<AccountLease | 'gone' | undefined> {
     await this.#continuity.lookUpMakers(progress.sentBody, failure.error.param);
     for (;;) {
       const recovery = this.#recovery(progress, failure, account);
@@ -65,7 +65,7 @@ export class CiphertextRecovery {
   }
 
   /** A lease at this very account, or undefined. */
-  async #leaseAt(account: string, { demand }: TurnProgress): Promise<Lease | 'gone' | undefined> {
+  async #leaseAt(account: string, { demand }: TurnProgress): Promise<AccountLease | 'gone' | undefined> {
     try {
       const lease = await this.#selection.choose({ ...demand, hard: account }, NONE);
       return lease ?? 'gone';

@@ -1,14 +1,14 @@
 // Decides what follows a failed attempt (Q6). A reply asks before its client gets the failure, and the loop of attempts asks afterwards.
-import type { Lease } from '../../accounts/selection/lease.ts';
+import type { AccountLease } from '../../accounts/selection/lease.ts';
 import type { Selection } from '../../accounts/selection/selection.ts';
 import type { Counters } from '../../base/process/metrics.ts';
 import { type Failure, type FailureCause, isRetryable } from '../../turn/errors/failure.ts';
 import type { Refusal } from '../../turn/errors/refusal.ts';
 import type { CiphertextRecovery } from './ciphertext-recovery.ts';
-import type { Decision, TurnProgress } from './turn-progress.ts';
+import type { FailureDecision, TurnProgress } from './turn-progress.ts';
 
 /** A lease for the next attempt; `gone`: the client left; `choose`: any account that is left; `end`: the client gets an error. */
-export type NextStep = Lease | 'gone' | 'choose' | 'end';
+export type NextStep = AccountLease | 'gone' | 'choose' | 'end';
 
 /** Failures after which the account cannot continue a conversation for now, and another one could. */
 const CANNOT_GO_ON: ReadonlySet<FailureCause> = new Set(['quota', 'rate', 'model']);
@@ -79,7 +79,7 @@ export class NextSteps {
   }
 
   /** Decided once for each failure: a reply that asked before has the answer that its turn then follows. */
-  #decisionOf(progress: TurnProgress, failure: Failure, account: string): Decision {
+  #decisionOf(progress: TurnProgress, failure: Failure, account: string): FailureDecision {
     if (progress.decision?.failure !== failure) {
       progress.demand.tiers?.failed(account, failure.cause);
       progress.decision = { failure, recovers: this.#recovers(progress, failure, account), retry: this.#retryOf(progress, failure) };
@@ -87,7 +87,7 @@ export class NextSteps {
     return progress.decision;
   }
 
-  #retryOf(progress: TurnProgress, failure: Failure): Decision['retry'] {
+  #retryOf(progress: TurnProgress, failure: Failure): FailureDecision['retry'] {
     const { turn, demand, tried, budget } = progress;
     if (!isRetryable(failure) || progress.isOutOfAttempts || progress.isSpent) return 'no';
     if (!this.#services.selection.candidates.hasAny(demand, tried)) return 'no';

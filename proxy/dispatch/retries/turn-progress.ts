@@ -7,12 +7,12 @@ import type { LackReason } from '../../turn/provider/lack.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Body } from '../../turn/turn.ts';
 import type { AttemptSender } from '../attempt-sender.ts';
-import type { Chain, DispatchedTurn, DispatchRequest } from '../request/dispatch-request.ts';
+import type { DispatchedTurn, DispatchRequest, FallbackModels } from '../request/dispatch-request.ts';
 import type { TurnSocket } from '../turn-socket.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
 /** What may follow a failure. */
-export interface Decision {
+export interface FailureDecision {
   readonly failure: Failure;
   /** Whether the failure is about ciphertext, and is answered by another attempt or by the advice to restart. */
   readonly recovers: boolean;
@@ -45,7 +45,7 @@ export class TurnProgress {
   readonly exhaustedMakers = new Set<string>();
   /** Of the models that the turn was sent for before (AA76). */
   readonly #earlier: Earlier;
-  readonly #chain: Chain | undefined;
+  readonly #chain: FallbackModels | undefined;
   /** The failures that decided the next step, in order. */
   readonly failures: Failure[] = [];
   /** Both are set before the first attempt. */
@@ -56,7 +56,7 @@ export class TurnProgress {
   /** The body that the following attempts start from. */
   body: Body;
   /** The decision about the last failure. */
-  decision: Decision | undefined;
+  decision: FailureDecision | undefined;
   /** Whether its reasoning was removed already, which is done once. */
   resent = false;
   /** The accounts in `tried` where the turn has no meaning. */

@@ -1,6 +1,6 @@
 // One turn in a Pool with tiers: what keeps accounts of higher tiers from it, where its conversation stays, and what its attempts may cost
 // (AA10, AA65 to AA70).
-import type { Lease } from '../../accounts/selection/lease.ts';
+import type { AccountLease } from '../../accounts/selection/lease.ts';
 import { TierDemand } from '../../accounts/selection/tiers/tier-demand.ts';
 import type { Continuation } from '../../turn/continuation.ts';
 import { priceAt } from '../../turn/costs/prices.ts';
@@ -67,7 +67,7 @@ export class TurnTiers {
   }
 
   /** Reserves what an attempt at this account may cost. False where a cap has no room: its tier takes this turn no more. */
-  pays({ account, tier }: Lease): boolean | Promise<boolean> {
+  pays({ account, tier }: AccountLease): boolean | Promise<boolean> {
     this.release();
     const { turn, expected } = this.#turn.request;
     const caps = this.#tiers.capsOf(tier);

@@ -7,10 +7,10 @@ import { type GroupLimits, groupLimits } from './control-group.ts';
 import type { Host } from './host.ts';
 import { mountOf } from './mounts.ts';
 
-export type Kind = 'kubernetes' | 'container' | 'systemd' | 'plain';
+export type SurroundingsKind = 'kubernetes' | 'container' | 'systemd' | 'plain';
 
 export interface Surroundings {
-  readonly kind: Kind;
+  readonly kind: SurroundingsKind;
   /** Of the service, with systemd. */
   readonly unit: SystemdUnit | null;
   readonly limits: GroupLimits;
@@ -35,7 +35,7 @@ export function surroundingsOf({ listen }: Pick<Config, 'listen'>, host: Host, u
 const MARKS = ['/.dockerenv', '/run/.containerenv'];
 const GROUPS = /\/(?:docker|kubepods|libpod|containerd|crio|lxc)[-./:]/;
 
-function kindOf(host: Host, unit: SystemdUnit | null): Kind {
+function kindOf(host: Host, unit: SystemdUnit | null): SurroundingsKind {
   if (host.env.KUBERNETES_SERVICE_HOST !== undefined) return 'kubernetes';
   const group = host.read('/proc/self/cgroup') ?? '';
   if (host.env.container !== undefined || MARKS.some((path) => host.exists(path)) || GROUPS.test(group)) return 'container';
@@ -43,7 +43,7 @@ function kindOf(host: Host, unit: SystemdUnit | null): Kind {
 }
 
 export function surroundingsDiagnosis({ kind, unit, limits, reach, isReadOnly }: Surroundings, host: Host): Diagnosis {
-  const name: Readonly<Record<Kind, string>> = {
+  const name: Readonly<Record<SurroundingsKind, string>> = {
     kubernetes: `the pod ${host.hostname} of Kubernetes${reach === 'network' ? '' : ', as a sidecar'}`,
     container: 'a container',
     systemd: `${unit?.name} of systemd`,

@@ -5,7 +5,7 @@ import type {
   AccountTestPlan,
   AccountTestReply,
   AccountTestStep,
-  Carrier,
+  TestedCarrier,
 } from '../../admin/replies/account-test-report.ts';
 import type { Generation } from '../../server/generation.ts';
 import { priceAt } from '../../turn/costs/prices.ts';
@@ -86,7 +86,7 @@ export class AccountTests implements AccountTester {
     return testedModel(account, order, { models: this.#services.models, pools: this.#generation().pools });
   }
 
-  #carriersOf(account: AccountConfig): readonly Carrier[] {
+  #carriersOf(account: AccountConfig): readonly TestedCarrier[] {
     const hasFrames = account.websocket && this.#services.providerOf(account).requests.frames !== undefined;
     return hasFrames ? ['http', 'websocket'] : ['http'];
   }

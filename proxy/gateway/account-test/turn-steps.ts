@@ -1,5 +1,5 @@
 // The turns of a test: one over a carrier, and after a forced call of a tool another one with its result (AA87).
-import type { AccountTestFailure, AccountTestStep, Carrier } from '../../admin/replies/account-test-report.ts';
+import type { AccountTestFailure, AccountTestStep, TestedCarrier } from '../../admin/replies/account-test-report.ts';
 import type { ProviderError } from '../../turn/errors/error-statement.ts';
 import type { Failure } from '../../turn/errors/failure.ts';
 import { publicError } from '../../turn/errors/sanitise.ts';
@@ -14,7 +14,7 @@ import { endOf, testStep, usageOf } from './test-step.ts';
 import { sendTestTurn, type TestedTurn, type TestSubject } from './test-turn.ts';
 
 /** @param over its carrier */
-export async function turnSteps(subject: TestSubject, over: Carrier, tools: boolean): Promise<readonly AccountTestStep[]> {
+export async function turnSteps(subject: TestSubject, over: TestedCarrier, tools: boolean): Promise<readonly AccountTestStep[]> {
   const { id } = subject.model;
   if (!tools) return [(await turnStep(subject, plainBody(id), { step: 'turn', over })).step];
   const forced = await turnStep(subject, toolBody(id, true), { step: 'turn', over });
@@ -27,7 +27,7 @@ export async function turnSteps(subject: TestSubject, over: Carrier, tools: bool
 
 interface NamedTurn {
   readonly step: 'turn' | 'tool_result';
-  readonly over: Carrier;
+  readonly over: TestedCarrier;
 }
 
 interface Sent {
@@ -63,7 +63,7 @@ function quirksOf(account: AccountConfig, { failure, stated, client }: TestedTur
 
 interface FailedTurn {
   readonly body: Body;
-  readonly over: Carrier;
+  readonly over: TestedCarrier;
   readonly failure: Failure;
   readonly stated: ProviderError;
 }

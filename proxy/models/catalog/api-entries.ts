@@ -1,6 +1,6 @@
 // The models of an API account. Members that its configuration declares take precedence over those that its list states (AA7, AA8).
 import type { AccountModel } from '../../turn/provider/account-model.ts';
-import type { ApiAccountConfig, CatalogRow } from '../../turn/provider/api-account.ts';
+import type { ApiAccountConfig, DeclaredModel } from '../../turn/provider/api-account.ts';
 import { presetOf } from '../../turn/provider/presets.ts';
 import { MODALITIES, type Modality } from '../../turn/provider/served.ts';
 import type { CatalogEntry } from './catalog-parser.ts';
@@ -22,7 +22,7 @@ export function apiEntries(account: ApiAccountConfig, read: readonly CatalogEntr
 }
 
 interface Known {
-  readonly row: CatalogRow | undefined;
+  readonly row: DeclaredModel | undefined;
   readonly listed: CatalogEntry | undefined;
 }
 
@@ -53,7 +53,7 @@ const usualModalities = ({ preset }: ApiAccountConfig): readonly Modality[] =>
   preset !== undefined && presetOf(preset).images ? ['text', 'image'] : ['text'];
 
 /** The entry of a model. Its fields are those that lists show, whatever else is known of the model. */
-function entryOf(own: AccountModel, declared: CatalogRow | undefined): CatalogEntry {
+function entryOf(own: AccountModel, declared: DeclaredModel | undefined): CatalogEntry {
   const fields = Object.freeze({ id: own.id, ...(own.contextWindow === undefined ? {} : { context_window: own.contextWindow }) });
   const ceilings = ceilingsOf(fields);
   if (!ceilings) throw new RangeError('the window of an API account has not the range of windows');

@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { isObject } from '../../turn/json/json.ts';
 import type { AccountModel } from '../../turn/provider/account-model.ts';
-import type { CatalogRow } from '../../turn/provider/api-account.ts';
+import type { DeclaredModel } from '../../turn/provider/api-account.ts';
 import { type Ceilings, ceilingsOf } from './ceilings.ts';
 
 export interface CatalogEntry {
@@ -14,7 +14,7 @@ export interface CatalogEntry {
   /** What is known of the model at an API account; absent for agent accounts. */
   readonly own?: AccountModel;
   /** What the operator declares for native lists. */
-  readonly declared?: Pick<CatalogRow, 'like' | 'native'> | undefined;
+  readonly declared?: Pick<DeclaredModel, 'like' | 'native'> | undefined;
 }
 
 export interface ParsedCatalog {

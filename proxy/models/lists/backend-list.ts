@@ -5,18 +5,18 @@ import { NATIVE_MEMBERS } from '../../turn/provider/native-members.ts';
 import type { CatalogEntry } from '../catalog/catalog-parser.ts';
 import type { Ceilings } from '../catalog/ceilings.ts';
 import { advertisedWindow } from '../context-window.ts';
-import type { ListedModel } from '../pool-models.ts';
+import type { AvailableModel } from '../pool-models.ts';
 import { UNKNOWN_WINDOW } from './native-entry.ts';
 
 /** @param permitted returns the entry with the reasoning levels that the key may use */
-export function backendBody(models: readonly ListedModel[], permitted: (entry: JsonObject) => JsonObject): JsonObject {
+export function backendBody(models: readonly AvailableModel[], permitted: (entry: JsonObject) => JsonObject): JsonObject {
   return {
     models: models.filter(({ view }) => unreadableMember(view.entry) === undefined).map((listed) => backendEntry(listed, permitted)),
   };
 }
 
 /** Fields that are not set here pass unchanged, including `comp_hash`. If the window is unknown, its fields are left out (MC4). */
-function backendEntry({ view, cohort, model }: ListedModel, permitted: (entry: JsonObject) => JsonObject): JsonObject {
+function backendEntry({ view, cohort, model }: AvailableModel, permitted: (entry: JsonObject) => JsonObject): JsonObject {
   const { window, maximum, percent, compactAt } = advertisedWindow(ceilingsFor(cohort[0].entry), model.config);
   const entry = permitted(view.entry);
   return {
@@ -42,7 +42,7 @@ export interface UnlistedModel {
 }
 
 /** The models that only `/v1/models` lists, although they take turns (AA11). */
-export const unlistedModels = (models: readonly ListedModel[]): readonly UnlistedModel[] =>
+export const unlistedModels = (models: readonly AvailableModel[]): readonly UnlistedModel[] =>
   models.flatMap(({ view }) => {
     const member = view.kind === 'embedding' ? undefined : unreadableMember(view.entry);
     return member === undefined ? [] : [{ model: view.id, member }];

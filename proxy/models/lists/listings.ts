@@ -5,7 +5,7 @@ import { canonicalJson, type JsonObject } from '../../turn/json/json.ts';
 import type { EffortPolicy, KeyConfig } from '../../turn/settings.ts';
 import type { NamedModel } from '../../turn/surface.ts';
 import { type ClientVersion, compareVersions, statedVersion } from '../../turn/wire/client-version.ts';
-import type { Listed, ListedModel, PoolModels } from '../pool-models.ts';
+import type { AvailableModel, Listed, PoolModels } from '../pool-models.ts';
 import { backendBody, type UnlistedModel, unlistedModels } from './backend-list.ts';
 import { namedModel, publicBody } from './public-list.ts';
 
@@ -132,7 +132,7 @@ export class Listings {
 const asksForAll = (version: ClientVersion): boolean => version.every((part) => part === 0);
 
 /** Whether the provider serves the model only to newer clients. */
-function isTooNew({ entry }: ListedModel['view'], version: ClientVersion | undefined): boolean {
+function isTooNew({ entry }: AvailableModel['view'], version: ClientVersion | undefined): boolean {
   const minimal = version && !asksForAll(version) ? statedVersion(entry.minimal_client_version) : undefined;
   return minimal !== undefined && version !== undefined && compareVersions(minimal, version) > 0;
 }

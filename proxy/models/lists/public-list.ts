@@ -2,21 +2,21 @@
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import type { NamedModel } from '../../turn/surface.ts';
 import { advertisedWindow } from '../context-window.ts';
-import type { ListedModel } from '../pool-models.ts';
+import type { AvailableModel } from '../pool-models.ts';
 
 /** Replaces the provider's value, which may name the organisation of an account. */
 const OWNER = 'poolgate';
 
-export function publicBody(models: readonly ListedModel[]): JsonObject {
+export function publicBody(models: readonly AvailableModel[]): JsonObject {
   return { object: 'list', data: models.map(publicEntry) };
 }
 
-export function namedModel({ view: { id, entry }, cohort, model }: ListedModel): NamedModel {
+export function namedModel({ view: { id, entry }, cohort, model }: AvailableModel): NamedModel {
   const { effective: window } = advertisedWindow(cohort[0].entry.ceilings, model.config);
   return { id, displayName: id, created: createdOf(entry.created), window };
 }
 
-function publicEntry(listed: ListedModel): JsonObject {
+function publicEntry(listed: AvailableModel): JsonObject {
   const { id, created, window: effective } = namedModel(listed);
   return {
     id,

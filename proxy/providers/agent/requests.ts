@@ -2,7 +2,7 @@
 import { encodeForm, turnBytes } from '../../turn/json/encode-body.ts';
 import { isForm } from '../../turn/json/media-type.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
-import type { AttemptContext, ProviderRequests } from '../../turn/provider/requests.ts';
+import type { EncodedAttempt, ProviderRequests } from '../../turn/provider/requests.ts';
 import { identify } from './client-identity.ts';
 
 /** An upgrade that is refused with one of these means that the account has no websocket. */
@@ -54,7 +54,7 @@ function withWebsockets(beta: string | undefined): string {
 
 const isPassThrough = ({ kind }: LiveTurn): boolean => kind?.served === 'dispatch' && kind.reply === 'piped';
 
-function identified(sent: Record<string, string>, { turn: { surface, headers }, own, session }: AttemptContext): Record<string, string> {
+function identified(sent: Record<string, string>, { turn: { surface, headers }, own, session }: EncodedAttempt): Record<string, string> {
   const identity = identify(sent, own, surface.agentProtocol ? headers : undefined);
   if (session !== undefined) identity['session-id'] = session;
   return identity;

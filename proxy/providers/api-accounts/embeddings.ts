@@ -1,10 +1,10 @@
 // Embeddings of API accounts: the body as its client wrote it, with the own id (AA80).
 import { encodeJson } from '../../turn/json/encode-body.ts';
-import type { AttemptContext, EncodedRequest } from '../../turn/provider/requests.ts';
+import type { EncodedAttempt, EncodedRequest } from '../../turn/provider/requests.ts';
 import type { Outgoing } from '../../turn/turn.ts';
 import { apiHeaders } from './request-headers.ts';
 
-export function embeddingRequest(out: Outgoing, context: AttemptContext): EncodedRequest {
+export function embeddingRequest(out: Outgoing, context: EncodedAttempt): EncodedRequest {
   const { contentType, bytes } = encodeJson(out.body);
   const headers = apiHeaders(out, context, { 'content-type': contentType, accept: 'application/json' });
   return { method: 'POST', path: '/embeddings', headers, body: bytes };

@@ -1,6 +1,6 @@
 // Transcriptions of API accounts: the path, and the fields of the form that their API has (AA36).
 import type { FormField } from '../../turn/json/form.ts';
-import type { AttemptContext, RequestHead } from '../../turn/provider/requests.ts';
+import type { EncodedAttempt, RequestHead } from '../../turn/provider/requests.ts';
 import type { Outgoing } from '../../turn/turn.ts';
 import { apiHeaders } from './request-headers.ts';
 
@@ -8,14 +8,14 @@ import { apiHeaders } from './request-headers.ts';
 export const isHint = (name: string): boolean => /^(?:keywords|languages)(?:\[\])?$/.test(name);
 
 /** The body of the request streams through: of its hints those are named that came before the file. */
-export function transcriptionHead(out: Outgoing, context: AttemptContext): RequestHead {
+export function transcriptionHead(out: Outgoing, context: EncodedAttempt): RequestHead {
   const { hints, method } = context.turn;
   const headers = apiHeaders(out, context, { accept: 'application/json' });
   return { method, path: '/audio/transcriptions', headers, ...(hints.length > 0 && { adapted: hints.toSorted() }) };
 }
 
 /** The model by the account's own name, and no hints. */
-export function transcriptionField(field: FormField, { account: { models } }: Pick<AttemptContext, 'account'>): readonly FormField[] {
+export function transcriptionField(field: FormField, { account: { models } }: Pick<EncodedAttempt, 'account'>): readonly FormField[] {
   const { name, value } = field;
   if (isHint(name)) return [];
   return name === 'model' && Object.hasOwn(models, value) ? [{ ...field, value: models[value] ?? value }] : [field];

@@ -2,7 +2,7 @@
 import { asList, isObject, type JsonObject } from '../../turn/json/json.ts';
 import { Adaptations } from '../../turn/provider/adapted.ts';
 import type { EventHandler } from '../../turn/provider/replies.ts';
-import type { AttemptContext } from '../../turn/provider/requests.ts';
+import type { EncodedAttempt } from '../../turn/provider/requests.ts';
 import type { Body, Outgoing } from '../../turn/turn.ts';
 import { SummaryReply } from '../api-accounts/compaction/summary-reply.ts';
 import { isSummary } from '../api-accounts/compaction/summary-request.ts';
@@ -15,7 +15,7 @@ import { chatAccountOf } from './requests.ts';
 const ENCRYPTED_REASONING = 'reasoning.encrypted_content';
 
 /** Undefined for the kinds whose answers are no completions. */
-export function chatDecoding({ body }: Outgoing, context: AttemptContext): readonly EventHandler[] | undefined {
+export function chatDecoding({ body }: Outgoing, context: EncodedAttempt): readonly EventHandler[] | undefined {
   const { turn, estimateUsage, work } = context;
   if (!work || turn.route.kind === 'embeddings') return undefined;
   const { quirks } = chatAccountOf(context);
@@ -44,6 +44,6 @@ const declarations = ({ tools, input }: Body): Body => ({
   input: asList(input).filter((item) => isObject(item) && (item.type === 'additional_tools' || item.type === 'tool_search_output')),
 });
 
-function sealing({ turn }: AttemptContext, model: JsonObject[string]): NonNullable<ChatReplyOptions['seal']> {
+function sealing({ turn }: EncodedAttempt, model: JsonObject[string]): NonNullable<ChatReplyOptions['seal']> {
   return (text, details, calls) => turn.sealCapsule('reasoning', capsuleText({ model: String(model), text, details, calls }));
 }

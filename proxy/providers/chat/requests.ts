@@ -2,7 +2,7 @@
 import { turnBytes } from '../../turn/json/encode-body.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';
-import type { AttemptContext, EncodedRequest, ProviderRequests } from '../../turn/provider/requests.ts';
+import type { EncodedAttempt, EncodedRequest, ProviderRequests } from '../../turn/provider/requests.ts';
 import type { Outgoing } from '../../turn/turn.ts';
 import { CacheKeys } from '../api-accounts/cache-key.ts';
 import { isSummary, summaryRequest } from '../api-accounts/compaction/summary-request.ts';
@@ -27,7 +27,7 @@ export class ChatRequests implements ProviderRequests {
     return { path: TURNS, headers: beginHeaders(turn) };
   }
 
-  json(out: Outgoing, context: AttemptContext): EncodedRequest {
+  json(out: Outgoing, context: EncodedAttempt): EncodedRequest {
     const { turn, model } = context;
     if (turn.route.kind === 'embeddings') return embeddingRequest(out, context);
     const account = chatAccountOf(context);
@@ -41,7 +41,7 @@ export class ChatRequests implements ProviderRequests {
   }
 }
 
-export function chatAccountOf({ account }: Pick<AttemptContext, 'account'>): ApiAccountConfig {
+export function chatAccountOf({ account }: Pick<EncodedAttempt, 'account'>): ApiAccountConfig {
   if (!isApiAccount(account)) throw new Error(`account ${account.id} has no settings of another API`);
   return account;
 }

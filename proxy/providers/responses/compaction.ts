@@ -11,7 +11,7 @@ import type { Body } from '../../turn/turn.ts';
 import { summaryRequest } from '../api-accounts/compaction/summary-request.ts';
 import { publicItems } from './input-items.ts';
 
-export type CompactWay = Exclude<ApiAccountConfig['compact'], 'none'>;
+export type ResponsesCompactWay = Exclude<ApiAccountConfig['compact'], 'none'>;
 
 /** Statuses of a server that has no compact path. */
 const ABSENT: ReadonlySet<number | undefined> = new Set([404, 405, 501]);
@@ -28,7 +28,7 @@ export class CompactRoutes {
     this.#now = now;
   }
 
-  wayOf(account: ApiAccountConfig): CompactWay {
+  wayOf(account: ApiAccountConfig): ResponsesCompactWay {
     const way = account.compact === 'none' ? 'summary' : account.compact;
     return way === 'route' && (this.#missing.get(nameOf(account)) ?? 0) > this.#now() ? 'summary' : way;
   }
@@ -49,7 +49,7 @@ export const compacts = ({ route }: Pick<LiveTurn, 'route'>, body: Body): boolea
 const withoutTrigger = ({ input }: Body): readonly Json[] => asList(input).filter((item) => !isTrigger(item));
 
 /** A turn that compacts. A websocket has no paths: there `route` is a trigger too (Q27). @param way undefined for any other turn */
-export function asCompaction(body: Body, way: CompactWay | undefined): Body {
+export function asCompaction(body: Body, way: ResponsesCompactWay | undefined): Body {
   if (way === undefined) return body;
   return way === 'summary' ? summaryRequest(body) : { ...body, input: [...withoutTrigger(body), COMPACTION_TRIGGER] };
 }

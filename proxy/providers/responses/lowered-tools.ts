@@ -9,7 +9,7 @@ import { hostedTool } from '../api-accounts/eligibility/declared-tools.ts';
 import { runs } from '../api-accounts/eligibility/lacks.ts';
 import { withoutHostedCalls } from '../api-accounts/hosted-calls.ts';
 import { functionCall, functionOutput } from '../api-accounts/tools/lowered-calls.ts';
-import { type DeclaredTool, type FunctionTool, type ToolTable, toolTable } from '../api-accounts/tools/tool-table.ts';
+import { type FunctionTool, type LoweredTool, type ToolTable, toolTable } from '../api-accounts/tools/tool-table.ts';
 
 export interface ToolOptions {
   readonly account: ApiAccountConfig;
@@ -117,7 +117,7 @@ function chosen(table: ToolTable, { type, name, namespace, ...rest }: JsonObject
 }
 
 /** Only custom tools are chosen by their bare name within a namespace (F5.3). */
-const isChosen = (tool: DeclaredTool | undefined, type: Json | undefined, name: Json | undefined, namespace: Json | undefined): boolean =>
+const isChosen = (tool: LoweredTool | undefined, type: Json | undefined, name: Json | undefined, namespace: Json | undefined): boolean =>
   tool !== undefined &&
   tool.type === type &&
   (tool.name === name || (name === undefined && tool.name === type)) &&

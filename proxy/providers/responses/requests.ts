@@ -5,7 +5,7 @@ import { isForm } from '../../turn/json/media-type.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { Adaptations } from '../../turn/provider/adapted.ts';
 import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';
-import type { AttemptContext, EncodedFrame, EncodedRequest, ProviderFrames, ProviderRequests } from '../../turn/provider/requests.ts';
+import type { EncodedAttempt, EncodedFrame, EncodedRequest, ProviderFrames, ProviderRequests } from '../../turn/provider/requests.ts';
 import type { Body, Outgoing } from '../../turn/turn.ts';
 import { CacheKeys } from '../api-accounts/cache-key.ts';
 import { embeddingRequest } from '../api-accounts/embeddings.ts';
@@ -53,7 +53,7 @@ export class ResponsesRequests implements ProviderRequests {
     return { path: TURNS, headers: beginHeaders(turn) };
   }
 
-  json(out: Outgoing, context: AttemptContext): EncodedRequest {
+  json(out: Outgoing, context: EncodedAttempt): EncodedRequest {
     const account = apiAccountOf(context);
     const { turn, work } = context;
     switch (turn.route.kind) {
@@ -76,7 +76,7 @@ export class ResponsesRequests implements ProviderRequests {
     return this.#turn(out, context, account);
   }
 
-  #turn(out: Outgoing, context: AttemptContext, account: ApiAccountConfig): EncodedRequest {
+  #turn(out: Outgoing, context: EncodedAttempt, account: ApiAccountConfig): EncodedRequest {
     const adapted = new Adaptations();
     const joined = withJoinedTools(out);
     const way = compacts(context.turn, joined) ? this.#services.compactRoutes.wayOf(account) : undefined;
@@ -95,7 +95,7 @@ export class ResponsesRequests implements ProviderRequests {
     return { ...request, adjusts: this.#adjusts(account, body) };
   }
 
-  #frame(out: Outgoing, context: AttemptContext): EncodedFrame {
+  #frame(out: Outgoing, context: EncodedAttempt): EncodedFrame {
     const account = apiAccountOf(context);
     const adapted = new Adaptations();
     const joined = withJoinedTools(out);
@@ -113,13 +113,13 @@ export class ResponsesRequests implements ProviderRequests {
     };
   }
 
-  #image(out: Outgoing, context: AttemptContext): EncodedRequest {
+  #image(out: Outgoing, context: EncodedAttempt): EncodedRequest {
     const body = withJoinedTools(out);
     const { path, contentType, bytes } = imageRequest(body, asList(body.tools));
     return this.#post(path, bytes, { ...JSON_TYPE, 'content-type': contentType }, { out, context });
   }
 
-  #body(body: Body, { turn, model }: AttemptContext, options: Pick<TurnBodyOptions, 'account' | 'isFrame' | 'adapted' | 'places'>): Body {
+  #body(body: Body, { turn, model }: EncodedAttempt, options: Pick<TurnBodyOptions, 'account' | 'isFrame' | 'adapted' | 'places'>): Body {
     const refused = this.#services.refused.of(options.account.id, String(body.model));
     return turnBody(body, { ...options, model, refused, cacheKeyOf: (stated) => this.#cacheKeys.of(stated, turn) });
   }
@@ -146,7 +146,7 @@ export class ResponsesRequests implements ProviderRequests {
 
 interface Posted {
   readonly out: Outgoing;
-  readonly context: AttemptContext;
+  readonly context: EncodedAttempt;
   readonly adapted?: Adaptations;
 }
 
@@ -155,7 +155,7 @@ function listed(adapted: Adaptations | undefined): Pick<EncodedRequest, 'adapted
   return names ? { adapted: names } : {};
 }
 
-function apiAccountOf({ account }: Pick<AttemptContext, 'account'>): ApiAccountConfig {
+function apiAccountOf({ account }: Pick<EncodedAttempt, 'account'>): ApiAccountConfig {
   if (!isApiAccount(account)) throw new Error(`account ${account.id} has no settings of another API`);
   return account;
 }

@@ -5,16 +5,16 @@ import { inputTokens } from '../model/input-tokens.ts';
 import { type Manners, POLITE } from './manners.ts';
 
 /** One quota window as the account's provider counts it. */
-export interface QuotaWindow {
+export interface SimulatedQuotaWindow {
   readonly used_percent: number;
   readonly window_minutes: number;
   /** Unix seconds; absent: the end of the current window, counted from the epoch. */
   readonly reset_at?: number;
 }
 
-export interface Quota {
-  readonly primary: QuotaWindow | null;
-  readonly secondary: QuotaWindow | null;
+export interface SimulatedQuota {
+  readonly primary: SimulatedQuotaWindow | null;
+  readonly secondary: SimulatedQuotaWindow | null;
 }
 
 export interface AccountProfile {
@@ -28,7 +28,7 @@ export interface AccountProfile {
   readonly contextWindow?: number;
   /** The usage read is refused with 401 too. */
   readonly refusesUsage?: boolean;
-  readonly quota?: Quota;
+  readonly quota?: SimulatedQuota;
   /** Top-level body members that are refused as unknown, as some providers do. */
   readonly refusedFields?: readonly string[];
   /** Sends comments, quota and metadata events before each turn; default: only the events, and only on websockets. */

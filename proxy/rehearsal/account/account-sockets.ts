@@ -3,7 +3,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
-import type { Answer } from '../delivery/answer.ts';
+import type { SimulatedAnswer } from '../delivery/answer.ts';
 import { deliver, wait } from '../delivery/delivery.ts';
 import { frameSteps, limitFrame, refusalFrame } from '../delivery/frame-steps.ts';
 import type { Exchanges, Recipient } from '../exchanges.ts';
@@ -25,7 +25,7 @@ export class AccountSockets {
   readonly #exchanges: Exchanges;
   readonly #server = new WebSocketServer({ noServer: true, clientTracking: false, autoPong: false, maxPayload: MAX_FRAME_BYTES });
   /** The headers of the answers to upgrades. */
-  readonly #headers = new WeakMap<IncomingMessage, Answer['headers']>();
+  readonly #headers = new WeakMap<IncomingMessage, SimulatedAnswer['headers']>();
   readonly #open = new Set<AccountSocket>();
   /** Functions that end connections whose upgrade is still in progress. */
   readonly #upgrading = new Set<(how: 'close') => void>();
@@ -88,7 +88,7 @@ export class AccountSockets {
     this.#accept(message, connection, Buffer.concat([head, early]), answer);
   }
 
-  #accept(message: IncomingMessage, connection: Socket, head: Buffer, { headers }: Answer): void {
+  #accept(message: IncomingMessage, connection: Socket, head: Buffer, { headers }: SimulatedAnswer): void {
     this.#headers.set(message, headers);
     this.#server.handleUpgrade(message, connection, head, (websocket) => this.#attach(message, connection, websocket));
     // A stall has paused it.
@@ -171,20 +171,20 @@ async function readDuring(connection: Socket, waiting: Promise<unknown>): Promis
 }
 
 /** The id of a finished response. */
-function responseIdOf(answer: Answer): string | undefined {
+function responseIdOf(answer: SimulatedAnswer): string | undefined {
   const id = finalResponse(answer)?.id;
   return typeof id === 'string' ? id : undefined;
 }
 
 /** The items of a response. Its terminal event need not have them. */
-const outputOf = ({ body }: Answer): readonly Json[] =>
+const outputOf = ({ body }: SimulatedAnswer): readonly Json[] =>
   body.kind === 'events'
     ? body.events.flatMap((event) =>
         isObject(event) && isObject(event.item) && event.type === 'response.output_item.done' ? [event.item] : [],
       )
     : [];
 
-function finalResponse({ body }: Answer): JsonObject | undefined {
+function finalResponse({ body }: SimulatedAnswer): JsonObject | undefined {
   const last = body.kind === 'events' ? body.events.at(-1) : undefined;
   return isObject(last) && isObject(last.response) && last.type !== 'response.failed' ? last.response : undefined;
 }
@@ -196,7 +196,7 @@ function expire(socket: AccountSocket): void {
 }
 
 /** Sends a refusal as HTTP; the connection ends with it. */
-function refuse(connection: Socket, { status, headers, body }: Answer): void {
+function refuse(connection: Socket, { status, headers, body }: SimulatedAnswer): void {
   const bytes = body.kind === 'bytes' ? body.bytes : Buffer.alloc(0);
   const fields = { ...headers, 'content-length': bytes.length, connection: 'close' };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);

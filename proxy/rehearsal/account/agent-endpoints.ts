@@ -4,7 +4,7 @@ import { asList, isObject } from '../../turn/json/json.ts';
 import type { WireWords } from '../../turn/settings.ts';
 import { isQuotaHeader } from '../../turn/wire/quota-headers.ts';
 import { checkTurn } from '../checks/request-checks.ts';
-import { type Answer, eventsAnswer, jsonAnswer } from '../delivery/answer.ts';
+import { eventsAnswer, jsonAnswer, type SimulatedAnswer } from '../delivery/answer.ts';
 import { inManner, withEventManners } from '../delivery/stream-manners.ts';
 import { Endpoints, type RequestContext } from '../endpoint-table.ts';
 import { plainRefusal } from '../faults/upgrade-refusals.ts';
@@ -14,7 +14,7 @@ import { nativeImageAnswer } from '../model/simulated-image.ts';
 import { type TranscriptionManner, transcript } from '../model/simulated-transcript.ts';
 import { simulatePrewarm, simulateTurn, usageOf } from '../model/simulated-turn.ts';
 import { toolsItems } from '../model/turn-request.ts';
-import { BearerRefused, ProviderDetail, ProviderError } from '../provider-error.ts';
+import { BearerRefused, ProviderDetail, SimulatedError } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import type { Manners } from './manners.ts';
 import { catalogAnswer, refuseOldVersion } from './simulated-catalog.ts';
@@ -59,33 +59,33 @@ const transcriptionOf = ({ unnamedTranscription }: Manners): TranscriptionManner
   unknown: [],
 });
 
-function models({ request, account, catalog }: RequestContext): Answer {
+function models({ request, account, catalog }: RequestContext): SimulatedAnswer {
   return catalogAnswer(catalog, request, account.manners.versionedList);
 }
 
-function createFile({ request, account, ids }: RequestContext): Answer {
+function createFile({ request, account, ids }: RequestContext): SimulatedAnswer {
   return account.files.create(request, account.bind('file', ids.nextNumber()));
 }
 
-function token(context: RequestContext): Answer {
+function token(context: RequestContext): SimulatedAnswer {
   const { request, account, ids, now } = context;
-  if (account.login === undefined) throw new ProviderError(404, 'not_found', 'This account has no token endpoint.');
+  if (account.login === undefined) throw new SimulatedError(404, 'not_found', 'This account has no token endpoint.');
   // Native clients send JSON for a refresh; the grants of a login come as a form (RFC 6749, 4.1.3).
   if (request.json === undefined) return jsonAnswer(200, authorizationOf(context).granted(context));
   return jsonAnswer(200, account.login.refreshed(request.json, ids, now));
 }
 
 function authorizationOf({ account }: RequestContext): Authorization {
-  if (account.authorization === undefined) throw new ProviderError(404, 'not_found', 'This account has no authorization server.');
+  if (account.authorization === undefined) throw new SimulatedError(404, 'not_found', 'This account has no authorization server.');
   return account.authorization;
 }
 
-function usage({ account, now }: RequestContext): Answer {
+function usage({ account, now }: RequestContext): SimulatedAnswer {
   if (account.settings.profile?.refusesUsage === true) throw new BearerRefused('token_expired');
   return jsonAnswer(200, usageRead(account, now));
 }
 
-function responses(context: RequestContext): Answer {
+function responses(context: RequestContext): SimulatedAnswer {
   const body = checkedBody(context);
   const { account, ids, now, request } = context;
   const turn = simulateTurn(body, { account, ids, now, bytes: request.body.length, session: sessionOf(request) });
@@ -98,7 +98,7 @@ function responses(context: RequestContext): Answer {
 }
 
 /** The headers of a switch of protocols; the body is empty. */
-function upgrade(context: RequestContext): Answer {
+function upgrade(context: RequestContext): SimulatedAnswer {
   if (context.account.settings.websocket === 'refused') return plainRefusal(426);
   const { account, wire } = context;
   const all = Object.entries(turnHeaders(context, {}));
@@ -106,7 +106,7 @@ function upgrade(context: RequestContext): Answer {
   return { status: 101, headers: Object.fromEntries(stated), body: { kind: 'bytes', bytes: Buffer.alloc(0) } };
 }
 
-function frame(context: RequestContext): Answer {
+function frame(context: RequestContext): SimulatedAnswer {
   const { type, ...body } = checkedBody(context);
   const { account, ids, now, request } = context;
   const headers = turnHeaders(context, body);
@@ -119,7 +119,7 @@ function frame(context: RequestContext): Answer {
   return withEventManners(eventsAnswer(events, headers, before), account.manners);
 }
 
-function compact(context: RequestContext): Answer {
+function compact(context: RequestContext): SimulatedAnswer {
   if (context.account.manners.noCompactPath) throw new ProviderDetail(404, 'Not Found');
   const body = checkedBody(context);
   const { account, ids, now, request } = context;
@@ -134,10 +134,10 @@ function compact(context: RequestContext): Answer {
   return jsonAnswer(200, json, turnHeaders(context, body));
 }
 
-function image(context: RequestContext, route: 'generations' | 'edits'): Answer {
+function image(context: RequestContext, route: 'generations' | 'edits'): SimulatedAnswer {
   const { json, headers } = context.request;
   const isForm = headers['content-type']?.startsWith('multipart/form-data') === true;
-  if (!isForm && !isObject(json)) throw new ProviderError(400, 'invalid_json', 'The body is not a JSON object.');
+  if (!isForm && !isObject(json)) throw new SimulatedError(400, 'invalid_json', 'The body is not a JSON object.');
   const body = isObject(json) ? json : undefined;
   const answer = nativeImageAnswer(body, route, Math.floor(context.now / 1000));
   return { ...answer, headers: { ...answer.headers, ...turnHeaders(context, body ?? {}) } };
@@ -146,7 +146,7 @@ function image(context: RequestContext, route: 'generations' | 'edits'): Answer 
 /** The body of a turn that has passed the account's checks. @throws ProviderError */
 function checkedBody({ request, account, catalog, wire, anchors }: RequestContext): JsonObject {
   const body = request.json;
-  if (!isObject(body)) throw new ProviderError(400, 'invalid_json', 'The body is not a JSON object.');
+  if (!isObject(body)) throw new SimulatedError(400, 'invalid_json', 'The body is not a JSON object.');
   if (account.settings.strict ?? true) {
     const isCompact = request.path.endsWith('/compact');
     checkTurn({

@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { asString, isObject } from '../../turn/json/json.ts';
 import type { IdSequence } from '../model/id-sequence.ts';
-import { ProviderError } from '../provider-error.ts';
+import { SimulatedError } from '../provider-error.ts';
 
 const REUSED = 'Your refresh token has already been used to generate a new access token. Please try signing in again.';
 
@@ -28,7 +28,7 @@ export interface LoginUser {
 /** The answer of the token endpoint. */
 export type IssuedTokens = Readonly<Record<string, string | number>>;
 
-export class Login {
+export class SimulatedLogin {
   readonly #settings: RehearsalLogin;
   readonly #tag: string;
   /** Accepted bearers, and their expiry in Unix milliseconds. */
@@ -102,19 +102,19 @@ export class Login {
     const { refresh_token, client_id, grant_type }: JsonObject = isObject(body) ? body : {};
     const asked = asString(refresh_token);
     if (grant_type !== 'refresh_token' || asked === undefined) {
-      throw new ProviderError(400, 'invalid_request', 'A refresh_token grant is required.');
+      throw new SimulatedError(400, 'invalid_request', 'A refresh_token grant is required.');
     }
     if (!this.knows(client_id)) {
-      throw new ProviderError(400, 'invalid_client', 'The client is not known.');
+      throw new SimulatedError(400, 'invalid_client', 'The client is not known.');
     }
-    if (this.#former.has(asked)) throw new ProviderError(401, 'refresh_token_invalidated', 'The refresh token was invalidated.');
+    if (this.#former.has(asked)) throw new SimulatedError(401, 'refresh_token_invalidated', 'The refresh token was invalidated.');
     if (this.#spent.has(asked)) {
       if (this.#isWhole) this.#end('token_invalidated');
-      throw new ProviderError(401, 'refresh_token_reused', REUSED);
+      throw new SimulatedError(401, 'refresh_token_reused', REUSED);
     }
     if (!this.#valid.has(asked) && !this.#isEarlier(asked)) {
-      if (!this.#isWhole) throw new ProviderError(400, 'invalid_grant', 'The refresh token is not valid.');
-      throw new ProviderError(401, 'token_expired', 'Could not validate your token. Please try signing in again.');
+      if (!this.#isWhole) throw new SimulatedError(400, 'invalid_grant', 'The refresh token is not valid.');
+      throw new SimulatedError(401, 'token_expired', 'Could not validate your token. Please try signing in again.');
     }
     const user = this.#valid.get(asked);
     this.#valid.delete(asked);

@@ -4,9 +4,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '../../turn/json/json.ts';
 import { type ApiSettings, apiSettings, type NamedApi } from '../apis/api-settings.ts';
 import { Authorization } from '../login/authorization.ts';
-import { BearerRefused, ProviderError } from '../provider-error.ts';
-import type { AccountProfile, Quota } from './account-profiles.ts';
-import { Login, type RehearsalLogin } from './login.ts';
+import { BearerRefused, SimulatedError } from '../provider-error.ts';
+import type { AccountProfile, SimulatedQuota } from './account-profiles.ts';
+import { type RehearsalLogin, SimulatedLogin } from './login.ts';
 import { type Manners, PLATFORM, POLITE, STRICT } from './manners.ts';
 import { SimulatedCache } from './simulated-cache.ts';
 import { SimulatedFiles } from './simulated-files.ts';
@@ -26,7 +26,7 @@ export interface RehearsalAccount {
   /** Its catalog entries; default: the sample models. */
   readonly models?: readonly JsonObject[];
   /** Default: a primary window that fills as turns are answered, and a secondary window at 3 %. */
-  readonly quota?: Quota;
+  readonly quota?: SimulatedQuota;
   /** Default true: refuses what a strict provider refuses. False checks the credential only, and has polite manners. */
   readonly strict?: boolean;
   /** What differs from the manners of its profile. */
@@ -41,7 +41,7 @@ export class SimulatedAccount {
   readonly settings: RehearsalAccount;
   /** Marks what belongs to this account (ciphertext, turn state) without its id: only the demo text shows the id. */
   readonly tag: string;
-  readonly login: Login | undefined;
+  readonly login: SimulatedLogin | undefined;
   /** Of the logins that begin here. */
   readonly authorization: Authorization | undefined;
   readonly manners: Manners;
@@ -58,7 +58,7 @@ export class SimulatedAccount {
     this.api = settings.api && apiSettings(settings.api);
     const usual = this.api ? PLATFORM : this.isStrict ? STRICT : POLITE;
     this.manners = { ...usual, ...settings.profile?.manners, ...settings.manners };
-    this.login = settings.oauth && new Login(settings.oauth, this.tag, this.manners.wholeLogins);
+    this.login = settings.oauth && new SimulatedLogin(settings.oauth, this.tag, this.manners.wholeLogins);
     this.authorization = this.login && new Authorization(this.login, settings.id);
   }
 
@@ -81,7 +81,7 @@ export class SimulatedAccount {
     const isSent = credentialHeader === undefined ? authorization === `Bearer ${credential}` : headers[credentialHeader] === credential;
     const isAccepted = this.login?.accepts(authorization, now) ?? (credential === undefined || isSent);
     if (isAccepted) return;
-    if (!this.manners.wholeLogins) throw new ProviderError(401, 'invalid_api_key', 'The credential is not valid.');
+    if (!this.manners.wholeLogins) throw new SimulatedError(401, 'invalid_api_key', 'The credential is not valid.');
     throw new BearerRefused(this.login?.ended ?? 'token_expired');
   }
 

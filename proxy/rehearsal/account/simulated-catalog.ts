@@ -1,9 +1,9 @@
 // The model list of a simulated account by the version of its reader, and the models that a turn's version may use (RB1, RB2).
 import type { JsonObject } from '../../turn/json/json.ts';
 import { compareVersions, parseVersion, statedVersion } from '../../turn/wire/client-version.ts';
-import { type Answer, jsonAnswer } from '../delivery/answer.ts';
+import { jsonAnswer, type SimulatedAnswer } from '../delivery/answer.ts';
 import { catalogOf, type SampleCatalog } from '../model/sample-models.ts';
-import { ProviderDetail, ProviderError } from '../provider-error.ts';
+import { ProviderDetail, SimulatedError } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 
 const ALL = '0.0.0';
@@ -13,7 +13,7 @@ const ALL = '0.0.0';
  * @param isVersioned whether the list depends on `client_version`, which the read must state then
  * @throws ProviderError for a read without a version, or with a malformed one
  */
-export function catalogAnswer(catalog: SampleCatalog, { headers, query }: ReceivedRequest, isVersioned: boolean): Answer {
+export function catalogAnswer(catalog: SampleCatalog, { headers, query }: ReceivedRequest, isVersioned: boolean): SimulatedAnswer {
   const { body, etag } = isVersioned ? listedFor(catalog, new URLSearchParams(query).get('client_version')) : catalog;
   if (headers['if-none-match'] === etag) return { status: 304, headers: { etag }, body: { kind: 'bytes', bytes: Buffer.alloc(0) } };
   return { status: 200, headers: { 'content-type': 'application/json', etag }, body: { kind: 'bytes', bytes: Buffer.from(body) } };
@@ -33,8 +33,8 @@ function listedFor(catalog: SampleCatalog, stated: string | null): SampleCatalog
 }
 
 /** The text of the backend's validation, which it sends as a message. */
-const invalidQuery = (type: string, message: string, input: string): ProviderError =>
-  new ProviderError(400, null, `[{'type': '${type}', 'loc': ('query', 'client_version'), 'msg': '${message}', 'input': ${input}}]`);
+const invalidQuery = (type: string, message: string, input: string): SimulatedError =>
+  new SimulatedError(400, null, `[{'type': '${type}', 'loc': ('query', 'client_version'), 'msg': '${message}', 'input': ${input}}]`);
 
 /** @throws ProviderDetail if the model needs a newer client than the header `version` states */
 export function refuseOldVersion(entry: JsonObject | undefined, slug: string, stated: string | undefined): void {
@@ -48,7 +48,7 @@ export function refuseOldVersion(entry: JsonObject | undefined, slug: string, st
 }
 
 /** The page of a network's guard (RB3). */
-export function challengePage(): Answer {
+export function challengePage(): SimulatedAnswer {
   const html =
     '<!DOCTYPE html><html><head><title>Just a moment...</title></head><body>Enable JavaScript and cookies to continue</body></html>';
   const headers = { 'content-type': 'text/html; charset=UTF-8', server: 'cloudflare' };

@@ -1,8 +1,8 @@
 // The files of a simulated account: created, uploaded to an address of the account's own, and finalised at the second request.
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { asString, isObject } from '../../turn/json/json.ts';
-import { type Answer, jsonAnswer } from '../delivery/answer.ts';
-import { ProviderError } from '../provider-error.ts';
+import { jsonAnswer, type SimulatedAnswer } from '../delivery/answer.ts';
+import { SimulatedError } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import type { Manners } from './manners.ts';
 
@@ -30,7 +30,7 @@ export class SimulatedFiles {
   }
 
   /** `POST /backend-api/files`. */
-  create({ headers, json }: ReceivedRequest, id: string): Answer {
+  create({ headers, json }: ReceivedRequest, id: string): SimulatedAnswer {
     const { file_name, file_size, use_case } = isObject(json) ? json : {};
     if (typeof file_name !== 'string' || file_name === '') throw missing('file_name');
     if (typeof file_size !== 'number') throw missing('file_size');
@@ -41,18 +41,18 @@ export class SimulatedFiles {
   }
 
   /** `PUT` of the bytes, as a storage service accepts them: the address is the only credential. */
-  upload(request: ReceivedRequest, { blobUploads }: Manners): Answer {
+  upload(request: ReceivedRequest, { blobUploads }: Manners): SimulatedAnswer {
     if (blobUploads && request.headers['x-ms-blob-type'] !== 'BlockBlob')
-      throw new ProviderError(400, 'MissingRequiredHeader', 'An HTTP header that is mandatory for this request is not specified.', null);
+      throw new SimulatedError(400, 'MissingRequiredHeader', 'An HTTP header that is mandatory for this request is not specified.', null);
     const file = this.#file(request.path.slice(UPLOADS.length));
-    if (request.headers.authorization !== undefined) throw new ProviderError(400, 'invalid_value', 'An upload carries no credential.');
-    if (request.body.length !== file.size) throw new ProviderError(400, 'invalid_value', 'The upload has another size than the file.');
+    if (request.headers.authorization !== undefined) throw new SimulatedError(400, 'invalid_value', 'An upload carries no credential.');
+    if (request.body.length !== file.size) throw new SimulatedError(400, 'invalid_value', 'The upload has another size than the file.');
     file.uploaded = { type: request.headers['content-type'] ?? 'application/octet-stream', bytes: request.body.length };
     return { status: 201, headers: {}, body: { kind: 'bytes', bytes: Buffer.alloc(0) } };
   }
 
   /** `POST /backend-api/files/{file_id}/uploaded`. */
-  finish({ path }: ReceivedRequest): Answer {
+  finish({ path }: ReceivedRequest): SimulatedAnswer {
     const id = path.slice(FILES.length, -FINISH.length);
     const file = this.#file(id);
     return jsonAnswer(200, file.uploaded ? this.#finished(id, file, file.uploaded) : { status: 'error', error_code: 'not_uploaded' });
@@ -72,7 +72,7 @@ export class SimulatedFiles {
 
   #file(id: string): SimulatedFile {
     const file = this.#byId.get(id);
-    if (!file) throw new ProviderError(404, 'file_not_found', 'There is no such file.');
+    if (!file) throw new SimulatedError(404, 'file_not_found', 'There is no such file.');
     return file;
   }
 }
@@ -81,8 +81,8 @@ export const FILES = '/backend-api/files/';
 export const FINISH = '/uploaded';
 export const UPLOADS = '/rehearsal-uploads/';
 
-const missing = (param: string): ProviderError =>
-  new ProviderError(400, 'missing_required_parameter', `Missing required parameter: '${param}'.`, param);
+const missing = (param: string): SimulatedError =>
+  new SimulatedError(400, 'missing_required_parameter', `Missing required parameter: '${param}'.`, param);
 
 /** The ids of files that parts of the input name, with their paths. */
 export function* filesIn(value: Json | undefined, path: string): Generator<{ readonly id: string; readonly path: string }> {

@@ -1,6 +1,6 @@
 // The quota of a simulated account in the provider's three forms: response headers, the usage read, and the rate_limits event.
 import type { JsonObject } from '../../turn/json/json.ts';
-import type { Quota, QuotaWindow } from './account-profiles.ts';
+import type { SimulatedQuota, SimulatedQuotaWindow } from './account-profiles.ts';
 import type { SimulatedAccount } from './simulated-account.ts';
 
 const PLAN_TYPE = 'plus';
@@ -18,7 +18,7 @@ interface TimedQuota {
 }
 
 /** Rises by one percent every second turn, so that a demonstration shows how selection follows quota; stops at 60 %. */
-function fillingQuota(turns: number): Quota {
+function fillingQuota(turns: number): SimulatedQuota {
   return {
     primary: { used_percent: Math.min(60, 10 + turns / 2), window_minutes: 300 },
     secondary: { used_percent: 3, window_minutes: 10_080 },
@@ -30,7 +30,7 @@ function quotaOf(account: SimulatedAccount, now: number): TimedQuota {
   return { primary: timed(quota.primary, now), secondary: timed(quota.secondary, now) };
 }
 
-function timed(window: QuotaWindow | null, now: number): TimedWindow | null {
+function timed(window: SimulatedQuotaWindow | null, now: number): TimedWindow | null {
   if (window === null) return null;
   const seconds = window.window_minutes * 60;
   // Windows count from the epoch, so that the reset stays the same for the whole window without stored state.

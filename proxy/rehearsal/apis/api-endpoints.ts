@@ -1,11 +1,11 @@
 // The endpoints of a simulated account of another API, below /v1: as many as its preset's `serves` names (AA90).
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
-import { type Answer, jsonAnswer, type RefusalForm, withContentFaults } from '../delivery/answer.ts';
-import { type Endpoint, Endpoints, type RequestContext } from '../endpoint-table.ts';
+import { jsonAnswer, type RefusalForm, type SimulatedAnswer, withContentFaults } from '../delivery/answer.ts';
+import { Endpoints, type RequestContext, type SimulatedEndpoint } from '../endpoint-table.ts';
 import type { Fault, RefuseFault } from '../faults/fault.ts';
 import { plainRefusal } from '../faults/upgrade-refusals.ts';
 import { transcript } from '../model/simulated-transcript.ts';
-import { ProviderError } from '../provider-error.ts';
+import { SimulatedError } from '../provider-error.ts';
 import type { ApiSettings } from './api-settings.ts';
 import { chatAnswer } from './chat/chat-answer.ts';
 import { withChatFaults } from './chat/chat-faults.ts';
@@ -27,10 +27,10 @@ const TRANSCRIPTION = {
 
 export function apiEndpoints(settings: ApiSettings): Endpoints {
   const { api, serves, list, compact, websocket } = settings;
-  const rows: (readonly [string, Endpoint])[] = [
+  const rows: (readonly [string, SimulatedEndpoint])[] = [
     [`GET ${API_PREFIX}/models`, read(({ catalog }) => modelList(listedModels(catalog, settings), list))],
   ];
-  const turn = (name: string, answer: Endpoint['answer'], withFaults?: Endpoint['withFaults']): void =>
+  const turn = (name: string, answer: SimulatedEndpoint['answer'], withFaults?: SimulatedEndpoint['withFaults']): void =>
     void rows.push([`${name.replace(' ', ` ${API_PREFIX}`)}`, stated({ answer, isTurn: true, ...(withFaults ? { withFaults } : {}) })]);
   if (list === 'lmstudio') rows.push(['GET /api/v0/models', read(({ catalog }) => loadedModels(listedModels(catalog, settings)))]);
   if (list === 'llamacpp') rows.push(['GET /props', read(({ catalog }) => serverProps(listedModels(catalog, settings)))]);
@@ -60,13 +60,13 @@ export function apiEndpoints(settings: ApiSettings): Endpoints {
   return new Endpoints(rows);
 }
 
-const SWITCHED: Answer = { status: 101, headers: {}, body: { kind: 'bytes', bytes: Buffer.alloc(0) } };
+const SWITCHED: SimulatedAnswer = { status: 101, headers: {}, body: { kind: 'bytes', bytes: Buffer.alloc(0) } };
 
-const read = (body: (context: RequestContext) => JsonObject): Endpoint =>
+const read = (body: (context: RequestContext) => JsonObject): SimulatedEndpoint =>
   stated({ answer: (context) => jsonAnswer(200, body(context)), isTurn: false });
 
 /** The answers of a platform state its rate limits, and what is none of a client's business: its request id, its organisation, a cookie. */
-const stated = (endpoint: Endpoint): Endpoint =>
+const stated = (endpoint: SimulatedEndpoint): SimulatedEndpoint =>
   withApiCodes({
     ...endpoint,
     answer: async (context, faults) => {
@@ -92,11 +92,11 @@ const CODES: Readonly<Record<number, string>> = {
 };
 
 /** Refusals without a code get that of a platform. */
-function withApiCodes(endpoint: Endpoint): Endpoint {
+function withApiCodes(endpoint: SimulatedEndpoint): SimulatedEndpoint {
   const { withFaults = withContentFaults } = endpoint;
   return {
     ...endpoint,
-    withFaults: (answer: Answer, faults: readonly Fault[], form: RefusalForm) => withFaults(answer, faults.map(coded), form),
+    withFaults: (answer: SimulatedAnswer, faults: readonly Fault[], form: RefusalForm) => withFaults(answer, faults.map(coded), form),
   };
 }
 
@@ -108,6 +108,6 @@ function withCode(fault: RefuseFault): RefuseFault {
 }
 
 function objectOf({ request }: RequestContext): JsonObject {
-  if (!isObject(request.json)) throw new ProviderError(400, 'invalid_json', 'The body is not a JSON object.');
+  if (!isObject(request.json)) throw new SimulatedError(400, 'invalid_json', 'The body is not a JSON object.');
   return request.json;
 }

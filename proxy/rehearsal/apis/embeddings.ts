@@ -1,7 +1,7 @@
 // The embeddings of a simulated account: a short vector from a digest of each input, in both encodings.
 import { createHash } from 'node:crypto';
 import { asList, type Json, type JsonObject } from '../../turn/json/json.ts';
-import { ProviderError } from '../provider-error.ts';
+import { SimulatedError } from '../provider-error.ts';
 import { EMBEDDING_MODEL } from './model-lists.ts';
 import { COUNT, list, object, RequestSchema, TEXT, words } from './request-schema.ts';
 
@@ -25,7 +25,7 @@ const DIMENSIONS = 8;
 /** @throws ProviderError */
 export function embeddings(body: JsonObject): JsonObject {
   schema.check(body);
-  if (body.model !== EMBEDDING_MODEL) throw new ProviderError(404, 'model_not_found', 'The requested model does not exist.', 'model');
+  if (body.model !== EMBEDDING_MODEL) throw new SimulatedError(404, 'model_not_found', 'The requested model does not exist.', 'model');
   const inputs = inputsOf(body.input);
   const size = typeof body.dimensions === 'number' ? body.dimensions : DIMENSIONS;
   const data = inputs.map((input, index) => {

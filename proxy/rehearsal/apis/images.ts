@@ -1,15 +1,15 @@
 // The image routes of a simulated platform: what their requests may have, as JSON and as forms.
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
-import type { Answer } from '../delivery/answer.ts';
+import type { SimulatedAnswer } from '../delivery/answer.ts';
 import { formOf } from '../form.ts';
 import { nativeImageAnswer } from '../model/simulated-image.ts';
-import { ProviderError } from '../provider-error.ts';
+import { SimulatedError } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';
-import { FLAG, list, object, RequestSchema, type Schema, TEXT, textOfAtMost, words } from './request-schema.ts';
+import { FLAG, type JsonSchema, list, object, RequestSchema, TEXT, textOfAtMost, words } from './request-schema.ts';
 
 const PROMPT = textOfAtMost(32_000);
 
-const COMMON: Schema = {
+const COMMON: JsonSchema = {
   model: TEXT,
   prompt: PROMPT,
   n: { type: 'integer', minimum: 1, maximum: 10 },
@@ -37,10 +37,10 @@ const SCHEMAS = {
 };
 
 /** @param now Unix milliseconds @throws ProviderError */
-export async function imageAnswer(request: ReceivedRequest, route: 'generations' | 'edits', now: number): Promise<Answer> {
+export async function imageAnswer(request: ReceivedRequest, route: 'generations' | 'edits', now: number): Promise<SimulatedAnswer> {
   const isForm = request.headers['content-type']?.startsWith('multipart/form-data') === true;
   const body = isForm && route === 'edits' ? checkedForm(await formOf(request)) : request.json;
-  if (!isObject(body)) throw new ProviderError(400, 'invalid_json', 'The body is not a JSON object.');
+  if (!isObject(body)) throw new SimulatedError(400, 'invalid_json', 'The body is not a JSON object.');
   if (!isForm) SCHEMAS[route].check(body);
   return nativeImageAnswer(body, route, Math.floor(now / 1000));
 }
@@ -51,7 +51,7 @@ function checkedForm(form: FormData): JsonObject {
   if (images.length === 0 || !images.every((image) => image instanceof File)) throw missing('image');
   const known = new Set(['image', 'image[]', 'mask', 'input_fidelity', ...Object.keys(COMMON)]);
   for (const name of form.keys()) {
-    if (!known.has(name)) throw new ProviderError(400, 'unknown_parameter', `Unknown parameter: '${name}'.`, name);
+    if (!known.has(name)) throw new SimulatedError(400, 'unknown_parameter', `Unknown parameter: '${name}'.`, name);
   }
   const prompt = form.get('prompt');
   if (typeof prompt !== 'string') throw missing('prompt');
@@ -62,5 +62,5 @@ function checkedForm(form: FormData): JsonObject {
   return { prompt, images: ['file'], stream: form.get('stream') === 'true', ...text('size'), ...text('quality'), ...text('output_format') };
 }
 
-const missing = (param: string): ProviderError =>
-  new ProviderError(400, 'missing_required_parameter', `Missing required parameter: '${param}'.`, param);
+const missing = (param: string): SimulatedError =>
+  new SimulatedError(400, 'missing_required_parameter', `Missing required parameter: '${param}'.`, param);

@@ -1,7 +1,7 @@
 // Refuses the optional members of a request that a server does not take: those outside `keep`, if its address names it (AA88).
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import { KEEPABLE, type Quirks } from '../../turn/provider/quirks.ts';
-import { ProviderError } from '../provider-error.ts';
+import { SimulatedError } from '../provider-error.ts';
 
 /** @throws ProviderError @param places of the members that have another name, or another place, in the request: a path of names */
 export function refuseUnkept(body: JsonObject, { keep }: Partial<Quirks>, places: Readonly<Record<string, string>> = {}): void {
@@ -11,6 +11,6 @@ export function refuseUnkept(body: JsonObject, { keep }: Partial<Quirks>, places
     const path = places[member] ?? member;
     let value: unknown = body;
     for (const name of path.split('.')) value = isObject(value) ? value[name] : undefined;
-    if (value !== undefined) throw new ProviderError(400, 'unsupported_parameter', `Unsupported parameter: '${path}'.`, path);
+    if (value !== undefined) throw new SimulatedError(400, 'unsupported_parameter', `Unsupported parameter: '${path}'.`, path);
   }
 }

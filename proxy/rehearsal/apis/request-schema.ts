@@ -1,20 +1,20 @@
 // Checks a request against a JSON Schema, and refuses it in the words of the API: an unknown member, a missing one, a wrong value.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { JsonObject } from '../../turn/json/json.ts';
-import { ProviderError } from '../provider-error.ts';
+import { SimulatedError } from '../provider-error.ts';
 
 /** A JSON Schema as the program writes it. */
-export type Schema = { readonly [keyword: string]: unknown };
+export type JsonSchema = { readonly [keyword: string]: unknown };
 
 // A broken schema is a defect, which the tests of the provider find.
 const ajv = new Ajv({ strict: false, discriminator: true, validateSchema: false, validateFormats: false });
 
 /** A check that compiles its schema at the first request: most providers of a process are never asked. */
 export class RequestSchema {
-  readonly #schema: Schema;
+  readonly #schema: JsonSchema;
   #check: ValidateFunction | undefined;
 
-  constructor(schema: Schema) {
+  constructor(schema: JsonSchema) {
     this.#schema = schema;
   }
 
@@ -33,22 +33,22 @@ const deepest = (errors: readonly ErrorObject[]): ErrorObject | undefined =>
 
 const depthOf = ({ instancePath }: ErrorObject): number => instancePath.split('/').length;
 
-function refusalOf({ keyword, params, instancePath, message }: ErrorObject): ProviderError {
+function refusalOf({ keyword, params, instancePath, message }: ErrorObject): SimulatedError {
   const path = paramOf(instancePath);
   if (keyword === 'additionalProperties') {
     const param = member(path, String(params.additionalProperty));
-    return new ProviderError(400, 'unknown_parameter', `Unknown parameter: '${param}'.`, param);
+    return new SimulatedError(400, 'unknown_parameter', `Unknown parameter: '${param}'.`, param);
   }
   if (keyword === 'required') {
     const param = member(path, String(params.missingProperty));
-    return new ProviderError(400, 'missing_required_parameter', `Missing required parameter: '${param}'.`, param);
+    return new SimulatedError(400, 'missing_required_parameter', `Missing required parameter: '${param}'.`, param);
   }
   if (keyword === 'discriminator') return invalid(member(path, String(params.tag)), `'${String(params.tagValue)}' is not supported`);
   return invalid(path, message ?? 'it is not valid');
 }
 
-const invalid = (param: string, what: string): ProviderError =>
-  new ProviderError(400, 'invalid_value', `Invalid value for '${param}': ${what}.`, param);
+const invalid = (param: string, what: string): SimulatedError =>
+  new SimulatedError(400, 'invalid_value', `Invalid value for '${param}': ${what}.`, param);
 
 /** `/messages/2/content` is `messages[2].content`. */
 const paramOf = (pointer: string): string =>
@@ -62,7 +62,7 @@ const paramOf = (pointer: string): string =>
 const member = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
 
 /** An object with these members and no others. */
-export const object = (properties: Schema, required: readonly string[] = []): Schema => ({
+export const object = (properties: JsonSchema, required: readonly string[] = []): JsonSchema => ({
   type: 'object',
   properties,
   required,
@@ -70,27 +70,27 @@ export const object = (properties: Schema, required: readonly string[] = []): Sc
 });
 
 /** One of several objects; the value of the member `tag` names which one. */
-export const oneOf = (tag: string, objects: readonly Schema[]): Schema => ({
+export const oneOf = (tag: string, objects: readonly JsonSchema[]): JsonSchema => ({
   type: 'object',
   discriminator: { propertyName: tag },
   required: [tag],
   oneOf: objects,
 });
 
-export const list = (items: Schema, bounds: Schema = { minItems: 1 }): Schema => ({ type: 'array', items, ...bounds });
+export const list = (items: JsonSchema, bounds: JsonSchema = { minItems: 1 }): JsonSchema => ({ type: 'array', items, ...bounds });
 
-export const words = (...all: readonly (string | null)[]): Schema => ({ enum: all });
+export const words = (...all: readonly (string | null)[]): JsonSchema => ({ enum: all });
 
-export const TEXT: Schema = { type: 'string', minLength: 1 };
-export const ANY_TEXT: Schema = { type: 'string' };
-export const FLAG: Schema = { type: 'boolean' };
-export const COUNT: Schema = { type: 'integer', minimum: 1 };
+export const TEXT: JsonSchema = { type: 'string', minLength: 1 };
+export const ANY_TEXT: JsonSchema = { type: 'string' };
+export const FLAG: JsonSchema = { type: 'boolean' };
+export const COUNT: JsonSchema = { type: 'integer', minimum: 1 };
 
 /** A text of at most so many characters. */
-export const textOfAtMost = (characters: number): Schema => ({ type: 'string', minLength: 1, maxLength: characters });
+export const textOfAtMost = (characters: number): JsonSchema => ({ type: 'string', minLength: 1, maxLength: characters });
 
 /** The members that both APIs name alike. */
-export const SHARED_MEMBERS: Schema = {
+export const SHARED_MEMBERS: JsonSchema = {
   model: TEXT,
   stream: FLAG,
   temperature: { type: 'number', minimum: 0, maximum: 2 },

@@ -1,6 +1,6 @@
 // The checks of members, roles and tool outputs that an account makes by its manners: what the real backend refuses in a turn.
 import { asList, asString, isAbsent, isObject, type JsonObject } from '../../turn/json/json.ts';
-import { ProviderDetail, ProviderError } from '../provider-error.ts';
+import { ProviderDetail, SimulatedError } from '../provider-error.ts';
 import { type CheckedTurn, isFrame } from './checked-turn.ts';
 
 /** What the backend's own clients send (RB8). */
@@ -57,7 +57,7 @@ function refuseWrongParts({ content }: JsonObject, i: number): void {
     const type = isObject(part) ? asString(part.type) : undefined;
     if (type === 'output_text' || type === 'refusal') continue;
     const message = `Invalid value: '${type ?? ''}'. Supported values are: 'output_text' and 'refusal'.`;
-    throw new ProviderError(400, 'invalid_value', message, `input[${i}].content[${k}]`);
+    throw new SimulatedError(400, 'invalid_value', message, `input[${i}].content[${k}]`);
   }
 }
 
@@ -77,6 +77,6 @@ export function refuseUnpairedOutputs({ body, account }: CheckedTurn): void {
     if (type.endsWith('_call')) calls.add(id).add(asString(item.id) ?? id);
     const what = OUTPUTS[type];
     if (what !== undefined && !calls.has(id))
-      throw new ProviderError(400, null, `No tool call found for ${what} with call_id ${id}.`, 'input');
+      throw new SimulatedError(400, null, `No tool call found for ${what} with call_id ${id}.`, 'input');
   }
 }

@@ -2,7 +2,7 @@
 import { asList, asString, isAbsent, isObject, type JsonObject } from '../../turn/json/json.ts';
 import { filesIn } from '../account/simulated-files.ts';
 import { endsInTrigger, toolLists } from '../model/turn-request.ts';
-import { modelRefusal, ProviderDetail, ProviderError, unverifiedContent } from '../provider-error.ts';
+import { modelRefusal, ProviderDetail, SimulatedError, unverifiedContent } from '../provider-error.ts';
 import { type CheckedTurn, isFrame } from './checked-turn.ts';
 import { refuseUnknownMembers, refuseUnpairedOutputs, refuseWrongRoles } from './conversation-checks.ts';
 import { refuseUnloweredSchemas } from './schema-keywords.ts';
@@ -34,7 +34,7 @@ export function checkTurn(turn: CheckedTurn): void {
 }
 
 function refuse(param: string, message: string, code = 'invalid_value'): never {
-  throw new ProviderError(400, code, message, param);
+  throw new SimulatedError(400, code, message, param);
 }
 
 function refuseWrongShapes({ body, account }: CheckedTurn): void {
@@ -60,9 +60,9 @@ function refuseAnchor({ body, anchors }: CheckedTurn): void {
 }
 
 /** The anchor of a frame is no response of its websocket (RB11). */
-export function anchorNotFound({ previous_response_id: anchor }: JsonObject): ProviderError {
+export function anchorNotFound({ previous_response_id: anchor }: JsonObject): SimulatedError {
   const message = `Previous response with id '${asString(anchor) ?? ''}' not found.`;
-  return new ProviderError(400, 'previous_response_not_found', message, 'previous_response_id');
+  return new SimulatedError(400, 'previous_response_not_found', message, 'previous_response_id');
 }
 
 /** Items are not stored either: a reference to one is not found. */
@@ -70,7 +70,7 @@ function refuseStoredReference({ body }: CheckedTurn): void {
   for (const item of asList(body.input)) {
     if (!isObject(item) || item.type !== 'item_reference') continue;
     const message = `Item with id '${asString(item.id) ?? ''}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`;
-    throw new ProviderError(404, null, message, 'input');
+    throw new SimulatedError(404, null, message, 'input');
   }
 }
 
@@ -150,7 +150,7 @@ function refuseForeignState({ body, headers, account, wire }: CheckedTurn): void
   const inBody = isObject(body.client_metadata) ? body.client_metadata[name] : undefined;
   for (const state of [headers[name], inBody]) {
     if (typeof state === 'string' && account.isForeign(state)) {
-      throw new ProviderError(400, 'invalid_turn_state', 'The turn state was issued by another account.');
+      throw new SimulatedError(400, 'invalid_turn_state', 'The turn state was issued by another account.');
     }
   }
 }
@@ -158,6 +158,6 @@ function refuseForeignState({ body, headers, account, wire }: CheckedTurn): void
 /** A file is known only to the account that has it. */
 function refuseUnknownFiles({ body, account }: CheckedTurn): void {
   for (const { id, path } of filesIn(body.input, 'input')) {
-    if (!account.files.has(id)) throw new ProviderError(404, 'file_not_found', 'There is no such file.', path);
+    if (!account.files.has(id)) throw new SimulatedError(404, 'file_not_found', 'There is no such file.', path);
   }
 }

@@ -1,7 +1,7 @@
 // Refuses function schemas with keywords that the backend does not accept in a non-strict schema (Q31).
 import type { Json } from '../../turn/json/json.ts';
 import { asList, isObject } from '../../turn/json/json.ts';
-import { ProviderError } from '../provider-error.ts';
+import { SimulatedError } from '../provider-error.ts';
 
 /** Each keyword, and where its value holds schemas. */
 const KEYWORDS: ReadonlyMap<string, 'none' | 'schema' | 'list' | 'named'> = new Map([
@@ -44,5 +44,5 @@ function walk(schema: Json | undefined, param: string): void {
 }
 
 function refuse(param: string, what: string): never {
-  throw new ProviderError(400, 'invalid_function_parameters', `Invalid schema for function: ${what}.`, param);
+  throw new SimulatedError(400, 'invalid_function_parameters', `Invalid schema for function: ${what}.`, param);
 }

@@ -27,7 +27,7 @@ export type AnswerBody =
     }
   | { readonly kind: 'bytes'; readonly bytes: Buffer };
 
-export interface Answer {
+export interface SimulatedAnswer {
   readonly status: number;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
@@ -41,7 +41,7 @@ export function malformedText({ as }: MalformedFault): string {
   return as === 'array' ? '[]' : '{"type":"response.output_text.delta","delta":';
 }
 
-export function jsonAnswer(status: number, json: Json, headers: Readonly<Record<string, string>> = {}): Answer {
+export function jsonAnswer(status: number, json: Json, headers: Readonly<Record<string, string>> = {}): SimulatedAnswer {
   const bytes = Buffer.from(JSON.stringify(json));
   return { status, headers: { 'content-type': 'application/json', ...headers }, body: { kind: 'bytes', bytes } };
 }
@@ -53,7 +53,7 @@ export function eventsAnswer(
   events: readonly Json[],
   headers: Readonly<Record<string, string>>,
   { preamble = [], comments = [] }: { readonly preamble?: readonly Json[]; readonly comments?: readonly string[] } = {},
-): Answer {
+): SimulatedAnswer {
   const fixed = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
   return { status: 200, headers: { ...fixed, ...headers }, body: { kind: 'events', preamble, events, comments } };
 }
@@ -66,7 +66,7 @@ export interface RefusalForm {
 }
 
 /** Applies the faults that change the content; faults of framing and delivery come later. */
-export function withContentFaults(answer: Answer, faults: readonly Fault[], form: RefusalForm): Answer {
+export function withContentFaults(answer: SimulatedAnswer, faults: readonly Fault[], form: RefusalForm): SimulatedAnswer {
   const replaced = replacedAnswer(answer, faults, form);
   if (replaced) return replaced;
   let changed = faultOf(faults, 'no-preamble') === undefined ? answer : withoutPreamble(answer);
@@ -84,7 +84,7 @@ export function withContentFaults(answer: Answer, faults: readonly Fault[], form
 }
 
 /** The answer of a fault that leaves nothing of the ordinary one but its metadata; undefined if there is none. */
-export function replacedAnswer(answer: Answer, faults: readonly Fault[], form: RefusalForm): Answer | undefined {
+export function replacedAnswer(answer: SimulatedAnswer, faults: readonly Fault[], form: RefusalForm): SimulatedAnswer | undefined {
   const reply = faultOf(faults, 'reply');
   if (reply !== undefined) return scriptedAnswer(reply);
   const refusal = faultOf(faults, 'refuse');
@@ -104,7 +104,7 @@ export function replacedAnswer(answer: Answer, faults: readonly Fault[], form: R
 const LOADING: Json = { error: { code: 503, message: 'Loading model', type: 'unavailable_error' } };
 
 /** Replaces the ordinary answer. */
-function scriptedAnswer({ status, headers, body }: ReplyFault): Answer {
+function scriptedAnswer({ status, headers, body }: ReplyFault): SimulatedAnswer {
   if ('events' in body) return { ...eventsAnswer(body.events, { ...headers }), status };
   if ('json' in body) return jsonAnswer(status, body.json, headers);
   const bytes = 'text' in body ? Buffer.from(body.text) : Buffer.from(body.base64, 'base64');
@@ -112,12 +112,12 @@ function scriptedAnswer({ status, headers, body }: ReplyFault): Answer {
 }
 
 /** The headers that do not describe the body: request id, quota and the like. */
-function metadataHeaders({ headers }: Answer): Record<string, string> {
+function metadataHeaders({ headers }: SimulatedAnswer): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'content-type' && name !== 'cache-control'));
 }
 
 /** An error answer in the provider's shape. */
-export function refusedAnswer(fault: Omit<RefuseFault, 'kind'>, ordinary: Answer, form: RefusalForm): Answer {
+export function refusedAnswer(fault: Omit<RefuseFault, 'kind'>, ordinary: SimulatedAnswer, form: RefusalForm): SimulatedAnswer {
   const { manners, now, agent } = form;
   const { status, retryAfter, retryAfterMs, resetsIn } = fault;
   const code = fault.code ?? defaultErrorOf(status).code;
@@ -141,7 +141,7 @@ export function refusedAnswer(fault: Omit<RefuseFault, 'kind'>, ordinary: Answer
 /** RB5. */
 const CLOSED_WORKSPACE: Json = { detail: { code: 'deactivated_workspace' } };
 
-function refusedInside(fault: RefuseInsideFault, answer: Answer, manners: Manners): Answer {
+function refusedInside(fault: RefuseInsideFault, answer: SimulatedAnswer, manners: Manners): SimulatedAnswer {
   const code = fault.code ?? 'server_is_overloaded';
   const message = messageOf(500, code);
   const failure = (response: JsonObject): JsonObject => ({
@@ -168,22 +168,22 @@ function refusedInside(fault: RefuseInsideFault, answer: Answer, manners: Manner
   return { ...answer, body: { ...answer.body, events: [...before, event] } };
 }
 
-function withBrokenCompaction(fault: CompactionFault, answer: Answer): Answer {
+function withBrokenCompaction(fault: CompactionFault, answer: SimulatedAnswer): SimulatedAnswer {
   if (answer.body.kind === 'bytes') return mapResponse(answer, (response) => withBrokenOutput(response, fault));
   return { ...answer, body: { ...answer.body, events: withBrokenItems(answer.body.events, fault) } };
 }
 
-function withoutPreamble(answer: Answer): Answer {
+function withoutPreamble(answer: SimulatedAnswer): SimulatedAnswer {
   return answer.body.kind === 'events' ? { ...answer, body: { ...answer.body, preamble: [] } } : answer;
 }
 
-function withoutTerminal(answer: Answer): Answer {
+function withoutTerminal(answer: SimulatedAnswer): SimulatedAnswer {
   if (answer.body.kind === 'events') return { ...answer, body: { ...answer.body, events: answer.body.events.slice(0, -1) } };
   return mapResponse(answer, (response) => ({ ...response, status: 'in_progress', usage: null }));
 }
 
 /** Changes the response object in the terminal event or the JSON body. */
-function mapResponse(answer: Answer, change: (response: JsonObject) => JsonObject): Answer {
+function mapResponse(answer: SimulatedAnswer, change: (response: JsonObject) => JsonObject): SimulatedAnswer {
   if (answer.body.kind === 'bytes') {
     const json = JSON.parse(answer.body.bytes.toString()) as Json;
     return isObject(json) ? { ...answer, body: { kind: 'bytes', bytes: Buffer.from(JSON.stringify(change(json))) } } : answer;

@@ -1,10 +1,10 @@
 // Turns an answer into the steps of its delivery, with the faults of framing and delivery applied.
 import { isObject, type Json } from '../../turn/json/json.ts';
 import { type Fault, faultOf, type ReplyPosition, type SlowFirstByteFault, type StallFault } from '../faults/fault.ts';
-import { type Answer, type AnswerBody, malformedText } from './answer.ts';
+import { type AnswerBody, malformedText, type SimulatedAnswer } from './answer.ts';
 import { sseForm } from './sse-form.ts';
 
-export type Step =
+export type DeliveryStep =
   | { readonly do: 'head' }
   /** `isPart`: more of the same event follows. */
   | { readonly do: 'write'; readonly bytes: Buffer; readonly isPart?: boolean }
@@ -18,16 +18,16 @@ export type Step =
 export type Leaving = 'close' | 'reset' | 'half-open' | { readonly code: number };
 
 /** A connection stays open for some iterations of the event loop after the last event: its end comes in a read of its own. */
-const OPEN: readonly Step[] = [
+const OPEN: readonly DeliveryStep[] = [
   { do: 'wait', ms: 0 },
   { do: 'wait', ms: 0 },
 ];
 
 /** The steps of an answer over HTTP, one write for each event. */
-export function stepsOf(answer: Answer, faults: readonly Fault[]): readonly Step[] {
-  const writes = bodyOf(answer, faults).map((bytes): Step => ({ do: 'write', bytes }));
-  const open: readonly Step[] = answer.staysOpen === true && answer.body.kind === 'events' ? OPEN : [];
-  let steps: readonly Step[] = [{ do: 'head' }, ...writes, ...open, { do: 'end' }];
+export function stepsOf(answer: SimulatedAnswer, faults: readonly Fault[]): readonly DeliveryStep[] {
+  const writes = bodyOf(answer, faults).map((bytes): DeliveryStep => ({ do: 'write', bytes }));
+  const open: readonly DeliveryStep[] = answer.staysOpen === true && answer.body.kind === 'events' ? OPEN : [];
+  let steps: readonly DeliveryStep[] = [{ do: 'head' }, ...writes, ...open, { do: 'end' }];
   for (const fault of faults) {
     if (fault.kind === 'cut') steps = [...splitAt(steps, fault.at)[0], { do: 'leave', how: fault.how ?? 'close' }];
     if (fault.kind === 'stall') steps = stalled(steps, fault);
@@ -39,32 +39,33 @@ export function stepsOf(answer: Answer, faults: readonly Fault[]): readonly Step
 /** In pieces, so that comments come meanwhile. */
 const SLOW_PIECES = 5;
 
-function withSlowStart(steps: readonly Step[], { ms, comments }: SlowFirstByteFault): readonly Step[] {
+function withSlowStart(steps: readonly DeliveryStep[], { ms, comments }: SlowFirstByteFault): readonly DeliveryStep[] {
   const [head, rest] = splitAt(steps, 'after-headers');
   if (!comments) return [...head, { do: 'wait', ms }, ...rest];
-  const piece: readonly Step[] = [
+  const piece: readonly DeliveryStep[] = [
     { do: 'write', bytes: Buffer.from(': REHEARSAL PROCESSING\n\n') },
     { do: 'wait', ms: Math.ceil(ms / SLOW_PIECES) },
   ];
   return [...head, ...Array.from({ length: SLOW_PIECES }, () => piece).flat(), ...rest];
 }
 
-export function stalled(steps: readonly Step[], { at, ms }: StallFault): readonly Step[] {
+export function stalled(steps: readonly DeliveryStep[], { at, ms }: StallFault): readonly DeliveryStep[] {
   const [before, after] = splitAt(steps, at);
   return [...before, { do: 'wait', ...(ms === undefined ? {} : { ms }) }, ...after];
 }
 
 /** Applies pace and drip. */
-export function slowed(faultless: readonly Step[], faults: readonly Fault[]): readonly Step[] {
+export function slowed(faultless: readonly DeliveryStep[], faults: readonly Fault[]): readonly DeliveryStep[] {
   let steps = faultless;
   const pace = faultOf(faults, 'pace');
-  if (pace !== undefined) steps = steps.flatMap((step): Step[] => (step.do === 'write' ? [{ do: 'wait', ms: pace.ms }, step] : [step]));
+  if (pace !== undefined)
+    steps = steps.flatMap((step): DeliveryStep[] => (step.do === 'write' ? [{ do: 'wait', ms: pace.ms }, step] : [step]));
   const drip = faultOf(faults, 'drip');
   return drip === undefined ? steps : withDrip(steps, drip.bytes ?? 1, drip.ms ?? 0);
 }
 
 /** One buffer for each event, comments before the first; one buffer for any other body. */
-function bodyOf(answer: Answer, faults: readonly Fault[]): readonly Buffer[] {
+function bodyOf(answer: SimulatedAnswer, faults: readonly Fault[]): readonly Buffer[] {
   if (answer.body.kind === 'bytes') return [answer.body.bytes];
   const malformed = faultOf(faults, 'malformed');
   const broken = malformed === undefined ? -1 : (malformed.event ?? 3) - 1;
@@ -106,20 +107,23 @@ export function counted({ preamble, events }: Extract<AnswerBody, { kind: 'event
 const isKeepalive = (event: Json): boolean => isObject(event) && event.type === 'keepalive';
 
 /** Splits the steps at a position; a write that spans the position is split too. */
-export function splitAt(steps: readonly Step[], position: ReplyPosition): readonly [readonly Step[], readonly Step[]] {
+export function splitAt(
+  steps: readonly DeliveryStep[],
+  position: ReplyPosition,
+): readonly [readonly DeliveryStep[], readonly DeliveryStep[]] {
   const head = steps.findIndex((step) => step.do === 'head');
   if (position === 'before-headers') return [steps.slice(0, Math.max(head, 0)), steps.slice(Math.max(head, 0))];
   if (position === 'after-headers') return [steps.slice(0, head + 1), steps.slice(head + 1)];
   return 'events' in position ? afterEvents(steps, position.events) : afterBytes(steps, position.bytes);
 }
 
-function afterEvents(steps: readonly Step[], events: number): readonly [readonly Step[], readonly Step[]] {
+function afterEvents(steps: readonly DeliveryStep[], events: number): readonly [readonly DeliveryStep[], readonly DeliveryStep[]] {
   let seen = 0;
   const at = steps.findIndex((step) => step.do !== 'head' && step.do !== 'wait' && (step.do !== 'write' || seen++ === events));
   return [steps.slice(0, at), steps.slice(at)];
 }
 
-function afterBytes(steps: readonly Step[], bytes: number): readonly [readonly Step[], readonly Step[]] {
+function afterBytes(steps: readonly DeliveryStep[], bytes: number): readonly [readonly DeliveryStep[], readonly DeliveryStep[]] {
   let room = bytes;
   for (const [i, step] of steps.entries()) {
     if (step.do === 'head' || step.do === 'wait') continue;
@@ -136,10 +140,10 @@ function afterBytes(steps: readonly Step[], bytes: number): readonly [readonly S
   return [steps, []];
 }
 
-function withDrip(steps: readonly Step[], size: number, ms: number): readonly Step[] {
+function withDrip(steps: readonly DeliveryStep[], size: number, ms: number): readonly DeliveryStep[] {
   return steps.flatMap((step) => {
     if (step.do !== 'write') return [step];
-    const drops: Step[] = [];
+    const drops: DeliveryStep[] = [];
     for (let at = 0; at < step.bytes.length; at += size) {
       const isPart = at + size < step.bytes.length || step.isPart === true;
       drops.push({ do: 'write', bytes: step.bytes.subarray(at, at + size), isPart }, { do: 'wait', ms });

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../base/time/clock.ts';
 import type { PausedAnswers } from '../faults/paused-answers.ts';
-import type { Leaving, Step } from './delivery-steps.ts';
+import type { DeliveryStep, Leaving } from './delivery-steps.ts';
 
 /** The connection that an answer is written to. */
 export interface Line {
@@ -30,7 +30,7 @@ export interface DeliveryContext {
 }
 
 /** Runs the steps to the last one, or until the connection has closed. Writes between two waits are sent in one piece. */
-export async function deliver(steps: Iterable<Step>, line: Line, context: DeliveryContext): Promise<void> {
+export async function deliver(steps: Iterable<DeliveryStep>, line: Line, context: DeliveryContext): Promise<void> {
   const { closed } = context;
   for (const step of steps) {
     if (closed.aborted) return;

@@ -6,8 +6,8 @@ import type { Manners } from '../account/manners.ts';
 import { type Fault, faultOf, type ReplyPosition } from '../faults/fault.ts';
 import { errorOf } from '../provider-error.ts';
 import { parseJson } from '../received-request.ts';
-import { type Answer, malformedText } from './answer.ts';
-import { counted, type Leaving, type Step, slowed, splitAt, stalled } from './delivery-steps.ts';
+import { malformedText, type SimulatedAnswer } from './answer.ts';
+import { counted, type DeliveryStep, type Leaving, slowed, splitAt, stalled } from './delivery-steps.ts';
 
 const LIMIT_REACHED: Json = {
   type: 'error',
@@ -20,8 +20,11 @@ const LIMIT_REACHED: Json = {
 };
 
 /** One write for each frame. */
-export function frameSteps(answer: Answer, faults: readonly Fault[], manners: Manners): readonly Step[] {
-  let steps: readonly Step[] = [...framesOf(answer, faults, manners).map((bytes): Step => ({ do: 'write', bytes })), { do: 'end' }];
+export function frameSteps(answer: SimulatedAnswer, faults: readonly Fault[], manners: Manners): readonly DeliveryStep[] {
+  let steps: readonly DeliveryStep[] = [
+    ...framesOf(answer, faults, manners).map((bytes): DeliveryStep => ({ do: 'write', bytes })),
+    { do: 'end' },
+  ];
   for (const fault of faults) {
     if (fault.kind === 'stall') steps = stalled(steps, fault);
     const leaving = leavingOf(fault);
@@ -56,13 +59,13 @@ function leavingOf(fault: Fault): LeavingAt | undefined {
 }
 
 /** A turn is whole if the websocket ends after its last frame. */
-function left(steps: readonly Step[], { at, how }: LeavingAt): readonly Step[] {
+function left(steps: readonly DeliveryStep[], { at, how }: LeavingAt): readonly DeliveryStep[] {
   const [before, after] = splitAt(steps, at);
   const isWhole = after.every((step) => step.do !== 'write');
   return [...before, ...(isWhole ? ([{ do: 'end' }] as const) : []), { do: 'leave', how }];
 }
 
-function framesOf({ status, headers, body }: Answer, faults: readonly Fault[], manners: Manners): readonly Buffer[] {
+function framesOf({ status, headers, body }: SimulatedAnswer, faults: readonly Fault[], manners: Manners): readonly Buffer[] {
   const spelled = (event: Json): Json => (faultOf(faults, 'status-code') === undefined ? event : withStatusCode(event));
   if (faultOf(faults, 'connection-limit') !== undefined) return [textFrame(spelled(LIMIT_REACHED))];
   if (body.kind === 'events') return eventFrames(counted(body), faults);
@@ -83,7 +86,7 @@ function eventFrames(events: ReturnType<typeof counted>, faults: readonly Fault[
 }
 
 /** An error answer as a frame: numeric status, and its headers. Undefined if a scripted body has no error. */
-function errorEvent(status: number, headers: Answer['headers'], body: Buffer): Json | undefined {
+function errorEvent(status: number, headers: SimulatedAnswer['headers'], body: Buffer): Json | undefined {
   const json = parseJson(body);
   const error = isObject(json) ? (json.error ?? detailError(json.detail)) : undefined;
   if (error === undefined) return undefined;
@@ -100,7 +103,8 @@ const typed = ([name, value]: readonly [string, string]): readonly [string, Json
   /^(?:\d{1,15}|true|false)$/.test(value) ? (JSON.parse(value) as Json) : value,
 ];
 
-const onlyWait = ({ 'retry-after': wait }: Answer['headers']): Answer['headers'] => (wait === undefined ? {} : { 'retry-after': wait });
+const onlyWait = ({ 'retry-after': wait }: SimulatedAnswer['headers']): SimulatedAnswer['headers'] =>
+  wait === undefined ? {} : { 'retry-after': wait };
 
 function withStatusCode(event: Json): Json {
   if (!isObject(event)) return event;

@@ -1,6 +1,6 @@
 // An HTTP response as the connection that an answer is written to.
 import type { ServerResponse } from 'node:http';
-import type { Answer } from './answer.ts';
+import type { SimulatedAnswer } from './answer.ts';
 import { type Line, untilDone } from './delivery.ts';
 import type { Leaving } from './delivery-steps.ts';
 
@@ -13,10 +13,10 @@ export interface HttpLineOptions {
 
 export class HttpLine implements Line {
   readonly #response: ServerResponse;
-  readonly #answer: Answer;
+  readonly #answer: SimulatedAnswer;
   readonly #options: HttpLineOptions;
 
-  constructor(response: ServerResponse, answer: Answer, options: HttpLineOptions) {
+  constructor(response: ServerResponse, answer: SimulatedAnswer, options: HttpLineOptions) {
     this.#response = response;
     this.#answer = answer;
     this.#options = options;
@@ -56,7 +56,7 @@ export class HttpLine implements Line {
 }
 
 /** Adds a Content-Length if the whole body is known; a stream of events is chunked, also one that was scripted as bytes. */
-function headersOf({ status, headers, body }: Answer): Record<string, string | number> {
+function headersOf({ status, headers, body }: SimulatedAnswer): Record<string, string | number> {
   const isStream =
     body.kind === 'events' ||
     headers['content-type']?.startsWith('text/event-stream') === true ||

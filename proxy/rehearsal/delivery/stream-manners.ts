@@ -1,10 +1,10 @@
 // The form of a stream as the account's provider sends it (RB16, RB17, RB18).
 import { isObject, type Json } from '../../turn/json/json.ts';
 import type { Manners } from '../account/manners.ts';
-import { type Answer, LIFECYCLE_EVENTS } from './answer.ts';
+import { LIFECYCLE_EVENTS, type SimulatedAnswer } from './answer.ts';
 
 /** A stream over HTTP. */
-export function inManner(answer: Answer, manners: Manners): Answer {
+export function inManner(answer: SimulatedAnswer, manners: Manners): SimulatedAnswer {
   const { untypedStreams, openStreams } = manners;
   const { 'content-type': _, ...untyped } = answer.headers;
   const eventful = withEventManners(answer, manners);
@@ -12,7 +12,7 @@ export function inManner(answer: Answer, manners: Manners): Answer {
 }
 
 /** The events of a stream, over HTTP and on a websocket. */
-export function withEventManners(answer: Answer, { emptyOutput, keepalives }: Manners): Answer {
+export function withEventManners(answer: SimulatedAnswer, { emptyOutput, keepalives }: Manners): SimulatedAnswer {
   if (answer.body.kind !== 'events') return answer;
   let { events } = answer.body;
   if (emptyOutput) events = [...events.slice(0, -1), ...events.slice(-1).map(withoutOutput)];

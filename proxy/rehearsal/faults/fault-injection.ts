@@ -2,9 +2,9 @@
 import { isAbsent, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { challengePage } from '../account/simulated-catalog.ts';
 import { anchorNotFound } from '../checks/request-checks.ts';
-import { type Answer, jsonAnswer, withContentFaults } from '../delivery/answer.ts';
-import { type Endpoint, type Endpoints, endpointKey, type RequestContext } from '../endpoint-table.ts';
-import { BearerRefused, bearerRefusal, errorOf, GrantRefused, ProviderDetail, ProviderError } from '../provider-error.ts';
+import { jsonAnswer, type SimulatedAnswer, withContentFaults } from '../delivery/answer.ts';
+import { type Endpoints, endpointKey, type RequestContext, type SimulatedEndpoint } from '../endpoint-table.ts';
+import { BearerRefused, bearerRefusal, errorOf, GrantRefused, ProviderDetail, SimulatedError } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { type Fault, faultOf } from './fault.ts';
 import { readScript } from './fault-script.ts';
@@ -19,7 +19,7 @@ export type FaultSource = (request: ReceivedRequest) => Faults | Promise<Faults>
 
 export interface FaultyAnswer {
   /** The answer with the faults of its content applied. */
-  readonly answer: Answer;
+  readonly answer: SimulatedAnswer;
   /** The faults of framing and delivery are still to be applied. */
   readonly faults: readonly Fault[];
 }
@@ -49,7 +49,7 @@ export async function answerWithFaults(
 /** The code of an unexpected error is one that no provider has, so that a defect of the rehearsal does not look like a fault. */
 function refusalOf(error: unknown): Refused {
   if (error instanceof ProviderDetail) return { status: error.status, body: { detail: error.detail } };
-  if (error instanceof ProviderError) {
+  if (error instanceof SimulatedError) {
     return { status: error.status, body: { error: errorOf(error.status, error.code, error.message, error.param) } };
   }
   if (error instanceof GrantRefused) return { status: 400, body: { error: error.error, error_description: error.message } };
@@ -65,7 +65,11 @@ interface Refused {
   readonly body: JsonObject;
 }
 
-function ordinaryAnswer(context: RequestContext, endpoint: Endpoint | undefined, faults: readonly Fault[]): Answer | Promise<Answer> {
+function ordinaryAnswer(
+  context: RequestContext,
+  endpoint: SimulatedEndpoint | undefined,
+  faults: readonly Fault[],
+): SimulatedAnswer | Promise<SimulatedAnswer> {
   const { request, account, now } = context;
   if (endpoint?.isLogin === true) return faults.some(preventsAnswer) ? jsonAnswer(200, {}) : endpoint.answer(context, faults);
   if (endpoint?.isFrame === true) {
@@ -75,7 +79,7 @@ function ordinaryAnswer(context: RequestContext, endpoint: Endpoint | undefined,
   if (endpoint?.isOpen === true) return endpoint.answer(context, faults);
   if (!account.passesGuard(request.headers)) return challengePage();
   account.checkCredential(request.headers, now);
-  if (endpoint === undefined) throw new ProviderError(404, 'not_found', 'The rehearsal provider has no such path.');
+  if (endpoint === undefined) throw new SimulatedError(404, 'not_found', 'The rehearsal provider has no such path.');
   return endpoint.answer(context, faults);
 }
 
@@ -103,7 +107,7 @@ function scriptedFaults({ json, account }: ReceivedRequest): readonly Fault[] | 
   try {
     return readScript(script, account);
   } catch (error) {
-    if (error instanceof ScriptError) throw new ProviderError(400, 'invalid_rehearsal', error.message, 'metadata.rehearse');
+    if (error instanceof ScriptError) throw new SimulatedError(400, 'invalid_rehearsal', error.message, 'metadata.rehearse');
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 // The refusals of an upgrade, as providers send them: those of a server without websockets have no error code.
 import type { Json } from '../../turn/json/json.ts';
-import { type Answer, jsonAnswer, type RefusalForm, refusedAnswer, withContentFaults } from '../delivery/answer.ts';
+import { jsonAnswer, type RefusalForm, refusedAnswer, type SimulatedAnswer, withContentFaults } from '../delivery/answer.ts';
 import { type Fault, faultOf } from './fault.ts';
 
 /** The bodies of servers and proxies that do not know the account. */
@@ -12,13 +12,13 @@ const PLAIN_BODIES: Readonly<Record<number, Json>> = {
 };
 
 /** Applies `refuse upgrade`, and a scripted answer. */
-export function withUpgradeRefusal(answer: Answer, faults: readonly Fault[], form: RefusalForm): Answer {
+export function withUpgradeRefusal(answer: SimulatedAnswer, faults: readonly Fault[], form: RefusalForm): SimulatedAnswer {
   if (faultOf(faults, 'reply') !== undefined) return withContentFaults(answer, faults, form);
   const fault = faultOf(faults, 'refuse-upgrade');
   if (fault === undefined) return answer;
   return fault.code === undefined && fault.status in PLAIN_BODIES ? plainRefusal(fault.status) : refusedAnswer(fault, answer, form);
 }
 
-export function plainRefusal(status: number): Answer {
+export function plainRefusal(status: number): SimulatedAnswer {
   return jsonAnswer(status, PLAIN_BODIES[status] ?? {});
 }

@@ -1,11 +1,11 @@
 // The authorization server of a simulated account: the device and the authorization code grant, with their refusals (RFC 8628, 6749, 7636).
 import { hash } from 'node:crypto';
-import type { IssuedTokens, Login, LoginUser } from '../account/login.ts';
-import { type Answer, jsonAnswer } from '../delivery/answer.ts';
+import type { IssuedTokens, LoginUser, SimulatedLogin } from '../account/login.ts';
+import { jsonAnswer, type SimulatedAnswer } from '../delivery/answer.ts';
 import type { IdSequence } from '../model/id-sequence.ts';
 import { GrantRefused } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';
-import { backTo, codePage, type Decision, decisionIn, loginPage, shownPage } from './login-pages.ts';
+import { backTo, codePage, decisionIn, type LoginDecision, loginPage, shownPage } from './login-pages.ts';
 
 /** A request of a login, and what its answer depends on. */
 interface LoginRequest {
@@ -25,7 +25,7 @@ interface DeviceGrant {
   readonly expiresAt: number;
   interval: number;
   askedAt: number;
-  decided: Decision | undefined;
+  decided: LoginDecision | undefined;
 }
 
 interface CodeGrant {
@@ -51,18 +51,18 @@ const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
 export class Authorization {
   settings = SETTINGS;
-  readonly #login: Login;
+  readonly #login: SimulatedLogin;
   readonly #account: string;
   readonly #devices = new Map<string, DeviceGrant>();
   readonly #codes = new Map<string, CodeGrant>();
 
-  constructor(login: Login, account: string) {
+  constructor(login: SimulatedLogin, account: string) {
     this.#login = login;
     this.#account = account;
   }
 
   /** `POST /oauth/device`. @throws GrantRefused */
-  deviceCode({ request, ids, now, account }: LoginRequest): Answer {
+  deviceCode({ request, ids, now, account }: LoginRequest): SimulatedAnswer {
     const form = new URLSearchParams(request.body.toString());
     const clientId = this.#clientOf(form);
     const { seconds, intervalSeconds } = this.settings;
@@ -87,13 +87,13 @@ export class Authorization {
   }
 
   /** The person at the browser decides. @param user default: the account's own one */
-  decide(userCode: string, decision: Decision['is'], user?: string): void {
+  decide(userCode: string, decision: LoginDecision['is'], user?: string): void {
     const grant = [...this.#devices.values()].find((one) => one.userCode === userCode);
     if (grant) grant.decided = { is: decision, user };
   }
 
   /** `GET /oauth/activate`: what a person does with a user code. */
-  activatePage({ request }: LoginRequest): Answer {
+  activatePage({ request }: LoginRequest): SimulatedAnswer {
     const query = new URLSearchParams(request.query);
     const userCode = query.get('user_code') ?? '';
     const decision = decisionIn(query);
@@ -104,7 +104,7 @@ export class Authorization {
   }
 
   /** `GET /oauth/authorize`: asks the person, and sends the browser back with what was decided. */
-  authorizePage({ request, ids, now, account }: LoginRequest): Answer {
+  authorizePage({ request, ids, now, account }: LoginRequest): SimulatedAnswer {
     const query = new URLSearchParams(request.query);
     const [redirectUri = '', state = ''] = ['redirect_uri', 'state'].map((name) => query.get(name) ?? '');
     const clientId = query.get('client_id') ?? '';

@@ -21,7 +21,7 @@ import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { asList, isObject } from '../../turn/json/json.ts';
 import { exampleOf } from './schema-example.ts';
 import { drawsNothing } from './simulated-image.ts';
-import type { DeclaredTool, TurnRequest } from './turn-request.ts';
+import type { SimulatedTool, TurnRequest } from './turn-request.ts';
 
 export type OutputPart =
   | { readonly kind: 'text'; readonly text: string; readonly source?: string }
@@ -29,7 +29,7 @@ export type OutputPart =
   | { readonly kind: 'search'; readonly query: string; readonly sources: readonly string[] | undefined }
   | { readonly kind: 'refusal'; readonly text: string }
   /** `namespace`: as the call states it. */
-  | { readonly kind: 'call'; readonly tool: DeclaredTool; readonly input: string; readonly namespace: string | undefined }
+  | { readonly kind: 'call'; readonly tool: SimulatedTool; readonly input: string; readonly namespace: string | undefined }
   /** A call of the image tool. `prompt` is undefined for a call without an image. */
   | { readonly kind: 'image'; readonly tool: JsonObject; readonly prompt: string | undefined }
   | { readonly kind: 'compaction' };
@@ -98,13 +98,13 @@ function callOf(named: string, input: string | undefined, namespaced: boolean, r
 }
 
 /** A function whose one argument is a text `input` gets a text as that argument: what was a custom tool is declared so (AA27). */
-function inputFor({ kind, parameters }: DeclaredTool, input: string): string {
+function inputFor({ kind, parameters }: SimulatedTool, input: string): string {
   const properties = isObject(parameters) && isObject(parameters.properties) ? parameters.properties : {};
   const isText = Object.keys(properties).join() === 'input' && isObject(properties.input) && properties.input.type === 'string';
   return kind === 'function' && isText && !input.trimStart().startsWith('{') ? JSON.stringify({ input }) : input;
 }
 
-function defaultInput(tool: DeclaredTool): string {
+function defaultInput(tool: SimulatedTool): string {
   return tool.kind === 'custom' ? 'rehearsal input' : JSON.stringify(exampleOf(tool.parameters ?? { type: 'object' }));
 }
 

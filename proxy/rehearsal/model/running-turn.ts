@@ -2,7 +2,7 @@
 import { frameBytes } from '../../base/bytes/frame-bytes.ts';
 import { asString, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { AnswerBody } from '../delivery/answer.ts';
-import { counted, type Step } from '../delivery/delivery-steps.ts';
+import { counted, type DeliveryStep } from '../delivery/delivery-steps.ts';
 
 /** Input that was accepted for a further response. */
 export interface PendingSteer {
@@ -13,19 +13,19 @@ export interface PendingSteer {
 const TERMINAL = /^(?:error|response\.(?:completed|failed|incomplete))$/;
 
 /** The steps of its delivery. They may be replaced while they run; a frame that has begun is sent whole. */
-export class RunningTurn implements Iterable<Step> {
+export class RunningTurn implements Iterable<DeliveryStep> {
   readonly steers: PendingSteer[] = [];
   readonly #events: readonly Json[];
   readonly #hurry = new AbortController();
-  #steps: readonly Step[];
+  #steps: readonly DeliveryStep[];
   #at = 0;
-  #replacement: readonly Step[] | undefined;
+  #replacement: readonly DeliveryStep[] | undefined;
   #isStopped = false;
   #insideFrame = false;
   /** How many events were sent whole. */
   #sent = 0;
 
-  constructor(body: AnswerBody, steps: readonly Step[]) {
+  constructor(body: AnswerBody, steps: readonly DeliveryStep[]) {
     this.#events = body.kind === 'events' ? counted(body).map(({ event }) => event) : [];
     this.#steps = steps;
   }
@@ -50,7 +50,7 @@ export class RunningTurn implements Iterable<Step> {
       .map(({ item, output_index: index }) => ({ id: (isObject(item) ? item.id : null) ?? null, index: index ?? 0 }));
   }
 
-  *[Symbol.iterator](): Iterator<Step> {
+  *[Symbol.iterator](): Iterator<DeliveryStep> {
     for (;;) {
       if (this.#replacement && !this.#insideFrame) {
         this.#steps = this.#replacement;
@@ -109,7 +109,10 @@ export class RunningTurn implements Iterable<Step> {
   }
 
   #replace(events: readonly JsonObject[]): void {
-    this.#replacement = [...events.map((event): Step => ({ do: 'write', bytes: frameBytes([JSON.stringify(event)]) })), { do: 'end' }];
+    this.#replacement = [
+      ...events.map((event): DeliveryStep => ({ do: 'write', bytes: frameBytes([JSON.stringify(event)]) })),
+      { do: 'end' },
+    ];
     this.#isStopped = true;
     this.#hurry.abort();
   }

@@ -1,7 +1,7 @@
 // Simulates images: one tiny PNG for every prompt, the tool call that holds it, and the answers of the native image routes.
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
-import { type Answer, eventsAnswer, jsonAnswer } from '../delivery/answer.ts';
-import { ProviderError } from '../provider-error.ts';
+import { eventsAnswer, jsonAnswer, type SimulatedAnswer } from '../delivery/answer.ts';
+import { SimulatedError } from '../provider-error.ts';
 
 /** One transparent pixel. */
 export const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
@@ -39,7 +39,7 @@ export function imageMembers({ background, output_format, quality, size }: JsonO
  * @param body undefined for a form
  * @throws ProviderError for a body without what the route needs
  */
-export function nativeImageAnswer(body: JsonObject | undefined, route: 'generations' | 'edits', createdAt: number): Answer {
+export function nativeImageAnswer(body: JsonObject | undefined, route: 'generations' | 'edits', createdAt: number): SimulatedAnswer {
   if (body) check(body, route);
   const prompt = typeof body?.prompt === 'string' ? body.prompt : '';
   const members = imageMembers(body ?? {});
@@ -55,8 +55,8 @@ export function nativeImageAnswer(body: JsonObject | undefined, route: 'generati
 }
 
 function check(body: JsonObject, route: 'generations' | 'edits'): void {
-  const missing = (param: string): ProviderError =>
-    new ProviderError(400, 'missing_required_parameter', `Missing required parameter: '${param}'.`, param);
+  const missing = (param: string): SimulatedError =>
+    new SimulatedError(400, 'missing_required_parameter', `Missing required parameter: '${param}'.`, param);
   if (typeof body.prompt !== 'string') throw missing('prompt');
   const [source] = Array.isArray(body.images) ? body.images : [body.image];
   if (route === 'edits' && typeof source !== 'string' && !isObject(source)) throw missing('images');

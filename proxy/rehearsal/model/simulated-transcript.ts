@@ -1,7 +1,7 @@
 // The transcription of a simulated account: checks the form as a strict provider does, and answers with a transcript.
-import { type Answer, jsonAnswer } from '../delivery/answer.ts';
+import { jsonAnswer, type SimulatedAnswer } from '../delivery/answer.ts';
 import { formOf } from '../form.ts';
-import { ProviderError } from '../provider-error.ts';
+import { SimulatedError } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 
 const FIELDS: ReadonlySet<string> = new Set(['model', 'language', 'prompt', 'response_format', 'temperature', 'keywords', 'languages']);
@@ -16,7 +16,7 @@ export interface TranscriptionManner {
 }
 
 /** The transcript says how many bytes it is of, so that a person can see that they arrived. @throws ProviderError */
-export async function transcript(request: ReceivedRequest, { models, unnamed, unknown }: TranscriptionManner): Promise<Answer> {
+export async function transcript(request: ReceivedRequest, { models, unnamed, unknown }: TranscriptionManner): Promise<SimulatedAnswer> {
   const form = await formOf(request);
   const file = form.get('file');
   if (!(file instanceof File)) throw refusal('file', 'The form has no file.', 'missing_required_parameter');
@@ -38,4 +38,4 @@ export async function transcript(request: ReceivedRequest, { models, unnamed, un
   return jsonAnswer(200, { text, language: 'en', languages: ['en'], detected_language: 'en', language_probability: 0.99, usage });
 }
 
-const refusal = (param: string, message: string, code = 'invalid_value'): ProviderError => new ProviderError(400, code, message, param);
+const refusal = (param: string, message: string, code = 'invalid_value'): SimulatedError => new SimulatedError(400, code, message, param);

@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { asList, asString, isObject } from '../../turn/json/json.ts';
 
-export interface DeclaredTool {
+export interface SimulatedTool {
   readonly kind: 'function' | 'custom';
   readonly name: string;
   readonly namespace: string | undefined;
@@ -19,7 +19,7 @@ export interface TurnRequest {
   readonly toolOutput: string | undefined;
   readonly wantsCompaction: boolean;
   /** Top-level tools and those of `additional_tools` items, with the children of namespaces. */
-  readonly tools: readonly DeclaredTool[];
+  readonly tools: readonly SimulatedTool[];
   /** The declared image_generation tool. */
   readonly imageTool: JsonObject | undefined;
   /** Whether a web search is declared. */
@@ -66,11 +66,11 @@ export function toolLists(body: JsonObject, input: readonly Json[]): readonly { 
   return lists;
 }
 
-function declaredTools(body: JsonObject, input: readonly Json[]): readonly DeclaredTool[] {
+function declaredTools(body: JsonObject, input: readonly Json[]): readonly SimulatedTool[] {
   return toolLists(body, input).flatMap(({ tools }) => tools.flatMap((tool) => readTool(tool, undefined)));
 }
 
-function readTool(tool: Json, namespace: string | undefined): readonly DeclaredTool[] {
+function readTool(tool: Json, namespace: string | undefined): readonly SimulatedTool[] {
   if (!isObject(tool)) return [];
   const name = asString(tool.name);
   if (name === undefined) return [];

@@ -80,13 +80,13 @@ export type CallType = keyof typeof CALLS;
 export const isCall = (type: Json | undefined): type is CallType => type === 'function_call' || type === 'custom_tool_call';
 
 /** The texts of a message item: its content, and its refusal. */
-export interface Said {
+export interface MessageText {
   readonly type: 'content' | 'refusal';
   readonly text: string;
 }
 
-export function saidIn({ content }: JsonObject): readonly Said[] {
-  return asList(content).flatMap((part): Said[] => {
+export function messageTextsIn({ content }: JsonObject): readonly MessageText[] {
+  return asList(content).flatMap((part): MessageText[] => {
     if (!isObject(part)) return [];
     if (part.type === 'output_text' && typeof part.text === 'string') return [{ type: 'content', text: part.text }];
     return part.type === 'refusal' && typeof part.refusal === 'string' ? [{ type: 'refusal', text: part.refusal }] : [];
@@ -96,7 +96,7 @@ export function saidIn({ content }: JsonObject): readonly Said[] {
 /** Reasoning is not shown: Chat has no place for it (Q24). Several messages are one text, as the SDK's `output_text` joins them. */
 function messageOf(output: readonly Json[]): JsonObject {
   const items = output.filter(isObject);
-  const said = items.filter(({ type }) => type === 'message').flatMap(saidIn);
+  const said = items.filter(({ type }) => type === 'message').flatMap(messageTextsIn);
   const calls = items.flatMap(callIn);
   const refusal = joined(said, 'refusal');
   return {
@@ -118,7 +118,7 @@ function callIn(item: JsonObject): JsonObject[] {
 /** The id that the client repeats in the result of the call. */
 export const callId = ({ call_id, id }: JsonObject): Json | undefined => call_id ?? id;
 
-function joined(said: readonly Said[], wanted: Said['type']): string | null {
+function joined(said: readonly MessageText[], wanted: MessageText['type']): string | null {
   const texts = said.flatMap(({ type, text }) => (type === wanted ? [text] : []));
   return texts.length > 0 ? texts.join('') : null;
 }

@@ -1,6 +1,6 @@
 // Parameters of Chat that have no counterpart: refused if they ask for something, removed if they do not (Q24).
 import { invalidRequest } from '../../turn/errors/invalid-request.ts';
-import { type Asked, refuseAsking } from '../../turn/errors/neutral-values.ts';
+import { type HasEffect, refuseAsking } from '../../turn/errors/neutral-values.ts';
 import type { Json } from '../../turn/json/json.ts';
 import { isAbsent, isList, isObject } from '../../turn/json/json.ts';
 import type { Body } from '../../turn/turn.ts';
@@ -9,7 +9,7 @@ const always = (): boolean => true;
 const isEmptyList = (value: Json): boolean => isList(value) && value.length === 0;
 
 /** `audio` before `modalities`: a request for spoken output has both. */
-const WITHOUT_COUNTERPART = new Map<string, Asked>([
+const WITHOUT_COUNTERPART = new Map<string, HasEffect>([
   ['n', (value) => value !== 1],
   ['logprobs', (value) => value !== false],
   ['top_logprobs', (value) => value !== 0],
@@ -26,7 +26,7 @@ const WITHOUT_COUNTERPART = new Map<string, Asked>([
 ]);
 
 /** Parameters of Responses that Chat has under another name, or not at all: they would get past the checks of Chat's own. */
-const OF_RESPONSES = new Map<string, Asked>([
+const OF_RESPONSES = new Map<string, HasEffect>([
   ['input', always],
   ['instructions', always],
   ['text', always],

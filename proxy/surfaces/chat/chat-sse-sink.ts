@@ -10,7 +10,17 @@ import { SentText } from '../../turn/reply/sent-text.ts';
 import type { StreamedTurn } from '../../turn/surface.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
 import { ChatChunks, type DeltaChunk } from './chat-chunks.ts';
-import { CALLS, callId, chatUsage, completionName, finishReason, isCall, type Said, saidIn, statedByProvider } from './chat-completion.ts';
+import {
+  CALLS,
+  callId,
+  chatUsage,
+  completionName,
+  finishReason,
+  isCall,
+  type MessageText,
+  messageTextsIn,
+  statedByProvider,
+} from './chat-completion.ts';
 
 /** The events that are parsed: items as they open and close, and the end. */
 const WANTS: ReadonlySet<string> = new Set([
@@ -112,12 +122,12 @@ export class ChatSseSink extends KeepaliveSseSink {
     return text;
   }
 
-  #unsent(): Readonly<Record<Said['type'], SentText>> {
+  #unsent(): Readonly<Record<MessageText['type'], SentText>> {
     const losses = (): number => this.#losses;
     return { content: new SentText(losses), refusal: new SentText(losses) };
   }
 
-  #say(type: Said['type'], text: Buffer | undefined): void {
+  #say(type: MessageText['type'], text: Buffer | undefined): void {
     if (!text) return;
     // A message that begins with a refusal has no content, as in a collected answer.
     this.#begin(type === 'content' ? '' : null);
@@ -162,7 +172,7 @@ export class ChatSseSink extends KeepaliveSseSink {
   /** Writes the items that came without deltas: some providers send only finished items. */
   #complete(item: JsonObject, at: Json | undefined): void {
     if (item.type === 'message') {
-      const said = saidIn(item);
+      const said = messageTextsIn(item);
       if (!this.#said) for (const { type, text } of said) this.#say(type, encoded(text));
       else if (this.#losses > 0) {
         for (const type of ['content', 'refusal'] as const) {

@@ -8,7 +8,7 @@ import { isChallengePage } from './challenge-page.ts';
  */
 export type ReadRefusal = 'challenge_page' | 'client_version' | 'credential' | 'status';
 
-export interface RefusedAnswer {
+export interface RefusedRead {
   readonly status: number;
   readonly headers: Headers;
   /** The decoded JSON. */
@@ -18,7 +18,7 @@ export interface RefusedAnswer {
 const CREDENTIAL_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 407]);
 const NO_BYTES = Buffer.alloc(0);
 
-export function readRefusal({ status, headers, body }: RefusedAnswer): ReadRefusal {
+export function readRefusal({ status, headers, body }: RefusedRead): ReadRefusal {
   if (isChallengePage(status, headers, NO_BYTES)) return 'challenge_page';
   if (CREDENTIAL_STATUSES.has(status)) return 'credential';
   // Providers name the parameter in the text of a message, or in the place of a validation error.

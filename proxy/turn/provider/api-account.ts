@@ -6,7 +6,7 @@ import type { Quirks } from './quirks.ts';
 import type { ApiCompaction, HostedTool, Modality, Served } from './served.ts';
 
 /** What an operator declares of one model of an account. Each declared member replaces what the account's list states (AA7). */
-export interface CatalogRow {
+export interface DeclaredModel {
   /** The account's own id of the model. */
   readonly id: string;
   readonly context_window?: number;
@@ -33,7 +33,7 @@ export interface ApiAccountConfig extends AccountConfig {
   /** Timeouts that replace the two upstream timeouts of the configuration. */
   readonly first_byte_ms?: number;
   readonly idle_ms?: number;
-  readonly catalog: readonly CatalogRow[];
+  readonly catalog: readonly DeclaredModel[];
   /** Which of the models that the account lists are served. If false, the list is not read. */
   readonly read_models: 'all' | 'declared' | false;
   readonly serves: readonly Served[];

@@ -22,7 +22,7 @@ export type PathRoot = 'base' | 'origin';
 export type OwnGet = (path: string, from?: PathRoot) => Promise<OwnAnswer>;
 
 /** The account that is asked. */
-export interface Asked {
+export interface ReadTarget {
   readonly account: AccountConfig;
   readonly wire: WireWords;
 }
@@ -48,7 +48,7 @@ export interface ProviderQuota {
   fromEvent(data: JsonObject, now: number): QuotaStatement | undefined;
   /** Absent if the API has no endpoint for the usage of an account. */
   readonly usage?: {
-    read(get: OwnGet, asked: Asked): Promise<OwnAnswer>;
+    read(get: OwnGet, asked: ReadTarget): Promise<OwnAnswer>;
     /** Undefined if the answer states no usage. @param now Unix milliseconds */
     parse(body: unknown, now: number): QuotaStatement | undefined;
   };
@@ -68,7 +68,7 @@ export interface CatalogAnswer {
 
 export interface ProviderCatalog {
   /** Rejects if no answer came. */
-  read(get: OwnGet, asked: Asked): Promise<CatalogAnswer>;
+  read(get: OwnGet, asked: ReadTarget): Promise<CatalogAnswer>;
 }
 
 /** `retry`: the account is still processing the file. */

@@ -3,7 +3,7 @@ import type { JsonObject } from '../json/json.ts';
 import type { LiveTurn } from '../live-turn.ts';
 import type { ReplyEvent } from '../reply/reply-event.ts';
 import type { Headers, Outgoing } from '../turn.ts';
-import type { AttemptContext } from './requests.ts';
+import type { EncodedAttempt } from './requests.ts';
 
 /** Passes an event to the next step of the decoding. The last step passes it to the turn. The view may be reused after the call. */
 export type Emit = (event: ReplyEvent) => void;
@@ -36,7 +36,7 @@ export interface ProviderReplies {
    * The steps that decode a reply, the first one first. A whole JSON body in answer to a turn comes as one event. Absent for an API whose
    * replies already are Responses events, and undefined for such a reply: its events pass without being read.
    */
-  readonly decoding?: (out: Outgoing, context: AttemptContext) => readonly EventHandler[] | undefined;
+  readonly decoding?: (out: Outgoing, context: EncodedAttempt) => readonly EventHandler[] | undefined;
   /** Translates a whole answer of a kind without events, such as the answer about a file. Absent if the answer is passed on unchanged. */
   readonly answer?: (json: JsonObject, turn: LiveTurn) => JsonObject;
 }

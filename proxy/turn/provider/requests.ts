@@ -9,7 +9,7 @@ import type { AccountModel } from './account-model.ts';
 import type { AdaptedName } from './adapted.ts';
 
 /** The attempt that is encoded. */
-export interface AttemptContext {
+export interface EncodedAttempt {
   readonly turn: LiveTurn;
   readonly account: AccountConfig;
   /** The account's configured headers and its credential. They replace the client's headers. */
@@ -56,18 +56,18 @@ export interface ProviderRequests {
   /** The path and the client's headers with which an attempt begins, before rules edit them. Returns a fresh object. */
   begin(turn: LiveTurn): { readonly path: string; readonly headers: Record<string, string> };
   /** Encodes a request whose body the rules have read. Called after the rules; `out.body` is the Responses body for this account. */
-  json(out: Outgoing, context: AttemptContext): EncodedRequest;
+  json(out: Outgoing, context: EncodedAttempt): EncodedRequest;
   /** Encodes a request whose body passes unread; `out.headers` has the headers that describe the body. */
-  passed(out: Outgoing, context: AttemptContext): RequestHead;
+  passed(out: Outgoing, context: EncodedAttempt): RequestHead;
   /** Translates a field of a form that is passed on as a stream. Absent if the account gets every field unchanged (AA36). */
-  readonly field?: (field: FormField, context: AttemptContext) => readonly FormField[];
+  readonly field?: (field: FormField, context: EncodedAttempt) => readonly FormField[];
   /** Absent for an API without websockets. Its turns are sent over HTTP. */
   readonly frames?: ProviderFrames;
 }
 
 export interface ProviderFrames {
   /** Encodes a turn as one frame. The headers are those of the upgrade, in case a connection has to be opened. */
-  encode(out: Outgoing, context: AttemptContext): EncodedFrame;
+  encode(out: Outgoing, context: EncodedAttempt): EncodedFrame;
   /** The largest frame. Larger turns are sent over HTTP. */
   readonly maxBytes: number;
   /** Whether an upgrade that was refused with this status means that the account has no websocket (Q6). */

@@ -16,7 +16,7 @@ export interface Link {
 
 /** Has one chain for each route kind, which is compiled when it is first needed. */
 export class Chains {
-  readonly #byKind = new Map<RouteKind | undefined, Chain>();
+  readonly #byKind = new Map<RouteKind | undefined, RuleChain>();
   readonly #rules: readonly Rule[];
   readonly #wire: WireWords;
 
@@ -27,10 +27,10 @@ export class Chains {
     this.#wire = wire;
   }
 
-  of(kind: RouteKind | undefined): Chain {
+  of(kind: RouteKind | undefined): RuleChain {
     let chain = this.#byKind.get(kind);
     if (!chain) {
-      chain = new Chain(onRoute(this.#rules, kind), this.#wire);
+      chain = new RuleChain(onRoute(this.#rules, kind), this.#wire);
       this.#byKind.set(kind, chain);
     }
     return chain;
@@ -49,7 +49,7 @@ const onRoute = (rules: readonly Rule[], kind: RouteKind | undefined): readonly 
   rules.filter(({ routes }) => routes === '*' || (kind !== undefined && routes.includes(kind)));
 
 /** The rules of one route kind, in order. A rule that is not on the route, or not in a phase, costs nothing there. */
-export class Chain {
+export class RuleChain {
   readonly rules: readonly Rule[];
   /** The rules of a phase, in the order in which they run. */
   readonly edit: readonly Link[];

@@ -5,15 +5,15 @@ import type { StreamedPart } from '../json/form.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { Event, Head, Outcome, Outgoing, Turn, Work } from '../turn.ts';
 import { type PartReader, type Rule, SKIP, type UpstreamRefusal } from './rule.ts';
-import type { Chain, Link } from './rule-chain.ts';
+import type { Link, RuleChain } from './rule-chain.ts';
 
 export class RuleRun {
   readonly #turn: Turn;
-  readonly #chain: Chain;
+  readonly #chain: RuleChain;
   /** The memory of each rule. It is `SKIP` if the rule's later phases do not run. Set when the request phases have run. */
   #memories: readonly unknown[];
 
-  constructor(chain: Chain, turn: Turn) {
+  constructor(chain: RuleChain, turn: Turn) {
     this.#chain = chain;
     this.#turn = turn;
     this.#memories = chain.memories;

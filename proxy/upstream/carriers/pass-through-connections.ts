@@ -3,7 +3,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import { isHandshaking } from '../../base/process/node-internals.ts';
-import type { Route } from '../egress/route.ts';
+import type { EgressRoute } from '../egress/route.ts';
 
 /** Shorter than the idle timeouts of servers, because a POST on a connection that the server has just closed would be lost. */
 const IDLE_MS = 4_000;
@@ -11,7 +11,7 @@ const IDLE_MS = 4_000;
 export class PassThroughConnections {
   readonly agent: HttpAgent | HttpsAgent;
 
-  constructor(baseUrl: string, connectMs: number, route: Route | undefined) {
+  constructor(baseUrl: string, connectMs: number, route: EgressRoute | undefined) {
     // With a timeout the agent also respects the server's own `Keep-Alive: timeout=` if that is shorter.
     const options = { keepAlive: true, timeout: IDLE_MS };
     if (route) this.agent = route.agent(options, connectMs);

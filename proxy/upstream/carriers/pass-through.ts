@@ -5,7 +5,7 @@ import { createProxyServer, type ProxyServer } from 'http-proxy-3';
 import { detachedRequest, detachedResponse, disableFetchPath } from '../../base/process/node-internals.ts';
 import type { CarrierFailure } from '../../turn/errors/failure.ts';
 import type { Headers } from '../../turn/turn.ts';
-import type { Route } from '../egress/route.ts';
+import type { EgressRoute } from '../egress/route.ts';
 import {
   type ByteReader,
   type CarrierRequest,
@@ -50,7 +50,7 @@ export class PassThrough implements StreamCarrier {
    * @param route undefined for direct connections
    * @param query of every request, encoded
    */
-  constructor(baseUrl: string, timeouts: PassThroughTimeouts, route?: Route, query = '') {
+  constructor(baseUrl: string, timeouts: PassThroughTimeouts, route?: EgressRoute, query = '') {
     this.#query = query;
     this.#timeouts = timeouts;
     this.#connections = new PassThroughConnections(baseUrl, timeouts.connectMs, route);

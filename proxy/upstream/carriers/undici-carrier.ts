@@ -2,7 +2,7 @@
 import type { Dispatcher } from 'undici';
 import { type Batch, Batches } from '../../base/process/batch.ts';
 import { passContinue } from '../../base/process/node-internals.ts';
-import type { Route } from '../egress/route.ts';
+import type { EgressRoute } from '../egress/route.ts';
 import { Pool } from '../undici-parts.ts';
 import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending, TurnCarrier } from './carrier.ts';
 import { type Waits, waitsOf } from './idle-timeouts.ts';
@@ -28,7 +28,7 @@ export class UndiciCarrier implements TurnCarrier {
    * @param route undefined for direct connections
    * @param query of every request, encoded
    */
-  constructor(baseUrl: string, timeouts: UndiciTimeouts, { arrivals } = new Batches(), route?: Route, query = '') {
+  constructor(baseUrl: string, timeouts: UndiciTimeouts, { arrivals } = new Batches(), route?: EgressRoute, query = '') {
     const { origin, pathname } = new URL(baseUrl);
     this.#base = pathname.replace(/\/$/, '');
     this.#query = query;

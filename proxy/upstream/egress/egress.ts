@@ -4,7 +4,7 @@ import { createSecureContext, getCACertificates, type SecureContext } from 'node
 import type { AccountConnections, EnvironmentProxies, LoadedConfig, ProxyServer } from '../../config/config.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import { isExcepted } from './proxy-exceptions.ts';
-import { Route } from './route.ts';
+import { EgressRoute } from './route.ts';
 
 export interface EgressOptions extends AccountConnections {
   readonly environment?: EnvironmentProxies | undefined;
@@ -17,7 +17,7 @@ export class Egress {
   readonly identity: string;
   readonly #options: EgressOptions;
   readonly #ended = new AbortController();
-  readonly #routes = new Map<string, Route | undefined>();
+  readonly #routes = new Map<string, EgressRoute | undefined>();
   readonly #contexts = new Map<string, SecureContext>();
 
   constructor(options: EgressOptions) {
@@ -27,14 +27,14 @@ export class Egress {
   }
 
   /** The way to an address; undefined for a direct connection with Node's own certificates. */
-  routeTo(url: string): Route | undefined {
+  routeTo(url: string): EgressRoute | undefined {
     const { origin, protocol } = new URL(url);
     if (this.identity === 'direct') return undefined;
     if (this.#routes.has(origin)) return this.#routes.get(origin);
     const proxy = this.#proxyFor(new URL(origin));
     const context = protocol === 'https:' ? this.#context(this.#options.own.has(origin) ? 'own' : 'other') : undefined;
     const proxyContext = proxy?.protocol === 'https:' ? this.#context('other') : undefined;
-    const route = proxy || context ? new Route({ origin, proxy, context, proxyContext, ended: this.#ended.signal }) : undefined;
+    const route = proxy || context ? new EgressRoute({ origin, proxy, context, proxyContext, ended: this.#ended.signal }) : undefined;
     // An account that names another upload address with each file must not fill the memory.
     if (this.#options.own.has(origin)) this.#routes.set(origin, route);
     return route;

@@ -28,7 +28,7 @@ type Done = (error: Error | null, socket?: Socket) => void;
 /** The code of a connection that the proxy did not open: nothing was sent to the account. */
 export const NO_TUNNEL = 'ENOTUNNEL';
 
-export class Route {
+export class EgressRoute {
   readonly #options: RouteOptions;
   readonly #isSecure: boolean;
   readonly #host: string;

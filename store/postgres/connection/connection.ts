@@ -1,6 +1,6 @@
 // One connection to PostgreSQL while a caller has it: prepared statements with names, and errors as StoreErrors.
 import type { ClientBase, QueryConfig } from 'pg';
-import type { DatabaseRecord, Session, Value } from '../../driver.ts';
+import type { DatabaseRecord, SqlSession, Value } from '../../driver.ts';
 import { storable } from '../storable-text.ts';
 import { connectionFailureOf } from './failures.ts';
 
@@ -21,7 +21,7 @@ interface OverSocket {
 }
 
 /** Statements may be sent before earlier answers arrive. They run in order; after a failure the rest of the transaction does not run. */
-export class Connection implements Session {
+export class PostgresConnection implements SqlSession {
   readonly #client: ClientBase & OverSocket;
   readonly #remainingMs: () => number;
 

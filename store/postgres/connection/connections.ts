@@ -1,7 +1,7 @@
 // A bounded pool of connections to PostgreSQL, with a deadline for every wait.
 import pg from 'pg';
 import { StoreError } from '../../errors.ts';
-import { Connection } from './connection.ts';
+import { PostgresConnection } from './connection.ts';
 import { connectionFailureOf } from './failures.ts';
 import type { Outage } from './outage.ts';
 
@@ -28,7 +28,7 @@ const IDLE_MS = 60_000;
 /** How long `close` waits for running statements. Longer ones are left to the server. */
 const CLOSE_MS = 1_000;
 
-export class Connections {
+export class PostgresConnections {
   readonly #pool: pg.Pool;
   readonly #deadlineMs: number;
   readonly #outage: Outage | undefined;
@@ -62,7 +62,7 @@ export class Connections {
    * Runs work on a connection of its own.
    * @throws StoreError
    */
-  use<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
+  use<Result>(work: (connection: PostgresConnection) => Promise<Result>): Promise<Result> {
     return this.#outage ? this.#outage.guard(() => this.#use(work)) : this.#use(work);
   }
 
@@ -74,7 +74,7 @@ export class Connections {
     clearTimeout(timer);
   }
 
-  async #use<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
+  async #use<Result>(work: (connection: PostgresConnection) => Promise<Result>): Promise<Result> {
     if (this.#closed) throw new StoreError('closed', 'the store is closed');
     const end = performance.now() + this.#deadlineMs;
     const client = await this.#pool.connect().catch((thrown: unknown) => {
@@ -85,7 +85,7 @@ export class Connections {
     client.on('error', ignore);
     let broken = false;
     try {
-      return await work(new Connection(client, () => end - performance.now()));
+      return await work(new PostgresConnection(client, () => end - performance.now()));
     } catch (thrown) {
       broken = connectionFailureOf(thrown).code === 'unreachable';
       throw thrown;

@@ -1,16 +1,16 @@
 // Transactions with one round trip for each statement. One that the server rolled back in favour of another is repeated.
-import type { Session, Transaction, Update } from '../../driver.ts';
+import type { SqlSession, Transaction, Update } from '../../driver.ts';
 import { StoreError } from '../../errors.ts';
 import { COMMIT, insertionsOf, type RecordOptions, sendAll } from '../batches.ts';
-import type { Connection } from './connection.ts';
-import type { Connections } from './connections.ts';
+import type { PostgresConnection } from './connection.ts';
+import type { PostgresConnections } from './connections.ts';
 
 /** How long a transaction is repeated before it fails. */
 const CONTENTION_MS = 5_000;
 const LONGEST_PAUSE_MS = 50;
 
 /** Commits what `act` did, or nothing. */
-export async function inTransaction<Result>(connection: Connection, begin: string, act: () => Promise<Result>): Promise<Result> {
+export async function inTransaction<Result>(connection: PostgresConnection, begin: string, act: () => Promise<Result>): Promise<Result> {
   await connection.script(begin);
   try {
     const result = await act();
@@ -23,7 +23,7 @@ export async function inTransaction<Result>(connection: Connection, begin: strin
 }
 
 /** Serialisable isolation: the result is as if no two transactions had overlapped. */
-export const serialised = <Result>(connections: Connections, work: (session: Session) => Promise<Result>): Promise<Result> =>
+export const serialised = <Result>(connections: PostgresConnections, work: (session: SqlSession) => Promise<Result>): Promise<Result> =>
   uncontended(() =>
     connections.use((connection) => inTransaction(connection, 'BEGIN ISOLATION LEVEL SERIALIZABLE', () => work(connection))),
   );
@@ -33,7 +33,7 @@ export const serialised = <Result>(connections: Connections, work: (session: Ses
  * the batch.
  */
 export const updated = <Result>(
-  connections: Connections,
+  connections: PostgresConnections,
   options: RecordOptions,
   work: (transaction: Transaction) => Promise<Update<Result>>,
 ): Promise<Result> =>

@@ -1,9 +1,9 @@
 // Migrates a PostgreSQL database to the current schema when it is opened. Nodes that start together do it one after another.
-import type { Session } from '../../driver.ts';
+import type { SqlSession } from '../../driver.ts';
 import { StoreError } from '../../errors.ts';
-import { migrate, type Step } from '../../schema/migrations.ts';
+import { type Migration, migrate } from '../../schema/migrations.ts';
 import type { Notice } from '../../writing/notice.ts';
-import { Connections } from './connections.ts';
+import { PostgresConnections } from './connections.ts';
 import { inTransaction } from './transactions.ts';
 
 /** The connection of a migration. It also bounds how long a node waits for another one that migrates the database. */
@@ -26,7 +26,7 @@ export interface UpgradeOptions {
 
 /** @throws StoreError with a message for the operator; the URL in it has no password */
 export async function upgrade(url: string, { clock, patienceMs, notice }: UpgradeOptions): Promise<void> {
-  const connections = new Connections({ url, ...MIGRATION });
+  const connections = new PostgresConnections({ url, ...MIGRATION });
   try {
     await whenReachable({ patienceMs, notice }, () =>
       connections.use((connection) =>
@@ -61,7 +61,7 @@ async function whenReachable({ patienceMs, notice }: Omit<UpgradeOptions, 'clock
 }
 
 /** @throws StoreError if the server is too old */
-export async function checkServer(session: Pick<Session, 'query'>): Promise<void> {
+export async function checkServer(session: Pick<SqlSession, 'query'>): Promise<void> {
   const [record] = await session.query('SELECT current_setting($1)::int AS version', ['server_version_num']);
   const version = Number(record?.version);
   if (version >= OLDEST_SERVER) return;
@@ -71,7 +71,7 @@ export async function checkServer(session: Pick<Session, 'query'>): Promise<void
 /**
  * Applies a step. Texts sort by their bytes, as in SQLite, so that no order and no index depends on the collations of the server's system.
  */
-export async function applyTo(session: Session, { sql, postgres }: Step): Promise<void> {
+export async function applyTo(session: SqlSession, { sql, postgres }: Migration): Promise<void> {
   if (sql !== undefined) await session.script(sql.replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"'));
   if (postgres !== undefined) await session.script(postgres);
 }

@@ -11,7 +11,7 @@ import {
   weekStart,
 } from '../../schema/limit-rows.ts';
 import { useOf } from '../../verbs/limits.ts';
-import type { Connections } from '../connection/connections.ts';
+import type { PostgresConnections } from '../connection/connections.ts';
 import type { LimitReservation } from './reservation-queue.ts';
 
 const RESERVE = 'SELECT ordinal, part, at, requests, tokens, cost_nanos FROM reserve_limits($1)';
@@ -30,7 +30,7 @@ interface KeyReservations {
  * @throws StoreError if nothing was sent
  */
 export async function reserve(
-  connections: Connections,
+  connections: PostgresConnections,
   reservations: readonly LimitReservation[],
   at: () => number,
 ): Promise<readonly Taken[]> {

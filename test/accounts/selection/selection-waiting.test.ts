@@ -1,7 +1,7 @@
 // Turns that wait because every account is at its max_concurrent (Q7).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Lease } from '../../../proxy/accounts/selection/lease.ts';
+import type { AccountLease } from '../../../proxy/accounts/selection/lease.ts';
 import type { Refusal } from '../../../proxy/turn/errors/refusal.ts';
 import { account, settled } from '../../models/support.ts';
 import { failure } from '../health/support.ts';
@@ -18,7 +18,7 @@ async function full(options: SelectionWorld = {}) {
     ...options,
   });
   const leases = [world.take(), world.take()] as const;
-  const wait = (turn: TurnOptions = {}, tried = NONE): Promise<Lease | undefined> => {
+  const wait = (turn: TurnOptions = {}, tried = NONE): Promise<AccountLease | undefined> => {
     const waiting = world.selection.choose(world.demand(turn), tried);
     assert.ok(waiting instanceof Promise, 'it waits');
     return waiting;
@@ -142,7 +142,7 @@ test('a turn that fails over waits for untried accounts only', async () => {
 test('keys take turns at an account, by their weights, and Pools count before keys', async () => {
   const { leases, wait } = await full({ keyWeights: { heavy: 2 } });
   const order: string[] = [];
-  let free: Lease | undefined = leases[0];
+  let free: AccountLease | undefined = leases[0];
   const queue = (key: string): void =>
     void wait({ key }).then((lease) => {
       order.push(key);

@@ -1,7 +1,7 @@
 // Shared by the tests of selection: a Pool over accounts, quota set by the test, and turns that need an account.
 import type { QuotaView } from '../../../proxy/accounts/selection/account-load.ts';
 import { type Demand, demandOf, type SelectedTurn, type Tried } from '../../../proxy/accounts/selection/demand.ts';
-import type { Lease } from '../../../proxy/accounts/selection/lease.ts';
+import type { AccountLease } from '../../../proxy/accounts/selection/lease.ts';
 import { Selection } from '../../../proxy/accounts/selection/selection.ts';
 import { Sources } from '../../../proxy/accounts/selection/sources.ts';
 import { Admission } from '../../../proxy/admission/admission.ts';
@@ -152,7 +152,7 @@ export async function selectionOf(options: SelectionWorld = {}) {
 
   const NONE: Tried = new Set();
   /** A lease without a wait. */
-  const take = (turn: TurnOptions = {}, tried: Tried = NONE): Lease => {
+  const take = (turn: TurnOptions = {}, tried: Tried = NONE): AccountLease => {
     const lease = selection.choose(demand(turn), tried);
     if (lease instanceof Promise) throw new Error('the turn waits');
     return lease;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { nodeFlags } from '../../../scripts/node-flags.mjs';
-import { Connection } from '../../../store/sqlite/connection.ts';
+import { SqliteConnection } from '../../../store/sqlite/connection.ts';
 import { Child } from '../children.ts';
 import { median } from '../statistics.ts';
 import { asked, timed } from './answers.ts';
@@ -79,7 +79,7 @@ const WIDTH = 100;
 const shortened = (path: string): string => (path.length > WIDTH ? `${path.slice(0, WIDTH)} …` : path);
 
 async function idIn(database: string): Promise<string> {
-  const connection = await Connection.openReadOnly(database, 'shared');
+  const connection = await SqliteConnection.openReadOnly(database, 'shared');
   const [row] = await connection.query('SELECT id FROM requests WHERE status = 503 ORDER BY at LIMIT 1', []);
   await connection.close();
   return String(row?.id);

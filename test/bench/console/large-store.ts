@@ -1,6 +1,6 @@
 // A store of a large installation: the database fills it itself, so that five million requests take a minute or two.
 import { usagePoolHours } from '../../../store/schema/tables.ts';
-import { Connection } from '../../../store/sqlite/connection.ts';
+import { SqliteConnection } from '../../../store/sqlite/connection.ts';
 import { openStore } from '../../../store/store.ts';
 
 export interface LargeSize {
@@ -70,7 +70,7 @@ const DERIVED: readonly string[] = [
 /** @param say gets what is going on */
 export async function fillStore(path: string, size: LargeSize, now: number, say: (line: string) => void): Promise<void> {
   await (await openStore(`sqlite:${path}`, { clock: () => now })).close();
-  const database = await Connection.open(path);
+  const database = await SqliteConnection.open(path);
   // Nothing has to survive a crash; indexes are made when the rows are there.
   await database.script('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -500000; PRAGMA temp_store = MEMORY');
   const indexes = await database.query("SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL", []);

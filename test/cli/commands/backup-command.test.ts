@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Connection } from '../../../store/sqlite/connection.ts';
+import { SqliteConnection } from '../../../store/sqlite/connection.ts';
 import { openStore, type Store } from '../../../store/store.ts';
 import { fileWith, SMALL } from '../../config/files.ts';
 import { requestRow } from '../../store/samples.ts';
@@ -51,7 +51,7 @@ test('a backup has all rows with their digests, and not the key; a restore bring
   const aside = JSON.parse(restored.out).moved_aside as string;
   assert.equal(await counted(await store()), 3);
   assert.equal(await counted(await openStore(`sqlite:${aside}`, { clock: () => 5_000 })), 4);
-  const connection = await Connection.open(join(folder, 'data/gate.db'));
+  const connection = await SqliteConnection.open(join(folder, 'data/gate.db'));
   assert.deepEqual(await connection.query("SELECT name FROM sqlite_schema WHERE name = 'backup_manifest'", []), []);
   await connection.close();
 });
@@ -86,7 +86,7 @@ test('a backup that was changed, cut or is none is found, and not restored', asy
   const bytes = readFileSync(backup);
   const changed = join(folder, 'changed.db');
   writeFileSync(changed, bytes);
-  const connection = await Connection.open(changed);
+  const connection = await SqliteConnection.open(changed);
   await connection.run("UPDATE requests SET status = 500 WHERE id = 'req_1'", []);
   await connection.close();
   writeFileSync(join(folder, 'cut.db'), bytes.subarray(0, bytes.length - 9_000));

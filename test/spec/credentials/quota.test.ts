@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Quota } from '../../../proxy/rehearsal/account/account-profiles.ts';
+import type { SimulatedQuota } from '../../../proxy/rehearsal/account/account-profiles.ts';
 import { profileNamed } from '../../../proxy/rehearsal/account/account-profiles.ts';
 import type { RehearsalAccount } from '../../../proxy/rehearsal/account/simulated-account.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -19,7 +19,7 @@ const USAGE = '/backend-api/meter/usage';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-const quota = (primary: number, secondary = 3): Quota => ({
+const quota = (primary: number, secondary = 3): SimulatedQuota => ({
   primary: { used_percent: primary, window_minutes: 300 },
   secondary: { used_percent: secondary, window_minutes: 10_080 },
 });

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Quota } from '../../../proxy/rehearsal/account/account-profiles.ts';
+import type { SimulatedQuota } from '../../../proxy/rehearsal/account/account-profiles.ts';
 import type { RehearsalAccount } from '../../../proxy/rehearsal/account/simulated-account.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { HandClock } from '../../models/support.ts';
@@ -40,7 +40,7 @@ async function world({ accounts = ['north', 'south'], config, store }: Options =
   return { gate, clock, [Symbol.asyncDispose]: () => gate.close() };
 }
 
-const window = (used_percent: number, window_minutes: number, reset_at?: number): NonNullable<Quota['primary']> => ({
+const window = (used_percent: number, window_minutes: number, reset_at?: number): NonNullable<SimulatedQuota['primary']> => ({
   used_percent,
   window_minutes,
   ...(reset_at === undefined ? {} : { reset_at }),
@@ -132,7 +132,7 @@ describe('[C4] the Pool’s usage', () => {
   });
 
   test('leaves out accounts that are not routable, and counts those out of quota', async () => {
-    const used = (percent: number): Quota => ({ primary: window(percent, 300), secondary: null });
+    const used = (percent: number): SimulatedQuota => ({ primary: window(percent, 300), secondary: null });
     await using here = await world({
       accounts: [
         { id: 'north', quota: used(10) },

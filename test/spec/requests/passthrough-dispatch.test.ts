@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Quota } from '../../../proxy/rehearsal/account/account-profiles.ts';
+import type { SimulatedQuota } from '../../../proxy/rehearsal/account/account-profiles.ts';
 import type { RehearsalAccount } from '../../../proxy/rehearsal/account/simulated-account.ts';
 import { HandClock } from '../../models/support.ts';
 import { type Draft, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
@@ -86,7 +86,7 @@ const NOTHING_STATED = {
   answer: undefined,
 };
 
-const full: Quota = {
+const full: SimulatedQuota = {
   primary: { used_percent: 100, window_minutes: 300 },
   secondary: { used_percent: 3, window_minutes: 10_080 },
 };

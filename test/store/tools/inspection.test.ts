@@ -5,7 +5,7 @@ import { chmod, open, readdir, readFile, stat, truncate, writeFile } from 'node:
 import { dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { Connection } from '../../../store/sqlite/connection.ts';
+import { SqliteConnection } from '../../../store/sqlite/connection.ts';
 import { folderConditions, freeSpaceCondition } from '../../../store/sqlite/inspection.ts';
 import { openStore } from '../../../store/store.ts';
 import { inspectStore } from '../../../store/tools/inspection.ts';
@@ -55,7 +55,7 @@ test('a database with overwritten pages is damaged, and so is a file that is not
 
 test('a database that only a newer program can use is a problem, an empty file is none', async (context) => {
   const path = await databaseOf(context, 1);
-  const connection = await Connection.open(path);
+  const connection = await SqliteConnection.open(path);
   await connection.run('INSERT INTO schema_version (version, applied_at) VALUES ($1, $2)', [99, 1]);
   await connection.close();
   assert.match((await inspected(path))[0] ?? '', /^problem: poolgate\.db has schema version 99; this program supports \d+\.$/);
@@ -76,7 +76,7 @@ test('a log of writes that was not emptied is a warning', async (context) => {
 /** Its check takes some tenths of a second. */
 async function largeDatabase(context: TestContext): Promise<string> {
   const path = await databaseOf(context, 0);
-  const connection = await Connection.open(path);
+  const connection = await SqliteConnection.open(path);
   await connection.script(`
     CREATE TABLE filler AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000)
     SELECT i, printf('%0100d', i) AS padding FROM n;

@@ -1,5 +1,5 @@
 // The strategies by name: each scores the accounts that could take a turn, and the highest score gets it (Q7).
-import type { Strategy as StrategyName } from '../../../turn/settings.ts';
+import type { StrategyName } from '../../../turn/settings.ts';
 import { fastest } from './fastest.ts';
 import type { Candidate, Strategy } from './strategy.ts';
 

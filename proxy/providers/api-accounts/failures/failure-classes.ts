@@ -15,7 +15,7 @@ export interface RefusalClass {
 }
 
 /** A refusal without its wait. */
-export interface Refused {
+export interface StatedRefusal {
   readonly status: number;
   readonly error: ProviderError;
   readonly isJson: boolean;
@@ -69,7 +69,7 @@ const LOADING_MS = 5_000;
 const matches = (codes: ReadonlySet<string>, { code, type }: ProviderError): boolean => codes.has(code ?? '') || codes.has(type ?? '');
 
 /** The class of the refusal by its code; undefined if only the status counts. */
-function byCode({ status, error, isModerated, blamesEncoding }: Refused): RefusalClass | undefined {
+function byCode({ status, error, isModerated, blamesEncoding }: StatedRefusal): RefusalClass | undefined {
   const isShape = status === 400 || status === 422;
   if (status !== 401 && status < 500) {
     if (matches(BILLING, error)) return { cause: 'quota' };
@@ -86,7 +86,7 @@ function byCode({ status, error, isModerated, blamesEncoding }: Refused): Refusa
 const isContextFull = (error: ProviderError): boolean =>
   matches(CONTEXT, error) || CONTEXT_SENTENCES.some((sentence) => sentence.test(error.message ?? ''));
 
-export function refusalClass(refused: Refused): RefusalClass {
+export function refusalClass(refused: StatedRefusal): RefusalClass {
   const { status, error, isJson } = refused;
   if (status < 300 || status > 599) return { cause: 'malformed' };
   const coded = byCode(refused);

@@ -1,10 +1,10 @@
 // A call of a function as the item of the tool that the client declared (AA27).
 import { isObject, type JsonObject } from '../../../turn/json/json.ts';
 import { isObjectText } from './lowered-calls.ts';
-import type { DeclaredTool } from './tool-table.ts';
+import type { LoweredTool } from './tool-table.ts';
 
 /** @param given the arguments as text; of a custom tool its input */
-export function calledItem({ type, name, namespace }: DeclaredTool, head: JsonObject, given: string): JsonObject {
+export function calledItem({ type, name, namespace }: LoweredTool, head: JsonObject, given: string): JsonObject {
   const named = { name, ...(namespace === undefined ? {} : { namespace }) };
   switch (type) {
     case 'function':

@@ -8,7 +8,7 @@ import type { Body } from '../../../turn/turn.ts';
 export type LoweredType = 'function' | 'custom' | 'local_shell' | 'tool_search';
 
 /** What the client declared, by the name of its function. */
-export interface DeclaredTool {
+export interface LoweredTool {
   readonly type: LoweredType;
   /** The client's name; of the two last types their type. */
   readonly name: string;
@@ -51,7 +51,7 @@ const SHELL_PARAMETERS: JsonObject = {
 export class ToolTable {
   /** By name, in the order of their first declaration. */
   readonly #functions = new Map<string, FunctionTool>();
-  readonly #declared = new Map<string, DeclaredTool>();
+  readonly #declared = new Map<string, LoweredTool>();
   /** Tools of the provider's own, as they were declared. */
   readonly hosted: JsonObject[] = [];
 
@@ -65,7 +65,7 @@ export class ToolTable {
   }
 
   /** The tool whose function has this name; undefined for a name outside the table. */
-  toolOf(name: string): DeclaredTool | undefined {
+  toolOf(name: string): LoweredTool | undefined {
     return this.#declared.get(name);
   }
 
@@ -80,7 +80,7 @@ export class ToolTable {
   }
 
   /** A later declaration of the same tool replaces an earlier one, in its place. */
-  declare(tool: DeclaredTool, definition: Omit<FunctionTool, 'name'>): void {
+  declare(tool: LoweredTool, definition: Omit<FunctionTool, 'name'>): void {
     const { type, name, namespace } = tool;
     const plain = namespace === undefined ? name : `${namespace}__${name}`;
     const taken = this.#declared.get(plain);
@@ -91,7 +91,7 @@ export class ToolTable {
   }
 }
 
-const isSame = (tool: DeclaredTool | undefined, type: LoweredType, name: string, namespace: string | undefined): boolean =>
+const isSame = (tool: LoweredTool | undefined, type: LoweredType, name: string, namespace: string | undefined): boolean =>
   tool !== undefined && tool.type === type && tool.name === name && tool.namespace === namespace;
 
 const shortName = (name: string): string => `${name.slice(0, KEPT_OF_NAME)}_${hash('sha256', name, 'hex').slice(0, 16)}`;

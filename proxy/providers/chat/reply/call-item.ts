@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../../turn/json/json.ts';
 import { newId } from '../../api-accounts/reply/new-id.ts';
 import { calledItem } from '../../api-accounts/tools/called-item.ts';
 import { isObjectText } from '../../api-accounts/tools/lowered-calls.ts';
-import type { DeclaredTool, LoweredType } from '../../api-accounts/tools/tool-table.ts';
+import type { LoweredTool, LoweredType } from '../../api-accounts/tools/tool-table.ts';
 import { CustomInput } from './custom-input.ts';
 import type { ItemStatus, ReplyOutput } from './reply-output.ts';
 
@@ -18,8 +18,8 @@ export class CallItem {
   /** Members that the account needs back, and that no event shows. */
   readonly further: Record<string, JsonObject[string]> = {};
   readonly #output: ReplyOutput;
-  readonly #toolOf: (name: string) => DeclaredTool | undefined;
-  #tool: DeclaredTool | undefined;
+  readonly #toolOf: (name: string) => LoweredTool | undefined;
+  #tool: LoweredTool | undefined;
   #id = '';
   #index = 0;
   #place = '';
@@ -30,7 +30,7 @@ export class CallItem {
   #held = 0;
   #input: CustomInput | undefined;
 
-  constructor(output: ReplyOutput, toolOf: (name: string) => DeclaredTool | undefined) {
+  constructor(output: ReplyOutput, toolOf: (name: string) => LoweredTool | undefined) {
     this.#output = output;
     this.#toolOf = toolOf;
   }
@@ -96,6 +96,6 @@ export class CallItem {
   }
 
   #item(status: ItemStatus | 'in_progress', given: string): JsonObject {
-    return calledItem(this.#tool as DeclaredTool, { id: this.#id, status, call_id: this.#callId }, given);
+    return calledItem(this.#tool as LoweredTool, { id: this.#id, status, call_id: this.#callId }, given);
   }
 }

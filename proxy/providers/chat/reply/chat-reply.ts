@@ -9,7 +9,7 @@ import { EventWriter } from '../../api-accounts/reply/event-writer.ts';
 import { failedCode } from '../../api-accounts/reply/failed-code.ts';
 import type { ResponseObject } from '../../api-accounts/reply/response-object.ts';
 import { noteUsage, responseUsage } from '../../api-accounts/reply/usage.ts';
-import type { DeclaredTool } from '../../api-accounts/tools/tool-table.ts';
+import type { LoweredTool } from '../../api-accounts/tools/tool-table.ts';
 import { chatUsage, usageIn } from './chat-usage.ts';
 import { choiceIn, deltaIn, errorIn, finishIn } from './chunk.ts';
 import { eventText } from './event-text.ts';
@@ -27,7 +27,7 @@ export interface ChatReplyOptions {
   /** The response at its beginning. */
   readonly response: ResponseObject;
   readonly quirks: Quirks;
-  readonly toolOf: (name: string) => DeclaredTool | undefined;
+  readonly toolOf: (name: string) => LoweredTool | undefined;
   readonly showsSummary: boolean;
   /** The capsule of what the account needs back; undefined if it needs nothing. */
   readonly seal: ((text: string, details: readonly Json[], calls: Readonly<Record<string, JsonObject>>) => string | undefined) | undefined;

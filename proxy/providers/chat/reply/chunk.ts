@@ -29,12 +29,12 @@ const errorOf = (error: JsonObject, { status }: JsonObject): JsonObject => (type
 export const finishIn = ({ finish_reason: reason }: JsonObject): string | undefined => (isText(reason) ? reason : undefined);
 
 /** The text of a delta, and the reasoning that its content has as parts. */
-export interface Said {
+export interface ContentText {
   readonly text: string;
   readonly thought: string;
 }
 
-export function saidIn(content: Json | undefined): Said {
+export function contentTextIn(content: Json | undefined): ContentText {
   if (typeof content === 'string') return { text: content, thought: '' };
   let text = '';
   let thought = '';

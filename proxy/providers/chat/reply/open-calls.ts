@@ -1,17 +1,17 @@
 // The calls of a reply that are open side by side, identified as servers do: by index, by id, or not at all (AA53).
 import { asList, isObject, isText, type Json, type JsonObject } from '../../../turn/json/json.ts';
-import type { DeclaredTool } from '../../api-accounts/tools/tool-table.ts';
+import type { LoweredTool } from '../../api-accounts/tools/tool-table.ts';
 import { CallItem } from './call-item.ts';
 import type { ReplyOutput } from './reply-output.ts';
 
 export class OpenCalls {
   readonly #output: ReplyOutput;
-  readonly #toolOf: (name: string) => DeclaredTool | undefined;
+  readonly #toolOf: (name: string) => LoweredTool | undefined;
   readonly #calls: CallItem[] = [];
   readonly #byIndex = new Map<number, CallItem>();
   readonly #byId = new Map<string, CallItem>();
 
-  constructor(output: ReplyOutput, toolOf: (name: string) => DeclaredTool | undefined) {
+  constructor(output: ReplyOutput, toolOf: (name: string) => LoweredTool | undefined) {
     this.#output = output;
     this.#toolOf = toolOf;
   }

@@ -1,7 +1,7 @@
 // The texts of a reply: its reasoning and its messages, each an item that the next kind of output ends (AA51, AA52).
 import { isList, type JsonObject } from '../../../turn/json/json.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
-import { reasoningIn, saidIn } from './chunk.ts';
+import { contentTextIn, reasoningIn } from './chunk.ts';
 import { MessageItem } from './message-item.ts';
 import { ReasoningItem, type ReasoningOptions } from './reasoning-item.ts';
 import type { ItemStatus, ReplyOutput } from './reply-output.ts';
@@ -26,7 +26,7 @@ export class ReplyTexts {
 
   add(delta: JsonObject): void {
     const { content, refusal, annotations, reasoning_details: details } = delta;
-    const said = saidIn(content);
+    const said = contentTextIn(content);
     const thought = reasoningIn(delta) || said.thought;
     if (thought !== '') this.#think(thought);
     if (isList(details) && this.#keepsDetails && details.length > 0) this.#openReasoning().details(details);

@@ -1,5 +1,5 @@
 // Takes the reasoning out of a leading `<think>…</think>` of the text, wherever the tags are cut (AA52).
-import type { Said } from './chunk.ts';
+import type { ContentText } from './chunk.ts';
 
 const OPENING = '<think>';
 const CLOSING = '</think>';
@@ -12,7 +12,7 @@ export class ThinkTags {
   /** Text that may be the beginning of a tag. */
   #held = '';
 
-  push(text: string): Said {
+  push(text: string): ContentText {
     let thought = '';
     let rest = this.#held + text;
     this.#held = '';
@@ -45,7 +45,7 @@ export class ThinkTags {
   }
 
   /** The text ended: what was held was no tag. */
-  end(): Said {
+  end(): ContentText {
     const held = this.#held;
     this.#held = '';
     if (held === '') return { text: '', thought: '' };

@@ -37,15 +37,15 @@ export function effortMembers(body: Body, { quirks, model, adapted }: ChatEncodi
   }
 }
 
-export interface Format {
+export interface ChatFormat {
   readonly members: JsonObject;
   /** What the system text ends with. */
   readonly systemEnd: string | undefined;
 }
 
-const NO_FORMAT: Format = { members: {}, systemEnd: undefined };
+const NO_FORMAT: ChatFormat = { members: {}, systemEnd: undefined };
 
-export function formatOf({ text }: Body, { quirks, adapted }: ChatEncoding): Format {
+export function formatOf({ text }: Body, { quirks, adapted }: ChatEncoding): ChatFormat {
   const format = isObject(text) ? text.format : undefined;
   if (!isObject(format)) return NO_FORMAT;
   if (format.type === 'json_object') return { members: { response_format: { type: 'json_object' } }, systemEnd: undefined };

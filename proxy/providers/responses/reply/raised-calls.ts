@@ -6,14 +6,14 @@ import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
 import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import { endOf } from '../../../turn/reply/terminal-event.ts';
 import { calledItem, customInput } from '../../api-accounts/tools/called-item.ts';
-import type { DeclaredTool } from '../../api-accounts/tools/tool-table.ts';
+import type { LoweredTool } from '../../api-accounts/tools/tool-table.ts';
 
 const ADDED = 'response.output_item.added';
 const DONE = 'response.output_item.done';
 const ARGUMENTS = 'response.function_call_arguments.';
 
 /** The tool of a function; undefined for one that the client declared as it is, or not at all. */
-export type LoweredToolOf = (name: string) => DeclaredTool | undefined;
+export type LoweredToolOf = (name: string) => LoweredTool | undefined;
 
 export class RaisedCalls implements EventHandler {
   readonly checksParsing = true;
@@ -21,7 +21,7 @@ export class RaisedCalls implements EventHandler {
   readonly #toolOf: LoweredToolOf;
   readonly #deltas = new DeltaText();
   /** The tools of raised calls, by the place of the item. */
-  readonly #raised = new Map<Json, DeclaredTool>();
+  readonly #raised = new Map<Json, LoweredTool>();
   /** How many events were added or left out so far. */
   #shift = 0;
 
@@ -75,11 +75,11 @@ export class RaisedCalls implements EventHandler {
     else this.#send({ ...data, response: { ...response, output } }, data, 0, emit);
   }
 
-  #toolIn({ type, name }: JsonObject): DeclaredTool | undefined {
+  #toolIn({ type, name }: JsonObject): LoweredTool | undefined {
     return type === 'function_call' && typeof name === 'string' ? this.#toolOf(name) : undefined;
   }
 
-  #raise({ id, status, call_id, arguments: text }: JsonObject, tool: DeclaredTool): JsonObject {
+  #raise({ id, status, call_id, arguments: text }: JsonObject, tool: LoweredTool): JsonObject {
     const given = typeof text === 'string' ? text : '';
     return calledItem(tool, { id, status, call_id }, tool.type === 'custom' ? customInput(given) : given);
   }

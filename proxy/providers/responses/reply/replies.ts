@@ -3,7 +3,7 @@ import { asList, isObject } from '../../../turn/json/json.ts';
 import { Adaptations } from '../../../turn/provider/adapted.ts';
 import { type ApiAccountConfig, isApiAccount } from '../../../turn/provider/api-account.ts';
 import type { EventHandler } from '../../../turn/provider/replies.ts';
-import type { AttemptContext } from '../../../turn/provider/requests.ts';
+import type { EncodedAttempt } from '../../../turn/provider/requests.ts';
 import type { Body, Outgoing } from '../../../turn/turn.ts';
 import { SummaryReply } from '../../api-accounts/compaction/summary-reply.ts';
 import { hostedTool } from '../../api-accounts/eligibility/declared-tools.ts';
@@ -16,7 +16,7 @@ import { ReplyRepair } from './reply-repair.ts';
 import { withUsage } from './reply-usage.ts';
 
 /** Undefined for the kinds whose answers are no Responses events: they pass as they came. */
-export function replyDecoding(out: Outgoing, context: AttemptContext, routes: CompactRoutes): readonly EventHandler[] | undefined {
+export function replyDecoding(out: Outgoing, context: EncodedAttempt, routes: CompactRoutes): readonly EventHandler[] | undefined {
   const { turn, account } = context;
   if (!isApiAccount(account)) return undefined;
   const { kind } = turn.route;

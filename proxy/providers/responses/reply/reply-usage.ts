@@ -1,11 +1,11 @@
 // The usage of a response as its terminal event states it; estimated if it is missing or cannot be right (AA56).
 import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { isApiAccount } from '../../../turn/provider/api-account.ts';
-import type { AttemptContext } from '../../../turn/provider/requests.ts';
+import type { EncodedAttempt } from '../../../turn/provider/requests.ts';
 import { noteUsage, responseUsage, statedUsage } from '../../api-accounts/reply/usage.ts';
 
 /** The same response if its account states a usage that can be right. */
-export function withUsage(response: JsonObject, context: Pick<AttemptContext, 'account' | 'estimateUsage' | 'turn'>): JsonObject {
+export function withUsage(response: JsonObject, context: Pick<EncodedAttempt, 'account' | 'estimateUsage' | 'turn'>): JsonObject {
   const stated = isObject(response.usage) ? response.usage : undefined;
   const usage = usageOf(response, stated, context);
   const { account, turn } = context;
@@ -17,7 +17,7 @@ export function withUsage(response: JsonObject, context: Pick<AttemptContext, 'a
 function usageOf(
   { output }: JsonObject,
   own: JsonObject | undefined,
-  { estimateUsage }: Pick<AttemptContext, 'estimateUsage'>,
+  { estimateUsage }: Pick<EncodedAttempt, 'estimateUsage'>,
 ): JsonObject | undefined {
   const stated = own && statedUsage(own);
   if (stated && stated.output > 0) return undefined;

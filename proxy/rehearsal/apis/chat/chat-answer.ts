@@ -1,21 +1,21 @@
 // Answers a Chat request: checks it, plans its output as every simulated turn does, and writes chunks or a completion.
 import { asList, asString, isAbsent, isObject, type JsonObject } from '../../../turn/json/json.ts';
-import { type Answer, eventsAnswer, jsonAnswer } from '../../delivery/answer.ts';
+import { eventsAnswer, jsonAnswer, type SimulatedAnswer } from '../../delivery/answer.ts';
 import type { RequestContext } from '../../endpoint-table.ts';
 import type { Fault } from '../../faults/fault.ts';
 import { planOf } from '../../model/output-plan.ts';
-import { ProviderError } from '../../provider-error.ts';
+import { SimulatedError } from '../../provider-error.ts';
 import type { ApiSettings } from '../api-settings.ts';
 import { checkChat } from './chat-checks.ts';
 import { type ChatForm, chatForm } from './chat-form.ts';
 import { readChat } from './chat-reading.ts';
-import { chatReply, type ReplyContext } from './chat-reply.ts';
+import { chatReply, type SimulatedReplyContext } from './chat-reply.ts';
 
 /** @throws ProviderError */
-export function chatAnswer(context: RequestContext, settings: ApiSettings, faults: readonly Fault[]): Answer {
+export function chatAnswer(context: RequestContext, settings: ApiSettings, faults: readonly Fault[]): SimulatedAnswer {
   const { request, account, catalog, ids, now } = context;
   const body = request.json;
-  if (!isObject(body)) throw new ProviderError(400, 'invalid_json', 'The body is not a JSON object.', null);
+  if (!isObject(body)) throw new SimulatedError(400, 'invalid_json', 'The body is not a JSON object.', null);
   if (account.isStrict) checkChat({ body, account, settings, slugs: catalog.slugs });
   const plan = planOf(readChat(body), account.id);
   const input = Math.ceil(request.body.length / 4);
@@ -34,7 +34,7 @@ export function chatAnswer(context: RequestContext, settings: ApiSettings, fault
   return body.stream === true && !form.has('json answer') ? streamed(reply.chunks) : jsonAnswer(200, reply.completion);
 }
 
-const streamed = (chunks: readonly JsonObject[]): Answer => {
+const streamed = (chunks: readonly JsonObject[]): SimulatedAnswer => {
   const { body, ...answer } = eventsAnswer(chunks, {});
   return { ...answer, body: body.kind === 'events' ? { ...body, end: '[DONE]' } : body };
 };
@@ -51,7 +51,7 @@ function reasons(
 }
 
 /** A server without `stream_options` states its usage beside the finish reason, without being asked. */
-function usagePlace({ stream_options: options }: JsonObject, { quirks }: ApiSettings): ReplyContext['usage'] {
+function usagePlace({ stream_options: options }: JsonObject, { quirks }: ApiSettings): SimulatedReplyContext['usage'] {
   if (quirks.stream_options === false) return 'beside finish';
   return isObject(options) && options.include_usage === true ? 'last' : 'none';
 }

@@ -1,7 +1,7 @@
 // The checks of a strict server on a Chat request, after its schema: roles and their order, calls and their results, tools (AA88).
 import { asList, asString, isAbsent, isObject, type JsonObject } from '../../../turn/json/json.ts';
 import type { SimulatedAccount } from '../../account/simulated-account.ts';
-import { modelRefusal, ProviderError } from '../../provider-error.ts';
+import { modelRefusal, SimulatedError } from '../../provider-error.ts';
 import type { ApiSettings } from '../api-settings.ts';
 import { RequestSchema } from '../request-schema.ts';
 import { refuseByQuirks } from './chat-quirks.ts';
@@ -30,7 +30,7 @@ export function checkChat(chat: CheckedChat): void {
 export const messagesOf = ({ messages }: JsonObject): readonly JsonObject[] => asList(messages).filter(isObject);
 
 export function refuse(param: string, message: string, code = 'invalid_value'): never {
-  throw new ProviderError(400, code, message, param);
+  throw new SimulatedError(400, code, message, param);
 }
 
 /** The function of a declared tool, or of a call. */

@@ -1,12 +1,12 @@
 // The faults that change the content of a Chat reply: errors inside a 200, streams without an end, replies without output (AA89).
 import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
-import { type Answer, type AnswerBody, malformedText, type RefusalForm, replacedAnswer } from '../../delivery/answer.ts';
+import { type AnswerBody, malformedText, type RefusalForm, replacedAnswer, type SimulatedAnswer } from '../../delivery/answer.ts';
 import { type ErrorChunkFault, type Fault, faultOf, type RefuseInsideFault } from '../../faults/fault.ts';
 import { errorOf, messageOf } from '../../provider-error.ts';
 
 type Events = Extract<AnswerBody, { kind: 'events' }>;
 
-export function withChatFaults(answer: Answer, faults: readonly Fault[], form: RefusalForm): Answer {
+export function withChatFaults(answer: SimulatedAnswer, faults: readonly Fault[], form: RefusalForm): SimulatedAnswer {
   const replaced = replacedAnswer(answer, faults, form);
   if (replaced) return replaced;
   const { body } = answer;

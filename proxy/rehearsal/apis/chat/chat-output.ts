@@ -13,7 +13,7 @@ export interface OutputContext {
 }
 
 /** A call with the id and the place that its pieces have. */
-export interface ChatCall {
+export interface SimulatedCall {
   readonly id: string;
   readonly name: string;
   readonly input: string;
@@ -23,7 +23,7 @@ export interface ChatOutput {
   readonly reasoning: string;
   readonly text: string;
   readonly refusal: string;
-  readonly calls: readonly ChatCall[];
+  readonly calls: readonly SimulatedCall[];
   /** Of all parts. */
   readonly tokens: number;
   readonly reasoningTokens: number;
@@ -58,7 +58,7 @@ export function chatOutput(plan: OutputPlan, thought: string | undefined, contex
   };
 }
 
-function callOf({ tool, input }: Extract<OutputPart, { kind: 'call' }>, { form, ids }: OutputContext): ChatCall {
+function callOf({ tool, input }: Extract<OutputPart, { kind: 'call' }>, { form, ids }: OutputContext): SimulatedCall {
   const id = ids.next('call');
   const short = ids.nextNumber().slice(-9).padStart(9, 'c');
   return { id: form.has('long call ids') ? id.padEnd(80, '0') : form.shortIds ? short : id, name: tool.name, input };
@@ -98,7 +98,7 @@ export const citation = (text: string): JsonObject => ({
   url_citation: { url: 'https://provider.example/source', title: 'Source', start_index: 0, end_index: text.length },
 });
 
-function callDeltas(calls: readonly ChatCall[], context: OutputContext): readonly JsonObject[] {
+function callDeltas(calls: readonly SimulatedCall[], context: OutputContext): readonly JsonObject[] {
   const pieces = calls.map((call, index) => piecesOf(call, index, context));
   if (!context.form.has('interleaved calls')) return pieces.flat();
   const longest = Math.max(0, ...pieces.map(({ length }) => length));
@@ -107,7 +107,7 @@ function callDeltas(calls: readonly ChatCall[], context: OutputContext): readonl
     .filter((piece) => piece !== undefined);
 }
 
-function piecesOf(call: ChatCall, index: number, { form, account }: OutputContext): readonly JsonObject[] {
+function piecesOf(call: SimulatedCall, index: number, { form, account }: OutputContext): readonly JsonObject[] {
   if (form.has('legacy call')) {
     return [
       { function_call: { name: call.name, arguments: '' } },
@@ -133,7 +133,7 @@ function piecesOf(call: ChatCall, index: number, { form, account }: OutputContex
 }
 
 /** The arguments that come with the name; undefined if they come in pieces behind it. */
-function wholeArguments({ input }: ChatCall, form: ChatForm): JsonObject | undefined {
+function wholeArguments({ input }: SimulatedCall, form: ChatForm): JsonObject | undefined {
   if (form.has('null arguments')) return { arguments: null };
   if (form.has('no arguments')) return {};
   if (form.has('object arguments')) return { arguments: JSON.parse(input) as Json };

@@ -2,7 +2,7 @@
 import { asList, asString, isAbsent, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
 import type { SimulatedAccount } from '../../account/simulated-account.ts';
-import { ProviderError } from '../../provider-error.ts';
+import { SimulatedError } from '../../provider-error.ts';
 import type { ApiSettings } from '../api-settings.ts';
 import { refuseUnkept } from '../kept-members.ts';
 import { isOwnDetail, isOwnOpaque } from './reasoning-details.ts';
@@ -42,12 +42,12 @@ export function refuseByQuirks(chat: ChatRequest): void {
 }
 
 function refuse(param: string, message: string): never {
-  throw new ProviderError(400, 'invalid_value', message, param);
+  throw new SimulatedError(400, 'invalid_value', message, param);
 }
 
 function unsupported(body: JsonObject, ...members: readonly string[]): void {
   const member = members.find((name) => body[name] !== undefined);
-  if (member !== undefined) throw new ProviderError(400, 'unsupported_parameter', `Unsupported parameter: '${member}'.`, member);
+  if (member !== undefined) throw new SimulatedError(400, 'unsupported_parameter', `Unsupported parameter: '${member}'.`, member);
 }
 
 function refuseOutputCap({ body, quirks: { max_tokens: name } }: Conversation): void {

@@ -1,7 +1,7 @@
 // Reads a Chat request as the simulated model reads every turn: last user message, output of a tool, declared tools, wanted format.
 import { asList, asString, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { schemaIn } from '../../model/schema-in-text.ts';
-import type { DeclaredTool, TurnRequest } from '../../model/turn-request.ts';
+import type { SimulatedTool, TurnRequest } from '../../model/turn-request.ts';
 
 export function readChat(body: JsonObject): TurnRequest {
   const messages = asList(body.messages).filter(isObject);
@@ -18,7 +18,7 @@ export function readChat(body: JsonObject): TurnRequest {
   };
 }
 
-function readTool(tool: Json): DeclaredTool {
+function readTool(tool: Json): SimulatedTool {
   const { name, parameters } = isObject(tool) && isObject(tool.function) ? tool.function : {};
   return { kind: 'function', name: asString(name) ?? '', namespace: undefined, parameters };
 }

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../../turn/json/json.ts';
 import type { OutputPlan } from '../../model/output-plan.ts';
 import { type ChatOutput, chatOutput, citation, type OutputContext, reasoningMembers } from './chat-output.ts';
 
-export interface ReplyContext extends OutputContext {
+export interface SimulatedReplyContext extends OutputContext {
   readonly model: Json;
   /** Unix milliseconds. */
   readonly now: number;
@@ -14,12 +14,12 @@ export interface ReplyContext extends OutputContext {
   readonly usage: 'last' | 'beside finish' | 'none';
 }
 
-export interface ChatReply {
+export interface SimulatedChatReply {
   readonly chunks: readonly JsonObject[];
   readonly completion: JsonObject;
 }
 
-export function chatReply(plan: OutputPlan, thought: string | undefined, context: ReplyContext): ChatReply {
+export function chatReply(plan: OutputPlan, thought: string | undefined, context: SimulatedReplyContext): SimulatedChatReply {
   const output = chatOutput(plan, thought, context);
   const head = { id: context.ids.next('chatcmpl'), created: Math.floor(context.now / 1000), model: context.model };
   const finish = finishOf(plan, output, context);
@@ -32,14 +32,19 @@ interface ReplyEnd {
   readonly usage: JsonObject;
 }
 
-function finishOf({ incomplete }: OutputPlan, { calls }: ChatOutput, { form }: ReplyContext): string {
+function finishOf({ incomplete }: OutputPlan, { calls }: ChatOutput, { form }: SimulatedReplyContext): string {
   if (form.finish !== undefined) return form.finish;
   if (incomplete !== undefined) return incomplete === 'content_filter' ? 'content_filter' : 'length';
   if (calls.length === 0 || form.has('stop with calls')) return 'stop';
   return form.has('legacy call') ? 'function_call' : 'tool_calls';
 }
 
-function chunksOf({ deltas }: ChatOutput, head: JsonObject, { finish, usage }: ReplyEnd, context: ReplyContext): readonly JsonObject[] {
+function chunksOf(
+  { deltas }: ChatOutput,
+  head: JsonObject,
+  { finish, usage }: ReplyEnd,
+  context: SimulatedReplyContext,
+): readonly JsonObject[] {
   const { form } = context;
   const chunk = (choices: Json | undefined, members: JsonObject = {}): JsonObject => ({
     ...head,
@@ -66,7 +71,7 @@ function chunksOf({ deltas }: ChatOutput, head: JsonObject, { finish, usage }: R
   ];
 }
 
-function completionOf(output: ChatOutput, head: JsonObject, { finish, usage }: ReplyEnd, context: ReplyContext): JsonObject {
+function completionOf(output: ChatOutput, head: JsonObject, { finish, usage }: ReplyEnd, context: SimulatedReplyContext): JsonObject {
   const { form } = context;
   const { text, refusal, calls, reasoning } = output;
   const named = calls.map(({ id, name, input }) => ({
@@ -97,7 +102,7 @@ function completionOf(output: ChatOutput, head: JsonObject, { finish, usage }: R
 /** USD for a million tokens, of input and of output. */
 const PRICES = { input: 1, output: 4 };
 
-function usageOf({ tokens, reasoningTokens }: ChatOutput, { form, input, cached }: ReplyContext): JsonObject {
+function usageOf({ tokens, reasoningTokens }: ChatOutput, { form, input, cached }: SimulatedReplyContext): JsonObject {
   const stated = form.has('zero usage') ? 0 : form.excludesReasoning ? tokens - reasoningTokens : tokens;
   return {
     prompt_tokens: input,

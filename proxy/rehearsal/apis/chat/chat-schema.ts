@@ -4,10 +4,10 @@ import {
   COUNT,
   EFFORTS,
   FLAG,
+  type JsonSchema,
   list,
   object,
   oneOf,
-  type Schema,
   SHARED_MEMBERS,
   TEXT,
   textOfAtMost,
@@ -17,7 +17,7 @@ import {
 /** The strictest server takes call ids of this length. */
 const CALL_ID = textOfAtMost(40);
 
-const NAME: Schema = { type: 'string', pattern: '^[a-zA-Z0-9_-]{1,64}$' };
+const NAME: JsonSchema = { type: 'string', pattern: '^[a-zA-Z0-9_-]{1,64}$' };
 
 const textPart = object({ type: words('text'), text: TEXT }, ['type', 'text']);
 const imagePart = object(
@@ -30,10 +30,10 @@ const audioPart = object(
 );
 const filePart = object({ type: words('file'), file: object({ filename: TEXT, file_data: TEXT }, ['file_data']) }, ['type', 'file']);
 
-const texts: Schema = { anyOf: [TEXT, list(oneOf('type', [textPart]))] };
+const texts: JsonSchema = { anyOf: [TEXT, list(oneOf('type', [textPart]))] };
 
 /** Content of a user, or of a tool if the server takes images there. */
-const parts: Schema = { anyOf: [TEXT, list(oneOf('type', [textPart, imagePart, audioPart, filePart]))] };
+const parts: JsonSchema = { anyOf: [TEXT, list(oneOf('type', [textPart, imagePart, audioPart, filePart]))] };
 
 const called = object({ name: NAME, arguments: ANY_TEXT }, ['name', 'arguments']);
 
@@ -68,7 +68,7 @@ const tool = object({ role: words('tool'), tool_call_id: CALL_ID, name: NAME, co
 ]);
 
 /** The schema of arguments is the client's own. */
-const parameters: Schema = { type: 'object', required: ['type'], properties: { type: words('object') } };
+const parameters: JsonSchema = { type: 'object', required: ['type'], properties: { type: words('object') } };
 
 const declared = object(
   { type: words('function'), function: object({ name: NAME, description: ANY_TEXT, parameters, strict: FLAG }, ['name']) },
@@ -88,7 +88,7 @@ const format = oneOf('type', [
 
 const named = object({ type: words('function'), function: object({ name: NAME }, ['name']) }, ['type', 'function']);
 
-export const CHAT_REQUEST: Schema = object(
+export const CHAT_REQUEST: JsonSchema = object(
   {
     ...SHARED_MEMBERS,
     messages: list(oneOf('role', [system, user, assistant, tool])),

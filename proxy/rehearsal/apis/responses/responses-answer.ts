@@ -1,18 +1,18 @@
 // Answers the requests of a simulated Responses platform: turns over HTTP and on websockets, and compactions.
 import { asList, asString, isAbsent, isObject, type JsonObject } from '../../../turn/json/json.ts';
-import { type Answer, eventsAnswer, jsonAnswer } from '../../delivery/answer.ts';
+import { eventsAnswer, jsonAnswer, type SimulatedAnswer } from '../../delivery/answer.ts';
 import type { RequestContext } from '../../endpoint-table.ts';
 import type { Fault } from '../../faults/fault.ts';
 import { compactionItem } from '../../model/output-items.ts';
 import { schemaIn } from '../../model/schema-in-text.ts';
 import { type SimulatedTurn, simulatePrewarm, simulateTurn, usageOf } from '../../model/simulated-turn.ts';
 import { toolsItems } from '../../model/turn-request.ts';
-import { ProviderError } from '../../provider-error.ts';
+import { SimulatedError } from '../../provider-error.ts';
 import type { ApiSettings } from '../api-settings.ts';
 import { type CheckedResponses, checkResponses, withTypes } from './responses-checks.ts';
 
 /** @throws ProviderError */
-export function responsesAnswer(context: RequestContext, settings: ApiSettings, faults: readonly Fault[]): Answer {
+export function responsesAnswer(context: RequestContext, settings: ApiSettings, faults: readonly Fault[]): SimulatedAnswer {
   const body = checkedBody(context, settings, 'http');
   const { events, response } = turnOf(context, body);
   const isWhole = faults.some((fault) => fault.kind === 'form' && fault.is === 'json answer');
@@ -25,7 +25,7 @@ export function responsesAnswer(context: RequestContext, settings: ApiSettings, 
 }
 
 /** @throws ProviderError */
-export function responsesFrame(context: RequestContext, settings: ApiSettings): Answer {
+export function responsesFrame(context: RequestContext, settings: ApiSettings): SimulatedAnswer {
   const { type: _, ...body } = checkedBody(context, settings, 'frame');
   if (body.generate === false) return eventsAnswer(simulatePrewarm(body, turnContext(context, body)), {});
   // A model has the tools of the whole conversation, of which an anchored frame has only the new items.
@@ -35,7 +35,7 @@ export function responsesFrame(context: RequestContext, settings: ApiSettings): 
 }
 
 /** `POST /responses/compact`. @throws ProviderError */
-export function compactAnswer(context: RequestContext, settings: ApiSettings): Answer {
+export function compactAnswer(context: RequestContext, settings: ApiSettings): SimulatedAnswer {
   checkedBody(context, settings, 'compact');
   const { account, ids, now, request } = context;
   const compaction = compactionItem({ ids, account, emit: () => undefined }, 0);
@@ -73,9 +73,9 @@ function checkedBody(
   as: CheckedResponses['as'],
 ): JsonObject {
   const body = request.json;
-  if (!isObject(body)) throw new ProviderError(400, 'invalid_json', 'The body is not a JSON object.');
+  if (!isObject(body)) throw new SimulatedError(400, 'invalid_json', 'The body is not a JSON object.');
   if (account.isStrict) checkResponses({ body, account, settings, slugs: catalog.slugs, as, anchors });
   else if (isAbsent(body.model))
-    throw new ProviderError(400, 'missing_required_parameter', "Missing required parameter: 'model'.", 'model');
+    throw new SimulatedError(400, 'missing_required_parameter', "Missing required parameter: 'model'.", 'model');
   return withTypes(body);
 }

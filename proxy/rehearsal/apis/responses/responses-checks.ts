@@ -5,7 +5,7 @@ import type { SimulatedAccount } from '../../account/simulated-account.ts';
 import { filesIn } from '../../account/simulated-files.ts';
 import { anchorNotFound } from '../../checks/request-checks.ts';
 import { type Anchors, endsInTrigger, toolLists } from '../../model/turn-request.ts';
-import { modelRefusal, ProviderError, unverifiedContent } from '../../provider-error.ts';
+import { modelRefusal, SimulatedError, unverifiedContent } from '../../provider-error.ts';
 import type { ApiSettings } from '../api-settings.ts';
 import { refuseUnkept } from '../kept-members.ts';
 import { RequestSchema } from '../request-schema.ts';
@@ -47,7 +47,7 @@ export function withTypes(body: JsonObject): JsonObject {
 }
 
 function refuse(param: string, message: string, code = 'invalid_value'): never {
-  throw new ProviderError(400, code, message, param);
+  throw new SimulatedError(400, code, message, param);
 }
 
 function refuseAnchor({ body, anchors }: CheckedResponses): void {
@@ -77,7 +77,7 @@ function refuseForeign({ body, account }: CheckedResponses): void {
     if (ciphertext !== undefined && !account.isOwn(ciphertext)) throw unverifiedContent(ciphertext);
   }
   for (const { id, path } of filesIn(body.input, 'input'))
-    if (!account.files.has(id)) throw new ProviderError(404, 'file_not_found', 'There is no such file.', path);
+    if (!account.files.has(id)) throw new SimulatedError(404, 'file_not_found', 'There is no such file.', path);
 }
 
 function refuseTrigger({ input }: JsonObject, { compact }: ApiSettings): void {

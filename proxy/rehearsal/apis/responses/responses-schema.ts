@@ -4,10 +4,10 @@ import {
   COUNT,
   EFFORTS,
   FLAG,
+  type JsonSchema,
   list,
   object,
   oneOf,
-  type Schema,
   SHARED_MEMBERS,
   TEXT,
   textOfAtMost,
@@ -15,12 +15,12 @@ import {
 } from '../request-schema.ts';
 
 const ID = textOfAtMost(64);
-const NAME: Schema = { type: 'string', pattern: '^[a-zA-Z0-9_-]{1,64}$' };
+const NAME: JsonSchema = { type: 'string', pattern: '^[a-zA-Z0-9_-]{1,64}$' };
 const STATUS = words('in_progress', 'completed', 'incomplete');
-const TIME: Schema = { type: ['number', 'null'] };
+const TIME: JsonSchema = { type: ['number', 'null'] };
 
 /** An item or part with its type first. */
-const typed = (type: string, members: Schema, required: readonly string[] = []): Schema =>
+const typed = (type: string, members: JsonSchema, required: readonly string[] = []): JsonSchema =>
   object({ type: words(type), ...members }, ['type', ...required]);
 
 const parts = list(
@@ -34,12 +34,12 @@ const parts = list(
   ]),
 );
 
-const output: Schema = { anyOf: [ANY_TEXT, parts] };
+const output: JsonSchema = { anyOf: [ANY_TEXT, parts] };
 
-const call = (type: string, members: Schema, required: readonly string[]): Schema =>
+const call = (type: string, members: JsonSchema, required: readonly string[]): JsonSchema =>
   typed(type, { id: ID, call_id: ID, status: STATUS, namespace: NAME, ...members }, ['call_id', ...required]);
 
-const result = (type: string): Schema => typed(type, { id: ID, call_id: ID, status: STATUS, output }, ['call_id', 'output']);
+const result = (type: string): JsonSchema => typed(type, { id: ID, call_id: ID, status: STATUS, output }, ['call_id', 'output']);
 
 const action = object(
   {
@@ -150,7 +150,7 @@ const format = oneOf('type', [
   ]),
 ]);
 
-const choice: Schema = {
+const choice: JsonSchema = {
   anyOf: [
     words('auto', 'none', 'required'),
     oneOf('type', [
@@ -170,9 +170,9 @@ const INCLUDED = words(
   'message.input_image.image_url',
 );
 
-const CONVERSATION: Schema = { model: TEXT, input: list(oneOf('type', ITEMS)), instructions: ANY_TEXT };
+const CONVERSATION: JsonSchema = { model: TEXT, input: list(oneOf('type', ITEMS)), instructions: ANY_TEXT };
 
-const TURN: Schema = {
+const TURN: JsonSchema = {
   ...SHARED_MEMBERS,
   ...CONVERSATION,
   tools,

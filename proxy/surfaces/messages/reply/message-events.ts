@@ -7,7 +7,7 @@ import type { MessagesRequest } from '../request/decode.ts';
 import { type BlockOutput, encoded } from './block-writer.ts';
 import type { DeltaKind } from './item-blocks.ts';
 import type { LaneMemory } from './lanes.ts';
-import { MessageReply, type Place } from './message-reply.ts';
+import { type EventPlace, MessageReply } from './message-reply.ts';
 
 /** The deltas by their events, with the member that distinguishes the parts of an item. */
 const DELTAS: ReadonlyMap<string, { readonly kind: DeltaKind; readonly part: 'content_index' | 'summary_index' | undefined }> = new Map([
@@ -74,13 +74,13 @@ export class MessageEvents {
     }
   }
 
-  #delta(kind: DeltaKind, place: Place, part: number, text: Buffer): void {
+  #delta(kind: DeltaKind, place: EventPlace, part: number, text: Buffer): void {
     this.#bytes += text.length;
     this.reply.delta(kind, place, part, text);
   }
 }
 
-const placeOf = (at: Json | undefined): Place => (typeof at === 'number' ? { index: at } : { id: at });
+const placeOf = (at: Json | undefined): EventPlace => (typeof at === 'number' ? { index: at } : { id: at });
 
 function partOf({ content_index: content, summary_index: summary }: JsonObject): number {
   const part = content ?? summary;

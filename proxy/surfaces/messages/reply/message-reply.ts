@@ -7,7 +7,7 @@ import { Lanes } from './lanes.ts';
 import { itemBlocks } from './message-items.ts';
 
 /** Where an event belongs: the item's index in the output, its id, or both. */
-export interface Place {
+export interface EventPlace {
   readonly index?: Json | undefined;
   readonly id?: Json | undefined;
 }
@@ -73,12 +73,12 @@ export class MessageReply {
   }
 
   /** @param bytes the memory that the item takes if it is held. @throws TooMuchHeld */
-  opened(item: JsonObject, place: Place, bytes: number): void {
+  opened(item: JsonObject, place: EventPlace, bytes: number): void {
     if (this.#find(place) === undefined && !this.#nameless.has(keyOf(place))) this.#open(item, place, bytes);
   }
 
   /** @param text as JSON has it between its quotes; a view. @throws TooMuchHeld */
-  delta(kind: DeltaKind, place: Place, part: number, text: Buffer): void {
+  delta(kind: DeltaKind, place: EventPlace, part: number, text: Buffer): void {
     if (kind === 'refusal') this.#refused = true;
     const at = this.#find(place) ?? this.#openFor(kind, place);
     const item = at === undefined ? undefined : this.#items[at];
@@ -92,15 +92,15 @@ export class MessageReply {
   }
 
   /** @param finished the part as it is when it ends, if the account sends it */
-  partDone(place: Place, part: number, finished?: JsonObject): void {
+  partDone(place: EventPlace, part: number, finished?: JsonObject): void {
     this.#write(place, 0, (blocks) => blocks.partDone?.(part, finished));
   }
 
-  annotation(place: Place, part: number, annotation: JsonObject, bytes: number): void {
+  annotation(place: EventPlace, part: number, annotation: JsonObject, bytes: number): void {
     this.#write(place, bytes, (blocks) => blocks.annotation?.(part, annotation));
   }
 
-  done(item: JsonObject, place: Place, bytes: number): void {
+  done(item: JsonObject, place: EventPlace, bytes: number): void {
     const at = this.#find(place) ?? this.#open(item, place, bytes);
     const known = at === undefined ? undefined : this.#items[at];
     if (at === undefined || !known || known.done) return;
@@ -137,7 +137,7 @@ export class MessageReply {
     if (asList(content).some((part) => isObject(part) && part.type === 'refusal')) this.#refused = true;
   }
 
-  #write(place: Place, bytes: number, write: (blocks: ItemBlocks) => void): void {
+  #write(place: EventPlace, bytes: number, write: (blocks: ItemBlocks) => void): void {
     const at = this.#find(place);
     const item = at === undefined ? undefined : this.#items[at];
     if (at === undefined || !item) return;
@@ -148,12 +148,12 @@ export class MessageReply {
   }
 
   /** An id has precedence: some accounts count only the items that they list at the end. */
-  #find({ index, id }: Place): number | undefined {
+  #find({ index, id }: EventPlace): number | undefined {
     const byId = isAbsent(id) ? undefined : this.#byId.get(id);
     return byId ?? (isAbsent(index) ? undefined : this.#byIndex.get(index));
   }
 
-  #openFor(kind: DeltaKind, place: Place): number | undefined {
+  #openFor(kind: DeltaKind, place: EventPlace): number | undefined {
     const item = UNOPENED[kind];
     if (item) return this.#open(item, place, 0);
     this.#nameless.add(keyOf(place));
@@ -161,7 +161,7 @@ export class MessageReply {
   }
 
   /** @returns undefined if a client gets nothing of the item */
-  #open(item: JsonObject, { index, id }: Place, bytes: number): number | undefined {
+  #open(item: JsonObject, { index, id }: EventPlace, bytes: number): number | undefined {
     if (!this.#isShown(item)) return undefined;
     const at = this.#items.length;
     let blocks: ItemBlocks | undefined;
@@ -185,4 +185,4 @@ export class MessageReply {
   }
 }
 
-const keyOf = ({ index, id }: Place): Json | undefined => index ?? id;
+const keyOf = ({ index, id }: EventPlace): Json | undefined => index ?? id;

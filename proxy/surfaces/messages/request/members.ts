@@ -46,14 +46,14 @@ export function stopSequencesOf({ stop_sequences: given }: JsonObject): StopSequ
   return sequences.length > 0 ? new StopSequences(sequences) : undefined;
 }
 
-export interface Format {
+export interface MessagesFormat {
   readonly format: JsonObject;
   /** The client's member. */
   readonly place: string;
 }
 
 /** A JSON schema for the text of the reply (AM27). */
-export function formatOf({ output_config: config, output_format: older }: JsonObject): Format | undefined {
+export function formatOf({ output_config: config, output_format: older }: JsonObject): MessagesFormat | undefined {
   const given = isAbsent(config) ? undefined : objectAt(config, 'output_config').format;
   if (!isAbsent(given) && !isAbsent(older)) throw malformed('output_format', 'and `output_config.format` must not both be present');
   const place = isAbsent(given) ? 'output_format' : 'output_config.format';

@@ -8,7 +8,7 @@ import type { LivePin } from '../../../turn/continuation.ts';
 import type { CarrierFailure } from '../../../turn/errors/failure.ts';
 import { TooMuchHeld } from '../../../turn/reply/held-bytes.ts';
 import type { Headers } from '../../../turn/turn.ts';
-import type { Route } from '../../egress/route.ts';
+import type { EgressRoute } from '../../egress/route.ts';
 import { connectionFailure } from '../connection-failure.ts';
 import { type KeptResponse, KeptResponses } from './kept-responses.ts';
 import { PartialFrame } from './partial-frame.ts';
@@ -24,7 +24,7 @@ export interface UpstreamSocketOptions {
   /** The longest time until the account accepts or refuses the upgrade. */
   readonly connectMs: number;
   /** Undefined for a direct connection. */
-  readonly route: Route | undefined;
+  readonly route: EgressRoute | undefined;
   /** A larger frame ends the connection with `too_large`. */
   readonly maxFrameBytes: number;
   readonly heartbeat: Heartbeat;

@@ -1,6 +1,6 @@
 import type { Batches } from '../../../base/process/batch.ts';
 import type { Heartbeat } from '../../../base/process/heartbeat.ts';
-import type { Route } from '../../egress/route.ts';
+import type { EgressRoute } from '../../egress/route.ts';
 import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending } from '../carrier.ts';
 import { type Waits, waitsOf } from '../idle-timeouts.ts';
 import { requestTarget } from '../request-target.ts';
@@ -19,7 +19,7 @@ export interface WebsocketCarrierOptions {
   readonly firstByteMs: number;
   readonly idleMs: number;
   /** Undefined for direct connections. */
-  readonly route?: Route | undefined;
+  readonly route?: EgressRoute | undefined;
   readonly heartbeat: Heartbeat;
   readonly batches: Batches;
 }
