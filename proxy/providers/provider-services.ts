@@ -1,6 +1,6 @@
 // The services of the gateway that the APIs of accounts need.
 
-/** Digests for one purpose: they cannot be inverted without the key of the store, which all nodes share. */
+/** Makes digests for one purpose. They cannot be inverted without the key of the store, which all nodes share. */
 export interface ProviderDigest {
   of(value: string): string;
 }

@@ -1,4 +1,4 @@
-// The API of each account. One that no account has is not loaded: a start does not wait for it.
+// Finds the API of each account. An API that no account has is not loaded, so that it does not delay the start.
 import type { ProviderApi, ProviderOf } from '../turn/provider/provider-api.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { ProviderServices } from './provider-services.ts';
@@ -19,7 +19,7 @@ export class Providers {
     this.#services = services;
   }
 
-  /** Call it before these accounts are used. */
+  /** Loads the APIs of these accounts. Call it before they are used. */
   async load(accounts: readonly Named[]): Promise<void> {
     for (const api of new Set(accounts.map((account) => account.api))) {
       if (!this.#loaded.has(api)) this.#loaded.set(api, await APIS[api](this.#services));
@@ -33,7 +33,7 @@ export class Providers {
   };
 }
 
-/** For explanations outside a gateway, which send nothing. */
+/** The APIs for explanations outside a gateway, which send nothing. */
 export async function explainedProviders(accounts: readonly Named[]): Promise<ProviderOf> {
   const providers = new Providers({ clock: Date, key: { digest: () => ({ of: (value) => value }) } });
   await providers.load(accounts);

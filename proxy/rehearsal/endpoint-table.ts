@@ -1,4 +1,4 @@
-// The table of endpoints of a simulated account: what a row is, what its answer depends on, and how a request finds its row.
+// The table of endpoints of a simulated account: the type of a row, the input of its answer, and how a request finds its row.
 import type { WireWords } from '../turn/settings.ts';
 import type { SimulatedAccount } from './account/simulated-account.ts';
 import type { RefusalForm, SimulatedAnswer } from './delivery/answer.ts';
@@ -8,7 +8,7 @@ import type { SampleCatalog } from './model/sample-models.ts';
 import type { Anchors } from './model/turn-request.ts';
 import type { ReceivedRequest } from './received-request.ts';
 
-/** A request, and all that its answer depends on. */
+/** A request, and everything that its answer depends on. */
 export interface RequestContext {
   readonly request: ReceivedRequest;
   readonly account: SimulatedAccount;
@@ -17,7 +17,7 @@ export interface RequestContext {
   readonly ids: IdSequence;
   /** Unix milliseconds. */
   readonly now: number;
-  /** The responses of the websocket that a frame came on: only they can be anchors. */
+  /** The responses of the websocket on which a frame came. Only these can be anchors. */
   readonly anchors?: Anchors;
 }
 
@@ -26,19 +26,19 @@ export type AnswerOf = (context: RequestContext, faults: readonly Fault[]) => Si
 
 export interface SimulatedEndpoint {
   readonly answer: AnswerOf;
-  /** Counts as a turn of the account: the faults of its profile apply. */
+  /** Whether the request counts as a turn of the account, so that the faults of its profile apply. */
   readonly isTurn: boolean;
-  /** Comes on a websocket, whose upgrade had the bearer. */
+  /** Whether the request comes on a websocket. The bearer was in the upgrade. */
   readonly isFrame?: boolean;
-  /** Needs no bearer. A fault that prevents the answer also prevents its effect. */
+  /** Whether the request needs no bearer. A fault that prevents the answer also prevents its effect. */
   readonly isLogin?: boolean;
-  /** The address alone is its credential. */
+  /** Whether the address is the only credential. */
   readonly isOpen?: boolean;
   /** Applies the faults that change the content; default: those of Responses replies. */
   readonly withFaults?: (answer: SimulatedAnswer, faults: readonly Fault[], form: RefusalForm) => SimulatedAnswer;
 }
 
-/** The rows by endpoint key; `*` in a path is any one segment. */
+/** The rows by endpoint key. A `*` in a path stands for any one segment. */
 export class Endpoints {
   readonly #exact: ReadonlyMap<string, SimulatedEndpoint>;
   readonly #patterns: readonly (readonly [RegExp, SimulatedEndpoint])[];

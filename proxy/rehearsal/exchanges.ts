@@ -1,4 +1,4 @@
-// What every exchange of a provider shares, over HTTP and on websockets: request numbers, observation, answers and the clock of deliveries.
+// What all exchanges of a provider share, over HTTP and on websockets: request numbers, observation, answers and the clock.
 import { type Clock, systemClock } from '../base/time/clock.ts';
 import type { WireWords } from '../turn/settings.ts';
 import type { SimulatedAccount } from './account/simulated-account.ts';
@@ -25,21 +25,21 @@ export interface ExchangeOptions {
   /** Called with every request before it is answered. */
   readonly observe?: (request: ReceivedRequest) => void;
   readonly clock?: Clock;
-  /** Part of every id; needed if ids outlive the run. Default: none. */
+  /** A part of every id, which is needed if ids outlive the run. Default: none. */
   readonly seed?: string;
 }
 
-/** The account of a request, and what it answers. */
+/** The account of a request, with its endpoints. */
 export interface Recipient {
   readonly account: SimulatedAccount;
   readonly endpoints: Endpoints;
   readonly catalog: SampleCatalog;
 }
 
-/** A request as its carrier reads it. */
+/** A request as its carrier read it. */
 export interface ArrivedRequest extends Omit<ReceivedRequest, 'account' | 'number' | 'turn' | 'path' | 'query' | 'json'> {
   readonly url: string;
-  /** Default: that of its endpoint. */
+  /** Default: the value of its endpoint. */
   readonly isTurn?: boolean;
 }
 
@@ -59,13 +59,13 @@ export class Exchanges {
     this.ids = new IdSequence(options.seed ?? '');
   }
 
-  /** Whether a path of the account speaks websocket. */
+  /** Whether a path of the account takes websockets. */
   upgrades({ endpoints }: Recipient, url: string): boolean {
     const [path = ''] = url.split('?', 1);
     return endpoints.get(endpointKey({ method: 'GET', path, isUpgrade: true })) !== undefined;
   }
 
-  /** Numbers the request and shows it to the observer. */
+  /** Numbers the request and passes it to the observer. */
   receive({ account, endpoints }: Recipient, { url, isTurn, ...arrived }: ArrivedRequest): ReceivedRequest {
     const [path = '', query = ''] = url.split('?', 2);
     const json = parseJson(arrived.body);
@@ -77,7 +77,7 @@ export class Exchanges {
     return request;
   }
 
-  /** @param anchors the responses of the websocket that a frame came on */
+  /** @param anchors the responses of the websocket on which a frame came */
   answer({ account, catalog, endpoints }: Recipient, request: ReceivedRequest, anchors?: Anchors): Promise<FaultyAnswer> {
     const parts = { request, account, catalog, wire: this.wire, ids: this.ids, now: this.clock.now() };
     const context = anchors === undefined ? parts : { ...parts, anchors };

@@ -1,4 +1,5 @@
-// Errors in a provider's shapes, `{error: {message, type, code, param}}` and `{detail}`, and the default code and message of each status.
+// Errors in the forms of the provider, `{error: {message, type, code, param}}` and `{detail}`, and the default code and message of each
+// status.
 import type { Json, JsonObject } from '../turn/json/json.ts';
 import type { Manners } from './account/manners.ts';
 
@@ -17,7 +18,7 @@ export class SimulatedError extends Error {
   }
 }
 
-/** Refuses a bearer in the backend's words: with the status in the body, and the code in a header too (RB5). */
+/** Refuses a bearer as the backend does: with the status in the body, and the code in a header too (RB5). */
 export class BearerRefused extends Error {
   override readonly name = 'BearerRefused';
   readonly code: keyof typeof REFUSED_BEARERS;
@@ -44,7 +45,7 @@ export const bearerRefusal = (
   headers: { 'x-openai-authorization-error': code },
 });
 
-/** Refuses a request in the backend's other shape, `{detail}`: a text, an object or a list (RB19). */
+/** Refuses a request in the other form of the backend, `{detail}`: a text, an object or a list (RB19). */
 export class ProviderDetail extends Error {
   override readonly name = 'ProviderDetail';
   readonly status: number;
@@ -68,7 +69,7 @@ export class GrantRefused extends Error {
   }
 }
 
-/** The error object of a code; `extra` is added to its four members. */
+/** The error object of a code. `extra` adds to its four members. */
 export function errorOf(
   status: number,
   code: string | null,
@@ -79,7 +80,7 @@ export function errorOf(
   return { message, type: typeOf(status, code), code, param, ...extra };
 }
 
-/** The error of a scripted refusal, as the account's provider writes it (RB21, RB22). */
+/** The error of a scripted refusal, in the form of the account's provider (RB21, RB22). */
 export function inRefusalManner(error: JsonObject, { uncodedUsageLimits, bareErrorEvents }: Manners): JsonObject {
   if (bareErrorEvents && error.code === 'server_is_overloaded') return { ...error, type: 'service_unavailable_error' };
   if (!uncodedUsageLimits || error.code !== 'usage_limit_reached') return error;
@@ -88,7 +89,7 @@ export function inRefusalManner(error: JsonObject, { uncodedUsageLimits, bareErr
 }
 
 /**
- * What the headers of a usage limit state: that the first window is spent, and that this is the reason (RB22, RB23).
+ * The headers of a usage limit. They state that the first window is used up, and that this is the reason (RB22, RB23).
  * @param resetsIn seconds
  */
 export function spentHeaders(agent: string, now: number, resetsIn: number | undefined): Readonly<Record<string, string>> {
@@ -102,13 +103,13 @@ export function spentHeaders(agent: string, now: number, resetsIn: number | unde
   return { [`x-${agent}-primary-used-percent`]: '100', ...reset, [`x-${agent}-rate-limit-reached-type`]: 'rate_limit_reached' };
 }
 
-/** The refusal of a model that the account lacks (RB20). */
+/** The refusal of a model that the account does not have (RB20). */
 export const modelRefusal = (slug: string, { wordedModels }: Manners): Error =>
   wordedModels
     ? new ProviderDetail(400, `The '${slug}' model is not supported when using Codex with a ChatGPT account.`)
     : new SimulatedError(404, 'model_not_found', 'The requested model does not exist.', 'model');
 
-/** The code and message that go with a status if the fault names none. */
+/** The code and message of a status, used if the fault names none. */
 export function defaultErrorOf(status: number): { readonly code: string; readonly message: string } {
   return DEFAULTS[status] ?? (status >= 500 ? SERVER_ERROR : BAD_REQUEST);
 }

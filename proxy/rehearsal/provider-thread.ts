@@ -11,12 +11,12 @@ export interface RehearsalProvider {
   close(): Promise<void>;
 }
 
-/** Starts the provider for these accounts; resolves once it listens. */
+/** Starts the provider for these accounts. Resolves when it listens. */
 export async function startProviderThread(workerData: ConfiguredAccounts): Promise<RehearsalProvider> {
   const worker = new Worker(new URL('./provider-worker.ts', import.meta.url), { workerData });
   const [listening] = (await once(worker, 'message')) as [Listening];
   const urls = new Map(listening.urls);
-  // An error in the thread must not end the gateway: its accounts become upstreams that do not answer.
+  // An error in the thread must not end the gateway. Its accounts then do not answer.
   worker.on('error', (error: Error) => process.emitWarning(`the rehearsal provider stopped: ${error.message}`));
   worker.unref();
   const exit = new Promise((resolve) => worker.once('exit', resolve));

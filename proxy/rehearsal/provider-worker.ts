@@ -1,8 +1,8 @@
-// The worker thread of the rehearsal provider: listens, posts its addresses, and stops on any message.
+// The worker thread of the rehearsal provider. It listens, posts its addresses, and stops at any message.
 import { parentPort, workerData } from 'node:worker_threads';
 import { type ConfiguredAccounts, startConfigured } from './configured-provider.ts';
 
-/** Posted once the provider listens: account ids and their base URLs. */
+/** Posted when the provider listens: the base URL of each account id. */
 export interface Listening {
   readonly urls: readonly (readonly [id: string, url: string])[];
 }

@@ -28,7 +28,7 @@ export class Provider {
   readonly #exchanges: Exchanges;
   readonly #accounts = new Map<string, RunningAccount>();
 
-  /** Use `startProvider`. */
+  /** Call `startProvider` instead. */
   constructor(options: ProviderOptions) {
     this.#exchanges = new Exchanges(options);
     for (const settings of options.accounts) {
@@ -47,7 +47,7 @@ export class Provider {
     }
   }
 
-  /** Answers that a `stall` fault has paused. */
+  /** The answers that a `stall` fault has paused. */
   get paused(): PausedAnswers {
     return this.#exchanges.paused;
   }
@@ -65,14 +65,14 @@ export class Provider {
     return login;
   }
 
-  /** @throws Error for an account without an authorization server */
+  /** @throws Error if the account has no authorization server */
   authorizationOf(account: string): Authorization {
     const { authorization } = this.#running(account).account;
     if (authorization === undefined) throw new Error(`the rehearsal account ${account} has no authorization server`);
     return authorization;
   }
 
-  /** How many websockets of the account are open. */
+  /** The number of open websockets of the account. */
   socketsOf(account: string): number {
     return this.#running(account).sockets.count;
   }
@@ -92,7 +92,7 @@ export class Provider {
     return this.#running(account).listener.open();
   }
 
-  /** Opens every listener, and closes those of unreachable accounts: they have an address that refuses connections. */
+  /** Opens every listener, and closes those of unreachable accounts, which then have an address that refuses connections. */
   async open(): Promise<void> {
     const all = [...this.#accounts.values()];
     await Promise.all(all.map(({ listener }) => listener.open()));
@@ -119,7 +119,7 @@ export class Provider {
         resolve(response.writableFinished ? 'answered' : running.listener.isOpen ? unfinished : 'cut');
       });
     });
-    // An error of a socket that the client closed adds nothing to its `close` event.
+    // An error of a socket that the client closed needs no handling, because `close` follows it.
     response.on('error', () => undefined);
 
     const { body, isComplete } = await readBody(message);
@@ -136,7 +136,7 @@ export class Provider {
   }
 }
 
-/** Starts a provider in this process; it listens on loopback once the promise resolves. */
+/** Starts a provider in this process. When the promise resolves, it listens on loopback. */
 export async function startProvider(options: ProviderOptions): Promise<Provider> {
   const provider = new Provider(options);
   await provider.open();

@@ -4,35 +4,38 @@ import { promisify } from 'node:util';
 import { gunzip, zstdDecompress } from 'node:zlib';
 import type { Json } from '../turn/json/json.ts';
 
-/** `answered`: answered whole. `cut`: ended by a fault, or because the provider closed. `left`: the client closed the connection. */
+/** `answered`: the whole answer was sent. `cut`: a fault ended it, or the provider closed. `left`: the client closed the connection. */
 export type RequestEnd = 'answered' | 'cut' | 'left';
 
 export interface ReceivedRequest {
   /** The account that it was sent to. */
   readonly account: string;
-  /** Counted from 1 over all accounts of the provider. */
+  /** The number of the request, counted from 1 over all accounts of the provider. */
   readonly number: number;
-  /** Counted from 1 over the turns of this account; 0 for a request that is not a turn. */
+  /** The number of the turn, counted from 1 over the account; 0 for a request that is not a turn. */
   readonly turn: number;
-  /** `WS` for a frame. */
+  /** The method; `WS` for a frame. */
   readonly method: string;
-  /** The websocket of a frame, counted from 1 over the account's upgraded connections; 0 for a request over HTTP, and for an upgrade. */
+  /**
+   * The number of a frame's websocket, counted from 1 over the account's upgraded connections; 0 for a request over HTTP, and for an
+   * upgrade.
+   */
   readonly connection: number;
-  /** Asks for a websocket. */
+  /** Whether the request asks for a websocket. */
   readonly isUpgrade: boolean;
   /** The path without the query. */
   readonly path: string;
   /** The query without its question mark. */
   readonly query: string;
-  /** For a frame: the headers of its upgrade. */
+  /** The headers. A frame has those of its upgrade. */
   readonly headers: IncomingHttpHeaders;
   /** Names and values alternate, as received. */
   readonly rawHeaders: readonly string[];
-  /** Decoded if it came in a known coding; the text of a frame. */
+  /** The body, decoded if its coding is known; the text of a frame. */
   readonly body: Buffer;
   /** The parsed body; undefined if it is not JSON. */
   readonly json: Json | undefined;
-  /** False when the client closed the connection before the end of its body. */
+  /** False if the client closed the connection before the end of its body. */
   readonly isComplete: boolean;
   /** Resolves when the exchange is over. */
   readonly closed: Promise<RequestEnd>;

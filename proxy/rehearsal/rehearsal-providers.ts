@@ -1,4 +1,4 @@
-// The simulated provider that the current configuration needs, and earlier ones that still serve turns in flight.
+// The simulated provider that the current configuration needs. Earlier providers stay until their turns have ended.
 import type { Config } from '../config/config.ts';
 import { isApiAccount } from '../turn/provider/api-account.ts';
 import { isRehearsal, isUnknownPart, rehearsalAddress } from '../turn/provider/rehearsal-address.ts';
@@ -20,19 +20,22 @@ export class RehearsalProviders {
     this.#start = start;
   }
 
-  /** Starts nothing for a configuration without rehearsal accounts. */
+  /** Starts a provider only if the configuration has rehearsal accounts. */
   static async start(config: Config, start: StartRehearsal): Promise<RehearsalProviders> {
     const providers = new RehearsalProviders(config, start);
     await providers.#startNext();
     return providers;
   }
 
-  /** The account's base URL: its own, or the address where the provider listens for it. */
+  /** The account's base URL. For a rehearsal account, the address at which the provider listens for it. */
   urlOf({ id, base_url }: AccountConfig): string {
     return isRehearsal(base_url) ? (this.#current?.urlOf(id) ?? base_url) : base_url;
   }
 
-  /** Starts another provider if the rehearsal accounts or the wire words changed. @returns closes the earlier one; call it when its turns are over */
+  /**
+   * Starts another provider if the rehearsal accounts or the wire words changed.
+   * @returns closes the earlier provider; call it when that provider's turns have ended
+   */
   async reconfigure(next: Config): Promise<() => Promise<void>> {
     const unchanged = JSON.stringify(settingsOf(next)) === JSON.stringify(settingsOf(this.#config));
     this.#config = next;
@@ -62,7 +65,9 @@ function settingsOf({ accounts, wire }: Config): ConfiguredAccounts {
   return { accounts: accounts.flatMap((account) => configuredAccount(account) ?? []), wire };
 }
 
-/** Undefined for an account that is not simulated, and for an address that means nothing: the checks of the configuration refuse it. */
+/**
+ * Undefined for an account that is not simulated, or whose address is not valid. The checks of the configuration refuse such an address.
+ */
 function configuredAccount(account: AccountConfig): ConfiguredAccount | undefined {
   const address = rehearsalAddress(account.base_url);
   if (!address || isUnknownPart(address)) return undefined;
@@ -72,7 +77,7 @@ function configuredAccount(account: AccountConfig): ConfiguredAccount | undefine
   return { id: account.id, profile, api: { api, quirks, list, serves, hostedTools, websocket, compact } };
 }
 
-/** A login whose addresses are the provider's own. */
+/** The client id of a login whose addresses are the provider's own. */
 function loginOf({ credential }: AccountConfig): Pick<ConfiguredAccount, 'clientId'> {
   const oauth = credential && 'oauth' in credential ? credential.oauth : undefined;
   return oauth?.token_url === SIMULATED_LOGIN ? { clientId: oauth.client_id } : {};

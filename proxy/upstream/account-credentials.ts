@@ -7,7 +7,7 @@ import type { AccountConfig } from '../turn/settings.ts';
  */
 export type Renewal = 'renewed' | 'refused' | 'failed' | 'challenged';
 
-/** An account's configured headers and its credential. */
+/** The account's configured headers and its credential. */
 export type AccountHeaders = Readonly<Record<string, string>>;
 
 /** Thrown if the account has no credential for an attempt. */
@@ -28,17 +28,20 @@ export function asUnavailable(thrown: unknown): CredentialUnavailable {
 
 /** The part of a configuration that has the accounts' static credentials. */
 export interface StaticCredentials {
-  /** Maps an account id to its bearer, or to the value of its credential's header. */
+  /** The bearer of an account, or the value of its credential's header, by account id. */
   readonly bearers: ReadonlyMap<string, string>;
 }
 
 export interface AccountCredentials {
-  /** The headers of requests to the account. A promise only if it waits for a credential; it rejects with CredentialUnavailable. */
+  /**
+   * The headers of requests to the account. Returns a promise only if it waits for a credential; the promise rejects with
+   * CredentialUnavailable.
+   */
   headersFor(account: AccountConfig, loaded: StaticCredentials): AccountHeaders | Promise<AccountHeaders>;
   /** Handles an answer of 401 to a request with this Authorization. */
   refused(account: AccountConfig, authorization: string | undefined): Renewal | Promise<Renewal>;
-  /** Imports a new login of the account's operator, if there is one. Tried before the account counts as one that must log in again. */
+  /** Imports a new login from the operator's file, if there is one. Called before the account counts as one that has to log in again. */
   reimported(account: AccountConfig): boolean | Promise<boolean>;
-  /** The credential, which must not appear in any answer to a client. */
+  /** The credential, which must not appear in an answer to a client. */
   secretOf(account: string, loaded: StaticCredentials): string | undefined;
 }

@@ -21,7 +21,7 @@ export interface CallBounds {
   readonly signal?: AbortSignal;
 }
 
-/** @throws Error when no answer came, it was too large, it took too long (then its name is `TimeoutError`), or the signal aborted */
+/** @throws Error if no answer came, it was too large, it took too long (the error's name is then `TimeoutError`), or the signal aborted */
 export function call(carrier: TurnCarrier, request: CarrierRequest, bounds: CallBounds): Promise<CallAnswer> {
   return new Promise((resolve, reject) => {
     const chunks = new GatheredBytes();
@@ -67,8 +67,8 @@ export function call(carrier: TurnCarrier, request: CarrierRequest, bounds: Call
 }
 
 /**
- * Counts ticks, so that a pause of the process does not count. An answer may have arrived during the pause, and asking again may be
- * useless, because a refresh token is spent by its first use (Q34).
+ * A deadline that counts ticks, so that a pause of the process does not count. An answer may have arrived during the pause. A second
+ * request could be useless, because a refresh token is used up by its first use (Q34).
  */
 class Deadline extends Timed {
   readonly timedOut: () => void;
@@ -79,7 +79,7 @@ class Deadline extends Timed {
   }
 }
 
-/** More values than any catalog or usage answer has. */
+/** The most values of an answer. No catalog and no usage answer has as many. */
 const MAX_VALUES = 1_000_000;
 
 function decoded(bytes: Buffer): unknown {

@@ -15,13 +15,13 @@ import type { EgressRoute } from './egress/route.ts';
 interface UpstreamOptions {
   readonly identity: string;
   readonly account: string;
-  /** Where the account is reached; a rehearsal account has its address from its provider. */
+  /** The actual address of the account. A rehearsal account gets it from its provider. */
   readonly url: string;
   readonly baseUrl: string;
   readonly egress: Egress;
-  /** Parameters of every request, encoded. */
+  /** The parameters of every request, encoded. */
   readonly query: string;
-  /** The header that has its credential. */
+  /** The header that carries the account's credential. */
   readonly credentialHeader: string;
   readonly timeouts: UndiciTimeouts;
   readonly heartbeat: Heartbeat;
@@ -31,13 +31,13 @@ interface UpstreamOptions {
 /** The connections to one account. */
 export class Upstream {
   readonly carrier: TurnCarrier;
-  /** As configured: a turn whose account has moved since must not send its credential to the new address. */
+  /** The configured address. A turn whose account has moved meanwhile must not send its credential to the new address. */
   readonly baseUrl: string;
-  /** Its actual address: for a rehearsal account, that of the listener. */
+  /** The actual address. For a rehearsal account it is that of the listener. */
   readonly url: string;
-  /** The settings that the carriers depend on; another value needs new carriers. */
+  /** The settings that the carriers depend on. If they change, new carriers are needed. */
   readonly identity: string;
-  /** Its own if it sets them (AA6). */
+  /** The account's own timeouts, if it sets them (AA6). */
   readonly timeouts: UndiciTimeouts;
   readonly #options: UpstreamOptions;
   #streamCarrier: PassThrough | undefined;
@@ -61,7 +61,7 @@ export class Upstream {
     return this.#options.egress.routeTo(url);
   }
 
-  /** Created on first use: most accounts never get a pass-through row. */
+  /** The carrier of pass-through rows. It is created at first use, because most accounts never get such a row. */
   get streamCarrier(): StreamCarrier {
     const { url, timeouts, query } = this.#options;
     this.#streamCarrier ??= new PassThrough(url, timeouts, this.routeTo(url), query);
@@ -84,7 +84,7 @@ export class Upstream {
     return this.#websocketCarrier;
   }
 
-  /** Until its release the leaseholder may send requests, also after a reload retired the connections. */
+  /** Takes a lease. Until its release, its holder may send requests, even after a reload retired the connections. */
   lease(): void {
     this.#leases += 1;
   }
@@ -95,8 +95,8 @@ export class Upstream {
   }
 
   /**
-   * Idle websockets and idle connections of pass-through rows end now, the others with their replies, and the pool of the turns after the
-   * last lease: it would refuse what comes after. Resolves when all have ended.
+   * Ends the connections. Idle websockets and idle connections of pass-through rows end now, and the others with their replies. The pool of
+   * the turns ends after the last lease, because it refuses later requests. Resolves when all have ended.
    */
   async retire(): Promise<void> {
     await this.#closeOthers();
@@ -105,7 +105,7 @@ export class Upstream {
         this.#unleased = resolve;
       });
     }
-    // The leases may have opened others since.
+    // Holders of leases may have opened further connections.
     await Promise.all([this.carrier.close(), this.#closeOthers()]);
   }
 
@@ -129,7 +129,9 @@ export class Upstreams {
     this.#heartbeat = heartbeat;
   }
 
-  /** Takes the accounts of a configuration. Resolves when the connections of removed and moved accounts have ended with their turns. */
+  /**
+   * Takes over the accounts of a configuration. Resolves when the connections of removed and moved accounts have ended with their turns.
+   */
   async configure(loaded: LoadedConfig, urlOf: (account: AccountConfig) => string): Promise<void> {
     const next = new Map<string, Upstream>();
     for (const account of loaded.config.accounts) {
@@ -161,7 +163,7 @@ export class Upstreams {
 
 const queryOf = (account: AccountConfig): string => (isApiAccount(account) ? new URLSearchParams(account.query).toString() : '');
 
-/** An API account has its own waits if it sets them: local servers load models and read long prompts (AA6). */
+/** The timeouts of an account. An API account may have its own, because local servers load models and read long prompts (AA6). */
 function timeoutsOf(account: AccountConfig, timeouts: Timeouts): UndiciTimeouts {
   const { upstream_connect_ms: connectMs, upstream_first_byte_ms, upstream_idle_ms } = timeouts;
   const { first_byte_ms, idle_ms } = isApiAccount(account) ? account : {};

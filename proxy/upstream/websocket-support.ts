@@ -1,9 +1,9 @@
-// The accounts that speak websocket: as configured, without those whose provider refused an upgrade a short time ago (Q6).
+// Which accounts take websockets: those that are configured so, except those that refused an upgrade a short time ago (Q6).
 import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 
 const REFUSED_FOR_MS = 3_600_000;
-/** A network's guard answered the upgrade: it may let the next one pass (RB3). */
+/** How long an account gets no upgrade after a network's guard answered one. The guard may let the next one pass (RB3). */
 const CHALLENGED_FOR_MS = 300_000;
 
 interface RefusedUpgrade {
@@ -12,11 +12,11 @@ interface RefusedUpgrade {
   readonly until: number;
 }
 
-/** Each process finds out about a refusal for itself: asking again costs one upgrade. */
+/** Each process learns about a refusal itself, because asking again costs one upgrade. */
 export class WebsocketSupport {
   readonly #now: () => number;
   readonly #providerOf: ProviderOf;
-  /** By account: other accounts at the same address may have what this one lacks. */
+  /** The refusals by account. Other accounts at the same address may still take websockets. */
   readonly #refused = new Map<string, RefusedUpgrade>();
 
   constructor(now: () => number, providerOf: ProviderOf) {
@@ -30,13 +30,13 @@ export class WebsocketSupport {
     if (!websocket || !this.#providerOf(account).requests.frames) return false;
     const refused = this.#refused.get(id);
     if (!refused) return true;
-    // An account that moved to another address is asked again.
+    // An account that has moved to another address is asked again.
     if (refused.baseUrl === base_url && this.#now() < refused.until) return false;
     this.#refused.delete(id);
     return true;
   }
 
-  /** An upgrade was refused. @returns whether its status means that the account has no websocket */
+  /** Notes that an upgrade was refused. @returns whether the status means that the account has no websocket */
   refused(account: AccountConfig, status: number | undefined): boolean {
     const { id, base_url } = account;
     if (!this.#providerOf(account).requests.frames?.isAbsent(status)) return false;
@@ -44,7 +44,7 @@ export class WebsocketSupport {
     return true;
   }
 
-  /** A challenge page answered an upgrade. Over HTTP the same turns may pass. */
+  /** Notes that a challenge page answered an upgrade. Over HTTP the same turns may pass. */
   challenged({ id, base_url }: AccountConfig): void {
     this.#refused.set(id, { baseUrl: base_url, until: this.#now() + CHALLENGED_FOR_MS });
   }

@@ -1,4 +1,4 @@
-// The API of agent backends: native turns pass to them as their clients wrote them, and their replies are Responses events already.
+// The API of agent backends. Native turns are passed to them unchanged, and their replies already are Responses events.
 import { inBandFailure, statusFailure } from '../../turn/errors/failure.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import { agentCatalog } from './catalog.ts';

@@ -1,10 +1,11 @@
-// The account's own headers on an attempt, and the client version that it states: the newer of the operator's and the client's (RB2).
+// The account's own headers on an attempt, and the client version that the attempt states: the newer of the operator's and the client's
+// (RB2).
 import type { Headers } from '../../turn/turn.ts';
 import { compareVersions, parseVersion, versionText } from '../../turn/wire/client-version.ts';
 
 /**
  * Adds the account's headers, which replace the client's.
- * @param client the headers of a native client; undefined for other clients, whose versions are those of other programs
+ * @param client the headers of a native client; undefined for other clients, whose headers state the version of another program
  */
 export function identify(
   sent: Record<string, string>,
@@ -18,7 +19,7 @@ export function identify(
   if (version === undefined) return sent;
   sent.version = version;
   const agent = sent['user-agent'];
-  // A user agent has the version of those who wrote it.
+  // A configured user agent contains a version of the operator's choice.
   const written = own['user-agent'] === undefined ? stated : operator;
   if (agent !== undefined && written !== undefined && written !== version) sent['user-agent'] = withNumber(agent, written, version);
   return sent;

@@ -1,8 +1,8 @@
-// The files of agent backends: created, sent to an address that the account names, and finalised there (C1, C2, Q21).
+// The files of agent backends. A file is created, sent to an address that the account states, and finalised at the account (C1, C2, Q21).
 import { asString, type Json } from '../../turn/json/json.ts';
 import type { ProviderFiles } from '../../turn/provider/reads.ts';
 
-/** A path segment, so that the id needs no escapes in a path, and names nothing else there. */
+/** A file id that can be used as a path segment without escapes. */
 const FILE_ID = /^[\w-]{1,200}$/;
 
 export const agentFiles: ProviderFiles = {

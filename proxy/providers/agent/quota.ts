@@ -1,4 +1,4 @@
-// The quota of an account of an agent backend, in each of the three forms that state it; impossible numbers are ignored (Q8).
+// Reads the quota of an account of an agent backend in the three forms that state it. Impossible numbers are ignored (Q8).
 import { LASTING_LIMITS } from '../../turn/errors/error-codes.ts';
 import { resetTime, type StatedReset } from '../../turn/errors/quota-reset.ts';
 import type { Json, JsonObject } from '../../turn/json/json.ts';
@@ -21,7 +21,7 @@ interface StatedWindow extends StatedReset {
 
 const SLOTS = ['primary', 'secondary'] as const;
 
-/** Providers report a little more than 100; a larger number is not a percentage. */
+/** The largest number that counts as a percentage. Providers report slightly more than 100. */
 const LARGEST_PERCENT = 1_000;
 const LONGEST_SECONDS = 400 * 86_400;
 
@@ -32,7 +32,7 @@ interface HeaderNames {
   readonly after: string;
 }
 
-/** By wire word: the names are looked up for every reply. */
+/** The names by wire word. They are cached because every reply is read. */
 const headerNames = new Map<string, readonly HeaderNames[]>();
 
 function headerNamesOf(agent: string): readonly HeaderNames[] {
@@ -51,10 +51,7 @@ function headerNamesOf(agent: string): readonly HeaderNames[] {
   return made;
 }
 
-/**
- * The `x-<agent>-{primary,secondary}-…` headers of a reply.
- * @param now Unix milliseconds
- */
+/** Reads the `x-<agent>-{primary,secondary}-…` headers of a reply. @param now Unix milliseconds */
 export function quotaFromHeaders(headers: Headers, agent: string, status: number, now: number): QuotaStatement | undefined {
   const windows: QuotaWindow[] = [];
   for (const names of headerNamesOf(agent)) {
@@ -66,7 +63,7 @@ export function quotaFromHeaders(headers: Headers, agent: string, status: number
   return windows.length > 0 ? { source: 'headers', windows, reached: status < 300 ? false : undefined } : undefined;
 }
 
-/** The data of an `<agent>.rate_limits` event. @param now Unix milliseconds */
+/** Reads the data of an `<agent>.rate_limits` event. @param now Unix milliseconds */
 export function quotaFromEvent(data: JsonObject, now: number): QuotaStatement | undefined {
   const limits = object(data.rate_limits);
   if (!limits) return undefined;
@@ -80,7 +77,7 @@ export function quotaFromEvent(data: JsonObject, now: number): QuotaStatement | 
   return windows.length > 0 || reached !== undefined ? { source: 'event', windows, reached } : undefined;
 }
 
-/** The body of the account's usage read. @param now Unix milliseconds */
+/** Reads the body of the account's usage read. @param now Unix milliseconds */
 export function quotaFromUsageRead(body: unknown, now: number): QuotaStatement | undefined {
   const read = object(body as Json);
   const limit = object(read?.rate_limit);
@@ -92,7 +89,10 @@ export function quotaFromUsageRead(body: unknown, now: number): QuotaStatement |
   return { source: 'read', windows, reached: statesLastingLimit(read?.rate_limit_reached_type) || reachedIn(limit) };
 }
 
-/** A workspace's limit, which no window shows (RB23): `"rate_limit_reached_type": {"type": "workspace_owner_credits_depleted"}`. */
+/**
+ * Whether a workspace's limit is stated, which no window shows (RB23): `"rate_limit_reached_type": {"type":
+ * "workspace_owner_credits_depleted"}`.
+ */
 function statesLastingLimit(stated: Json | undefined): boolean {
   const type = object(stated)?.type ?? stated;
   return typeof type === 'string' && LASTING_LIMITS.has(type);
@@ -111,7 +111,7 @@ function reachedIn(limit: JsonObject): boolean | undefined {
   return limit.limit_reached === false || limit.allowed === true ? false : undefined;
 }
 
-/** Empty if the length or the percentage is missing or impossible; an impossible reset is left out of the window. */
+/** The window, or an empty list if its length or percentage is missing or impossible. An impossible reset is left out of the window. */
 function validWindow({ used, seconds, at, after }: StatedWindow, now: number): readonly QuotaWindow[] {
   if (used === undefined || used < 0 || used > LARGEST_PERCENT) return [];
   if (seconds === undefined || seconds <= 0 || seconds > LONGEST_SECONDS) return [];
@@ -123,6 +123,6 @@ const object = (value: Json | undefined): JsonObject | undefined =>
 
 const number = (value: Json | undefined): number | undefined => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
 
-/** A header that came twice is joined by a comma, and is not a number. */
+/** The number in a header. A header that came twice is joined with a comma, and is not a number. */
 const decimal = (value: string | undefined): number | undefined =>
   value !== undefined && /^\s*\d{1,15}(\.\d{1,15})?\s*$/.test(value) ? Number(value) : undefined;

@@ -5,7 +5,7 @@ import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { EncodedAttempt, ProviderRequests } from '../../turn/provider/requests.ts';
 import { identify } from './client-identity.ts';
 
-/** An upgrade that is refused with one of these means that the account has no websocket. */
+/** Statuses of a refused upgrade which mean that the account has no websocket. */
 const NO_WEBSOCKET: ReadonlySet<number | undefined> = new Set([404, 405, 426, 501]);
 
 export const agentRequests: ProviderRequests = {
@@ -27,7 +27,7 @@ export const agentRequests: ProviderRequests = {
     };
   },
 
-  /** Pass-through rows keep their query string, which is not logged (Q15). */
+  /** The query string of pass-through rows is passed on, and not logged (Q15). */
   passed(out, context) {
     const { turn } = context;
     out.headers['accept-encoding'] = 'identity';
@@ -60,6 +60,6 @@ function identified(sent: Record<string, string>, { turn: { surface, headers }, 
   return identity;
 }
 
-/** The account-side path with its parameters as they came. */
+/** The path at the account, with its parameters as they came. */
 const pathOf = ({ route: { upstream }, params }: LiveTurn): string =>
   upstream.includes('{') ? upstream.replace(/\{([^}]+)\}/g, (_, name: string) => params[name] ?? '') : upstream;

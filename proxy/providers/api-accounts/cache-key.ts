@@ -1,8 +1,9 @@
-// The prompt cache key of a turn as API accounts get it: a digest, so that the keys of a gateway share no cache at one account (AA38).
+// The prompt cache key of a turn as API accounts get it. It is a digest, so that turns of different keys share no cache at an account
+// (AA38).
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { ProviderDigest, ProviderServices } from '../provider-services.ts';
 
-/** Providers take at most 64 characters; a digest has 43. */
+/** A digest has 43 characters, and providers take at most 64. */
 export class CacheKeys {
   readonly #digest: ProviderDigest;
 
@@ -10,7 +11,7 @@ export class CacheKeys {
     this.#digest = key.digest('prompt cache key');
   }
 
-  /** @param stated the client's own, or the one that its surface made */
+  /** @param stated the client's own key, or the one that its surface made */
   of(stated: string, { pool, key }: Pick<LiveTurn, 'pool' | 'key'>): string {
     return this.#digest.of(JSON.stringify([pool.id, key.id, stated]));
   }

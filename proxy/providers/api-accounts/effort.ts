@@ -1,4 +1,4 @@
-// The reasoning effort that an account gets: a level that its model declares, in the account's own word (AA45).
+// The reasoning effort that is sent to an account: a level that its model declares, in the account's own word (AA45).
 import type { AccountModel } from '../../turn/provider/account-model.ts';
 import type { Adaptations } from '../../turn/provider/adapted.ts';
 import { isApiAccount } from '../../turn/provider/api-account.ts';
@@ -8,8 +8,8 @@ import type { Body } from '../../turn/turn.ts';
 import { askedEffort, EFFORTS } from '../../turn/wire/efforts.ts';
 
 /**
- * The level of the model for this effort: the same, else the nearest declared one below, else the lowest. As it is if no levels are known;
- * undefined if the model does not reason.
+ * The level of the model for an effort: the same level, otherwise the nearest declared one below it, otherwise the lowest. If no levels are
+ * known, the effort itself. Undefined if the model does not reason.
  */
 export function levelFor(effort: string, levels: readonly string[] | undefined): string | undefined {
   if (!levels || levels.includes(effort)) return effort;
@@ -18,7 +18,7 @@ export function levelFor(effort: string, levels: readonly string[] | undefined):
   return below.at(-1) ?? known[0] ?? levels[0];
 }
 
-/** The account's word for an effort; `off` disables thinking. Undefined: none is sent. */
+/** The account's word for an effort; `off` disables thinking. Undefined if no effort is sent. */
 function wordFor(
   asked: string,
   model: AccountModel | undefined,
@@ -28,7 +28,7 @@ function wordFor(
   return level !== undefined && Object.hasOwn(words, level) ? words[level] : level;
 }
 
-/** The word for the effort of a request. */
+/** The account's word for the effort of a request. */
 export function effortWord(
   body: Body,
   model: AccountModel | undefined,
@@ -42,7 +42,7 @@ export function effortWord(
   return word;
 }
 
-/** What explanations show (AA85). */
+/** The effort as explanations show it (AA85). */
 export const sentEffort: NonNullable<ProviderApi['effort']> = (asked, account, model) => {
   if (!isApiAccount(account)) return asked;
   const { api, quirks, drop_fields } = account;

@@ -1,4 +1,4 @@
-// Embeddings of API accounts: the body as its client wrote it, with the own id (AA80).
+// Embeddings at API accounts. The client's body is sent with the account's own id of the model (AA80).
 import { encodeJson } from '../../turn/json/encode-body.ts';
 import type { EncodedAttempt, EncodedRequest } from '../../turn/provider/requests.ts';
 import type { Outgoing } from '../../turn/turn.ts';

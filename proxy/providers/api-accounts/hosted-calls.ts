@@ -1,9 +1,9 @@
-// Leaves out of a history what only hosted tools can have made, for an account that lacks the tool (AA20).
+// Leaves out of a history what only hosted tools can have made, for an account that lacks these tools (AA20).
 import type { ItemPlaces } from '../../turn/errors/item-places.ts';
 import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { Adaptations } from '../../turn/provider/adapted.ts';
 
-/** What the account runs by itself, and whether its model takes images. */
+/** The tools that the account runs itself, and whether its model takes images. */
 export interface Hosting {
   readonly web_search: boolean;
   readonly image_generation: boolean;
@@ -12,13 +12,13 @@ export interface Hosting {
 }
 
 export interface Noted {
-  /** Takes the names of what is left out. */
+  /** Collects the names of what is left out. */
   readonly adapted: Adaptations;
-  /** Takes the places of what is left out. */
+  /** Collects the places of what is left out. */
   readonly places?: ItemPlaces | undefined;
 }
 
-/** Effort updates go no further either: their effort counts already. The same list if nothing is left out. */
+/** Leaves out calls of hosted tools and effort updates, whose effort counts already. Returns the same list if nothing is left out. */
 export function withoutHostedCalls(items: readonly Json[], hosting: Hosting, { adapted, places }: Noted): readonly Json[] {
   if (!items.some((item) => isObject(item) && mayGo(item, hosting))) return items;
   const kept: Json[] = [];

@@ -1,4 +1,4 @@
-// What API accounts state of their capacity: rate limits of models, and no quota windows (AA39).
+// What API accounts state about their capacity: rate limits of models. They have no quota windows (AA39).
 import type { ProviderQuota } from '../../turn/provider/reads.ts';
 import { rateLimits } from './rate-headers.ts';
 

@@ -1,15 +1,15 @@
-// The rate limits that API accounts state in the headers of their answers, in the forms of several servers (AA39).
+// Reads the rate limits that API accounts state in the headers of their answers, in the forms of several servers (AA39).
 import { RATE_KINDS, type RateLimit } from '../../turn/provider/quota-statement.ts';
 import type { Headers } from '../../turn/turn.ts';
 
-/** Larger numbers are times on the clock, in seconds and in milliseconds. */
+/** A larger number is a time, in seconds or in milliseconds since the epoch. */
 const [EPOCH_SECONDS, EPOCH_MILLISECONDS] = [1e9, 1e12];
 
 const DECIMAL = /^\d{1,15}(?:\.\d{1,9})?$/;
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** The limits; undefined if none is stated. Impossible numbers are no evidence. @param now Unix milliseconds */
+/** The limits; undefined if none is stated. Impossible numbers are ignored. @param now Unix milliseconds */
 export function rateLimits(headers: Headers, now: number): readonly RateLimit[] | undefined {
   const stated = RATE_KINDS.flatMap((kind) => {
     const [limit, remaining] = [numberIn(headers[`x-ratelimit-limit-${kind}`]), numberIn(headers[`x-ratelimit-remaining-${kind}`])];
@@ -21,7 +21,7 @@ export function rateLimits(headers: Headers, now: number): readonly RateLimit[] 
   return stated.length > 0 ? stated : undefined;
 }
 
-/** The end of the limits that are used up, in milliseconds from now; undefined if none is, or if none states its end. */
+/** The time until the used-up limits end, in milliseconds; undefined if none is used up or none states its end. */
 export function rateReset(limits: readonly RateLimit[] | undefined, now: number): number | undefined {
   const ends = (limits ?? []).flatMap(({ left, resetsAt }) => (left === 0 && resetsAt !== undefined ? [resetsAt - now] : []));
   return ends.length > 0 ? Math.max(...ends) : undefined;
@@ -30,7 +30,7 @@ export function rateReset(limits: readonly RateLimit[] | undefined, now: number)
 const numberIn = (text: string | undefined): number | undefined =>
   text !== undefined && DECIMAL.test(text.trim()) ? Number(text) : undefined;
 
-/** Unix milliseconds; undefined for one that is past, zero, or no time. */
+/** Unix milliseconds; undefined for a time that is past, zero or not valid. */
 function resetIn(text: string, now: number): number | undefined {
   const at = DECIMAL.test(text) ? timeOf(Number(text), now) : durationIn(text, now);
   return at !== undefined && at > now ? Math.ceil(at) : undefined;
@@ -41,7 +41,7 @@ function timeOf(value: number, now: number): number {
   return value >= EPOCH_SECONDS ? value * 1_000 : now + value * 1_000;
 }
 
-/** The end of a duration such as `6m0s`, `1.57s` or `20ms`; Unix milliseconds. */
+/** The end of a duration such as `6m0s`, `1.57s` or `20ms`, in Unix milliseconds. */
 function durationIn(text: string, now: number): number | undefined {
   if (!/^(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[smhd]))+$/.test(text)) return undefined;
   let ms = 0;

@@ -4,7 +4,7 @@ import type { EncodedAttempt, RequestHead } from '../../turn/provider/requests.t
 import type { Outgoing } from '../../turn/turn.ts';
 import { apiHeaders } from './request-headers.ts';
 
-/** Lists of hints, which agent backends alone take. */
+/** Whether a field is a list of hints. Only agent backends take them. */
 export const isHint = (name: string): boolean => /^(?:keywords|languages)(?:\[\])?$/.test(name);
 
 /** The body of the request streams through: of its hints those are named that came before the file. */

@@ -1,4 +1,4 @@
-// The API of accounts that speak Chat Completions: of platforms, of routers, and of local servers.
+// The API of accounts that speak Chat Completions: platforms, routers and local servers.
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import { sentEffort } from '../api-accounts/effort.ts';
 import { apiLacks, apiLoses } from '../api-accounts/eligibility/lacks.ts';

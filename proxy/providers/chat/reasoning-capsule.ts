@@ -1,17 +1,18 @@
-// The text inside a reasoning capsule of a chat account: what its model said to itself, in the members that it needs back (AA22, AA44).
+// The text inside a reasoning capsule of a chat account: the reasoning of its model, in the members that the account needs back (AA22,
+// AA44).
 import { asList, asString, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 
 export interface ReasoningCapsule {
-  /** The account's own id of the model that made it; another model has no use for it. */
+  /** The account's own id of the model that made the reasoning. Other models cannot use it. */
   readonly model: string;
   readonly text: string;
   /** The member `reasoning_details` of the reply. */
   readonly details: readonly Json[];
-  /** Further members of calls, by the call's id as the client has it. */
+  /** Further members of calls, by the client's id of the call. */
   readonly calls: Readonly<Record<string, JsonObject>>;
 }
 
-/** Short names: clients send every capsule back with each turn. */
+/** Names are short, because clients send every capsule back with each turn. */
 export function capsuleText({ model, text, details, calls }: ReasoningCapsule): string {
   return JSON.stringify({
     m: model,
@@ -21,7 +22,7 @@ export function capsuleText({ model, text, details, calls }: ReasoningCapsule): 
   });
 }
 
-/** @param sealed what `capsuleText` made, here or at another node, perhaps of another version */
+/** @param sealed a text that `capsuleText` made, here or at another node, perhaps of another version */
 export function parsedCapsule(sealed: string): ReasoningCapsule | undefined {
   const json: unknown = JSON.parse(sealed);
   if (!isObject(json) || typeof json.m !== 'string') return undefined;

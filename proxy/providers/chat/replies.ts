@@ -1,4 +1,4 @@
-// The decoding of the replies of Chat accounts: chunks become Responses events, and the answer to a request for a summary a compaction.
+// The decoding of replies of Chat accounts: chunks become Responses events, and the answer to a request for a summary becomes a compaction.
 import { asList, isObject, type JsonObject } from '../../turn/json/json.ts';
 import { Adaptations } from '../../turn/provider/adapted.ts';
 import type { EventHandler } from '../../turn/provider/replies.ts';
@@ -38,7 +38,7 @@ export function chatDecoding({ body }: Outgoing, context: EncodedAttempt): reado
   return [new ChatReply(options), ...summary];
 }
 
-/** What of the request declares tools: the rest of it is not kept until the reply is over. */
+/** The part of the request that declares tools. The rest is not kept until the reply is over. */
 const declarations = ({ tools, input }: Body): Body => ({
   tools,
   input: asList(input).filter((item) => isObject(item) && (item.type === 'additional_tools' || item.type === 'tool_search_output')),

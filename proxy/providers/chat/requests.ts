@@ -1,4 +1,4 @@
-// The requests to Chat accounts: turns as Chat Completions, and the audio that passes unread.
+// The requests to Chat accounts: turns as Chat Completions, and audio, which passes unread.
 import { turnBytes } from '../../turn/json/encode-body.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { type ApiAccountConfig, isApiAccount } from '../../turn/provider/api-account.ts';

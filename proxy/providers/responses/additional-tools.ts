@@ -1,10 +1,10 @@
-// The tools that items of the input add, joined with those of the turn: public accounts know no such items (AA26).
+// Joins the tools that items of the input add with those of the turn, because public accounts do not know such items (AA26).
 import { asList, isObject, type Json } from '../../turn/json/json.ts';
 import type { Body, Outgoing } from '../../turn/turn.ts';
 
 const isAddition = (item: Json): boolean => isObject(item) && item.type === 'additional_tools';
 
-/** The same body if no item adds tools. */
+/** Returns the same body if no item adds tools. */
 export function withJoinedTools({ body, places }: Pick<Outgoing, 'body' | 'places'>): Body {
   const input = asList(body.input);
   if (!input.some(isAddition)) return body;

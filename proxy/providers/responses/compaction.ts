@@ -1,4 +1,5 @@
-// How a Responses account compacts: on its compact path, with a turn that ends in a trigger, or with one that asks for a summary (AA34, AA48).
+// How a Responses account compacts: on its compact path, with a turn that ends in a trigger, or with a turn that asks for a summary (AA34,
+// AA48).
 import { asksForCompaction, COMPACTION_TRIGGER, isTrigger } from '../../turn/compaction-trigger.ts';
 import { asList, isObject, type Json } from '../../turn/json/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
@@ -13,15 +14,15 @@ import { publicItems } from './input-items.ts';
 
 export type ResponsesCompactWay = Exclude<ApiAccountConfig['compact'], 'none'>;
 
-/** Statuses of a server that has no compact path. */
+/** Statuses of a server without a compact path. */
 const ABSENT: ReadonlySet<number | undefined> = new Set([404, 405, 501]);
 
 const MISSING_MS = 3_600_000;
 
-/** The accounts that have answered that they have no compact path. Each process finds out for itself, and asks again after an hour. */
+/** The accounts that answered that they have no compact path. Each process learns this itself, and asks again after an hour. */
 export class CompactRoutes {
   readonly #now: () => number;
-  /** By account and address: when it is asked again; Unix milliseconds. */
+  /** When an account is asked again, in Unix milliseconds, by account and address. */
   readonly #missing = new Map<string, number>();
 
   constructor(now: () => number) {
@@ -43,7 +44,7 @@ export class CompactRoutes {
 
 const nameOf = ({ id, base_url }: ApiAccountConfig): string => `${id}\n${base_url}`;
 
-/** Whether the turn asks for a compaction: by its kind, or on native routes by the end of its input. */
+/** Whether the turn asks for a compaction, by its kind or, on native routes, by the end of its input. */
 export const compacts = ({ route }: Pick<LiveTurn, 'route'>, body: Body): boolean => isCompaction(route.kind) || asksForCompaction(body);
 
 const withoutTrigger = ({ input }: Body): readonly Json[] => asList(input).filter((item) => !isTrigger(item));
@@ -54,14 +55,14 @@ export function asCompaction(body: Body, way: ResponsesCompactWay | undefined): 
   return way === 'summary' ? summaryRequest(body) : { ...body, input: [...withoutTrigger(body), COMPACTION_TRIGGER] };
 }
 
-/** The body of the compact path, which takes no other members. */
+/** The body for the compact path, which takes no other members. */
 export function compactBody(body: Body, adapted: Adaptations): Body {
   const { model, instructions } = body;
   const input = typeof body.input === 'string' ? body.input : publicItems(withoutTrigger(body), { itemIds: false, adapted });
   return { model, input, ...(typeof instructions === 'string' && instructions !== '' ? { instructions } : {}) };
 }
 
-/** The answer of the compact path to a turn of events: the compaction alone, without the messages that the path repeats. */
+/** Turns the answer of the compact path into events. They contain the compaction, without the messages that the path repeats. */
 export class CompactionAlone implements EventHandler {
   event(event: ReplyEvent, emit: Emit): void {
     const data = event.hasData ? event.json() : undefined;
@@ -72,7 +73,7 @@ export class CompactionAlone implements EventHandler {
     }
     const output = asList(data.output).filter((item) => isObject(item) && String(item.type).startsWith('compaction'));
     const whole = ReplyEvent.of({ ...data, object: 'response', status: 'completed', output });
-    // A whole answer has no type.
+    // A whole answer is an event without a type.
     whole.type = '';
     emit(whole);
   }

@@ -1,4 +1,4 @@
-// The files of Responses accounts: one form with the file and its purpose, answered with the file object (AA37).
+// The files of Responses accounts. One form with the file and its purpose is answered with the file object (AA37).
 import { randomUUID } from 'node:crypto';
 import type { EncodedBody } from '../../turn/json/encode-body.ts';
 import { FormEncoding, LINE_BREAK } from '../../turn/json/form-encoding.ts';
@@ -7,7 +7,7 @@ import { fileType } from '../../turn/json/media-type.ts';
 import type { ProviderFiles } from '../../turn/provider/reads.ts';
 import type { Work } from '../../turn/turn.ts';
 
-/** A path segment, as in the files of agent backends. */
+/** A file id that can be used as a path segment, as for agent backends. */
 const FILE_ID = /^[\w-]{1,200}$/;
 
 export const responsesFiles: ProviderFiles = {
@@ -25,7 +25,7 @@ export const responsesFiles: ProviderFiles = {
 const wholeNumber = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 
-/** The metadata of the body is that of the form (Q21). */
+/** The form of an upload. The metadata in the body becomes fields of the form (Q21). */
 export function fileForm({ body, file }: Work): EncodedBody {
   if (!file) throw new Error('a file without bytes');
   const form = new FormEncoding(`form-${randomUUID()}`);

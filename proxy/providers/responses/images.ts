@@ -1,5 +1,5 @@
-// Images of Responses accounts with the paths of the Images API: the request that a turn with the image tool stands for, and its answer as the
-// events of such a turn (AA35).
+// Images of Responses accounts with the paths of the Images API. A turn with the image tool becomes a request of that API, and its answer
+// becomes the events of the turn (AA35).
 import { randomUUID } from 'node:crypto';
 import { type EncodedBody, encodeForm, encodeJson } from '../../turn/json/encode-body.ts';
 import { asList, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
@@ -10,14 +10,14 @@ import type { Body } from '../../turn/turn.ts';
 const GENERATIONS = '/images/generations';
 const EDITS = '/images/edits';
 
-/** The members of the tool that the Images API has under the same names. */
+/** Members of the tool that have the same names in the Images API. */
 const TOOL_MEMBERS = ['size', 'quality', 'background', 'output_format', 'output_compression', 'moderation'] as const;
 
 export interface ImageRequest extends EncodedBody {
   readonly path: string;
 }
 
-/** @param body the translated turn: one message with the prompt and the images, and one image tool (Q22) */
+/** @param body the translated turn: one message with the prompt and the images, and the image tool (Q22) */
 export function imageRequest(body: Body, tools: readonly Json[]): ImageRequest {
   const tool = tools.find((one): one is JsonObject => isObject(one) && one.type === 'image_generation') ?? {};
   const parts = asList(body.input)
@@ -35,7 +35,7 @@ export function imageRequest(body: Body, tools: readonly Json[]): ImageRequest {
   return { path: EDITS, ...encodeForm(sent) };
 }
 
-/** The file of a form from a data URL, which the translation has made of the client's file. */
+/** A file for a form, from the data URL into which the translation put the client's file. */
 function fileOf(url: string, name: string): JsonObject {
   const [, media_type = 'image/png', data = ''] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? [];
   return { type: 'form_file', filename: `${name}.${media_type.split('/')[1]}`, media_type, data };
@@ -44,7 +44,7 @@ function fileOf(url: string, name: string): JsonObject {
 /** The path of a native image request. */
 export const nativeImagePath = (upstream: string): string => (upstream.endsWith(EDITS) ? EDITS : GENERATIONS);
 
-/** The answer of the Images API as the events of a turn that called the image tool. */
+/** Turns the answer of the Images API into the events of a turn that called the image tool. */
 export class ImageEvents implements EventHandler {
   event(event: ReplyEvent, emit: Emit): void {
     if (!event.hasData) return;

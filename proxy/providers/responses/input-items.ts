@@ -1,10 +1,11 @@
-// The items of a turn's input as the public Responses API has them: with its members alone, and without what names a stored response (AA28).
+// The items of a turn's input in the form of the public Responses API: with its members only, and without references to stored responses
+// (AA28).
 import type { ItemPlaces } from '../../turn/errors/item-places.ts';
 import { asList, isAbsent, isList, isObject, isText, type Json, type JsonObject, mapList } from '../../turn/json/json.ts';
 import type { Adaptations } from '../../turn/provider/adapted.ts';
 import { capsuleIn, isBareReasoning } from '../../turn/provider/capsule.ts';
 
-/** The members of each type; `id` and `status` are apart. An item of another type passes as it is. */
+/** The members of each type, besides `id` and `status`. An item of another type is passed on unchanged. */
 const MEMBERS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   Object.entries({
     message: ['role', 'content', 'phase'],
@@ -37,18 +38,18 @@ const PART_MEMBERS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   }).map(([type, members]) => [type, new Set(['type', ...members])]),
 );
 
-/** The items that an id and a status can be required of (`item_ids`). */
+/** Whether an item may need an id and a status (`item_ids`). */
 const isAssistant = ({ type, role }: JsonObject): boolean => (type === undefined || type === 'message') && role === 'assistant';
 
-/** Calls that the provider ran itself: their id alone identifies them. */
+/** Calls that the provider ran itself. Their id identifies them. */
 const IDENTIFIED: ReadonlySet<Json | undefined> = new Set(['web_search_call', 'image_generation_call']);
 
 export interface InputItemOptions {
-  /** Whether assistant messages have an id and a status. */
+  /** Whether assistant messages need an id and a status. */
   readonly itemIds: boolean;
-  /** Takes the names of what was removed. */
+  /** Collects the names of what was removed. */
   readonly adapted: Adaptations;
-  /** Takes the places of items that are left out. */
+  /** Collects the places of items that are left out. */
   readonly places?: ItemPlaces | undefined;
 }
 
@@ -61,7 +62,10 @@ export function publicItems(input: readonly Json[], options: InputItemOptions): 
   return mapList(kept, (item, at) => (isObject(item) ? publicItem(item, at, options) : item));
 }
 
-/** Reasoning that its maker cannot look up, because nothing is stored; and a capsule, which is for chat accounts (AA22). */
+/**
+ * Whether a reasoning item is of no use: its maker cannot look it up, because nothing is stored, or it is a capsule for chat accounts
+ * (AA22).
+ */
 const isUnusable = (item: Json): boolean =>
   isObject(item) && item.type === 'reasoning' && (isBareReasoning(item) || capsuleIn(item) !== undefined);
 
@@ -79,10 +83,10 @@ function publicItem(item: JsonObject, at: number, { itemIds, adapted }: InputIte
   kept.type = type as string;
   if (isList(item.content)) kept.content = publicParts(item.content);
   if (isList(item.output)) kept.output = publicParts(item.output);
-  // The API refuses reasoning without a summary, if only an empty one.
+  // The API refuses reasoning without a summary, but accepts an empty one.
   if (type === 'reasoning') kept.summary = asList(item.summary);
   if (itemIds && isAssistant(item)) {
-    // By its place: equal turns give equal bytes, so that prompt caches hold.
+    // The id depends only on the place, so that equal turns give equal bytes and prompt caches can be used.
     kept.id = isText(item.id) ? item.id : `msg_${at}`;
     kept.status = isText(item.status) ? item.status : 'completed';
   }

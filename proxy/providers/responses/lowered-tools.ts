@@ -1,4 +1,4 @@
-// The tools of a turn for an account that takes functions alone, and for one without some of the hosted tools (AA19, AA20, AA27).
+// The tools of a turn for an account that takes only functions, or that lacks some of the hosted tools (AA19, AA20, AA27).
 import type { ItemPlaces } from '../../turn/errors/item-places.ts';
 import { asList, isObject, type Json, type JsonObject, mapList } from '../../turn/json/json.ts';
 import type { AccountModel } from '../../turn/provider/account-model.ts';
@@ -18,7 +18,7 @@ export interface ToolOptions {
   readonly places: ItemPlaces | undefined;
 }
 
-/** @param body with joined tools. @returns a body of its own */
+/** @param body the turn with joined tools @returns a new body */
 export function fittedTools(body: Body, options: ToolOptions): Body {
   const { account, model, adapted, places } = options;
   const { quirks } = account;
@@ -41,10 +41,10 @@ function isLeftOut(tool: Json, { account, adapted }: ToolOptions): boolean {
   return true;
 }
 
-/** Whether a tool is one that the account takes as it is. */
+/** Whether the account takes a tool unchanged. */
 const isFlat = (tool: Json): boolean => isObject(tool) && (tool.type === 'function' || hostedTool(tool) !== undefined);
 
-/** The types of items that only turns with lowered tools have. */
+/** The types of items that occur only in turns whose tools are replaced with functions. */
 const LOWERED: ReadonlySet<Json | undefined> = new Set([
   'custom_tool_call',
   'custom_tool_call_output',
@@ -79,7 +79,7 @@ const asTool = ({ name, description, parameters, strict }: FunctionTool): JsonOb
   strict: strict ?? false,
 });
 
-/** A function as the account's quirks demand it. */
+/** A function in the form that the account's quirks demand. */
 function fitted(tool: Json, { account: { quirks }, adapted }: ToolOptions): Json {
   if (!isObject(tool) || tool.type !== 'function') return tool;
   const { strict, description, ...rest } = tool;

@@ -1,10 +1,10 @@
-// What an account has refused of its models' requests although no client asked for it: left out for an hour (AA30).
+// Members that an account refused although no client asked for them. They are left out of requests for that model for an hour (AA30).
 import { RecentEntries } from '../../base/bytes/recent-entries.ts';
 import type { Failure } from '../../turn/errors/failure.ts';
 import { isObject } from '../../turn/json/json.ts';
 import type { Body } from '../../turn/turn.ts';
 
-/** The members that the gateway adds, or that a client can do without. */
+/** Members that the gateway adds, or that a client does not depend on. */
 export const DISPENSABLE = ['include', 'reasoning', 'reasoning.summary'] as const;
 
 export type DispensableMember = (typeof DISPENSABLE)[number];
@@ -12,17 +12,17 @@ export type DispensableMember = (typeof DISPENSABLE)[number];
 export type RefusedMembers = Pick<ReadonlySet<DispensableMember>, 'has'>;
 
 const REMEMBERED_MS = 3_600_000;
-/** Pairs of account and own id. */
+/** The most pairs of an account and its own id of a model. */
 const CAPACITY = 1_000;
 
 const NOTHING: RefusedMembers = new Set();
 
 interface Refusals {
-  /** Unix milliseconds, by member. */
+  /** The time until which a member is left out, in Unix milliseconds. */
   readonly until: Map<DispensableMember, number>;
 }
 
-/** Each process finds out for itself: asking again costs one refused request. */
+/** Each process learns this itself, because asking again costs one refused request. */
 export class RefusedMemory {
   readonly #now: () => number;
   readonly #byModel = new RecentEntries<Refusals>(CAPACITY);
@@ -46,13 +46,10 @@ export class RefusedMemory {
   }
 }
 
-/** No id of an account contains a line break. */
+/** The key of an entry. The id of an account contains no line break. */
 const nameOf = (account: string, model: string): string => `${account}\n${model}`;
 
-/**
- * The member that a refusal is about, and that was sent; undefined for one that is about anything else.
- * @param sent the body that was refused
- */
+/** The member that a refusal names, if it was sent; otherwise undefined. @param sent the body that was refused */
 export function refusedMember(failure: Failure, sent: Body): DispensableMember | undefined {
   const { status, cause, error } = failure;
   if (cause !== 'request' && cause !== 'model') return undefined;
@@ -66,7 +63,7 @@ function isSent(member: DispensableMember, { include, reasoning }: Body): boolea
   return member === 'reasoning' ? reasoning !== undefined : isObject(reasoning) && reasoning.summary !== undefined;
 }
 
-/** An effort that a model does not know is the client's; a model that has no effort at all does not reason. */
+/** The member that the param of an error names. An unknown effort is the client's own fault, unless the model does not reason at all. */
 function memberAt(param: string, code: string | null): DispensableMember | undefined {
   const path = param.replace(/^body\./, '');
   if (/^include\b/.test(path)) return 'include';
@@ -75,7 +72,7 @@ function memberAt(param: string, code: string | null): DispensableMember | undef
   return path === 'reasoning.effort' && code === 'unsupported_parameter' ? 'reasoning' : undefined;
 }
 
-/** Some servers name a member in words alone. */
+/** The member that the text of an error names, as some servers do. */
 function memberIn(message: string): DispensableMember | undefined {
   if (/encrypted[_ ]content/i.test(message) || /[`'"]include[`'"]/.test(message)) return 'include';
   if (/reasoning[._ ]summar/i.test(message)) return 'reasoning.summary';

@@ -1,4 +1,4 @@
-// The requests to Responses accounts: the paths of the public API, bodies that keep to it, and frames for accounts with websockets.
+// The requests to Responses accounts: the paths of the public API, bodies with its members only, and frames for accounts with websockets.
 import { encodeForm, encodeJson, turnBytes } from '../../turn/json/encode-body.ts';
 import { asList } from '../../turn/json/json.ts';
 import { isForm } from '../../turn/json/media-type.ts';
@@ -22,7 +22,7 @@ import { type TurnBodyOptions, turnBody } from './turn-body.ts';
 export const TURNS = '/responses';
 export const COMPACT = '/responses/compact';
 
-/** An upgrade that is refused with one of these means that the account has no websocket (Q6). */
+/** Statuses of a refused upgrade which mean that the account has no websocket (Q6). */
 const NO_WEBSOCKET: ReadonlySet<number | undefined> = new Set([404, 405, 426, 501]);
 
 const JSON_TYPE = { 'content-type': 'application/json', accept: 'application/json' };
@@ -81,14 +81,14 @@ export class ResponsesRequests implements ProviderRequests {
     const joined = withJoinedTools(out);
     const way = compacts(context.turn, joined) ? this.#services.compactRoutes.wayOf(account) : undefined;
     if (way === 'route') {
-      // The decoding of the reply depends on it.
+      // Set on `out` because the decoding of the reply depends on it.
       out.path = COMPACT;
       const body = compactBody(joined, adapted);
       const request = this.#post(COMPACT, turnBytes(body, context.turn), JSON_TYPE, { out, context, adapted });
       return { ...request, adjusts: ({ status }) => this.#services.compactRoutes.refused(account, status) };
     }
     const body = this.#body(asCompaction(joined, way), context, { account, isFrame: false, adapted, places: out.places });
-    // The gateway ends the reply at a cap that the account does not get (CR1).
+    // The cap was removed from the body because the account does not take it. The gateway ends the reply at the cap (CR1).
     if (body.max_output_tokens === undefined) delete out.body.max_output_tokens;
     const accept = body.stream === true ? 'text/event-stream' : 'application/json';
     const request = this.#post(TURNS, turnBytes(body, context.turn), { ...JSON_TYPE, accept }, { out, context, adapted });

@@ -1,4 +1,4 @@
-// The API of accounts that speak the Responses API of a platform or of a compatible server.
+// The API of accounts that speak the Responses API: platforms and compatible servers.
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
 import { sentEffort } from '../api-accounts/effort.ts';
 import { apiLacks, apiLoses } from '../api-accounts/eligibility/lacks.ts';
@@ -13,7 +13,7 @@ import { RefusedMemory } from './refused-members.ts';
 import { replyDecoding } from './reply/replies.ts';
 import { ResponsesRequests } from './requests.ts';
 
-/** The headers of an answer that belong to the turn: none that names the account, its organisation or its limits (AA31). */
+/** The headers of an answer that belong to the turn. No header passes that names the account, its organisation or its limits (AA31). */
 const ANSWER: ReadonlySet<string> = new Set(['content-type', 'retry-after', 'openai-processing-ms']);
 
 export function responsesApi(services: ProviderServices): ProviderApi {

@@ -1,4 +1,4 @@
-// The body of a turn for a Responses account: that of the public API, not stored and streamed, with the members that the account takes (AA28).
+// The body of a turn for a Responses account: a streamed, unstored turn of the public API with the members that the account takes (AA28).
 import type { ItemPlaces } from '../../turn/errors/item-places.ts';
 import { asList, isAbsent, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { AccountModel } from '../../turn/provider/account-model.ts';
@@ -14,29 +14,29 @@ import type { RefusedMembers } from './refused-members.ts';
 
 export interface TurnBodyOptions {
   readonly account: ApiAccountConfig;
-  /** Undefined if nothing is known of it. */
+  /** Undefined if nothing is known of the model. */
   readonly model: AccountModel | undefined;
-  /** Frames have no `stream`, and continue a response of their websocket (AA33). */
+  /** Whether the body is a frame. Frames have no `stream`, and continue a response of their websocket (AA33). */
   readonly isFrame: boolean;
-  /** What the account has refused of this model. */
+  /** The members that the account has refused for this model. */
   readonly refused: RefusedMembers;
-  /** The digest of the client's cache key. */
+  /** Makes the digest of the client's cache key. */
   readonly cacheKeyOf: (stated: string) => string;
-  /** Takes the names of what was changed or removed (AA16). */
+  /** Collects the names of what was changed or removed (AA16). */
   readonly adapted: Adaptations;
-  /** Takes the places of items that are left out (AA64). */
+  /** Collects the places of items that are left out (AA64). */
   readonly places: ItemPlaces | undefined;
 }
 
-/** The members that every account gets. Those of `KEEPABLE` depend on it. */
+/** The members that every account gets. The members in `KEEPABLE` depend on the account. */
 const MEMBERS = ['model', 'instructions', 'input', 'tools', 'tool_choice', 'max_output_tokens'] as const;
 
 const ENCRYPTED_REASONING = 'reasoning.encrypted_content';
 
-/** Members that only a frame has. */
+/** Members that only frames have. */
 const FRAME_MEMBERS: readonly string[] = ['type', 'previous_response_id', 'generate'];
 
-/** @param stated the body as the rules left it, with the account's own id of its model, and its tools joined */
+/** @param stated the body as the rules left it, with the account's own id of the model, and with joined tools */
 export function turnBody(stated: Body, options: TurnBodyOptions): Body {
   const { account, adapted, isFrame, model, places } = options;
   const { quirks } = account;
@@ -45,7 +45,7 @@ export function turnBody(stated: Body, options: TurnBodyOptions): Body {
   const sent: Body = {};
   if (isFrame) for (const name of FRAME_MEMBERS) if (body[name] !== undefined) sent[name] = body[name];
   for (const name of MEMBERS) if (body[name] !== undefined && body[name] !== null) sent[name] = body[name];
-  // Agent backends want the member; of others some refuse an empty one (RB10).
+  // Agent backends require the member, but some other servers refuse an empty one (RB10).
   if (sent.instructions === '') delete sent.instructions;
   sent.input = publicItems(inputOf(body), { itemIds: quirks.item_ids === 'required', adapted, places });
   setTools(sent, body, options);
@@ -61,7 +61,7 @@ export function turnBody(stated: Body, options: TurnBodyOptions): Body {
   return sent;
 }
 
-/** Members of agent backends alone, and what asks the account to keep the response. */
+/** Notes members that only agent backends take, and members that ask the account to store the response. */
 function noteLeftOut({ client_metadata, generate, store }: Body, isFrame: boolean, adapted: Adaptations): void {
   if (!isAbsent(client_metadata)) adapted.note('client_metadata');
   if (!isAbsent(generate) && !isFrame) adapted.note('generate');
@@ -77,7 +77,7 @@ const inputOf = ({ input }: Body): readonly Json[] => {
   return asList(input);
 };
 
-/** Whether a stream is requested; else the account's one answer is made into events. */
+/** Whether a stream is requested. Otherwise the account sends one answer, which is turned into events. */
 const streams = ({ quirks: { stream } }: ApiAccountConfig, { tools }: Body): boolean =>
   stream === 'always' || (stream === 'without_tools' && asList(tools).length === 0);
 
@@ -120,7 +120,7 @@ function setText(sent: Body, { text }: Body, { account: { quirks }, adapted }: T
   if (Object.keys(kept).length > 0) sent.text = kept;
 }
 
-/** The instructions end with the schema if the account takes no schema itself. */
+/** The instructions with the schema at their end, for an account that takes no schema. */
 function withSchema({ instructions }: Body, { schema }: JsonObject): string {
   const asked = `${JSON.stringify(schema)}\n\nAnswer with one JSON object of this schema, and with nothing else.`;
   return isText(instructions) ? `${instructions}\n\n${asked}` : asked;
@@ -136,7 +136,7 @@ function formatOf(format: JsonObject, quirk: ApiAccountConfig['quirks']['json_sc
 
 interface AskedReasoning {
   readonly body: Body;
-  /** The effort in the account's own word; undefined if none is sent. */
+  /** The effort in the account's own word; undefined if no effort is sent. */
   readonly effort: string | undefined;
 }
 

@@ -1,26 +1,29 @@
-// The HTTP listener of one account: each account has its own, so that one can refuse connections while the others answer.
+// The HTTP listener of one account. Each account has its own, so that one can refuse connections while the others answer.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { listenOn } from '../../base/process/listen-on.ts';
 
 const LOOPBACK = '127.0.0.1';
-/** Longer than a gateway keeps idle connections: a provider that closes first would race with the gateway's next request. */
+/**
+ * Longer than a gateway keeps idle connections. A provider that closed them first could close one just when the gateway sends its next
+ * request.
+ */
 const KEEP_ALIVE_MS = 75_000;
 
 /** The handlers of the listener. */
 export interface ListenerHandlers {
   onRequest(request: IncomingMessage, response: ServerResponse): void;
-  /** Whether a request for an upgrade is one; else it is an ordinary request. */
+  /** Whether the path takes upgrades. Otherwise the request is handled as an ordinary one. */
   upgrades(request: IncomingMessage): boolean;
   onUpgrade(request: IncomingMessage, connection: Socket, head: Buffer): void;
-  /** Runs when the listener closes: the server does not track upgraded connections. */
+  /** Called when the listener closes, because the server does not track upgraded connections. */
   onClose(): void;
 }
 
 export class AccountListener {
   readonly #handlers: ListenerHandlers;
   #server: Server | undefined;
-  /** 0 until it first listened. */
+  /** 0 before the first listen. */
   #port = 0;
 
   constructor(handlers: ListenerHandlers) {
@@ -35,7 +38,7 @@ export class AccountListener {
     return this.#server !== undefined;
   }
 
-  /** Listens on a free port; after `close`, on the same port again. */
+  /** Listens on a free port. After `close` it listens on the same port again. */
   async open(): Promise<void> {
     if (this.#server !== undefined) return;
     const handlers = this.#handlers;

@@ -1,4 +1,4 @@
-// The profiles of simulated accounts: how an account behaves on its own, chosen by `base_url: rehearsal:NAME`.
+// The profiles of simulated accounts: how an account behaves without a fault script, chosen by `base_url: rehearsal:NAME`.
 import { REHEARSAL_PROFILES, type RehearsalProfile } from '../../turn/settings.ts';
 import type { Fault } from '../faults/fault.ts';
 import { inputTokens } from '../model/input-tokens.ts';
@@ -8,7 +8,7 @@ import { type Manners, POLITE } from './manners.ts';
 export interface SimulatedQuotaWindow {
   readonly used_percent: number;
   readonly window_minutes: number;
-  /** Unix seconds; absent: the end of the current window, counted from the epoch. */
+  /** Unix seconds. Default: the end of the current window, counted from the epoch. */
   readonly reset_at?: number;
 }
 
@@ -18,39 +18,39 @@ export interface SimulatedQuota {
 }
 
 export interface AccountProfile {
-  /** One line for operators. */
+  /** A description in one line for operators. */
   readonly description: string;
-  /** The faults of the account's nth turn, counted from 1. @param bytes of its body */
+  /** The faults of the account's nth turn, counted from 1. @param bytes the size of the turn's body */
   readonly faults?: (turn: number, bytes: number) => readonly Fault[];
-  /** The same for an account of another API; default: `faults`. */
+  /** The faults of an account of another API. Default: `faults`. */
   readonly apiFaults?: (turn: number) => readonly Fault[];
-  /** The context window of its models, in tokens, if it is smaller than that of the sample models. */
+  /** The context window of the account's models in tokens, if it is smaller than that of the sample models. */
   readonly contextWindow?: number;
-  /** The usage read is refused with 401 too. */
+  /** Whether the usage read is also refused with 401. */
   readonly refusesUsage?: boolean;
   readonly quota?: SimulatedQuota;
   /** Top-level body members that are refused as unknown, as some providers do. */
   readonly refusedFields?: readonly string[];
-  /** Sends comments, quota and metadata events before each turn; default: only the events, and only on websockets. */
+  /** Sends comments, quota and metadata events before each turn. Default: only the events, and only on websockets. */
   readonly sendsPreamble?: boolean;
   /** Headers without which a network's guard answers with a page (RB3). */
   readonly requiredHeaders?: readonly string[];
-  /** Refuses connections. */
+  /** Whether the account refuses connections. */
   readonly unreachable?: boolean;
-  /** An account of another API takes requests of any form. */
+  /** Whether an account of another API takes requests of any form. */
   readonly acceptsAll?: boolean;
-  /** What differs from the manners of the real backend. */
+  /** Manners that differ from those of the real backend. */
   readonly manners?: Partial<Manners>;
 }
 
-/** The faults of the flaky account, one after the other. */
+/** The faults of the flaky account, in turn. */
 const FLAKY_FAULTS: readonly Fault[] = [
   { kind: 'refuse', status: 503 },
   { kind: 'refuse', status: 429, retryAfter: 2 },
   { kind: 'refuse-inside' },
 ];
 
-/** Room for the instructions and tools of an agent, and for a short conversation. */
+/** Enough for the instructions and tools of an agent, and for a short conversation. */
 const NARROW_WINDOW = 40_000;
 
 export const PROFILES: Readonly<Record<RehearsalProfile, AccountProfile>> = {

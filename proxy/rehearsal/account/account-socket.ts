@@ -14,7 +14,7 @@ interface OpenExchange {
 }
 
 interface OpenedSocket {
-  /** Sends no pongs of its own. */
+  /** The websocket. It sends no pongs of its own. */
   readonly websocket: WebSocket;
   readonly connection: Socket;
   /** Unix milliseconds. */
@@ -22,22 +22,22 @@ interface OpenedSocket {
 }
 
 export class AccountSocket implements Line {
-  /** Counted from 1 over the account's websockets. */
+  /** The number of the websocket, counted from 1 over the account. */
   readonly number: number;
   /** Unix milliseconds. */
   readonly openedAt: number;
-  /** The responses that can be anchors, each with the tools items of its conversation. */
+  /** The responses that a turn can continue, each with the items of its conversation that declare tools. */
   readonly anchors = new Map<string, readonly Json[]>();
   readonly #websocket: WebSocket;
   readonly #connection: Socket;
   readonly #closed = new AbortController();
-  /** Frames that wait for the end of a frame that is written in parts. */
+  /** Frames that wait until a frame that is written in parts has ended. */
   readonly #waiting: Buffer[] = [];
   #isInsideFrame = false;
   #isSilent = false;
   #isCut = false;
   #turn: OpenExchange | undefined;
-  /** The turn that is delivered, once it is answered. */
+  /** The turn that is being delivered. Undefined before its answer is known. */
   controlled: ControlledTurn | undefined;
 
   constructor(number: number, { websocket, connection, openedAt }: OpenedSocket) {
@@ -46,7 +46,7 @@ export class AccountSocket implements Line {
     this.#websocket = websocket;
     this.#connection = connection;
     websocket.on('ping', (data: Buffer) => this.insert(frameBytes([data], 'pong')));
-    // An error adds nothing to the `close` event that follows it.
+    // An error needs no handling, because a `close` event follows it.
     websocket.on('error', () => undefined);
     websocket.on('close', () => {
       this.#closed.abort();
@@ -63,7 +63,7 @@ export class AccountSocket implements Line {
     return this.#turn !== undefined;
   }
 
-  /** Begins a turn; the promise resolves with how it ended. */
+  /** Begins a turn. The promise resolves when the turn ends, and states how it ended. */
   begin(): Promise<RequestEnd> {
     return new Promise((resolve) => {
       this.#turn = {
@@ -76,14 +76,14 @@ export class AccountSocket implements Line {
     });
   }
 
-  /** Sends a frame between those of the running turn. */
+  /** Sends a frame between the frames of the running turn. */
   insert(frame: Buffer): void {
     if (this.#isSilent || this.#websocket.readyState !== WebSocket.OPEN) return;
     if (this.#isInsideFrame) this.#waiting.push(frame);
     else this.#connection.write(frame);
   }
 
-  /** A websocket has no head. */
+  /** Does nothing, because a websocket has no head. */
   head(): void {}
 
   write({ bytes, isPart = false }: { readonly bytes: Buffer; readonly isPart?: boolean }): boolean {
@@ -101,14 +101,14 @@ export class AccountSocket implements Line {
 
   end(): void {
     this.#connection.uncork();
-    // Writes after the client left have no effect; the close of the websocket ends the turn.
+    // Writes after the client left have no effect. The close of the websocket then ends the turn.
     if (!this.#connection.destroyed) this.#turn?.end('answered');
   }
 
   leave(how: Leaving): void {
     if (how === 'half-open') {
       this.#isSilent = true;
-      // Incoming bytes are not read as frames, so that neither a ping nor a close is answered; the end of the connection is noticed.
+      // Incoming bytes are no longer read as frames, so that no ping and no close is answered. The end of the connection is still noticed.
       this.#connection.removeAllListeners('data');
       this.#connection.on('data', () => undefined);
       return;

@@ -14,7 +14,7 @@ import { parseJson, type ReceivedRequest, type RequestEnd } from '../received-re
 import { AccountSocket } from './account-socket.ts';
 import { answerControl, isControl, steeredInput, unusedSteers } from './control-frames.ts';
 
-/** A real provider ends a connection after this time (RB28). */
+/** The time after which a real provider ends a connection (RB28). */
 const LONGEST_MS = 3_600_000;
 
 /** The largest frame that a real provider accepts. */
@@ -27,7 +27,7 @@ export class AccountSockets {
   /** The headers of the answers to upgrades. */
   readonly #headers = new WeakMap<IncomingMessage, SimulatedAnswer['headers']>();
   readonly #open = new Set<AccountSocket>();
-  /** Functions that end connections whose upgrade is still in progress. */
+  /** Functions that end connections whose upgrade is in progress. */
   readonly #upgrading = new Set<(how: 'close') => void>();
   #accepted = 0;
 
@@ -70,7 +70,7 @@ export class AccountSockets {
       gone.abort();
       end('left');
     });
-    // An error of a connection that the client closed adds nothing to its `close` event.
+    // An error of a connection that the client closed needs no handling, because `close` follows it.
     connection.on('error', () => undefined);
     const { method = '', url = '', headers, rawHeaders } = message;
     const arrived = { method, url, headers, rawHeaders, body: Buffer.alloc(0), isComplete: true, connection: 0, isUpgrade: true, closed };
@@ -91,7 +91,7 @@ export class AccountSockets {
   #accept(message: IncomingMessage, connection: Socket, head: Buffer, { headers }: SimulatedAnswer): void {
     this.#headers.set(message, headers);
     this.#server.handleUpgrade(message, connection, head, (websocket) => this.#attach(message, connection, websocket));
-    // A stall has paused it.
+    // The connection may be paused by a stall.
     connection.resume();
   }
 
@@ -159,7 +159,10 @@ export class AccountSockets {
   }
 }
 
-/** Reads while it waits, because the end of a connection is noticed only then. @returns the bytes that arrived meanwhile */
+/**
+ * Reads from a connection while it waits, because the end of a connection is noticed only by reading.
+ * @returns the bytes that arrived meanwhile
+ */
 async function readDuring(connection: Socket, waiting: Promise<unknown>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   const onData = (chunk: Buffer): void => void chunks.push(chunk);
@@ -189,7 +192,7 @@ function finalResponse({ body }: SimulatedAnswer): JsonObject | undefined {
   return isObject(last) && isObject(last.response) && last.type !== 'response.failed' ? last.response : undefined;
 }
 
-/** The provider's time limit has passed: the frame of the limit, then the end (RB28). */
+/** Ends a connection whose time limit has passed: sends the frame about the limit, and closes (RB28). */
 function expire(socket: AccountSocket): void {
   socket.insert(limitFrame());
   socket.leave({ code: 1000 });
@@ -202,6 +205,6 @@ function refuse(connection: Socket, { status, headers, body }: SimulatedAnswer):
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
   connection.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`);
   connection.end(bytes);
-  // Further bytes of the client are discarded, so that its end is noticed.
+  // Further bytes of the client are read and dropped, because the end of the connection is noticed only by reading.
   connection.resume();
 }

@@ -1,4 +1,4 @@
-// The endpoints of a simulated agent account: one table by method and path, and the answer of each.
+// The endpoints of a simulated agent account, as a table of answers by method and path.
 import type { JsonObject } from '../../turn/json/json.ts';
 import { asList, isObject } from '../../turn/json/json.ts';
 import type { WireWords } from '../../turn/settings.ts';
@@ -21,7 +21,7 @@ import { catalogAnswer, refuseOldVersion } from './simulated-catalog.ts';
 import { FILES, FINISH, UPLOADS } from './simulated-files.ts';
 import { quotaEvent, quotaHeaders, usageRead } from './simulated-quota.ts';
 
-/** By endpoint key, in the deployment's wire words. */
+/** The endpoints by key, in the deployment's wire words. */
 export function agentEndpoints({ agent, meter }: WireWords): Endpoints {
   return new Endpoints([
     [`GET /backend-api/${agent}/models`, { answer: models, isTurn: false }],
@@ -47,7 +47,7 @@ export function agentEndpoints({ agent, meter }: WireWords): Endpoints {
   ]);
 }
 
-/** The public key of RFC 8037, appendix A: nothing here signs with it. */
+/** The public key of RFC 8037, appendix A. Nothing is signed with it. */
 const KEY_SET = {
   keys: [{ kty: 'OKP', crv: 'Ed25519', kid: 'rehearsal', use: 'sig', alg: 'EdDSA', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }],
 };
@@ -111,7 +111,7 @@ function frame(context: RequestContext): SimulatedAnswer {
   const { account, ids, now, request } = context;
   const headers = turnHeaders(context, body);
   const turnContext = { account, ids, now, bytes: request.body.length, session: sessionOf(request) };
-  // A model has the tools of the whole conversation, of which an anchored frame has only the new items.
+  // A model has the tools of the whole conversation, while an anchored frame has only the new items.
   const earlier = toolsItems({ previous_response_id: body.previous_response_id ?? null }, context.anchors ?? new Map());
   const whole = earlier.length === 0 ? body : { ...body, input: [...earlier, ...asList(body.input)] };
   const events = body.generate === false ? simulatePrewarm(body, turnContext) : simulateTurn(whole, turnContext).events;
@@ -169,10 +169,10 @@ function checkedBody({ request, account, catalog, wire, anchors }: RequestContex
 const sessionOf = ({ headers }: ReceivedRequest): string | undefined =>
   typeof headers['session-id'] === 'string' ? headers['session-id'] : undefined;
 
-/** Names that a header can carry: the client names an image model, and nothing else checks it. */
+/** Names that can be written into a header. They are checked because a client chooses the name of the image model. */
 const PRINTABLE = /^[\x20-\x7e]+$/;
 
-/** The headers of a turn's answer. A real provider sends `set-cookie` and the organization too, and no client may see them. */
+/** The headers of a turn's answer. As at a real provider, they include `set-cookie` and the organization, which no client may see. */
 function turnHeaders({ account, catalog, wire, ids, now }: RequestContext, body: JsonObject): Readonly<Record<string, string>> {
   return {
     ...quotaHeaders(account, wire.agent, now),
@@ -187,7 +187,7 @@ function turnHeaders({ account, catalog, wire, ids, now }: RequestContext, body:
   };
 }
 
-/** Events before `response.created`; they have no sequence number. */
+/** The events before `response.created`. They have no sequence number. */
 function preamble({ account, wire, now }: RequestContext, headers: Readonly<Record<string, string>>): readonly JsonObject[] {
   const state = `x-${wire.agent}-turn-state`;
   const metadata = { 'x-models-etag': headers['x-models-etag'], 'openai-model': headers['openai-model'] };

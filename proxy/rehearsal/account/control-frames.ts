@@ -1,4 +1,4 @@
-// The answers of a simulated account to the frames that interrupt or steer the response that runs on their websocket (RB29, RB31).
+// The answers of a simulated account to frames that interrupt or steer the response that runs on their websocket (RB29, RB31).
 import { frameBytes } from '../../base/bytes/frame-bytes.ts';
 import { asList, asString, isList, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { type Fault, faultOf } from '../faults/fault.ts';
@@ -17,7 +17,7 @@ const STEER_MEMBERS: ReadonlySet<string> = new Set(['type', 'previous_response_i
 export const isControl = (json: Json | undefined): json is JsonObject =>
   isObject(json) && (json.type === 'response.interrupt' || json.type === 'response.steer');
 
-/** @param turn undefined if no turn runs. @returns the frame that answers at once; undefined if the turn's own frames do */
+/** @param turn undefined if no turn runs @returns the frame that answers at once; undefined if frames of the turn are the answer */
 export function answerControl(frame: JsonObject, turn: ControlledTurn | undefined, ids: IdSequence): Buffer | undefined {
   return frame.type === 'response.interrupt' ? interrupt(frame, turn) : steer(frame, turn, ids);
 }
@@ -49,7 +49,7 @@ function steer(frame: JsonObject, turn: ControlledTurn | undefined, ids: IdSeque
   return accepted;
 }
 
-/** The frames that follow a response whose steers get no further response. */
+/** The frames that follow a response if its steers get no further response. */
 export function unusedSteers({ running, faults }: ControlledTurn, parent: string, output: readonly Json[]): readonly Buffer[] {
   const fault = faultOf(faults, 'steer');
   if (fault?.is !== 'pending' && fault?.is !== 'returned') return [];
@@ -71,7 +71,7 @@ export function unusedSteers({ running, faults }: ControlledTurn, parent: string
   });
 }
 
-/** The input of all steers of a response, in order, as its further response gets it. */
+/** The input of all steers of a response, in order, as the further response gets it. */
 export const steeredInput = ({ steers }: RunningTurn): readonly Json[] =>
   steers
     .splice(0)
@@ -80,7 +80,7 @@ export const steeredInput = ({ steers }: RunningTurn): readonly Json[] =>
 const stubOf = ({ type, call_id }: JsonObject): readonly JsonObject[] =>
   type === 'function_call' ? [{ type: 'function_call_output', call_id: asString(call_id) ?? '' }] : [];
 
-/** Only messages of the user. */
+/** Whether an item may be the input of a steer. Only messages of the user may. */
 function isSteerInput(input: Json): boolean {
   if (!isList(input)) return typeof input === 'string' && input !== '';
   return input.length > 0 && input.every((item) => isObject(item) && item.role === 'user' && (item.type ?? 'message') === 'message');

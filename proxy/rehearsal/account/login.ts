@@ -1,4 +1,4 @@
-// The token endpoint of a simulated account: refresh tokens that work once, and access tokens that expire.
+// The token endpoint of a simulated account. Its refresh tokens work once, and its access tokens expire.
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { asString, isObject } from '../../turn/json/json.ts';
 import type { IdSequence } from '../model/id-sequence.ts';
@@ -7,19 +7,21 @@ import { SimulatedError } from '../provider-error.ts';
 const REUSED = 'Your refresh token has already been used to generate a new access token. Please try signing in again.';
 
 export interface RehearsalLogin {
-  /** The first refresh token, as in the operator's file; absent: its first login is one of its authorization server. */
+  /** The first refresh token, as in the operator's file. Absent if the account's first login begins at its authorization server. */
   readonly refresh_token?: string;
-  /** A bearer that works from the start. */
+  /** A bearer that is accepted from the start. */
   readonly access_token?: string;
-  /** The only client id that is accepted; default: any. */
+  /** The only client id that is accepted. Default: any. */
   readonly client_id?: string;
-  /** Lifetime of access tokens in seconds; default 3600. */
+  /** The lifetime of access tokens in seconds. Default: 3600. */
   readonly expires_in?: number;
-  /** Accepts refresh tokens that an earlier run of the provider issued for this account: a gateway keeps them through a restart. */
+  /**
+   * Whether refresh tokens are accepted that an earlier run of the provider issued for this account. A gateway keeps them over a restart.
+   */
   readonly acceptsEarlier?: boolean;
 }
 
-/** The user of a login: the claims of its id token. */
+/** The user of a login, with the claims of the id token. */
 export interface LoginUser {
   readonly sub: string;
   readonly email: string;
@@ -31,13 +33,13 @@ export type IssuedTokens = Readonly<Record<string, string | number>>;
 export class SimulatedLogin {
   readonly #settings: RehearsalLogin;
   readonly #tag: string;
-  /** Accepted bearers, and their expiry in Unix milliseconds. */
+  /** Accepted bearers, each with its expiry in Unix milliseconds. */
   readonly #bearers = new Map<string, number>();
   readonly #spent = new Set<string>();
   /** The refresh tokens of former logins. */
   readonly #former = new Set<string>();
   readonly #isWhole: boolean;
-  /** The valid refresh tokens, and the users of those that its authorization server issued. */
+  /** The valid refresh tokens. Those that the authorization server issued have their users. */
   readonly #valid = new Map<string, LoginUser | undefined>();
   #ended: 'token_invalidated' | 'token_revoked' | undefined;
 
@@ -50,7 +52,7 @@ export class SimulatedLogin {
     if (settings.access_token !== undefined) this.#bearers.set(settings.access_token, Number.POSITIVE_INFINITY);
   }
 
-  /** Why no bearer of the login is accepted any more; undefined while it can be refreshed. */
+  /** The reason why bearers of the login are no longer accepted. Undefined while the login can be refreshed. */
   get ended(): 'token_invalidated' | 'token_revoked' | undefined {
     return this.#ended;
   }
@@ -59,12 +61,12 @@ export class SimulatedLogin {
     return authorization?.startsWith('Bearer ') === true && (this.#bearers.get(authorization.slice(7)) ?? 0) > now;
   }
 
-  /** Whether it accepts no access token before the next refresh. */
+  /** Whether access tokens are accepted only after the next refresh. */
   get isExpired(): boolean {
     return this.#bearers.size === 0;
   }
 
-  /** Expires every access token issued so far; the refresh token stays valid. */
+  /** Expires every access token that was issued. The refresh token stays valid. */
   expire(): void {
     this.#bearers.clear();
   }
@@ -83,12 +85,12 @@ export class SimulatedLogin {
     this.#ended = undefined;
   }
 
-  /** Whether this is a client of the account. */
+  /** Whether a client id is one that the account accepts. */
   knows(clientId: unknown): boolean {
     return this.#settings.client_id === undefined || clientId === this.#settings.client_id;
   }
 
-  /** The tokens of a login at its authorization server. Earlier logins stay valid. */
+  /** Issues the tokens of a login at the authorization server. Earlier logins stay valid. */
   issued(user: LoginUser, ids: IdSequence, now: number): IssuedTokens {
     this.#ended = undefined;
     return this.#tokens(user, ids, now);
@@ -144,7 +146,7 @@ export class SimulatedLogin {
   }
 }
 
-/** A JSON web token without a signature (RFC 7519, 6.1): a client gets it from the token endpoint, and has no key to check. */
+/** A JSON web token without a signature (RFC 7519, 6.1). The client gets it from the token endpoint, and has no key to check it. */
 function idToken(
   user: LoginUser,
   { seconds, now, audience }: { readonly seconds: number; readonly now: number; readonly audience: string | undefined },

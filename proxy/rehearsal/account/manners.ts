@@ -1,6 +1,6 @@
-// The manners of the simulated provider: what the real agent backend does and a polite provider does not, a sentence each.
+// The manners of the simulated provider: each is something that the real agent backend does and a polite provider does not do.
 
-/** Each with its statement about real backends; docs/accounts.md lists them. */
+/** The manners, each with its statement about real backends, which docs/accounts.md lists. */
 export const MANNERS = {
   streamedUnstoredLists:
     'Refuses a turn over HTTP that does not stream, that is not `store: false` (frames may omit it), or whose input is no list (RB7).',
@@ -36,11 +36,11 @@ export type Manners = Readonly<Record<keyof typeof MANNERS, boolean>>;
 const all = (value: boolean): Manners =>
   Object.fromEntries(Object.keys(MANNERS).map((name) => [name, value])) as Record<keyof Manners, boolean>;
 
-/** The manners of the real backend, which are the default of an account. */
+/** All manners of the real backend. They are the default of an account. */
 export const STRICT: Manners = all(true);
 
-/** The profile `polite`, and accounts of tests that check nothing. */
+/** No manners. Used for the profile `polite`, and for accounts of tests that check nothing. */
 export const POLITE: Manners = all(false);
 
-/** An account of another API: of all this, its websockets end too. */
+/** The manners of an account of another API. The time limit of websockets is the only one. */
 export const PLATFORM: Manners = { ...POLITE, connectionLimit: true };

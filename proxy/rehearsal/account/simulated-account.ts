@@ -15,31 +15,31 @@ export interface RehearsalAccount {
   readonly id: string;
   /** Default: steady. */
   readonly profile?: AccountProfile;
-  /** Absent: it speaks the native agent API. */
+  /** The API that the account speaks. Absent: the native agent API. */
   readonly api?: NamedApi;
-  /** The bearer that it requires; without one every Authorization is accepted, and none is needed. */
+  /** The bearer that the account requires. If it is absent, no Authorization is required, and any is accepted. */
   readonly credential?: string | undefined;
-  /** The header that has the credential as it is, in place of a bearer. */
+  /** The header that carries the credential unchanged, instead of a bearer. */
   readonly credentialHeader?: string;
-  /** Replaces the single bearer: the tokens that its token endpoint, `POST /oauth/token`, issues for refresh tokens and for logins. */
+  /** Replaces the single bearer with the tokens that the token endpoint, `POST /oauth/token`, issues for refresh tokens and logins. */
   readonly oauth?: RehearsalLogin;
-  /** Its catalog entries; default: the sample models. */
+  /** The catalog entries. Default: the sample models. */
   readonly models?: readonly JsonObject[];
   /** Default: a primary window that fills as turns are answered, and a secondary window at 3 %. */
   readonly quota?: SimulatedQuota;
   /** Default true: refuses what a strict provider refuses. False checks the credential only, and has polite manners. */
   readonly strict?: boolean;
-  /** What differs from the manners of its profile. */
+  /** Manners that differ from those of the profile. */
   readonly manners?: Partial<Manners>;
-  /** Headers without which a network's guard answers with a page (RB3); default: those of its profile. */
+  /** Headers without which a network's guard answers with a page (RB3). Default: those of the profile. */
   readonly requiredHeaders?: readonly string[];
-  /** `refused`: answers every upgrade with 426. Default: speaks the Responses websocket. */
+  /** `refused`: every upgrade is answered with 426. Default: the account speaks the Responses websocket. */
   readonly websocket?: 'refused';
 }
 
 export class SimulatedAccount {
   readonly settings: RehearsalAccount;
-  /** Marks what belongs to this account (ciphertext, turn state) without its id: only the demo text shows the id. */
+  /** A mark of this account in its ciphertext and turn states. It is not the account's id, which only the demo text shows. */
   readonly tag: string;
   readonly login: SimulatedLogin | undefined;
   /** Of the logins that begin here. */
@@ -49,7 +49,7 @@ export class SimulatedAccount {
   readonly api: ApiSettings | undefined;
   readonly files = new SimulatedFiles();
   readonly cache = new SimulatedCache();
-  /** Turns received so far. */
+  /** The number of turns received so far. */
   turns = 0;
 
   constructor(settings: RehearsalAccount) {
@@ -66,15 +66,12 @@ export class SimulatedAccount {
     return this.settings.id;
   }
 
-  /** Whether it refuses what a strict provider refuses. */
+  /** Whether the account refuses what a strict provider refuses. */
   get isStrict(): boolean {
     return (this.settings.strict ?? true) && !(this.settings.api && this.settings.profile?.acceptsAll === true);
   }
 
-  /**
-   * @param now Unix milliseconds
-   * @throws BearerRefused, or ProviderError of a polite account, if it does not accept the credential of these headers
-   */
+  /** Checks the credential in the headers. @param now Unix milliseconds @throws BearerRefused, or ProviderError for a polite account */
   checkCredential(headers: IncomingHttpHeaders, now: number): void {
     const { credential, credentialHeader } = this.settings;
     const { authorization } = headers;
@@ -85,7 +82,7 @@ export class SimulatedAccount {
     throw new BearerRefused(this.login?.ended ?? 'token_expired');
   }
 
-  /** Whether a network's guard lets a request with these headers pass: each required one is there, and a user agent has a version. */
+  /** Whether a network's guard lets a request pass. It does if each required header is present and the user agent has a version. */
   passesGuard(headers: IncomingHttpHeaders): boolean {
     const required = this.settings.requiredHeaders ?? this.settings.profile?.requiredHeaders ?? [];
     return required.every((name) => {
@@ -94,7 +91,7 @@ export class SimulatedAccount {
     });
   }
 
-  /** An opaque value that belongs to this account, such as ciphertext or a turn state. */
+  /** Makes an opaque value that belongs to this account, such as ciphertext or a turn state. */
   bind(prefix: string, id: string): string {
     return `${prefix}_${this.tag}_${id}`;
   }
@@ -104,7 +101,10 @@ export class SimulatedAccount {
     return /^[a-z]+_([0-9a-f]{12})_/.exec(value)?.[1] === this.tag;
   }
 
-  /** Whether another rehearsal account issued the value. Values of unknown origin belong to every account, so that recordings can be replayed. */
+  /**
+   * Whether another rehearsal account issued the value. A value of unknown origin counts as issued by every account, so that recordings can
+   * be replayed.
+   */
   isForeign(value: string): boolean {
     const tag = /^[a-z]+_([0-9a-f]{12})_/.exec(value)?.[1];
     return tag !== undefined && tag !== this.tag;

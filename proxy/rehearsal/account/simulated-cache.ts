@@ -1,26 +1,23 @@
-// The prompt cache of a simulated account: it follows the header `session-id` (RB14).
+// The prompt cache of a simulated account. The header `session-id` decides which machine's cache a turn uses (RB14).
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../turn/json/json.ts';
 import { asList, asString } from '../../turn/json/json.ts';
 
-/** Shorter prompts are not cached. */
+/** The shortest prompt that is cached. */
 const SHORTEST_TOKENS = 1_024;
-/** The part of a known prompt that a cache answers. */
+/** The part of a known prompt that counts as cached. */
 const SHARE = 0.99;
-/** A turn without the header goes to any of so many machines, each with a cache of its own. */
+/** The number of machines. Each has a cache of its own, and a turn without the header goes to any of them. */
 const MACHINES = 8;
 const MAX_CACHES = 1_000;
 const MAX_PREFIXES = 1_000;
 
 export class SimulatedCache {
-  /** Digests of known prompts, by the session or machine that had them. */
+  /** Digests of known prompts by session or machine. */
   readonly #caches = new Map<string, Set<string>>();
   #turns = 0;
 
-  /**
-   * The input tokens that the cache has already. The prompt is known from now on.
-   * @param session the header `session-id`
-   */
+  /** Returns the input tokens that are cached, and adds the prompt to the cache. @param session the header `session-id` */
   cachedTokens(body: JsonObject, session: string | undefined, inputTokens: number): number {
     this.#turns += 1;
     if (inputTokens < SHORTEST_TOKENS) return 0;
@@ -33,7 +30,7 @@ export class SimulatedCache {
     return whole === 0 ? 0 : Math.floor((longest / whole) * SHARE * inputTokens);
   }
 
-  /** Any machine, and the same ones in every run. */
+  /** Chooses a machine. The sequence is the same in every run. */
   #machine(): number {
     return createHash('sha256').update(`turn ${this.#turns}`).digest().readUInt8() % MACHINES;
   }
@@ -48,7 +45,7 @@ export class SimulatedCache {
   }
 }
 
-/** The beginnings of a prompt, item by item, with their lengths in characters. */
+/** The prefixes of a prompt after each item, with their lengths in characters. */
 function prefixesOf({ model, instructions, tools, input }: JsonObject): readonly { readonly digest: string; readonly end: number }[] {
   const parts = [`${asString(model) ?? ''}\n${asString(instructions) ?? ''}\n${JSON.stringify(tools ?? [])}`, ...asList(input).map(textOf)];
   const hash = createHash('sha256');

@@ -1,4 +1,5 @@
-// The files of a simulated account: created, uploaded to an address of the account's own, and finalised at the second request.
+// The files of a simulated account. A file is created, uploaded to an address of the account, and ready at the second request to finalise
+// it.
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { asString, isObject } from '../../turn/json/json.ts';
 import { jsonAnswer, type SimulatedAnswer } from '../delivery/answer.ts';
@@ -6,17 +7,17 @@ import { SimulatedError } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import type { Manners } from './manners.ts';
 
-/** One file, in the words of its creation. */
+/** One file, with the names that its creation uses. */
 interface SimulatedFile {
   readonly name: string;
   readonly size: number;
   /** Undefined until the bytes have come. */
   uploaded: { readonly type: string; readonly bytes: number } | undefined;
-  /** How often it was asked whether the file is ready: the first time it is not. */
+  /** How often the client asked whether the file is ready. It is not ready at the first time. */
   asked: number;
 }
 
-/** By file id; the last path segment of an upload address is the id too. */
+/** Has the files by id. The id is also the last path segment of the upload address. */
 export class SimulatedFiles {
   readonly #byId = new Map<string, SimulatedFile>();
 
@@ -24,7 +25,7 @@ export class SimulatedFiles {
     return this.#byId.has(id);
   }
 
-  /** A file that came whole with its creation. */
+  /** Adds a file whose bytes came with its creation. */
   add(id: string, { name, size, type }: { readonly name: string; readonly size: number; readonly type: string }): void {
     this.#byId.set(id, { name, size, uploaded: { type, bytes: size }, asked: 0 });
   }
@@ -84,7 +85,7 @@ export const UPLOADS = '/rehearsal-uploads/';
 const missing = (param: string): SimulatedError =>
   new SimulatedError(400, 'missing_required_parameter', `Missing required parameter: '${param}'.`, param);
 
-/** The ids of files that parts of the input name, with their paths. */
+/** The ids of files that the input names, with their paths. */
 export function* filesIn(value: Json | undefined, path: string): Generator<{ readonly id: string; readonly path: string }> {
   if (Array.isArray(value)) for (const [i, item] of value.entries()) yield* filesIn(item as Json, `${path}.${i}`);
   else if (isObject(value)) {

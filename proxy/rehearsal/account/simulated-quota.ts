@@ -33,7 +33,7 @@ function quotaOf(account: SimulatedAccount, now: number): TimedQuota {
 function timed(window: SimulatedQuotaWindow | null, now: number): TimedWindow | null {
   if (window === null) return null;
   const seconds = window.window_minutes * 60;
-  // Windows count from the epoch, so that the reset stays the same for the whole window without stored state.
+  // Windows are counted from the epoch, so that the reset stays the same during a window without stored state.
   return { reset_at: (Math.floor(now / 1000 / seconds) + 1) * seconds, ...window };
 }
 
@@ -55,13 +55,13 @@ export function quotaHeaders(account: SimulatedAccount, agent: string, now: numb
   return wholeQuota ? { ...headers, ...besideWindows(agent, now) } : headers;
 }
 
-/** How headers state that there is no such window. */
+/** The values of headers that state no such window. */
 const ABSENT = { used_percent: 0, window_minutes: 0, reset_at: '' } as const;
 
 const secondsTo = ({ reset_at }: { readonly reset_at: number | '' }, now: number): number =>
   reset_at === '' ? 0 : Math.max(0, Math.ceil(reset_at - now / 1000));
 
-/** What the headers state beside the windows of the account: its plan, its credits, and the spent limit of a single model. */
+/** What the headers state in addition to the account's windows: the plan, the credits, and the used-up limit of a single model. */
 const besideWindows = (agent: string, now: number): Readonly<Record<string, string>> => ({
   [`x-${agent}-plan-type`]: PLAN_TYPE,
   [`x-${agent}-active-limit`]: agent,
@@ -75,7 +75,7 @@ const besideWindows = (agent: string, now: number): Readonly<Record<string, stri
   [`x-${agent}-preview-primary-reset-at`]: String(Math.floor(now / 1000) + 3_600),
 });
 
-/** The limit of one model, which is spent: it says nothing about the others. */
+/** The name of the limit of one model. The limit is used up, and does not affect other models. */
 const MODEL_LIMIT = 'Rehearsal-Preview';
 
 /** The `<agent>.rate_limits` event. */
@@ -95,7 +95,7 @@ export function quotaEvent(account: SimulatedAccount, agent: string, now: number
   };
 }
 
-/** The body of the usage read; integers only. */
+/** The body of the usage read. All numbers are integers. */
 export function usageRead(account: SimulatedAccount, now: number): JsonObject {
   const { primary, secondary } = quotaOf(account, now);
   const reached = isSpent(primary) || isSpent(secondary);
@@ -111,7 +111,7 @@ export function usageRead(account: SimulatedAccount, now: number): JsonObject {
   };
 }
 
-/** What the usage read has beside the windows. No client may see it: it names the owner, too. */
+/** What the usage read contains in addition to the windows. It names the owner, so that no client may see it. */
 function ownersUsage(account: SimulatedAccount): JsonObject {
   const spent = { used_percent: 100, limit_window_seconds: 4_620, reset_after_seconds: 60 };
   return {

@@ -1,4 +1,4 @@
-// The endpoints of a simulated account of another API, below /v1: as many as its preset's `serves` names (AA90).
+// The endpoints of a simulated account of another API, below /v1. Its preset's `serves` decides which of them exist (AA90).
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import { jsonAnswer, type RefusalForm, type SimulatedAnswer, withContentFaults } from '../delivery/answer.ts';
 import { Endpoints, type RequestContext, type SimulatedEndpoint } from '../endpoint-table.ts';
@@ -16,7 +16,7 @@ import { rateHeaders } from './rate-headers.ts';
 import { compactAnswer, responsesAnswer, responsesFrame } from './responses/responses-answer.ts';
 import { uploadedFile } from './uploaded-files.ts';
 
-/** The path of its base URL. */
+/** The path of the account's base URL. */
 export const API_PREFIX = '/v1';
 
 const TRANSCRIPTION = {
@@ -83,7 +83,7 @@ const stated = (endpoint: SimulatedEndpoint): SimulatedEndpoint =>
     },
   });
 
-/** The usual codes of these APIs, if a refusal names none. */
+/** The code of a refusal that names none, by status. */
 const CODES: Readonly<Record<number, string>> = {
   401: 'invalid_api_key',
   402: 'insufficient_balance',

@@ -1,4 +1,4 @@
-// The embeddings of a simulated account: a short vector from a digest of each input, in both encodings.
+// The embeddings of a simulated account: a short vector computed from a digest of each input, in both encodings.
 import { createHash } from 'node:crypto';
 import { asList, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { SimulatedError } from '../provider-error.ts';
@@ -36,7 +36,7 @@ export function embeddings(body: JsonObject): JsonObject {
   return { object: 'list', data, model: EMBEDDING_MODEL, usage: { prompt_tokens: used, total_tokens: used } };
 }
 
-/** A list of tokens is one input. */
+/** The inputs of a request. A list of tokens is one input. */
 function inputsOf(input: Json | undefined): readonly Json[] {
   return typeof input === 'string' || typeof asList(input)[0] === 'number' ? [input ?? ''] : asList(input);
 }

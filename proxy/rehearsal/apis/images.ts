@@ -1,4 +1,4 @@
-// The image routes of a simulated platform: what their requests may have, as JSON and as forms.
+// The image routes of a simulated platform, and the checks of their requests as JSON and as forms.
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import type { SimulatedAnswer } from '../delivery/answer.ts';
 import { formOf } from '../form.ts';
@@ -45,7 +45,7 @@ export async function imageAnswer(request: ReceivedRequest, route: 'generations'
   return nativeImageAnswer(body, route, Math.floor(now / 1000));
 }
 
-/** The members of an edit whose images came as files. */
+/** The members of an edit whose images were sent as files. */
 function checkedForm(form: FormData): JsonObject {
   const images = [...form.getAll('image'), ...form.getAll('image[]')];
   if (images.length === 0 || !images.every((image) => image instanceof File)) throw missing('image');

@@ -1,9 +1,9 @@
-// Refuses the optional members of a request that a server does not take: those outside `keep`, if its address names it (AA88).
+// Refuses optional members that a server does not take. If the address names `keep`, only the members in it are taken (AA88).
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import { KEEPABLE, type Quirks } from '../../turn/provider/quirks.ts';
 import { SimulatedError } from '../provider-error.ts';
 
-/** @throws ProviderError @param places of the members that have another name, or another place, in the request: a path of names */
+/** @throws ProviderError @param places the paths of members that have another name or another place in the request */
 export function refuseUnkept(body: JsonObject, { keep }: Partial<Quirks>, places: Readonly<Record<string, string>> = {}): void {
   if (keep === undefined) return;
   for (const member of KEEPABLE) {

@@ -10,10 +10,10 @@ interface ListedModel {
   readonly isEmbedding: boolean;
 }
 
-/** The model of `/embeddings`. */
+/** The model that `/embeddings` serves. */
 export const EMBEDDING_MODEL = 'model-embed';
 
-/** Tokens. */
+/** The longest output in tokens. */
 const MAX_OUTPUT = 32_000;
 
 export function listedModels({ models }: SampleCatalog, { serves }: ApiSettings): readonly ListedModel[] {
@@ -29,7 +29,7 @@ export function modelList(models: readonly ListedModel[], list: PresetName | und
   return { object: 'list', data: rows };
 }
 
-/** What the server states beside the id. A server that no address names states the window and the longest output. */
+/** What the server states of a model besides its id. An account whose address names no server states the window and the longest output. */
 function membersOf({ id, window, isEmbedding }: ListedModel, list: PresetName | undefined): JsonObject {
   switch (list) {
     case 'openrouter':
@@ -64,7 +64,7 @@ function membersOf({ id, window, isEmbedding }: ListedModel, list: PresetName | 
   }
 }
 
-/** LM Studio's own list, at the origin. */
+/** LM Studio's own list, at the root of the host. */
 export const loadedModels = (models: readonly ListedModel[]): JsonObject => ({
   object: 'list',
   data: models.map(({ id, window, isEmbedding }) => ({
@@ -80,7 +80,7 @@ export const loadedModels = (models: readonly ListedModel[]): JsonObject => ({
   })),
 });
 
-/** llama.cpp's properties, at the origin: those of its one model. */
+/** llama.cpp's properties of its single model, at the root of the host. */
 export const serverProps = (models: readonly ListedModel[]): JsonObject => ({
   default_generation_settings: { id: 0, n_ctx: models[0]?.window ?? 0, params: {} },
   total_slots: 1,

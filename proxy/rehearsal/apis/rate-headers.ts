@@ -3,7 +3,7 @@ import type { Fault } from '../faults/fault.ts';
 
 const LIMITS = { requests: { limit: 10_000, reset: '6ms' }, tokens: { limit: 2_000_000, reset: '12ms' } } as const;
 
-/** @param turns of the account so far */
+/** @param turns the number of turns of the account so far */
 export function rateHeaders(turns: number, faults: readonly Fault[]): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
   for (const [kind, { limit, reset }] of Object.entries(LIMITS)) {

@@ -1,4 +1,4 @@
-// Checks a request against a JSON Schema, and refuses it in the words of the API: an unknown member, a missing one, a wrong value.
+// Checks a request against a JSON Schema. A refusal has the API's own words for an unknown member, a missing one or a wrong value.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { JsonObject } from '../../turn/json/json.ts';
 import { SimulatedError } from '../provider-error.ts';
@@ -6,10 +6,10 @@ import { SimulatedError } from '../provider-error.ts';
 /** A JSON Schema as the program writes it. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-// A broken schema is a defect, which the tests of the provider find.
+// Schemas are not validated. A broken schema is a defect, which tests find.
 const ajv = new Ajv({ strict: false, discriminator: true, validateSchema: false, validateFormats: false });
 
-/** A check that compiles its schema at the first request: most providers of a process are never asked. */
+/** Compiles its schema at the first request, because most providers of a process never get a request. */
 export class RequestSchema {
   readonly #schema: JsonSchema;
   #check: ValidateFunction | undefined;
@@ -27,7 +27,7 @@ export class RequestSchema {
   }
 }
 
-/** Of the branches of a choice, the error of the one that fitted longest. */
+/** Of the errors of several alternatives, the one that is deepest in the request. */
 const deepest = (errors: readonly ErrorObject[]): ErrorObject | undefined =>
   errors.toSorted((a, b) => depthOf(b) - depthOf(a)).find(({ keyword }) => keyword !== 'anyOf' && keyword !== 'oneOf');
 
@@ -50,7 +50,7 @@ function refusalOf({ keyword, params, instancePath, message }: ErrorObject): Sim
 const invalid = (param: string, what: string): SimulatedError =>
   new SimulatedError(400, 'invalid_value', `Invalid value for '${param}': ${what}.`, param);
 
-/** `/messages/2/content` is `messages[2].content`. */
+/** Turns `/messages/2/content` into `messages[2].content`. */
 const paramOf = (pointer: string): string =>
   pointer
     .split('/')

@@ -1,4 +1,4 @@
-// The files of a simulated Responses platform: one form creates and fills a file.
+// The files of a simulated Responses platform. One form creates a file with its bytes.
 import type { SimulatedFiles } from '../account/simulated-files.ts';
 import { jsonAnswer, type SimulatedAnswer } from '../delivery/answer.ts';
 import { formOf } from '../form.ts';

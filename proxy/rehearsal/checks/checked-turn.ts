@@ -1,4 +1,4 @@
-// A turn as a simulated account checks it: its body and headers, and the account, catalog and websocket that they are judged by.
+// A turn that a simulated account checks: its body and headers, and the account, catalog and websocket that the checks depend on.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { WireWords } from '../../turn/settings.ts';
@@ -11,9 +11,9 @@ export interface CheckedTurn {
   readonly account: SimulatedAccount;
   readonly slugs: ReadonlySet<string>;
   readonly wire: WireWords;
-  /** A compact request needs neither reasoning nor streaming (F1.4), and its Lite form is not checked (F2.15). */
+  /** Whether it is a compact request, which needs no reasoning and no streaming (F1.4). Its Lite form is not checked (F2.15). */
   readonly isCompact: boolean;
-  /** The responses of the websocket that the frame came on. */
+  /** The responses of the websocket on which the frame came. */
   readonly anchors?: Anchors;
 }
 

@@ -1,9 +1,9 @@
-// The checks of members, roles and tool outputs that an account makes by its manners: what the real backend refuses in a turn.
+// The checks of members, roles and tool outputs that depend on an account's manners: what the real backend refuses in a turn.
 import { asList, asString, isAbsent, isObject, type JsonObject } from '../../turn/json/json.ts';
 import { ProviderDetail, SimulatedError } from '../provider-error.ts';
 import { type CheckedTurn, isFrame } from './checked-turn.ts';
 
-/** What the backend's own clients send (RB8). */
+/** The members that the backend's own clients send (RB8). */
 const KNOWN_MEMBERS: ReadonlySet<string> = new Set([
   'model',
   'instructions',
@@ -24,10 +24,10 @@ const KNOWN_MEMBERS: ReadonlySet<string> = new Set([
   'access_programs',
 ]);
 
-/** Members of a frame besides those of a body. */
+/** The members of a frame that a body does not have. */
 const FRAME_MEMBERS: ReadonlySet<string> = new Set(['type', 'generate']);
 
-/** The anchor has a check of its own. */
+/** Refuses unknown members. The anchor is not checked here, because it has a check of its own. */
 export function refuseUnknownMembers(turn: CheckedTurn): void {
   const { body, account, isCompact } = turn;
   if (!account.manners.knownMembers || isCompact) return;
@@ -38,11 +38,11 @@ export function refuseUnknownMembers(turn: CheckedTurn): void {
   }
 }
 
-/** `metadata.rehearse` is addressed to the simulated provider itself. */
+/** Whether a member is `metadata.rehearse`, which is addressed to the simulated provider. */
 const isRehearsal = (name: string, { metadata }: JsonObject): boolean =>
   name === 'metadata' && isObject(metadata) && metadata.rehearse !== undefined;
 
-/** The roles of a conversation: no `system`, and an assistant's text is `output_text` (RB9). */
+/** Refuses roles and texts that the backend does not take: the role `system`, and an assistant's text that is not `output_text` (RB9). */
 export function refuseWrongRoles({ body, account }: CheckedTurn): void {
   if (!account.manners.ownRoles) return;
   for (const [i, item] of asList(body.input).entries()) {
@@ -66,7 +66,7 @@ const OUTPUTS: Readonly<Record<string, string>> = {
   custom_tool_call_output: 'custom tool call output',
 };
 
-/** Every output follows its call; of an anchored turn the call may be in an earlier response. */
+/** Refuses an output that does not follow its call. In an anchored turn the call may be in an earlier response. */
 export function refuseUnpairedOutputs({ body, account }: CheckedTurn): void {
   if (!account.manners.pairedToolOutputs || !isAbsent(body.previous_response_id)) return;
   const calls = new Set<string>();

@@ -1,4 +1,4 @@
-// The checks of a strict provider on a turn's request: each refuses a shape that the gateway must never send.
+// The checks of a strict provider on a turn's request. Each refuses a form that the gateway must never send.
 import { asList, asString, isAbsent, isObject, type JsonObject } from '../../turn/json/json.ts';
 import { filesIn } from '../account/simulated-files.ts';
 import { endsInTrigger, toolLists } from '../model/turn-request.ts';
@@ -7,7 +7,7 @@ import { type CheckedTurn, isFrame } from './checked-turn.ts';
 import { refuseUnknownMembers, refuseUnpairedOutputs, refuseWrongRoles } from './conversation-checks.ts';
 import { refuseUnloweredSchemas } from './schema-keywords.ts';
 
-/** In the order of a provider's checks. */
+/** The checks in the order of a real provider. */
 const CHECKS: readonly ((turn: CheckedTurn) => void)[] = [
   refuseWrongShapes,
   refuseUnknownModel,
@@ -52,7 +52,7 @@ function refuseUnknownModel({ body, slugs, account }: CheckedTurn): void {
   if (!slugs.has(model)) throw modelRefusal(model, account.manners);
 }
 
-/** Responses are not stored: an anchor is valid on a live websocket only. */
+/** Refuses an anchor that is not on a live websocket, because responses are not stored. */
 function refuseAnchor({ body, anchors }: CheckedTurn): void {
   if (isAbsent(body.previous_response_id)) return;
   if (anchors === undefined) throw new ProviderDetail(400, 'Unsupported parameter: previous_response_id');
@@ -65,7 +65,7 @@ export function anchorNotFound({ previous_response_id: anchor }: JsonObject): Si
   return new SimulatedError(400, 'previous_response_not_found', message, 'previous_response_id');
 }
 
-/** Items are not stored either: a reference to one is not found. */
+/** Refuses a reference to an item, because items are not stored. */
 function refuseStoredReference({ body }: CheckedTurn): void {
   for (const item of asList(body.input)) {
     if (!isObject(item) || item.type !== 'item_reference') continue;
@@ -79,7 +79,7 @@ function refuseUnsupportedFields({ body, account }: CheckedTurn): void {
   if (field !== undefined) refuse(field, `Unsupported parameter: ${field}`, 'unsupported_parameter');
 }
 
-/** A frame streams, whatever its `stream` member is, and is not stored unless it says so (RB7). */
+/** Refuses a wrong `stream` or `store`. A frame always streams, and is stored only if it asks for that (RB7). */
 function refuseWrongStreamOrStore(turn: CheckedTurn): void {
   const { body, isCompact, account } = turn;
   if (isCompact) return;
@@ -92,7 +92,7 @@ function refuseWrongStreamOrStore(turn: CheckedTurn): void {
   if (body.store !== false) refuse('store', "'store' must be set to false.");
 }
 
-/** A Lite body has the marker of its carrier, and no other body has it (F2). */
+/** Refuses a Lite body without the marker of its carrier, and any other body with it (F2). */
 function refuseWrongDialect(turn: CheckedTurn): void {
   const { body, isCompact } = turn;
   const marker = markerOf(turn);
@@ -103,13 +103,13 @@ function refuseWrongDialect(turn: CheckedTurn): void {
   if (marker === undefined) return;
   if (!isAbsent(body.tools)) refuse('tools', 'A Lite request carries its tools inside its input.');
   if (!isAbsent(body.instructions)) refuse('instructions', 'A Lite request carries its instructions inside its input.');
-  // Native clients send the tools once: neither their warm-up frame nor a frame that continues a response repeats them.
+  // Native clients send the tools once. Their warm-up frame and frames that continue a response do not repeat them.
   if (prefix === undefined && isAbsent(body.previous_response_id) && body.generate !== false) {
     refuse('input.0', 'A Lite request begins with its tools.');
   }
 }
 
-/** The marker: a header over HTTP, an entry of `client_metadata` on a websocket, and never the other one's. */
+/** The marker. Over HTTP it is a header, on a websocket an entry of `client_metadata`. The other form is refused. */
 function markerOf(turn: CheckedTurn): 'true' | undefined {
   const { body, headers, wire } = turn;
   const entry = `ws_request_header_${wire.lite_marker.replaceAll('-', '_')}`;
@@ -125,14 +125,14 @@ function markerOf(turn: CheckedTurn): 'true' | undefined {
   return refuse('input', `The header ${wire.lite_marker} is 'true' or absent.`);
 }
 
-/** The compact path accepts only the conversation, and answers in one piece. */
+/** Refuses a compact request with members other than the conversation. The compact path answers in one piece. */
 function refuseWrongCompaction({ body, isCompact }: CheckedTurn): void {
   if (!isCompact) return;
   if (endsInTrigger(asList(body.input))) refuse('input', 'The compact path takes no compaction_trigger.');
   if (body.stream === true) refuse('stream', 'The compact path does not stream.');
 }
 
-/** F1.4: every turn but compaction needs reasoning. */
+/** Refuses a turn without reasoning, unless it is a compaction (F1.4). */
 function refuseMissingReasoning({ body, isCompact }: CheckedTurn): void {
   if (isCompact || endsInTrigger(asList(body.input))) return;
   if (!isObject(body.reasoning)) refuse('reasoning', "Missing required parameter: 'reasoning'.", 'missing_required_parameter');
@@ -140,7 +140,7 @@ function refuseMissingReasoning({ body, isCompact }: CheckedTurn): void {
   if (asked !== 1) refuse('include', "'include' must hold 'reasoning.encrypted_content' exactly once.");
 }
 
-/** Ciphertext and turn state are valid only at the account that issued them. */
+/** Refuses ciphertext and turn states of other accounts. */
 function refuseForeignState({ body, headers, account, wire }: CheckedTurn): void {
   for (const item of asList(body.input)) {
     const ciphertext = isObject(item) ? item.encrypted_content : undefined;
@@ -155,7 +155,7 @@ function refuseForeignState({ body, headers, account, wire }: CheckedTurn): void
   }
 }
 
-/** A file is known only to the account that has it. */
+/** Refuses a file that the account does not have. */
 function refuseUnknownFiles({ body, account }: CheckedTurn): void {
   for (const { id, path } of filesIn(body.input, 'input')) {
     if (!account.files.has(id)) throw new SimulatedError(404, 'file_not_found', 'There is no such file.', path);

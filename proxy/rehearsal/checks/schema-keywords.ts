@@ -3,7 +3,7 @@ import type { Json } from '../../turn/json/json.ts';
 import { asList, isObject } from '../../turn/json/json.ts';
 import { SimulatedError } from '../provider-error.ts';
 
-/** Each keyword, and where its value holds schemas. */
+/** The refused keywords, each with the form in which its value contains schemas. */
 const KEYWORDS: ReadonlyMap<string, 'none' | 'schema' | 'list' | 'named'> = new Map([
   ['$ref', 'none'],
   ['description', 'none'],
@@ -20,7 +20,7 @@ const KEYWORDS: ReadonlyMap<string, 'none' | 'schema' | 'list' | 'named'> = new 
   ['definitions', 'named'],
 ]);
 
-/** @throws ProviderError `invalid_function_parameters` for the first non-strict function schema that was not lowered */
+/** @throws ProviderError `invalid_function_parameters` for the first non-strict function schema with one of the keywords */
 export function refuseUnloweredSchemas(tools: readonly Json[], path: string): void {
   for (const [i, tool] of tools.entries()) {
     if (!isObject(tool)) continue;

@@ -17,12 +17,12 @@ import { bearerRefusal, defaultErrorOf, errorOf, inRefusalManner, isBearerCode, 
 export type AnswerBody =
   | {
       readonly kind: 'events';
-      /** Events before `response.created`: quota, metadata. */
+      /** The events before `response.created`: quota and metadata. */
       readonly preamble: readonly Json[];
       readonly events: readonly Json[];
       /** SSE comment lines before the first event; a websocket has none. */
       readonly comments: readonly string[];
-      /** The data of a last event that is no JSON, as in `[DONE]`. */
+      /** The data of a last event that is not JSON, as in `[DONE]`. */
       readonly end?: string;
     }
   | { readonly kind: 'bytes'; readonly bytes: Buffer };
@@ -32,11 +32,11 @@ export interface SimulatedAnswer {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AnswerBody;
-  /** The connection does not end at once after the last event. */
+  /** Whether the connection stays open for a moment after the last event. */
   readonly staysOpen?: boolean;
 }
 
-/** The text that a `malformed` fault sends in place of an event or a body. */
+/** The text that a `malformed` fault sends instead of an event or a body. */
 export function malformedText({ as }: MalformedFault): string {
   return as === 'array' ? '[]' : '{"type":"response.output_text.delta","delta":';
 }
@@ -46,7 +46,7 @@ export function jsonAnswer(status: number, json: Json, headers: Readonly<Record<
   return { status, headers: { 'content-type': 'application/json', ...headers }, body: { kind: 'bytes', bytes } };
 }
 
-/** `response.created` and `response.in_progress`: a refusal inside a 200 follows them unless its fault states otherwise. */
+/** The number of lifecycle events, `response.created` and `response.in_progress`. A refusal inside a 200 follows them by default. */
 export const LIFECYCLE_EVENTS = 2;
 
 export function eventsAnswer(
@@ -58,7 +58,7 @@ export function eventsAnswer(
   return { status: 200, headers: { ...fixed, ...headers }, body: { kind: 'events', preamble, events, comments } };
 }
 
-/** How a provider writes its refusals: its manners, the agent word of its headers, and the time in Unix milliseconds. */
+/** How a provider writes its refusals: by its manners, with the agent word of its headers and the time in Unix milliseconds. */
 export interface RefusalForm {
   readonly manners: Manners;
   readonly agent: string;
@@ -100,7 +100,7 @@ export function replacedAnswer(answer: SimulatedAnswer, faults: readonly Fault[]
   };
 }
 
-/** The answer of a local server that loads its model. */
+/** The answer of a local server that is loading its model. */
 const LOADING: Json = { error: { code: 503, message: 'Loading model', type: 'unavailable_error' } };
 
 /** Replaces the ordinary answer. */
@@ -138,7 +138,7 @@ export function refusedAnswer(fault: Omit<RefuseFault, 'kind'>, ordinary: Simula
   return jsonAnswer(status, { error }, { ...headers, ...spent });
 }
 
-/** RB5. */
+/** The body of a refusal because the workspace is closed (RB5). */
 const CLOSED_WORKSPACE: Json = { detail: { code: 'deactivated_workspace' } };
 
 function refusedInside(fault: RefuseInsideFault, answer: SimulatedAnswer, manners: Manners): SimulatedAnswer {

@@ -6,15 +6,18 @@ import { sseForm } from './sse-form.ts';
 
 export type DeliveryStep =
   | { readonly do: 'head' }
-  /** `isPart`: more of the same event follows. */
+  /** `isPart`: more bytes of the event follow. */
   | { readonly do: 'write'; readonly bytes: Buffer; readonly isPart?: boolean }
-  /** Without `ms`: until released. */
+  /** Without `ms` it waits until it is released. */
   | { readonly do: 'wait'; readonly ms?: number }
-  /** The answer is whole. */
+  /** The answer is complete. */
   | { readonly do: 'end' }
   | { readonly do: 'leave'; readonly how: Leaving };
 
-/** How the server leaves: with a FIN, with a TCP RST, or with the connection open and silent; on a websocket also with a close frame. */
+/**
+ * How the server ends the connection: with a FIN, with a TCP RST, or not at all, with the connection open and silent. A websocket may also
+ * end with a close frame.
+ */
 export type Leaving = 'close' | 'reset' | 'half-open' | { readonly code: number };
 
 /** A connection stays open for some iterations of the event loop after the last event: its end comes in a read of its own. */
@@ -36,7 +39,7 @@ export function stepsOf(answer: SimulatedAnswer, faults: readonly Fault[]): read
   return slowed(slow === undefined ? steps : withSlowStart(steps, slow), faults);
 }
 
-/** In pieces, so that comments come meanwhile. */
+/** The number of pieces of a slow wait. Comments are sent between them. */
 const SLOW_PIECES = 5;
 
 function withSlowStart(steps: readonly DeliveryStep[], { ms, comments }: SlowFirstByteFault): readonly DeliveryStep[] {
@@ -84,13 +87,13 @@ function bodyOf(answer: SimulatedAnswer, faults: readonly Fault[]): readonly Buf
   return all.map((text, i) => Buffer.from(i === 0 ? form.start + text : text));
 }
 
-/** An event that positions count, and the keepalives that are sent with it. */
+/** An event that positions count, with the keepalives that are sent before it. */
 interface CountedEvent {
   readonly before: readonly Json[];
   readonly event: Json;
 }
 
-/** All events in order. No position counts a keepalive, which may come between any two events (RB18). */
+/** All events in order. Positions do not count keepalives, which may come between any two events (RB18). */
 export function counted({ preamble, events }: Extract<AnswerBody, { kind: 'events' }>): readonly CountedEvent[] {
   const all: CountedEvent[] = [];
   let before: readonly Json[] = [];

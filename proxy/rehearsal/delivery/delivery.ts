@@ -6,26 +6,26 @@ import type { DeliveryStep, Leaving } from './delivery-steps.ts';
 
 /** The connection that an answer is written to. */
 export interface Line {
-  /** Status and headers; a websocket has none. */
+  /** Writes status and headers. Does nothing on a websocket. */
   head(): void;
-  /** Returns whether the connection accepts more at once. `isPart`: more of the same event follows. */
+  /** Returns whether the connection accepts more at once. `isPart`: more bytes of the event follow. */
   write(piece: { readonly bytes: Buffer; readonly isPart?: boolean }): boolean;
-  /** Resolves when everything written so far has reached the kernel, or the connection has closed: later steps cannot overtake it. */
+  /** Resolves when everything written so far has reached the kernel, or the connection has closed. Later steps cannot overtake it. */
   flushed(): Promise<void>;
-  /** The answer is whole. */
+  /** Called when the answer is complete. */
   end(): void;
-  /** Ends the connection as a fault. */
+  /** Ends the connection in the way of a fault. */
   leave(how: Leaving): void;
 }
 
 export interface DeliveryContext {
   readonly clock: Clock;
-  /** Holds answers that wait without a time limit. */
+  /** Holds the answers that wait without a time limit. */
   readonly paused: PausedAnswers;
   readonly account: string;
   /** Aborts when the connection has closed. */
   readonly closed: AbortSignal;
-  /** Aborts when the rest of the answer waits for nothing any more. */
+  /** Aborts when the rest of the answer is to be sent without waits. */
   readonly hurried?: AbortSignal;
 }
 
@@ -55,7 +55,7 @@ export async function deliver(steps: Iterable<DeliveryStep>, line: Line, context
   }
 }
 
-/** Waits `ms`, without it until released, or until the connection has closed. */
+/** Waits for `ms`, or without it until the answer is released. The wait also ends when the connection has closed. */
 export function wait(ms: number | undefined, { clock, paused, account, closed, hurried }: DeliveryContext): Promise<unknown> {
   const over = hurried ? AbortSignal.any([closed, hurried]) : closed;
   if (ms === undefined) return paused.pause(account, over);
@@ -63,7 +63,7 @@ export function wait(ms: number | undefined, { clock, paused, account, closed, h
   return untilDone((done) => clock.after(ms, done), over);
 }
 
-/** Resolves when `start` calls back, or when the connection has closed. @param start may return a function that cancels it */
+/** Resolves when `start` calls back, or when the connection has closed. @param start may return a function that cancels the callback */
 export function untilDone(start: (done: () => void) => (() => void) | undefined, closed: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (closed.aborted) return resolve();

@@ -38,7 +38,7 @@ interface LeavingAt {
   readonly how: Leaving;
 }
 
-/** How and where the fault ends the websocket. */
+/** How and at which position the fault ends the websocket. */
 function leavingOf(fault: Fault): LeavingAt | undefined {
   switch (fault.kind) {
     case 'cut':
@@ -73,7 +73,7 @@ function framesOf({ status, headers, body }: SimulatedAnswer, faults: readonly F
   return [refused === undefined ? frameBytes([body.bytes]) : textFrame(spelled(refused))];
 }
 
-/** Each with the keepalives before it. */
+/** The frames of the events, each with the keepalives before it. */
 function eventFrames(events: ReturnType<typeof counted>, faults: readonly Fault[]): readonly Buffer[] {
   const malformed = faultOf(faults, 'malformed');
   const binary = faultOf(faults, 'binary-frame');
@@ -94,10 +94,10 @@ function errorEvent(status: number, headers: SimulatedAnswer['headers'], body: B
   return { type: 'error', status, error, ...(shown.length === 0 ? {} : { headers: Object.fromEntries(shown.map(typed)) }) };
 }
 
-/** Headers of the body, of the connection, and of the request. */
+/** Headers of the body, the connection and the request, which an error frame leaves out. */
 const UNSHOWN: ReadonlySet<string> = new Set(['content-type', 'content-length', 'set-cookie', 'x-request-id']);
 
-/** Numbers and booleans are no strings in a frame. */
+/** In a frame, numbers and booleans are not written as strings. */
 const typed = ([name, value]: readonly [string, string]): readonly [string, Json] => [
   name,
   /^(?:\d{1,15}|true|false)$/.test(value) ? (JSON.parse(value) as Json) : value,
@@ -112,17 +112,17 @@ function withStatusCode(event: Json): Json {
   return { ...rest, status_code: status ?? null };
 }
 
-/** A `detail` in a frame is the message of an error without a code (RB19). */
+/** Turns a `detail` into an error without a code, whose message it is (RB19). */
 function detailError(detail: Json | undefined): Json | undefined {
   if (detail === undefined) return undefined;
   return { type: 'invalid_request_error', message: typeof detail === 'string' ? detail : JSON.stringify(detail) };
 }
 
-/** The frame of a connection that has reached its time limit. */
+/** The frame that states that the connection has reached its time limit. */
 export const limitFrame = (): Buffer => textFrame(LIMIT_REACHED);
 
 const textFrame = (json: Json): Buffer => frameBytes([JSON.stringify(json)]);
 
-/** The frame that refuses a frame that is not a turn. */
+/** The frame that refuses another frame because it is not a turn. */
 export const refusalFrame = (code: string, message: string): Buffer =>
   textFrame({ type: 'error', status: 400, error: errorOf(400, code, message) });

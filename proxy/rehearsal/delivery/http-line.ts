@@ -7,7 +7,7 @@ import type { Leaving } from './delivery-steps.ts';
 export interface HttpLineOptions {
   /** Aborts when the connection has closed. */
   readonly closed: AbortSignal;
-  /** Runs before the connection is ended as a fault. */
+  /** Called before the connection is ended by a fault. */
   onCut(): void;
 }
 
@@ -31,7 +31,7 @@ export class HttpLine implements Line {
     return this.#response.write(bytes);
   }
 
-  /** Headers included. */
+  /** Waits for headers too. */
   async flushed(): Promise<void> {
     const response = this.#response;
     const { closed } = this.#options;

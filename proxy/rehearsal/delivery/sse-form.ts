@@ -1,12 +1,12 @@
-// The form of an event stream: its line ends, and what servers write beside the documented form (AA57, AA89).
+// The form of an event stream: its line ends, and additions of servers to the documented form (AA57, AA89).
 import { type Fault, faultOf } from '../faults/fault.ts';
 import type { StreamForm } from '../faults/reply-forms.ts';
 
 export interface SseForm {
-  /** Before the first event. */
+  /** The text before the first event. */
   readonly start: string;
   comment(text: string): string;
-  /** @param type the event's name; undefined if it has none */
+  /** @param type the event's name; undefined if the event has none */
   event(data: string, type: string | undefined): string;
 }
 
@@ -35,7 +35,7 @@ export function sseForm(faults: readonly Fault[]): SseForm {
   };
 }
 
-/** JSON on several lines: a line may end behind a member, where white space has no meaning. */
+/** Divides JSON into several lines. A line may end after a member, because white space has no meaning there. */
 function pieces(data: string): readonly string[] {
   if (!data.startsWith('{')) return [data];
   return JSON.stringify(JSON.parse(data), null, 1).split('\n');

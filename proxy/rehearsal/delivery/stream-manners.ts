@@ -1,4 +1,4 @@
-// The form of a stream as the account's provider sends it (RB16, RB17, RB18).
+// Changes a stream to the form in which the account's provider sends it (RB16, RB17, RB18).
 import { isObject, type Json } from '../../turn/json/json.ts';
 import type { Manners } from '../account/manners.ts';
 import { LIFECYCLE_EVENTS, type SimulatedAnswer } from './answer.ts';
@@ -23,7 +23,7 @@ export function withEventManners(answer: SimulatedAnswer, { emptyOutput, keepali
 const withoutOutput = (event: Json): Json =>
   isObject(event) && isObject(event.response) ? { ...event, response: { ...event.response, output: [] } } : event;
 
-/** The keepalive has a number of its own: each event after it has the next one. */
+/** Adds a keepalive. It has a sequence number, so that the number of each later event grows by one. */
 function withKeepalive(events: readonly Json[]): readonly Json[] {
   if (events.length <= LIFECYCLE_EVENTS) return events;
   const later = events.slice(LIFECYCLE_EVENTS);

@@ -1,15 +1,15 @@
-// Breaks the compaction of an answer: none, two, or one without a usable ciphertext.
+// Breaks the compaction of an answer: the answer then has none, two, or one without a usable ciphertext.
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { asList, isObject } from '../../turn/json/json.ts';
 import type { CompactionFault } from './fault.ts';
 
 const isCompaction = (item: Json | undefined): item is JsonObject => isObject(item) && item.type === 'compaction';
 
-/** The events of a turn, and the response of its terminal event. */
+/** Breaks the compaction in the events of a turn, and in the response of its terminal event. */
 export const withBrokenItems = (events: readonly Json[], { is }: CompactionFault): readonly Json[] =>
   renumbered(events.flatMap((event) => (isObject(event) ? brokenEvents(event, is) : [event])));
 
-/** Events before `response.created` have no number. */
+/** Numbers the events again. Events before `response.created` have no number. */
 function renumbered(events: readonly Json[]): readonly Json[] {
   let next = 0;
   return events.map((event) => (isObject(event) && 'sequence_number' in event ? { ...event, sequence_number: next++ } : event));

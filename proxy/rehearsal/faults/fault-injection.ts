@@ -1,4 +1,4 @@
-// Answers a request: the ordinary answer of its endpoint, with the faults that apply to it.
+// Answers a request with the ordinary answer of its endpoint, changed by the faults that apply to it.
 import { isAbsent, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { challengePage } from '../account/simulated-catalog.ts';
 import { anchorNotFound } from '../checks/request-checks.ts';
@@ -14,7 +14,7 @@ import { withUpgradeRefusal } from './upgrade-refusals.ts';
 
 type Faults = Fault | readonly Fault[] | undefined;
 
-/** The faults of a request; undefined leaves the choice to the request's own script, and then to the account's profile. */
+/** Returns the faults of a request. If it returns undefined, the request's own script is used, and otherwise the account's profile. */
 export type FaultSource = (request: ReceivedRequest) => Faults | Promise<Faults>;
 
 export interface FaultyAnswer {
@@ -24,7 +24,7 @@ export interface FaultyAnswer {
   readonly faults: readonly Fault[];
 }
 
-/** A request that a provider would refuse anyway is refused without faults. */
+/** Answers a request. A request that the provider would refuse anyway is refused without faults. */
 export async function answerWithFaults(
   context: RequestContext,
   endpoints: Endpoints,
@@ -46,7 +46,10 @@ export async function answerWithFaults(
   }
 }
 
-/** The code of an unexpected error is one that no provider has, so that a defect of the rehearsal does not look like a fault. */
+/**
+ * The refusal for an error. An unexpected error has a code that no provider has, so that a defect of the rehearsal does not look like a
+ * fault.
+ */
 function refusalOf(error: unknown): Refused {
   if (error instanceof ProviderDetail) return { status: error.status, body: { detail: error.detail } };
   if (error instanceof SimulatedError) {
@@ -100,7 +103,7 @@ function profileFaults({ settings: { profile, api } }: RequestContext['account']
   return (api && profile?.apiFaults ? profile.apiFaults(turn) : profile?.faults?.(turn, body.length)) ?? [];
 }
 
-/** The faults of the script in `metadata.rehearse`, or in the last message. */
+/** The faults of the script in `metadata.rehearse`, otherwise in the last message. */
 function scriptedFaults({ json, account }: ReceivedRequest): readonly Fault[] | undefined {
   const script = isObject(json) ? scriptIn(json) : undefined;
   if (script === undefined) return undefined;

@@ -3,14 +3,14 @@ import type { CompactionFault, ErrorChunkFault, Fault, RateFault, RefuseFault, R
 import { REASONING_SPELLINGS, REPLY_FORMS, type ReplyForm, STREAM_FORMS, type StreamForm } from './reply-forms.ts';
 import { syntaxError, type WordReader } from './script-words.ts';
 
-/** A form is named by all of its words. Undefined if none comes next. */
+/** Reads the name of a form, which may have several words. Undefined if none comes next. */
 export function readForm(words: WordReader): Fault | undefined {
   for (const is of Object.keys(REPLY_FORMS) as readonly ReplyForm[]) if (words.take(is)) return { kind: 'form', is };
   for (const is of Object.keys(STREAM_FORMS) as readonly StreamForm[]) if (words.take(is)) return { kind: 'stream', is };
   return undefined;
 }
 
-/** By the fault's first word. A reader returns undefined, or throws, on a syntax error. */
+/** The readers by the fault's first word. A reader returns undefined, or throws, for a syntax error. */
 export const FAULT_READERS: Readonly<Record<string, (words: WordReader) => Fault | undefined>> = {
   refuse: (words) => {
     if (words.take('inside')) return refuseInside(words);
@@ -104,7 +104,7 @@ export const FAULT_READERS: Readonly<Record<string, (words: WordReader) => Fault
   binary: (words) => (words.take('frame') ? { kind: 'binary-frame', ...eventNumber(words) } : undefined),
 };
 
-/** Whether a close frame can have this code: 1005, 1006 and 1015 are reserved and never sent (RFC 6455, 7.4). */
+/** Whether a close frame can have this code. 1005, 1006 and 1015 are reserved and never sent (RFC 6455, 7.4). */
 function isSendableCode(code: number): boolean {
   return (code >= 1000 && code <= 1014 && ![1004, 1005, 1006].includes(code)) || (code >= 3000 && code <= 4999);
 }
@@ -153,7 +153,7 @@ function eventNumber(words: WordReader): { readonly event?: number } {
   return event === undefined ? {} : { event };
 }
 
-/** Some servers state a remainder below zero. */
+/** Reads a number that may be negative, because some servers state a remainder below zero. */
 function signed(words: WordReader): number {
   return Number(words.match(/^-?\d{1,9}$/) ?? syntaxError());
 }

@@ -7,23 +7,24 @@
 //   refuse STATUS [CODE] [retry N | retry ms N] [resets N]     an error answer; Retry-After and resets_at, in seconds from now
 //   refuse inside [CODE] [as error | as failed] [after N events]        a refusal in a 200
 //   cut POSITION    reset POSITION                  ends the connection; POSITION: before headers | after headers | after N events | after N bytes
-//   stall POSITION [for N ms]                       pauses the reply, without a time until the client leaves
+//   stall POSITION [for N ms]                       pauses the reply; without a time, until the client leaves
 //   malformed event [N] [as array]    empty output    no terminal
 //   compaction missing | twice | blank | unsealed   breaks the item of a compaction; unsealed: without encrypted_content
 //   cr framing    crlf framing    drip [N bytes] [every N ms]    pace N ms
-//   steady                                          no fault, whatever the account's profile
+//   steady                                          no fault, even if the account's profile has one
 //
-// Positions count no keepalive.
+// Positions do not count keepalives.
 //
 // Websockets. A `response.create` frame is a turn and accepts the faults above: a refusal is an `error` frame, every frame counts as an
 // event, and both positions at the headers are before the first frame. `cr framing` and `crlf framing` have no effect there; `drip` splits
-// frames.   close CODE [after N events]    half open [after N events]           by default in place of an answer
+// frames.
+//   close CODE [after N events]    half open [after N events]           instead of an answer by default
 //   connection limit [after turn]    anchor lost    frame too large
-//   binary frame [N]    no preamble    status code             error frames have `status_code` in place of `status`
-//   interrupt failed [CODE] | ignored  of an interrupt of the turn
-//   steer failed [CODE] | returned [CODE] | pending | waits         of a steer; it ends the response at an item unless it waits
+//   binary frame [N]    no preamble    status code             error frames have `status_code` instead of `status`
+//   interrupt failed [CODE] | ignored                               answers an interrupt of the turn
+//   steer failed [CODE] | returned [CODE] | pending | waits         answers a steer, which ends the response after an item unless it waits
 //
-// Accounts of the other APIs (AA89). Every form of `reply-forms.ts` is a fault by its words: `no done`, `one index + no usage`, `comments`.
+// Accounts of the other APIs (AA89). Every form of `reply-forms.ts` is also a fault: `no done`, `one index + no usage`, `comments`.
 //   error chunk [STATUS | CODE] [as object | as event | as choice] [after N events]       an error in a 200
 //   html [STATUS]    loading    slow first byte N ms [with comments]
 //   finish WORD    reasoning as reasoning_content | reasoning | thinking | details | parts | tags

@@ -3,21 +3,25 @@ import type { Json } from '../../turn/json/json.ts';
 import type { ReasoningSpelling, ReplyForm, StreamForm } from './reply-forms.ts';
 
 /**
- * A position in a reply. Bytes count the body only; events count from 1, without keepalives; a position past the end is the end. On a websocket every frame
- * counts as an event, those of the preamble too, bytes include the frames' heads, and both positions at the headers are before the first frame.
+ * A position in a reply. Bytes are counted in the body. Events are counted from 1, without keepalives. A position after the end is the end.
+ * On a websocket every frame counts as an event, including those of the preamble, bytes include the heads of frames, and both positions at
+ * the headers are before the first frame.
  */
 export type ReplyPosition = 'before-headers' | 'after-headers' | { readonly events: number } | { readonly bytes: number };
 
 /** The body of a scripted reply. */
 export type ReplyBody =
-  /** Sent as SSE, each with an `event:` line when its `type` is a string. */
+  /** Events that are sent as SSE, each with an `event:` line if its `type` is a string. */
   | { readonly events: readonly Json[] }
   | { readonly json: Json }
   | { readonly text: string }
   /** Arbitrary bytes. */
   | { readonly base64: string };
 
-/** Answers exactly this; on a websocket a JSON error becomes an `error` frame, and every other body the frames that it has. Header names are lower case; `events` and `json` set `content-type` if `headers` has none. */
+/**
+ * Replaces the answer. On a websocket a JSON error becomes an `error` frame, and every other body the frames that it contains. Header names
+ * are lower case. `events` and `json` set `content-type` if `headers` has none.
+ */
 export interface ReplyFault {
   readonly kind: 'reply';
   readonly status: number;
@@ -25,7 +29,7 @@ export interface ReplyFault {
   readonly body: ReplyBody;
 }
 
-/** Answers with an error in the provider's shape. */
+/** Answers with an error in the form of the provider. */
 export interface RefuseFault {
   readonly kind: 'refuse';
   readonly status: number;
@@ -42,33 +46,33 @@ export interface RefuseFault {
 /** Answers 200 and refuses inside the reply: with an event in SSE, with a response of status `failed` in JSON. */
 export interface RefuseInsideFault {
   readonly kind: 'refuse-inside';
-  /** Default `server_is_overloaded`. */
+  /** Default: `server_is_overloaded`. */
   readonly code?: string;
-  /** The event that refuses. Default `response.failed`. */
+  /** The event that refuses. Default: `response.failed`. */
   readonly as?: 'error' | 'response.failed';
-  /** How many ordinary events of the turn come first. Default 2: the lifecycle events. */
+  /** The number of ordinary events that come first. Default: 2, the lifecycle events. */
   readonly after?: number;
 }
 
-/** Ends the connection too early: `close` sends a FIN without the final chunk, `reset` a TCP RST. */
+/** Ends the connection too early. `close` sends a FIN without the final chunk, `reset` a TCP RST. */
 export interface CutFault {
   readonly kind: 'cut';
   readonly at: ReplyPosition;
   readonly how?: 'close' | 'reset';
 }
 
-/** Pauses the reply for `ms`, or without it until it is released or the client closes the connection. */
+/** Pauses the reply for `ms`. Without `ms` it pauses until it is released or the client closes the connection. */
 export interface StallFault {
   readonly kind: 'stall';
   readonly at: ReplyPosition;
   readonly ms?: number;
 }
 
-/** Makes one event (default the third), or the body of a JSON answer, invalid JSON, or JSON that is not an object. */
+/** Replaces one event (default: the third), or the body of a JSON answer, with invalid JSON or JSON that is not an object. */
 export interface MalformedFault {
   readonly kind: 'malformed';
   readonly event?: number;
-  /** `array`: the data is `[]`. Default: no JSON. */
+  /** `array`: the data is `[]`. Default: the data is not JSON. */
   readonly as?: 'array';
 }
 
@@ -77,18 +81,18 @@ export interface EmptyOutputFault {
   readonly kind: 'empty-output';
 }
 
-/** Breaks a compaction: no item, two, one with a blank ciphertext, one without any. */
+/** Breaks a compaction: its item is missing, comes twice, or has a blank ciphertext or none. */
 export interface CompactionFault {
   readonly kind: 'compaction';
   readonly is: 'missing' | 'twice' | 'blank' | 'unsealed';
 }
 
-/** Ends the stream cleanly without its terminal event; a JSON answer stays `in_progress`; a websocket is closed with 1000. */
+/** Ends the stream normally without its terminal event. A JSON answer stays `in_progress`. A websocket is closed with 1000. */
 export interface NoTerminalFault {
   readonly kind: 'no-terminal';
 }
 
-/** Replaces LF as the line end of SSE. */
+/** Replaces LF as the line end of the SSE stream. */
 export interface FramingFault {
   readonly kind: 'framing';
   readonly newline: 'cr' | 'crlf';
@@ -119,7 +123,7 @@ export interface CloseFault {
   readonly after?: number;
 }
 
-/** The websocket stays open, but sends nothing more after `after` frames of the turn (default 0): no pong and no close either. */
+/** Leaves the websocket open without sending anything more, not even a pong or a close, after `after` frames of the turn (default 0). */
 export interface HalfOpenFault {
   readonly kind: 'half-open';
   readonly after?: number;
@@ -135,26 +139,26 @@ export interface LimitBetweenTurnsFault {
   readonly kind: 'limit-between-turns';
 }
 
-/** Answers the interrupts of the turn with `response.interrupt.failed`, or not at all; the turn goes on. */
+/** Answers the interrupts of the turn with `response.interrupt.failed`, or not at all. The turn continues. */
 export interface InterruptFault {
   readonly kind: 'interrupt';
   readonly is: 'failed' | 'ignored';
-  /** Default `interrupt_not_supported`. */
+  /** Default: `interrupt_not_supported`. */
   readonly code?: string;
 }
 
 /**
- * What becomes of a steer of the turn: `failed` at once; `returned` after it was accepted; `pending`, because the response ends with open
- * tool calls; `waits` for the end of the response, in place of ending it.
+ * How a steer of the turn ends. `failed`: at once. `returned`: after it was accepted. `pending`: the response ends with open tool calls.
+ * `waits`: the response is not ended by the steer, which waits for its end.
  */
 export interface SteerFault {
   readonly kind: 'steer';
   readonly is: 'failed' | 'returned' | 'pending' | 'waits';
-  /** Of a steer that fails. Default `steering_not_supported`, and for one that is returned `successor_creation_failed`. */
+  /** The code of a steer that fails. Default: `steering_not_supported`, or `successor_creation_failed` for a steer that is returned. */
   readonly code?: string;
 }
 
-/** Error frames state their status as `status_code`. */
+/** Writes the status of error frames as `status_code`. */
 export interface StatusCodeFault {
   readonly kind: 'status-code';
 }
@@ -164,7 +168,7 @@ export interface AnchorLostFault {
   readonly kind: 'anchor-lost';
 }
 
-/** Closes the websocket with 1009 in place of an answer. */
+/** Closes the websocket with 1009 instead of answering. */
 export interface FrameTooLargeFault {
   readonly kind: 'frame-too-large';
 }
@@ -175,41 +179,41 @@ export interface BinaryFrameFault {
   readonly event?: number;
 }
 
-/** Refuses the upgrade to a websocket as a provider does that has no websockets, or none for this account. */
+/** Refuses the upgrade to a websocket, as a provider does that has no websockets, or none for this account. */
 export interface RefuseUpgradeFault extends Omit<RefuseFault, 'kind'> {
   readonly kind: 'refuse-upgrade';
 }
 
-/** Pauses before the upgrade is answered, for `ms` or until it is released. */
+/** Pauses for `ms`, or until it is released, before the upgrade is answered. */
 export interface StallUpgradeFault {
   readonly kind: 'stall-upgrade';
   readonly ms?: number;
 }
 
-/** Resets the connection in place of an answer to the upgrade. */
+/** Resets the connection instead of answering the upgrade. */
 export interface ResetUpgradeFault {
   readonly kind: 'reset-upgrade';
 }
 
-/** Writes a Chat reply in another form than the documented one. */
+/** Writes a Chat reply in an undocumented form. */
 export interface FormFault {
   readonly kind: 'form';
   readonly is: ReplyForm;
 }
 
-/** Writes an event stream in another form. */
+/** Writes an event stream in an undocumented form. */
 export interface StreamFault {
   readonly kind: 'stream';
   readonly is: StreamForm;
 }
 
-/** The finish reason of a Chat reply. */
+/** Replaces the finish reason of a Chat reply. */
 export interface FinishFault {
   readonly kind: 'finish';
   readonly reason: string;
 }
 
-/** The spelling of the reasoning in a Chat reply. */
+/** Replaces the member in which a Chat reply has its reasoning. */
 export interface ReasoningFault {
   readonly kind: 'reasoning';
   readonly as: ReasoningSpelling;
@@ -219,9 +223,9 @@ export interface ReasoningFault {
 export interface ErrorChunkFault {
   readonly kind: 'error-chunk';
   readonly as: 'chunk' | 'object' | 'event' | 'choice';
-  /** A number is a status. Default 502. */
+  /** The code. A number is a status. Default: 502. */
   readonly code?: string | number;
-  /** How many chunks of the reply come first. Default none. */
+  /** The number of chunks of the reply that come first. Default: none. */
   readonly after?: number;
 }
 
@@ -231,7 +235,7 @@ export interface HtmlFault {
   readonly status: number;
 }
 
-/** Answers 503 as a server does that loads the model. */
+/** Answers 503, as a server does while it loads the model. */
 export interface LoadingFault {
   readonly kind: 'loading';
 }
@@ -242,7 +246,7 @@ export interface RateFault {
   readonly of: 'requests' | 'tokens';
   readonly remaining: number;
   readonly limit: number;
-  /** As the header has it: `6m0s`, `20ms`, a number. Default: the header is missing. */
+  /** The value of the header: `6m0s`, `20ms`, a number. Default: the header is missing. */
   readonly reset?: string;
 }
 
@@ -250,7 +254,7 @@ export interface RateFault {
 export interface SlowFirstByteFault {
   readonly kind: 'slow-first-byte';
   readonly ms: number;
-  /** Comments come meanwhile. */
+  /** Whether comments are sent during the wait. */
   readonly comments: boolean;
 }
 
@@ -261,8 +265,8 @@ export interface WithoutFault {
 }
 
 /**
- * Faults of one reply combine: content first, then framing, then delivery in the order given. Only the faults of upgrades apply to an
- * upgrade; over HTTP the faults of websockets have no effect.
+ * A fault. The faults of one reply are combined: first those of the content, then framing, then delivery in the given order. Only faults of
+ * upgrades apply to an upgrade. Faults of websockets have no effect over HTTP.
  */
 export type Fault =
   | ReplyFault

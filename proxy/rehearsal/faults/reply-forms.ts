@@ -1,4 +1,4 @@
-// The forms that servers give to Chat replies beside the documented one, by the words of the fault script; a sentence each (AA89).
+// The undocumented forms in which servers send Chat replies, by the words of the fault script, each with a sentence (AA89).
 
 export const REPLY_FORMS = {
   'json answer': 'A JSON answer comes in place of the stream.',
@@ -32,12 +32,12 @@ export const REPLY_FORMS = {
 
 export type ReplyForm = keyof typeof REPLY_FORMS;
 
-/** How reasoning is spelled: the name of its member, as entries of `reasoning_details`, as parts of the content, or in tags of the text. */
+/** How a reply shows its reasoning: the name of the member, entries of `reasoning_details`, parts of the content, or tags in the text. */
 export const REASONING_SPELLINGS = ['reasoning_content', 'reasoning', 'thinking', 'details', 'parts', 'tags'] as const;
 
 export type ReasoningSpelling = (typeof REASONING_SPELLINGS)[number];
 
-/** The forms of event streams, of both APIs. */
+/** The undocumented forms of event streams, for both APIs. */
 export const STREAM_FORMS = {
   comments: 'A comment comes before each event.',
   'no space': '`data:` is not followed by a space.',

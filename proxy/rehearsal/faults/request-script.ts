@@ -1,6 +1,6 @@
-// Where a request has its fault script: in `metadata.rehearse`, or in a line `rehearse: SCRIPT` of its last message or tool output, whatever
-// instructions an agent adds behind it. The line reaches accounts that are sent no metadata, and what a client's tool printed can make an
-// account fail in the middle of its loop.
+// Finds the fault script of a request: in `metadata.rehearse`, or in a line `rehearse: SCRIPT` of its last message or tool output, even if
+// an agent adds instructions after it. The line also reaches accounts that get no metadata. In the output of a client's tool, it makes an
+// account fail in the middle of a tool loop.
 import { asList, asString, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 
 export function scriptIn({ metadata, input, messages }: JsonObject): string | undefined {

@@ -1,6 +1,6 @@
 // The words of one fault in a fault script, read from left to right.
 
-/** The script breaks the grammar; the message quotes the clause. */
+/** Thrown if the script breaks the grammar. The message quotes the clause. */
 export class ScriptError extends Error {
   override readonly name = 'ScriptError';
 }

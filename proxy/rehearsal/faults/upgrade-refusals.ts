@@ -1,9 +1,9 @@
-// The refusals of an upgrade, as providers send them: those of a server without websockets have no error code.
+// The refusals of an upgrade in the forms of real providers. A server without websockets refuses without an error code.
 import type { Json } from '../../turn/json/json.ts';
 import { jsonAnswer, type RefusalForm, refusedAnswer, type SimulatedAnswer, withContentFaults } from '../delivery/answer.ts';
 import { type Fault, faultOf } from './fault.ts';
 
-/** The bodies of servers and proxies that do not know the account. */
+/** The bodies of servers and proxies that do not have the path, by status. */
 const PLAIN_BODIES: Readonly<Record<number, Json>> = {
   404: { detail: 'Not Found' },
   405: { detail: 'Method Not Allowed' },

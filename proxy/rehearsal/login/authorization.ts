@@ -1,4 +1,5 @@
-// The authorization server of a simulated account: the device and the authorization code grant, with their refusals (RFC 8628, 6749, 7636).
+// The authorization server of a simulated account, with the device grant, the authorization code grant and their refusals (RFC 8628, 6749,
+// 7636).
 import { hash } from 'node:crypto';
 import type { IssuedTokens, LoginUser, SimulatedLogin } from '../account/login.ts';
 import { jsonAnswer, type SimulatedAnswer } from '../delivery/answer.ts';
@@ -10,14 +11,14 @@ import { backTo, codePage, decisionIn, type LoginDecision, loginPage, shownPage 
 /** A request of a login, and what its answer depends on. */
 interface LoginRequest {
   readonly request: ReceivedRequest;
-  /** Marks what belongs to the account. */
+  /** Makes values that belong to the account. */
   readonly account: { bind(prefix: string, id: string): string };
   readonly ids: IdSequence;
   /** Unix milliseconds. */
   readonly now: number;
 }
 
-/** A login that a person has begun, or decided. */
+/** A login that a client has begun, with the person's decision if there is one. */
 interface DeviceGrant {
   readonly userCode: string;
   readonly clientId: string;
@@ -37,15 +38,15 @@ interface CodeGrant {
 }
 
 export interface AuthorizationSettings {
-  /** Lifetime of a device code. */
+  /** The lifetime of a device code in seconds. */
   readonly seconds: number;
-  /** Shortest time between two questions. */
+  /** The shortest time between two requests for the tokens. */
   readonly intervalSeconds: number;
 }
 
 const SETTINGS: AuthorizationSettings = { seconds: 600, intervalSeconds: 5 };
 const CODE_MS = 60_000;
-/** Seconds that are added to the interval of a client that asks too often (RFC 8628, 3.5). */
+/** Seconds that are added to the interval if a client asks too often (RFC 8628, 3.5). */
 const SLOWER_S = 5;
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
@@ -81,7 +82,7 @@ export class Authorization {
     });
   }
 
-  /** The user codes without a decision, the oldest first. */
+  /** The user codes without a decision, oldest first. */
   get undecided(): readonly string[] {
     return [...this.#devices.values()].filter(({ decided }) => !decided).map(({ userCode }) => userCode);
   }
@@ -108,7 +109,7 @@ export class Authorization {
     const query = new URLSearchParams(request.query);
     const [redirectUri = '', state = ''] = ['redirect_uri', 'state'].map((name) => query.get(name) ?? '');
     const clientId = query.get('client_id') ?? '';
-    // Neither an unknown client nor a foreign address gets a browser (RFC 6749, 4.1.2.1).
+    // The browser is not sent back for an unknown client or a foreign address (RFC 6749, 4.1.2.1).
     if (!this.#login.knows(clientId)) return shownPage('The client is not known.', 400);
     if (!/^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])[:/]/.test(redirectUri))
       return shownPage('The redirect_uri is not on loopback.', 400);
@@ -123,7 +124,7 @@ export class Authorization {
     return backTo(redirectUri, { code, state: decision.is === 'other state' ? 'of-another-login' : state });
   }
 
-  /** The grants of `POST /oauth/token` that begin a login. @throws GrantRefused */
+  /** Answers the grants of `POST /oauth/token` that begin a login. @throws GrantRefused */
   granted({ request, ids, now }: LoginRequest): IssuedTokens {
     const form = new URLSearchParams(request.body.toString());
     const grant = form.get('grant_type');
@@ -154,7 +155,7 @@ export class Authorization {
     const clientId = this.#clientOf(form);
     const code = form.get('code') ?? '';
     const grant = this.#codes.get(code);
-    // It is valid once, whatever follows.
+    // A code is valid once, even if the request fails.
     this.#codes.delete(code);
     const challenge = hash('sha256', form.get('code_verifier') ?? '', 'base64url');
     const matches = grant?.clientId === clientId && grant.redirectUri === form.get('redirect_uri') && grant.challenge === challenge;
@@ -173,7 +174,7 @@ export class Authorization {
   }
 }
 
-/** Eight letters that are hard to confuse (RFC 8628, 6.1). */
+/** A user code of eight letters that are hard to confuse (RFC 8628, 6.1). */
 function userCodeOf(deviceCode: string): string {
   const letters = [...hash('sha256', deviceCode, 'buffer').subarray(0, 8)].map((byte) => 'BCDFGHJKLMNPQRSTVWXZ'[byte % 20]).join('');
   return `${letters.slice(0, 4)}-${letters.slice(4)}`;

@@ -1,4 +1,4 @@
-// Ids: a seed followed by a counter. They are unique within a run and equal in every test run; the seed keeps the runs of one store apart.
+// Ids made of a seed and a counter. They are unique within a run and equal in every test run. The seed distinguishes the runs of one store.
 
 export class IdSequence {
   readonly #seed: string;
@@ -8,12 +8,12 @@ export class IdSequence {
     this.#seed = seed;
   }
 
-  /** `prefix_SEEDn`. */
+  /** Returns `prefix_SEEDn`. */
   next(prefix: string): string {
     return `${prefix}_${this.nextNumber()}`;
   }
 
-  /** `SEEDn`. */
+  /** Returns `SEEDn`. */
   nextNumber(): string {
     this.#last += 1;
     return `${this.#seed}${this.#last}`;

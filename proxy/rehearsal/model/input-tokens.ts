@@ -1,4 +1,4 @@
-// How the simulated provider counts the tokens of a request: four bytes of its body are one.
+// Counts the tokens of a request as the simulated provider does: four bytes of the body count as one token.
 
 const BYTES_PER_TOKEN = 4;
 

@@ -1,4 +1,4 @@
-// The output items of a simulated turn, each with the events that stream it.
+// The output items of a simulated turn, with the events that stream each item.
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { SimulatedAccount } from '../account/simulated-account.ts';
 import type { IdSequence } from './id-sequence.ts';
@@ -20,7 +20,7 @@ export interface OutputItem {
 
 const tokensOf = (text: string): number => Math.ceil(text.length / CHARACTERS_PER_TOKEN);
 
-/** The ciphertext belongs to the account: another account refuses it. */
+/** A reasoning item. Its ciphertext belongs to the account, so that another account refuses it. */
 export function reasoningItem(
   context: ItemContext,
   index: number,
@@ -42,7 +42,7 @@ export function reasoningItem(
   return { item, tokens: 16 };
 }
 
-/** The item of one part of the plan. `status`: of a message, `incomplete` if the turn ends inside it. */
+/** The item of one part of the plan. @param status the status of a message, `incomplete` if the turn ends inside it */
 export function outputItem(context: ItemContext, index: number, part: OutputPart, status: 'completed' | 'incomplete'): OutputItem {
   if (part.kind === 'text' || part.kind === 'refusal') return messageItem(context, index, part, status);
   if (part.kind === 'image') return imageItem(context, index, part);
@@ -143,7 +143,7 @@ function imageItem(context: ItemContext, index: number, { tool, prompt }: Extrac
   return { item, tokens: 24 };
 }
 
-/** Its ciphertext belongs to the account. */
+/** A compaction. Its ciphertext belongs to the account. */
 export function compactionItem(context: ItemContext, index: number): OutputItem {
   const item = {
     id: context.ids.next('cmp'),

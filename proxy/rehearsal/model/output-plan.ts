@@ -3,19 +3,19 @@
 // A line of the last user message may be one of these; the rest of the message is then ignored:
 //   call the tool [NAMESPACE.]NAME [without namespace] [with INPUT]   a call of a declared function or custom tool; INPUT is the
 //                                  arguments' JSON or the free text; default: the smallest arguments that the schema allows
-//   think: TEXT                    the text of the reasoning, if the turn reasons; the rest of the message counts as without this line
+//   think: TEXT                    the text of the reasoning, if the turn reasons; this line is then removed from the message
 //   say: TEXT                      a message of exactly this text
 //   write N words                  a message of that many words
 //   decline                        a message that is a refusal
 //   draw: PICTURE                  a call of the declared image_generation tool; also without this line if `tool_choice` is
 //                                  required and no other tool is declared
 //   search: QUERY                  a call of the declared web search, and a message that cites its source; also a line that asks for a
-//                                  `web search for the query: QUERY`, as agents do that search in a turn of its own
+//                                  `web search for the query: QUERY`, for agents that search in a separate turn
 //   draw nothing                   a call of the image tool that fails
 //   stop short                     ends the turn as incomplete (max_output_tokens)
 //   stop filtered                  ends the turn as incomplete (content_filter)
 //   rehearse: SCRIPT               the failures of a fault script (request-script.ts); no output
-// Behind the output of a tool none of them is followed.
+// After the output of a tool these lines are ignored.
 // `tool_choice`, `text.format`, `max_output_tokens` and a trailing compaction_trigger are followed too.
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { asList, isObject } from '../../turn/json/json.ts';
@@ -25,7 +25,7 @@ import type { SimulatedTool, TurnRequest } from './turn-request.ts';
 
 export type OutputPart =
   | { readonly kind: 'text'; readonly text: string; readonly source?: string }
-  /** `sources`: undefined if the request does not ask for them. */
+  /** `sources` is undefined if the request does not ask for them. */
   | { readonly kind: 'search'; readonly query: string; readonly sources: readonly string[] | undefined }
   | { readonly kind: 'refusal'; readonly text: string }
   /** `namespace`: as the call states it. */
@@ -38,7 +38,7 @@ export interface OutputPlan {
   readonly parts: readonly OutputPart[];
   /** The reasoning of a turn that reasons. */
   readonly thought: string;
-  /** Why the turn ends as `incomplete`; undefined for one that completes. */
+  /** The reason why the turn ends as `incomplete`; undefined if it completes. */
   readonly incomplete: 'max_output_tokens' | 'content_filter' | undefined;
 }
 
@@ -48,7 +48,7 @@ const MAX_ECHO_CHARACTERS = 400;
 const MAX_WORDS = 100_000;
 const VOCABULARY = ['north', 'south', 'wind', 'rain', 'stage', 'curtain', 'light', 'voice', 'again', 'slowly'];
 
-/** @param account the name that the demonstration text gives */
+/** @param account the name that the demonstration text mentions */
 export function planOf(request: TurnRequest, account: string): OutputPlan {
   const thought = /^\s*think: (.+)$/im.exec(request.userText)?.[1] ?? 'Rehearsing an answer.';
   if (request.wantsCompaction) return { parts: [{ kind: 'compaction' }], thought, incomplete: undefined };
@@ -75,7 +75,7 @@ function partsOf(line: string, request: TurnRequest): readonly OutputPart[] {
   return /^\s*decline\s*$/i.test(line) ? [{ kind: 'refusal', text: 'The rehearsal provider declines, as it was asked to.' }] : [];
 }
 
-/** The search, and the message that cites what it found. */
+/** A search, and a message that cites what it found. */
 function searched(query: string, { body }: TurnRequest): readonly OutputPart[] {
   const source = `https://rehearsal.example/${encodeURIComponent(query).slice(0, 100)}`;
   return [
@@ -108,7 +108,7 @@ function defaultInput(tool: SimulatedTool): string {
   return tool.kind === 'custom' ? 'rehearsal input' : JSON.stringify(exampleOf(tool.parameters ?? { type: 'object' }));
 }
 
-/** The call that `tool_choice` demands; none after a tool's output, where a model would answer in text. */
+/** The call that `tool_choice` demands. After a tool's output there is none, because a model would then answer in text. */
 function demandedCall({ body, tools, imageTool, toolOutput, userText }: TurnRequest): readonly OutputPart[] {
   if (toolOutput !== undefined) return [];
   const choice = body.tool_choice;
@@ -143,7 +143,7 @@ function wordsOf(count: number): string {
   return Array.from({ length: count }, (_, i) => VOCABULARY[i % VOCABULARY.length]).join(' ');
 }
 
-/** Applies `max_output_tokens` to the text: a turn with truncated text is incomplete. */
+/** Applies `max_output_tokens` to the text. A turn with truncated text is incomplete. */
 function truncated(parts: readonly OutputPart[], { body }: TurnRequest, stops: string | undefined): Omit<OutputPlan, 'thought'> {
   const tokens = body.max_output_tokens;
   let room = typeof tokens === 'number' ? tokens * CHARACTERS_PER_TOKEN : Number.POSITIVE_INFINITY;
@@ -158,7 +158,10 @@ function truncated(parts: readonly OutputPart[], { body }: TurnRequest, stops: s
   return { parts: fitting, incomplete: stops === 'filtered' ? 'content_filter' : cut ? 'max_output_tokens' : undefined };
 }
 
-/** Splits text into words with the space that follows them, and long words into pieces of 12 characters, so that JSON is split inside strings. */
+/**
+ * Splits text into words, each with the space that follows it. Long words are split into pieces of 12 characters, so that JSON is split
+ * inside strings.
+ */
 export function deltasOf(text: string): readonly string[] {
   const words = text.match(/\S+\s*|\s+/g) ?? [];
   return words.flatMap((word) => (word.length > 24 ? (word.match(/[\s\S]{1,12}/gu) ?? []) : [word]));

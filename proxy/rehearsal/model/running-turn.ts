@@ -1,4 +1,4 @@
-// One turn on a simulated websocket while it is delivered: which of its events were sent, and how an interrupt or a steer ends it (RB29, RB31).
+// One turn on a simulated websocket during its delivery: which events were sent, and how an interrupt or a steer ends it (RB29, RB31).
 import { frameBytes } from '../../base/bytes/frame-bytes.ts';
 import { asString, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { AnswerBody } from '../delivery/answer.ts';
@@ -22,7 +22,7 @@ export class RunningTurn implements Iterable<DeliveryStep> {
   #replacement: readonly DeliveryStep[] | undefined;
   #isStopped = false;
   #insideFrame = false;
-  /** How many events were sent whole. */
+  /** The number of events that were sent whole. */
   #sent = 0;
 
   constructor(body: AnswerBody, steps: readonly DeliveryStep[]) {
@@ -30,7 +30,7 @@ export class RunningTurn implements Iterable<DeliveryStep> {
     this.#steps = steps;
   }
 
-  /** Aborts when the rest of the delivery waits for nothing any more. */
+  /** Aborts when the rest is to be delivered without waits. */
   get hurried(): AbortSignal {
     return this.#hurry.signal;
   }
@@ -42,7 +42,7 @@ export class RunningTurn implements Iterable<DeliveryStep> {
     return isObject(created?.response) ? asString(created.response.id) : undefined;
   }
 
-  /** The items that have begun and are not done. */
+  /** The items that have begun and have not ended. */
   get openItems(): readonly { readonly id: Json; readonly index: Json }[] {
     const ended = new Set(this.#sentEvents.filter(({ type }) => type === 'response.output_item.done').map((event) => event.output_index));
     return this.#sentEvents
@@ -67,7 +67,7 @@ export class RunningTurn implements Iterable<DeliveryStep> {
     }
   }
 
-  /** Ends the response at once. Open items are lost, with an event for each. */
+  /** Ends the response at once. Open items are lost, and an event reports each of them. */
   interrupt(): void {
     const id = this.responseId ?? null;
     let number = this.nextNumber;
@@ -79,7 +79,7 @@ export class RunningTurn implements Iterable<DeliveryStep> {
     ]);
   }
 
-  /** Ends the response if an item ends: the items that have begun are finished first. */
+  /** Ends the response after the items that have begun. */
   stopForSteer(): void {
     const open = new Set(this.openItems.map(({ index }) => index));
     const rest = this.#events
@@ -91,7 +91,7 @@ export class RunningTurn implements Iterable<DeliveryStep> {
     this.#replace([...rest, this.#incomplete('steered', number + rest.length)]);
   }
 
-  /** The number of an event that is sent between those of the response. */
+  /** The sequence number for an event that is inserted between those of the response. */
   get nextNumber(): number {
     const last = this.#sentEvents.findLast(({ sequence_number: number }) => typeof number === 'number')?.sequence_number;
     return typeof last === 'number' ? last + 1 : 0;

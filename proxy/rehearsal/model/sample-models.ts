@@ -1,4 +1,4 @@
-// The models of the rehearsal provider: entries with every member that native clients need, and the catalog's ETag.
+// The models of the rehearsal provider. Their entries have every member that native clients need.
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../turn/json/json.ts';
 
@@ -17,7 +17,7 @@ const LEVELS = [
   { effort: 'high', description: 'Thorough answers' },
 ];
 
-/** A native client drops the whole catalog if one entry lacks a member or has one of another type. */
+/** The entry of a model. A native client drops the whole catalog if a member of one entry is missing or has another type. */
 function entryOf(model: SampleModel): JsonObject {
   return {
     slug: model.slug,
@@ -61,7 +61,7 @@ const SAMPLES: readonly SampleModel[] = [
   { slug: 'model-mini', display_name: 'Model Mini', description: 'A small model', context_window: 128_000, lite: false, priority: 3 },
 ];
 
-/** The sample models, with no window above this one. */
+/** The sample models, with their windows limited to this size. */
 export const modelsWithin = (window = Number.POSITIVE_INFINITY): readonly JsonObject[] =>
   SAMPLES.map((sample) => entryOf({ ...sample, context_window: Math.min(sample.context_window, window) }));
 
@@ -75,7 +75,7 @@ export interface SampleCatalog {
   readonly models: readonly JsonObject[];
 }
 
-/** Equal entries give equal ETags. */
+/** The answer for a list of entries. Equal entries give equal ETags. */
 export function catalogOf(models: readonly JsonObject[]): SampleCatalog {
   const body = JSON.stringify({ models });
   const etag = `W/"${createHash('sha256').update(body).digest('hex').slice(0, 24)}"`;

@@ -1,8 +1,8 @@
-// A minimal value that satisfies a JSON Schema, for structured output and for the arguments of tool calls.
+// Makes a minimal value that satisfies a JSON Schema, for structured output and for the arguments of tool calls.
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { asList, isObject } from '../../turn/json/json.ts';
 
-/** Deep enough for real schemas; ends those that refer to themselves. */
+/** The depth at which schemas that refer to themselves are cut. Real schemas are less deep. */
 const MAX_DEPTH = 12;
 
 const FORMAT_EXAMPLES: Readonly<Record<string, string>> = {
@@ -35,7 +35,7 @@ function resolved(schema: Json | undefined, root: JsonObject): Json | undefined 
   return isObject(schema) && typeof schema.$ref === 'string' ? target(schema.$ref, root) : schema;
 }
 
-/** Adds a combinator's branch to a schema: the schema's own keywords win, `properties` and `required` are united. */
+/** Adds the branch of a combinator to a schema. Keywords of the schema take precedence; `properties` and `required` are united. */
 function merge(schema: JsonObject, branch: JsonObject): JsonObject {
   const properties = { ...asObject(branch.properties), ...asObject(schema.properties) };
   return { ...branch, ...schema, properties, required: [...asList(schema.required), ...asList(branch.required)] };

@@ -1,7 +1,7 @@
 // Finds the JSON Schema that the system text of a turn asks the answer to follow.
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 
-/** A model follows the last JSON object that its system text has. */
+/** The last JSON object in the system text, which a model would follow as a schema. */
 export function schemaIn(text: string): JsonObject | undefined {
   let last: JsonObject | undefined;
   for (let from = text.indexOf('{'); from >= 0; ) {
@@ -13,7 +13,7 @@ export function schemaIn(text: string): JsonObject | undefined {
   return last;
 }
 
-/** Behind the brace that closes the one at `from`; braces in strings do not count. */
+/** The index after the brace that closes the one at `from`. Braces in strings do not count. */
 function endOfObject(text: string, from: number): number {
   let depth = 0;
   for (const { 0: token, index } of text.slice(from).matchAll(/"(?:[^"\\]|\\.)*"|[{}]/gs)) {

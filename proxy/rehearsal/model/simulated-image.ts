@@ -1,18 +1,18 @@
-// Simulates images: one tiny PNG for every prompt, the tool call that holds it, and the answers of the native image routes.
+// Simulates images: one tiny PNG for every prompt, the tool call that contains it, and the answers of the native image routes.
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import { eventsAnswer, jsonAnswer, type SimulatedAnswer } from '../delivery/answer.ts';
 import { SimulatedError } from '../provider-error.ts';
 
-/** One transparent pixel. */
+/** A transparent image of one pixel. */
 export const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 
-/** An early state of the image: the beginning of the same file. */
+/** The beginning of the same file, sent as a partial image. */
 export const PARTIAL_PNG = PNG.slice(0, 32);
 
-/** A prompt of these words gets no image, as a model's refusal would. */
+/** Whether a prompt asks for no image, which simulates a model's refusal. */
 export const drawsNothing = (prompt: string): boolean => /^\s*draw nothing\s*$/im.test(prompt);
 
-/** The tokens of the image; four bytes of the prompt count as one token. */
+/** The tokens of an image. Four bytes of the prompt count as one token. */
 export function imageUsageOf(prompt: string): JsonObject {
   const input = Math.ceil(prompt.length / 4);
   return {
@@ -35,9 +35,9 @@ export function imageMembers({ background, output_format, quality, size }: JsonO
 }
 
 /**
- * The answer of `POST …/images/generations` and `/edits`. A form is answered without a look at its parts.
+ * The answer of `POST …/images/generations` and `/edits`. The parts of a form are not checked.
  * @param body undefined for a form
- * @throws ProviderError for a body without what the route needs
+ * @throws ProviderError if the body lacks what the route needs
  */
 export function nativeImageAnswer(body: JsonObject | undefined, route: 'generations' | 'edits', createdAt: number): SimulatedAnswer {
   if (body) check(body, route);

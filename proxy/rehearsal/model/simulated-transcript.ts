@@ -6,12 +6,12 @@ import type { ReceivedRequest } from '../received-request.ts';
 
 const FIELDS: ReadonlySet<string> = new Set(['model', 'language', 'prompt', 'response_format', 'temperature', 'keywords', 'languages']);
 
-/** What a provider takes of the form, and how it answers. */
+/** What a provider takes in the form, and how it answers. */
 export interface TranscriptionManner {
   readonly models: readonly string[];
-  /** The form may name no model, and the answer is the text alone (RB40). */
+  /** Whether the form may name no model. The answer is then only the text (RB40). */
   readonly unnamed: boolean;
-  /** Fields that other providers have. */
+  /** Fields that only other providers take. */
   readonly unknown: readonly string[];
 }
 

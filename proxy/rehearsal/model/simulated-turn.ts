@@ -1,4 +1,4 @@
-// Simulates a turn: its events, and the Response of its terminal event.
+// Simulates a turn: its events, and the response in its terminal event.
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { asList, asString, isObject } from '../../turn/json/json.ts';
 import type { SimulatedAccount } from '../account/simulated-account.ts';
@@ -14,14 +14,14 @@ export interface TurnContext {
   readonly ids: IdSequence;
   /** Unix milliseconds. */
   readonly now: number;
-  /** The size of the request's body: the input tokens are estimated from it. */
+  /** The size of the request's body, from which the input tokens are estimated. */
   readonly bytes: number;
-  /** The header `session-id`. */
+  /** The value of the header `session-id`. */
   readonly session?: string | undefined;
 }
 
 export interface SimulatedTurn {
-  /** Every event, the terminal one last; sequence numbers count from 0. */
+  /** All events, the terminal one last. Sequence numbers are counted from 0. */
   readonly events: readonly JsonObject[];
   /** The answer to a client that does not stream. */
   readonly response: JsonObject;
@@ -64,7 +64,7 @@ export function simulateTurn(body: JsonObject, { account, ids, now, bytes, sessi
   return { events, response };
 }
 
-/** The events of a frame with `generate: false`: an empty response, which can be an anchor. */
+/** The events of a frame with `generate: false`: an empty response, which later frames can continue. */
 export function simulatePrewarm(body: JsonObject, { ids, now }: TurnContext): readonly JsonObject[] {
   const running = responseOf(body, ids.next('resp'), now);
   return [
@@ -78,7 +78,7 @@ export function simulatePrewarm(body: JsonObject, { ids, now }: TurnContext): re
 }
 
 /**
- * The response while it runs, with every member of the public API. It repeats the settings of the request, but not its bulk
+ * The response while it runs, with every member of the public API. It repeats the settings of the request, but not the large members
  * (instructions, input, tools, metadata).
  */
 function responseOf(body: JsonObject, id: string, now: number): JsonObject {
@@ -129,7 +129,7 @@ function reasoningOptions(body: JsonObject): { readonly summary: boolean; readon
   return { summary: (asString(summary) ?? 'none') !== 'none', ciphertext: asList(body.include).includes('reasoning.encrypted_content') };
 }
 
-/** The image tool's tokens are not among the model's. */
+/** The usage of the image tool. The tokens of the model do not include it. */
 function toolUsageOf({ parts }: OutputPlan): JsonObject {
   const image = parts.find((part) => part.kind === 'image');
   return image?.prompt === undefined ? {} : { tool_usage: { image_gen: imageUsageOf(image.prompt) } };

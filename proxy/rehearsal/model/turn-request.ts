@@ -13,9 +13,9 @@ export interface SimulatedTool {
 export interface TurnRequest {
   readonly body: JsonObject;
   readonly input: readonly Json[];
-  /** The text of the last user message; empty when there is none. */
+  /** The text of the last user message; empty if there is none. */
   readonly userText: string;
-  /** The text of a tool's output, if that is the last item. */
+  /** The text of a tool's output, if it is the last item. */
   readonly toolOutput: string | undefined;
   readonly wantsCompaction: boolean;
   /** Top-level tools and those of `additional_tools` items, with the children of namespaces. */
@@ -42,10 +42,10 @@ export function readTurnRequest(body: JsonObject): TurnRequest {
   };
 }
 
-/** The responses of a websocket that can be anchors, each with the tools items of its conversation. */
+/** The responses of a websocket that a turn can continue, each with the items of its conversation that declare tools. */
 export type Anchors = ReadonlyMap<string, readonly Json[]>;
 
-/** The tools items that hold for a frame: those of the response that it continues, then its own. */
+/** The items that declare tools for a frame: those of the response that it continues, then its own. */
 export function toolsItems({ input, previous_response_id: anchor }: JsonObject, anchors: Anchors): readonly Json[] {
   const earlier = anchors.get(asString(anchor) ?? '') ?? [];
   return [...earlier, ...asList(input).filter((item) => isObject(item) && item.type === 'additional_tools')];
@@ -84,7 +84,7 @@ function lastUserText(input: readonly Json[]): string {
   return isObject(message) ? contentText(message.content) : '';
 }
 
-/** The text of a content: a string, or its text parts. */
+/** The text of a content: the string itself, or the text parts of a list. */
 function contentText(content: Json | undefined): string {
   if (typeof content === 'string') return content;
   return asList(content)

@@ -34,15 +34,14 @@ export interface ReplyHandler<Reader> {
 }
 
 /**
- * A reader gets the body, and then exactly one of these calls. A reply of events ends with its terminal event or with its connection
- * (RB16).
+ * A reader gets the body, and then exactly one of these calls. A reply of events ends at its terminal event, or with its connection (RB16).
  */
 interface BodyEnd {
   end(): void;
   fail(failure: CarrierFailure): void;
 }
 
-/** Reads events: an SSE stream is split by its carrier, a websocket frame is an event. */
+/** Reads events. The carrier splits an SSE stream into events; each websocket frame is an event. */
 export interface EventReader extends BodyEnd {
   readonly reads: 'events';
   /**
@@ -51,13 +50,13 @@ export interface EventReader extends BodyEnd {
    */
   readonly memory: Pick<HeldBytes, 'hold' | 'release'>;
   /**
-   * Returns the reader of a body whose first byte shows that it is no stream of events; undefined if the body is read as events anyway. A
-   * provider may send streams without a content type (RB16).
+   * Returns the reader for a body whose first byte shows that it is not a stream of events. Undefined if the body is to be read as events
+   * anyway. A provider may send streams without a content type (RB16).
    */
   readonly asBytes?: (() => ByteReader | undefined) | undefined;
   /**
-   * Ends a reply that is no valid answer. Its client gets this refusal if nothing was shown yet, and the account is not at fault. Absent if
-   * replies are not decoded.
+   * Ends a reply that is not a valid answer. Its client gets this refusal if nothing was shown yet, and the account is not at fault. Absent
+   * if replies are not decoded.
    */
   refuse?(refusal: Refusal): void;
   /** Reads an event. The view is reused for the next one. @returns the end of the reply, if this event or an earlier one announced it */

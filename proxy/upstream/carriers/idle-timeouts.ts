@@ -1,11 +1,11 @@
-// Idle timeouts of all replies of a carrier, with a single timer: a timer for each reply would have to be set again with every chunk.
+// Idle timeouts of all replies of a carrier, with a single timer. A timer for each reply would have to be set again with every chunk.
 
-/** Ticks in a timeout, so that it fires at most 1/32 late: 280 s must stay below the 300 s of native clients. */
+/** The ticks in a timeout. With 32, a timeout fires at most 1/32 late, so that 280 s stays below the 300 s of native clients. */
 const TICKS = 32;
 
 /** A wait with a timeout, from `watch` until `forget`. */
 export abstract class Timed {
-  /** Ticks since the last sign of life. */
+  /** Ticks since the last byte. */
   quietTicks = 0;
   before: Timed | undefined;
   after: Timed | undefined;
@@ -16,7 +16,7 @@ export abstract class Timed {
     this.watchedBy?.forget(this);
   }
 
-  /** Called if there was no sign of life for the whole timeout. */
+  /** Called if no byte came during the whole timeout. */
   abstract timedOut(): void;
 }
 
@@ -57,7 +57,7 @@ export class IdleTimeouts {
       return;
     }
     for (let one: Timed | undefined = this.#first; one; ) {
-      // Read before, because `timedOut` may remove the wait from the list.
+      // Read now, because `timedOut` may remove the wait from the list.
       const next: Timed | undefined = one.after;
       one.quietTicks += 1;
       if (one.quietTicks > TICKS) one.timedOut();

@@ -1,4 +1,4 @@
-// Carries pass-through rows with http-proxy-3: bodies are unread in both directions, framing and headers are the gateway's own.
+// Carries pass-through rows with http-proxy-3. Bodies are unread in both directions; framing and headers are the gateway's own.
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { createProxyServer, type ProxyServer } from 'http-proxy-3';

@@ -9,7 +9,7 @@ export function readBytes(reply: IncomingMessage, reader: ByteReader, idleMs: nu
   limitSilence(reply, { ms: idleMs, timedOut: () => (silent = true) });
   reply.on('data', (chunk: Buffer) => reader.data(chunk)).on('error', () => undefined);
   reply.once('close', () => {
-    // A body that ends with its connection counts as complete, however the connection ended.
+    // A body that ends with its connection counts as complete, whether the connection was closed or reset.
     if (reply.complete && !silent) reader.end();
     else reader.fail(silent ? 'idle' : 'network');
   });

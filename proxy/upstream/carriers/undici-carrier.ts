@@ -12,7 +12,7 @@ import { UndiciExchange } from './undici-exchange.ts';
 export interface UndiciTimeouts {
   readonly connectMs: number;
   readonly firstByteMs: number;
-  /** Longest silence inside a reply; the time while the reader is paused does not count. */
+  /** The longest silence inside a reply. Time during which the reader is paused does not count. */
   readonly idleMs: number;
 }
 
@@ -24,9 +24,9 @@ export class UndiciCarrier implements TurnCarrier {
   readonly #arrivals: Batch;
 
   /**
-   * @param batches of all accounts
+   * @param batches the batches of all accounts
    * @param route undefined for direct connections
-   * @param query of every request, encoded
+   * @param query the parameters of every request, encoded
    */
   constructor(baseUrl: string, timeouts: UndiciTimeouts, { arrivals } = new Batches(), route?: EgressRoute, query = '') {
     const { origin, pathname } = new URL(baseUrl);
@@ -34,14 +34,14 @@ export class UndiciCarrier implements TurnCarrier {
     this.#query = query;
     this.#waits = waitsOf(timeouts);
     this.#arrivals = arrivals;
-    // A fixed number of connections would queue streams silently; admission is the gateway's. So are the timeouts: undici's count a
-    // slow reader as a silent provider, and cost every turn a timer.
+    // The gateway's admission limits the turns. A fixed number of connections would queue streams silently. undici's timeouts are disabled
+    // too, because they take a slow reader for a silent provider and cost every turn a timer.
     this.#pool = new Pool(origin, {
       connections: null,
       pipelining: 1,
       bodyTimeout: 0,
       headersTimeout: 0,
-      // A connection for each running turn: HTTP/2 would put all turns of an account on one, whose loss would end them together.
+      // Each running turn has a connection. With HTTP/2 all turns of an account would share one, and its loss would end all of them.
       allowH2: false,
       connect: route?.undici(timeouts.connectMs) ?? { timeout: timeouts.connectMs },
     });

@@ -27,13 +27,13 @@ export class UndiciExchange extends Timed implements Dispatcher.DispatchHandler,
   #reader: EventReader | ByteReader | undefined;
   #splitter: SseSplitter | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  /** What is awaited. Undefined before the request is sent, and after the end. */
+  /** What the exchange waits for. Undefined before the request is sent, and after the end. */
   #waiting: keyof Waits | undefined;
   #interim = 0;
   /** The number of parts of the reply that wait for their batch. */
   #waitingArrivals = 0;
   #paused = false;
-  /** Whether no byte of the body has yet shown if it is a stream of events. */
+  /** Whether no byte of the body has shown yet if it is a stream of events. */
   #isUndecided = false;
   /** Whether the terminal event has arrived. */
   #isComplete = false;
@@ -134,12 +134,12 @@ export class UndiciExchange extends Timed implements Dispatcher.DispatchHandler,
       this.#split(chunk);
       if (this.#over) return;
       reader.delivered();
-      // In most replies the connection ends in the same read.
+      // The connection of most replies ends in this read.
       if (this.#isComplete) queueMicrotask(() => this.#drain());
     }
   }
 
-  /** Decides by the first character: an event never begins like JSON or HTML. */
+  /** Decides by the first character. An event never begins like JSON or HTML. */
   #decide(chunk: Buffer): void {
     const first = chunk.find((byte) => !BLANK.has(byte));
     if (first === undefined) return;
@@ -179,7 +179,7 @@ export class UndiciExchange extends Timed implements Dispatcher.DispatchHandler,
     (this.#reader ?? this.#handler).fail(failure);
   }
 
-  /** Delivers the events of a chunk; at the end the last one. A reply that needs too much memory ends. */
+  /** Delivers the events of a chunk, or at the end the last event. A reply that needs too much memory ends. */
   #split(chunk: Buffer | undefined): void {
     if (!this.#splitter || this.#over) return;
     try {

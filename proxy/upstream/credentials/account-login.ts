@@ -1,4 +1,4 @@
-// The login of one OAuth account as this process has it: its tokens, how long they are valid, and whether they can be renewed (Q9).
+// The login of one OAuth account in this process: its tokens, how long they are valid, and whether they can be renewed (Q9).
 import type { Log } from '../../base/process/log.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import type { OauthCredential } from '../../turn/settings.ts';
@@ -9,15 +9,15 @@ export interface LoginTools {
   readonly vault: TokenVault;
   readonly clock: Clock;
   readonly log: Log;
-  /** The stored login was sealed with another key: this process cannot use it, another one may. */
+  /** Called if the stored login was sealed with another key. This process cannot use it, but another one may. */
   readonly onSealed: (account: string) => void;
 }
 
 export class AccountLogin {
   readonly account: string;
-  /** Where its tokens come from. */
+  /** The settings from which the account gets its tokens. */
   config: OauthCredential;
-  /** No refresh token is sent before this time, because the last exchange failed; Unix milliseconds. */
+  /** The time before which no refresh token is sent, because the last exchange failed; Unix milliseconds. */
   retryAt = 0;
   readonly #tools: LoginTools;
   #login: StoredLogin | undefined;
@@ -38,7 +38,7 @@ export class AccountLogin {
     return this.#login?.tokens;
   }
 
-  /** Names the login of the operator's file that its tokens began with. */
+  /** The name of the login in the operator's file from which the current tokens were made. */
   get imported(): string | undefined {
     return this.#login?.imported;
   }
@@ -53,7 +53,7 @@ export class AccountLogin {
     return this.#isSealed;
   }
 
-  /** The access token while it is valid. */
+  /** The access token if it is valid. */
   validAccess(now: number): string | undefined {
     const tokens = this.tokens;
     return tokens && (tokens.expiresAt === undefined || tokens.expiresAt > now) ? tokens.access : undefined;
@@ -71,12 +71,14 @@ export class AccountLogin {
     return refresh === this.#refusedRefresh ? undefined : refresh;
   }
 
-  /** Whether the tokens should be renewed ahead of their end, and can be. */
+  /** Whether the tokens should be renewed before they expire, and can be. */
   isDue(now: number): boolean {
     return this.tokens !== undefined && isDue(this.tokens, now) && this.refresh !== undefined && now >= this.retryAt;
   }
 
-  /** Reads what an earlier process stored, before anything is imported: it may have spent the login of the file. */
+  /**
+   * Reads the login that an earlier process stored. It runs before any import, because that process may have used up the login in the file.
+   */
   async read(): Promise<void> {
     if (this.#isRead) return;
     const stored = await this.#tools.vault.find(this.account);
@@ -85,7 +87,7 @@ export class AccountLogin {
     else this.#login = stored && this.#here(stored);
   }
 
-  /** Takes over the tokens that another process has stored. @returns whether they were new here */
+  /** Takes over the tokens that another process has stored. @returns whether they differ from the tokens here */
   async reread(): Promise<boolean> {
     const stored = await this.#tools.vault.find(this.account);
     if (!stored || stored === SEALED) return false;
@@ -95,30 +97,30 @@ export class AccountLogin {
     return true;
   }
 
-  /** The tokens were renewed, and are stored. */
+  /** Called when the tokens were renewed and stored. */
   renewed(login: StoredLogin): void {
     this.#login = login;
   }
 
-  /** The operator's login was imported, and is stored. */
+  /** Called when the operator's login was imported and stored. */
   replaced(login: StoredLogin): void {
     this.#login = login;
     this.#isSealed = false;
     this.askAgain();
   }
 
-  /** The last exchange failed: the next one waits. @param until Unix milliseconds */
+  /** Delays the next exchange, because the last one failed. @param until Unix milliseconds */
   pause(until: number, failure: 'failed' | 'challenged'): void {
     this.retryAt = until;
     this.lastFailure = failure;
   }
 
-  /** The endpoint refused this refresh token finally. */
+  /** Called when the endpoint refused this refresh token finally. */
   refused(refresh: string): void {
     this.#refusedRefresh = refresh;
   }
 
-  /** The provider is asked again, whatever it answered before. */
+  /** Allows requests to the provider again, even if it refused the tokens before. */
   askAgain(): void {
     this.#refusedRefresh = undefined;
     this.retryAt = 0;
@@ -128,7 +130,7 @@ export class AccountLogin {
     return { tokens: storedBy(this.#tools.clock.now(), tokens), imported };
   }
 
-  /** The stored login stays as it is: its key may come back. */
+  /** Handles a stored login that cannot be opened. It stays stored, because its key may come back. */
   #sealed(): void {
     this.#isSealed = true;
     const message = `store_key is not the key that the stored login was sealed with: restore that key and restart; or log in again, then run: poolgate account relogin ${this.account}`;

@@ -1,4 +1,4 @@
-// What an operator does about a credential that is missing or refused: the command that fits the account.
+// What an operator can do about a credential that is missing or was refused, as a command for the account.
 import type { AccountConfig, OauthCredential } from '../../turn/settings.ts';
 
 export function credentialAdvice({ id, credential }: Pick<AccountConfig, 'id' | 'credential'>): string {

@@ -19,8 +19,8 @@ export class Credentials implements AccountCredentials {
   }
 
   /**
-   * Takes the accounts of a configuration at once, and reads every tokens file again. Resolves when all files were read; never rejects,
-   * since a store that fails concerns only the accounts that need it: it is asked again when a turn does.
+   * Takes over the accounts of a configuration, and reads every tokens file again. Resolves when all files were read. Never rejects: a
+   * failure of the store affects only the accounts that need it, and their next turn asks the store again.
    */
   async configure({ config }: LoadedConfig): Promise<void> {
     const next = new Map<string, OauthAccount>();
@@ -39,8 +39,8 @@ export class Credentials implements AccountCredentials {
   }
 
   /**
-   * The headers that are added to requests to this account: they replace equal ones. A promise only if the account waits for
-   * a refresh. The `account_id` of a tokens file is not among them: if a provider requires it in a header, `headers` names both.
+   * The headers that are added to requests to this account, or replace headers of the same name. Returns a promise only if the account
+   * waits for a refresh. The `account_id` of a tokens file is not among them. If a provider requires it, the operator sets it in `headers`.
    * @throws CredentialUnavailable from the promise
    */
   headersFor(account: AccountConfig, { bearers }: StaticCredentials): AccountHeaders | Promise<AccountHeaders> {
@@ -50,8 +50,8 @@ export class Credentials implements AccountCredentials {
   }
 
   /**
-   * The account answered 401 to a request with this credential. After `renewed` the same request may be sent again; a static secret
-   * stays refused until its file or the configuration has another.
+   * Handles a 401 of the account to a request with this credential. After `renewed` the same request may be sent again. A static secret
+   * stays refused until its file or the configuration has another one.
    */
   async refused(account: AccountConfig, authorization: string | undefined): Promise<Renewal> {
     const oauth = this.#oauth.get(account.id);
@@ -59,28 +59,31 @@ export class Credentials implements AccountCredentials {
     return oauth ? oauth.refused(sent) : this.#files.refused(account, sent);
   }
 
-  /** Imports another login from the tokens file, if there is one; that clears the account's state. */
+  /** Imports another login from the tokens file, if there is one. That also ends the account's cooldown. */
   async reimported(account: AccountConfig): Promise<boolean> {
     return (await this.#oauth.get(account.id)?.reimported()) ?? false;
   }
 
-  /** Takes over tokens that another process has stored. @returns whether they were new here */
+  /** Takes over tokens that another process has stored. @returns whether they differ from the tokens here */
   async adopt(account: string): Promise<boolean> {
     return (await this.#oauth.get(account)?.adopt()) ?? false;
   }
 
-  /** When the account's tokens were obtained, Unix milliseconds; undefined for an account without a tokens file. */
+  /** When the account's tokens were obtained, in Unix milliseconds; undefined for an account without a tokens file. */
   loginAt(account: string): number | undefined {
     return this.#oauth.get(account)?.loginAt;
   }
 
-  /** An operator logged the account in again, or made its stored login readable again. Undefined for an account without a tokens file. */
+  /**
+   * Called when an operator logged the account in again, or made its stored login readable again. Undefined for an account without a tokens
+   * file.
+   */
   relogin(account: string): Promise<Relogin> | undefined {
     return this.#oauth.get(account)?.relogin();
   }
 
   /**
-   * Stores the login of an operator's command. The account may be one that the configuration will have: it is then used from that moment.
+   * Stores the login of an operator's command. If the account is not in the configuration yet, the login is used as soon as it is.
    * @throws Error if the store fails
    */
   replaceLogin(account: string, order: LoginOrder): Promise<StoreLoginResult | 'failed'> {
@@ -88,7 +91,7 @@ export class Credentials implements AccountCredentials {
     return oauth ? oauth.replace(order) : storeLogin(this.#tools.vault, account, order);
   }
 
-  /** Where an address of the `oauth` section really is. */
+  /** The actual address of an address in the `oauth` section. */
   addressOf(account: string, url: string, name: LoginAddress): string {
     return loginAddress(url, name, () => this.#tools.baseOf?.(account));
   }
@@ -104,7 +107,7 @@ export class Credentials implements AccountCredentials {
   }
 }
 
-/** Headers with a credential, by the configuration object of the account. */
+/** Headers with a credential, by the account's object in the configuration. */
 const bearing = new WeakMap<AccountConfig, { readonly bearer: string; readonly headers: AccountHeaders }>();
 
 /** Returns the same object for as long as the account keeps its bearer. */

@@ -1,24 +1,24 @@
-// The login in the operator's file: imported if it is another one than the store's, and not if it may be spent (Q9).
+// Imports the login in the operator's file if it differs from the stored one, unless it may be used up (Q9).
 import type { Lease } from '../../../store/store.ts';
 import type { AccountLogin, LoginTools } from './account-login.ts';
 import type { Tokens } from './tokens.ts';
 import { tokensInFile, writtenAt } from './tokens-file.ts';
 
 export interface ImportTools extends Pick<LoginTools, 'vault' | 'clock' | 'log'> {
-  /** The operator's file has a login that was not imported before. */
+  /** Called if the operator's file has a login that was not imported before. */
   readonly onImported: (account: string) => void;
 }
 
 const NO_TOKENS = 'its tokens file is missing or has no tokens; the stored login stays in use';
 
 /**
- * The file's login on an operator's command: `former`: it is the one that a sealed login began with; `known`: the current one; `no_file`:
- * the account has none, and its login comes from `account login`.
+ * The result of an import that an operator ordered. `former`: it is the login that a sealed login began with. `known`: it is the current
+ * login. `no_file`: the account has no file, and its login comes from `account login`.
  */
 export type OrderedImport = 'imported' | 'known' | 'former' | 'unreadable' | 'no_file';
 
 interface ImportOptions {
-  /** An operator's command imports a former login too. */
+  /** Set for an operator's command, which imports a former login too. */
   readonly by?: 'operator';
   readonly lease?: Lease | undefined;
 }
@@ -26,7 +26,10 @@ interface ImportOptions {
 export class LoginImport {
   readonly #login: AccountLogin;
   readonly #tools: ImportTools;
-  /** Of a sealed login: the first login of the file, which may be the one that it began with, and be spent. Only an operator imports it. */
+  /**
+   * The first login of the file after a sealed login was found. The sealed login may have begun with it, so that it may be used up. Only an
+   * operator imports it.
+   */
   #suspect: string | undefined;
 
   constructor(login: AccountLogin, tools: ImportTools) {
@@ -34,7 +37,7 @@ export class LoginImport {
     this.#tools = tools;
   }
 
-  /** @param lease of the refresh that looks for another login. @returns whether the login is another one now */
+  /** @param lease the lease of the refresh that looks for another login @returns whether the login has changed */
   async run(lease?: Lease): Promise<boolean> {
     await this.#login.read();
     const { file } = this.#login.config;
@@ -72,8 +75,8 @@ export class LoginImport {
   }
 
   /**
-   * Whether the file was written before the sealed login was stored: then that login was refreshed from it, and the file's refresh token
-   * may be spent.
+   * Whether the file was written before the sealed login was stored. The sealed login then came from a refresh of this file's login, and
+   * the file's refresh token may be used up.
    */
   async #isFormer(tokens: Tokens, file: string): Promise<boolean> {
     const { vault } = this.#tools;

@@ -1,4 +1,5 @@
-// The tokens of one OAuth account, for turns and operators: at once while they are valid, otherwise after one refresh or import (Q9).
+// The tokens of one OAuth account, for turns and operators. They are returned at once while they are valid, otherwise after one refresh or
+// import (Q9).
 import type { OauthCredential } from '../../turn/settings.ts';
 import { CredentialUnavailable, type Renewal } from '../account-credentials.ts';
 import { AccountLogin, type LoginTools } from './account-login.ts';
@@ -9,11 +10,12 @@ import { type RefreshTools, TokenRefresh } from './token-refresh.ts';
 export interface OauthTools extends LoginTools, ImportTools, RefreshTools {}
 
 /**
- * The result of a login by hand: other tokens in the file, the known ones, those from before a sealed login, none, or no result in time.
+ * The result of a login by an operator: other tokens in the file, the known ones, those from before a sealed login, none, or no result in
+ * time.
  */
 export type Relogin = Exclude<OrderedImport, 'known'> | 'unchanged' | 'failed';
 
-/** How long a turn waits for a refresh: the endpoint's 10 s, and the disk. The refresh itself continues. */
+/** How long a turn waits for a refresh: 10 s for the endpoint, and time for the disk. The refresh continues after it. */
 const WAIT_MS = 15_000;
 
 export class OauthAccount {
@@ -22,7 +24,7 @@ export class OauthAccount {
   readonly #file: LoginImport;
   readonly #refresh: TokenRefresh;
   #flight: Promise<Renewal> | undefined;
-  /** Imports and refreshes run one after another. */
+  /** The last import or refresh. They run one after another. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(id: string, config: OauthCredential, tools: OauthTools) {
@@ -32,12 +34,12 @@ export class OauthAccount {
     this.#refresh = new TokenRefresh(this.#login, this.#file, tools);
   }
 
-  /** Loads the tokens that an earlier process refreshed, then the operator's file if that has another login. */
+  /** Loads the tokens that an earlier process refreshed, then the operator's file if it has another login. */
   start(): Promise<unknown> {
     return this.#inSequence(() => this.#file.run());
   }
 
-  /** Reads the file again; waits no longer than a turn would. */
+  /** Reads the file again. It waits no longer than a turn would. */
   follow(config: OauthCredential): Promise<unknown> {
     this.#login.config = config;
     return this.reimported();
@@ -48,7 +50,7 @@ export class OauthAccount {
     return (await this.#inTime(this.#inSequence(() => this.#file.run()))) === true;
   }
 
-  /** Imports the file; if its login is known, the provider is asked again even after it refused that login. */
+  /** Imports the file. If its login is known, the provider is asked again even if it refused that login. */
   relogin(): Promise<Relogin> {
     return this.#inTime(
       this.#inSequence(async () => {
@@ -61,7 +63,7 @@ export class OauthAccount {
     );
   }
 
-  /** Stores and uses the login of an operator's command, unless it is one that the account must not have. */
+  /** Stores and uses the login of an operator's command, unless the account must not have it. */
   replace(order: LoginOrder): Promise<StoreLoginResult | 'failed'> {
     return this.#inTime(
       this.#inSequence(async () => {
@@ -89,10 +91,7 @@ export class OauthAccount {
     return this.#login.access;
   }
 
-  /**
-   * A valid token: at once while there is one, even when a refresh is under way.
-   * @throws CredentialUnavailable
-   */
+  /** A valid token. It is returned at once if there is one, even during a refresh. @throws CredentialUnavailable */
   bearer(): string | Promise<string> {
     const now = this.#tools.clock.now();
     const valid = this.#login.validAccess(now);
@@ -101,7 +100,7 @@ export class OauthAccount {
     return valid;
   }
 
-  /** The provider answered 401 to this token. Resolves at once if it has been replaced meanwhile. */
+  /** Handles a 401 of the provider to this token. Resolves at once if the token has been replaced meanwhile. */
   async refused(access: string | undefined): Promise<Renewal> {
     return access === this.access ? this.#renewInTime() : 'renewed';
   }
@@ -112,13 +111,13 @@ export class OauthAccount {
     throw new CredentialUnavailable(renewal === 'renewed' ? 'failed' : renewal);
   }
 
-  /** Renews the current access token, unless the last try has just failed. */
+  /** Renews the current access token, unless a renewal failed a moment ago. */
   async #renewInTime(): Promise<Renewal> {
     if (this.#tools.clock.now() < this.#login.retryAt) return this.#login.lastFailure;
     return this.#inTime(this.#renew(this.access));
   }
 
-  /** Callers during a refresh wait for that one. */
+  /** Renews the tokens. Callers during a refresh wait for that refresh. */
   #renew(not: string | undefined): Promise<Renewal> {
     this.#flight ??= this.#inSequence(() => this.#refresh.run(not)).finally(() => {
       this.#flight = undefined;

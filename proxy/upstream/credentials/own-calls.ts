@@ -1,4 +1,4 @@
-// The gateway's own requests to an account: with its credential, and again after a renewal if that was refused (Q9).
+// The gateway's own requests to an account. They carry its credential, and are sent again after a renewal if it was refused (Q9).
 import type { LoadedConfig } from '../../config/config.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { PathRoot } from '../../turn/provider/reads.ts';
@@ -16,7 +16,7 @@ export interface OwnCallsOptions {
   readonly upstream: (account: string) => Upstream | undefined;
 }
 
-/** An account as one configuration has it. A turn in flight keeps its own (reload). */
+/** An account in one configuration. A turn in flight keeps its account through a reload. */
 export interface Destination {
   readonly account: AccountConfig;
   readonly upstream: Upstream;
@@ -30,7 +30,7 @@ export class OwnCalls {
     this.#options = options;
   }
 
-  /** To the account as it is configured now. */
+  /** Sends a request to the account as it is configured now. */
   async get(id: string, path: string, bounds: CallBounds, from: PathRoot = 'base'): Promise<CallAnswer> {
     const loaded = this.#options.loaded();
     const account = loaded.config.accounts.find((one) => one.id === id);
@@ -43,7 +43,7 @@ export class OwnCalls {
     return this.#send(to, { method: 'POST', path, from: 'base', body: JSON.stringify(body) }, bounds);
   }
 
-  /** @throws Error when no answer came; CredentialUnavailable when the account cannot be asked */
+  /** @throws Error if no answer came, or CredentialUnavailable if the account has no usable credential */
   async #send(to: Destination, { method, path, from, body }: OwnRequest, bounds: CallBounds): Promise<CallAnswer> {
     const { credentials } = this.#options;
     const { account, upstream, loaded } = to;

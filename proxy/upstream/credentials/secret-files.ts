@@ -1,25 +1,25 @@
-// Secrets of API accounts in files: one that the account refused is read again, for its operator may have replaced it (AA4).
+// Secrets of API accounts in files. A secret that the account refused is read again, because its operator may have replaced it (AA4).
 import { resolveSecret } from '../../config/loading/secrets.ts';
 import { isApiAccount } from '../../turn/provider/api-account.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Renewal } from '../account-credentials.ts';
 
 export class SecretFiles {
-  /** By account: what was read since the configuration was loaded. */
+  /** The secrets that were read since the configuration was loaded, by account. */
   readonly #read = new Map<string, { readonly file: string; readonly secret: string }>();
 
-  /** The configuration was loaded, and every file with it. */
+  /** Forgets all secrets, because the configuration and every file were loaded again. */
   clear(): void {
     this.#read.clear();
   }
 
-  /** The secret, if its file had another one than the configuration that was loaded. */
+  /** The secret, if it was read again after the configuration was loaded. */
   of(account: AccountConfig): string | undefined {
     const read = this.#read.get(account.id);
     return read && read.file === fileOf(account) ? read.secret : undefined;
   }
 
-  /** The secret that was read last for the account, whichever file it has now. */
+  /** The secret that was read last for the account, even if the account has another file now. */
   last(account: string): string | undefined {
     return this.#read.get(account)?.secret;
   }

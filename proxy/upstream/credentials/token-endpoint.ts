@@ -7,8 +7,8 @@ import type { Upstream } from '../upstreams.ts';
 import { refreshedBy, type Tokens } from './tokens.ts';
 
 /**
- * `fresh`: the old refresh token is spent. `refused`: the account must log in again. `failed`: network, an overloaded endpoint, or an
- * unknown answer; the refresh token may be spent. `challenged`: a network's guard answered in place of the endpoint.
+ * `fresh`: the old refresh token is used up. `refused`: the account has to log in again. `failed`: the network or the endpoint failed, or
+ * the answer was unknown; the refresh token may be used up. `challenged`: a network's guard answered instead of the endpoint.
  */
 export type Exchanged =
   | { readonly kind: 'fresh'; readonly tokens: Tokens }
@@ -31,15 +31,16 @@ const BYTES = 262_144;
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * @param upstreamOf refreshes of an account take the way of its turns; an account that has left the configuration sends none
- * @param ms longest silence of the endpoint; tests shorten it
+ * @param upstreamOf the connections of an account, which its refreshes use like its turns; an account that is no longer configured sends
+ * none
+ * @param ms the longest silence of the endpoint; tests shorten it
  */
 export function tokenEndpoint(upstreamOf: (account: string) => Pick<Upstream, 'routeTo'> | undefined, ms = 10_000): TokenExchange {
   return async ({ account, url, clientId, tokens, now }) => {
     const upstream = upstreamOf(account);
     if (!upstream) return { kind: 'failed', status: undefined };
     const { origin, pathname } = new URL(url);
-    // A refresh is hourly: a new connection costs less than an idle one.
+    // Refreshes are hourly, so that a new connection costs less than an idle one.
     const timeouts = { connectMs: ms, firstByteMs: ms, idleMs: ms };
     const carrier = new UndiciCarrier(origin, timeouts, new Batches(), upstream.routeTo(url));
     const body = JSON.stringify({ client_id: clientId, grant_type: 'refresh_token', refresh_token: tokens.refresh });
@@ -66,7 +67,7 @@ function judged({ status, headers, body }: CallAnswer, used: Tokens, now: number
   return { kind: 'failed', status };
 }
 
-/** Endpoints answer `{error: "…"}`, `{error: {code | type}}` or `{code}`. */
+/** The error codes of an answer, which has the form `{error: "…"}`, `{error: {code | type}}` or `{code}`. */
 export function codesIn(body: unknown): readonly string[] {
   const { error, code } = (body ?? {}) as { readonly error?: unknown; readonly code?: unknown };
   const inner = (typeof error === 'object' && error !== null ? error : {}) as { readonly code?: unknown; readonly type?: unknown };

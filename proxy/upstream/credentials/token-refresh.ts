@@ -1,4 +1,4 @@
-// One exchange of a refresh token at a time, over all processes on the store; no token is used before it is durable (Q9, Q34).
+// Exchanges refresh tokens, one at a time over all processes on the store. No token is used before it is stored durably (Q9, Q34).
 import type { Lease } from '../../../store/store.ts';
 import type { Renewal } from '../account-credentials.ts';
 import type { AccountLogin, LoginTools } from './account-login.ts';
@@ -8,19 +8,22 @@ import type { TokenExchange } from './token-endpoint.ts';
 
 export interface RefreshTools extends Pick<LoginTools, 'vault' | 'clock' | 'log'> {
   readonly exchange: TokenExchange;
-  /** The base URL of a simulated account, whose login is at an address of the running provider. */
+  /** The base URL of a simulated account, whose login uses an address of the running provider. */
   readonly baseOf?: (account: string) => string;
-  /** The provider refuses all tokens of the account. */
+  /** Called if the provider refuses all tokens of the account. */
   readonly onRefused: (account: string) => void;
-  /** The first refresh after a working one failed; the account is tried again. */
+  /** Called at the first failed refresh after a working one. The account is tried again. */
   readonly onRefreshFailed: (account: string) => void;
 }
 
-/** The pause after a failed refresh: shorter than any cooldown, so that a probe tries it again. */
+/** The pause after a failed refresh. It is shorter than any cooldown, so that a probe tries the refresh again. */
 const PAUSE_MS = 5_000;
-/** A node that sent a refresh token this long ago and stored no answer has died, and the token may be spent. Before, it may be paused. */
+/**
+ * A node that sent a refresh token this long ago and stored no answer has died, and the token may be used up. Before that time, the node
+ * may only be paused.
+ */
 const ABANDONED_MS = 120_000;
-/** In each round another process may have been faster. */
+/** The most rounds. In each of them another process may have been faster. */
 const ROUNDS = 3;
 
 export class TokenRefresh {
@@ -29,7 +32,7 @@ export class TokenRefresh {
   readonly #tools: RefreshTools;
   /** Whether the last refresh failed. */
   #failing = false;
-  /** The exchange that failed here, and could not be cancelled in the store. */
+  /** The exchange that failed here, if it could not be cancelled in the store. */
   #uncancelled: Lease | undefined;
 
   constructor(login: AccountLogin, file: LoginImport, tools: RefreshTools) {
@@ -40,7 +43,7 @@ export class TokenRefresh {
 
   /** Never rejects. @param not the access token to replace */
   async run(not: string | undefined): Promise<Renewal> {
-    // An import that came first may already have a valid token.
+    // An import that ran before may already have a valid token.
     if (this.#login.hasOther(not)) return 'renewed';
     // The process that has the lease, or had it before, may have stored new tokens.
     const found = async (): Promise<'renewed' | undefined> => {
@@ -71,7 +74,7 @@ export class TokenRefresh {
     if (this.#uncancelled) await vault.cancel(account, this.#uncancelled);
     this.#uncancelled = undefined;
     const begun = await vault.begin(account, refresh, lease);
-    // A time further ahead is of a clock that was set back since.
+    // A larger difference means that a clock was set back.
     if (begun.kind === 'open' && Math.abs(clock.now() - begun.at) < ABANDONED_MS) return this.#failed(undefined);
     if (begun.kind === 'open') return { refused: 'refresh_interrupted' };
     if (begun.kind === 'changed') return this.#overtaken();
@@ -85,12 +88,12 @@ export class TokenRefresh {
       return this.#failed(answer.status, answer.kind);
     }
     if (answer.kind === 'refused') {
-      // In the store the exchange stays open: no other node sends the token again.
+      // The exchange stays open in the store, so that no other node sends the token again.
       this.#login.refused(refresh);
       return { refused: answer.code };
     }
     const next = { tokens: { ...answer.tokens, at: clock.now() }, imported };
-    // The old refresh token is spent: if the process dies now, the new one must be on disk.
+    // The old refresh token is used up. The new one must be on disk in case the process dies now.
     if (!(await vault.complete(account, next, lease))) return this.#overtaken();
     this.#login.renewed(next);
     this.#failing = false;
@@ -98,7 +101,7 @@ export class TokenRefresh {
     return 'renewed';
   }
 
-  /** Another process has stored tokens meanwhile, or has the lease. */
+  /** Handles that another process has stored tokens meanwhile, or has the lease. */
   async #overtaken(): Promise<'replaced' | 'failed' | 'challenged'> {
     return (await this.#login.reread()) ? 'replaced' : this.#failed(undefined);
   }
@@ -115,7 +118,7 @@ export class TokenRefresh {
 
   #refused(code: string): 'refused' {
     const { account, isSealed } = this.#login;
-    // No provider refused it: there is nothing to send.
+    // The provider has not refused a sealed login. There is no token to send.
     if (isSealed) return 'refused';
     const { file } = this.#login.config;
     const message =

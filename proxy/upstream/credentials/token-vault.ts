@@ -1,4 +1,4 @@
-// Tokens in the store: encrypted, with a digest of the imported login that identifies a new login of the operator.
+// Tokens in the store. They are encrypted, with a digest of the imported login, by which a new login of the operator is recognised.
 import type { CredentialImportRow, CredentialRow, Lease, NewCredentialRow, Store } from '../../../store/store.ts';
 import { LATE } from '../../base/time/clock.ts';
 import type { Cipher } from '../../encryption/cipher.ts';
@@ -9,30 +9,30 @@ import { type Tokens, tokensOf } from './tokens.ts';
 
 export interface StoredLogin {
   readonly tokens: Tokens;
-  /** Digest of the refresh token that it began with, in the operator's file or as the provider issued it: it names the login. */
+  /** The name of the login: a digest of its first refresh token, from the operator's file or as the provider issued it. */
   readonly imported: string;
 }
 
 /** A login that was stored before, by this account or by another one. */
 export type FormerImport = Pick<CredentialImportRow, 'account' | 'at'>;
 
-/** Makes one refresh at a time hold over all processes on the store. */
+/** Ensures that only one process on the store refreshes an account at a time. */
 export interface RefreshLock {
   readonly exclusive: ExclusiveWork;
-  /** Whether nodes with files of their own use the store: then every write is guarded, and no refresh token is sent twice. */
+  /** Whether nodes with files of their own use the store. Then every write is guarded, and no refresh token is sent twice. */
   readonly shared: boolean;
 }
 
 /**
- * Whether a refresh token may be sent. `changed`: the store has others by now, or the lease was lost. `open`: it was sent before, at this
- * time, and no answer to that is stored.
+ * Whether a refresh token may be sent. `changed`: the store now has other tokens, or the lease was lost. `open`: the token was sent at this
+ * time, and no answer to it is stored.
  */
 export type Begun = { readonly kind: 'begun' | 'changed' } | { readonly kind: 'open'; readonly at: number };
 
-/** A turn waits 15 s for a refresh. */
+/** The longest wait for another process. A turn waits 15 s for a refresh. */
 const OTHER_PROCESS_MS = 12_000;
 
-/** The store has a login that was sealed with another key. */
+/** The result if the stored login was sealed with another key. */
 export const SEALED = Symbol('sealed');
 
 const BEGUN: Begun = { kind: 'begun' };
@@ -62,14 +62,14 @@ export class TokenVault {
     return this.#opened(row) ?? (row?.sealed ? SEALED : undefined);
   }
 
-  /** When the login was stored, sealed or not; Unix milliseconds. */
+  /** When the login was stored, even if it cannot be opened; Unix milliseconds. */
   async storedAt(account: string): Promise<number | undefined> {
     return (await this.#store.find(account))?.updated_at;
   }
 
   /**
-   * Stores an imported login; durable once it resolves.
-   * @param lease if the caller has the account's lease
+   * Stores an imported login. It is durable when the promise resolves.
+   * @param lease the account's lease, if the caller has it
    * @returns false if another node has imported it already, or if the lease was lost
    */
   async import(account: string, login: StoredLogin, lease: Lease | undefined): Promise<boolean> {
@@ -81,8 +81,8 @@ export class TokenVault {
   }
 
   /**
-   * Stores a login in place of the account's former one, and remembers both: no file restores a login that was replaced.
-   * @param lease that of the account, if nodes share the store
+   * Stores a login that replaces the account's former one, and remembers both, so that no file restores the replaced login.
+   * @param lease the account's lease, if nodes share the store
    * @returns false if the lease was lost
    */
   async replace(account: string, login: StoredLogin, lease: Lease | undefined): Promise<boolean> {
@@ -96,18 +96,18 @@ export class TokenVault {
     return true;
   }
 
-  /** Whether the account had this login before: an old file, here or on another node, must not restore a login that was replaced. */
+  /** Whether the account had this login before. An old file, here or on another node, must not restore a login that was replaced. */
   wasImported(account: string, imported: string): Promise<boolean> {
     return this.#store.wasImported(account, imported);
   }
 
-  /** Which account had this login first, if any. */
+  /** The account that had this login first, if any had it. */
   async firstImport(imported: string): Promise<FormerImport | undefined> {
     const [first] = await this.#store.importsOf(imported);
     return first;
   }
 
-  /** The logins of all accounts that this key opens. */
+  /** The logins of all accounts that can be opened with this key. */
   async all(): Promise<readonly (StoredLogin & { readonly account: string })[]> {
     const rows = await this.#store.load();
     return rows.flatMap((row) => {
@@ -125,7 +125,10 @@ export class TokenVault {
     return (await this.#store.exchange.begin(row, lease)) ? BEGUN : CHANGED;
   }
 
-  /** Replaces the tokens that were spent; durable once it resolves. @returns false if another login was imported meanwhile */
+  /**
+   * Replaces the tokens that were used up. It is durable when the promise resolves.
+   * @returns false if another login was imported meanwhile
+   */
   async complete(account: string, login: StoredLogin, lease: Lease | undefined): Promise<boolean> {
     const row = this.#rowOf(account, login);
     if (lease && this.#lock?.shared) return this.#store.exchange.complete(row, lease);
@@ -133,14 +136,14 @@ export class TokenVault {
     return true;
   }
 
-  /** The refresh token may be sent again. Without a lease: whichever process sent it. */
+  /** Allows the refresh token to be sent again. Without a lease this also applies to a token that another process sent. */
   async cancel(account: string, lease?: Lease): Promise<void> {
     if (this.#lock?.shared) await this.#store.exchange.cancel(account, lease);
   }
 
   /**
-   * Runs work while no other process refreshes or imports the account, which may have stored new tokens meanwhile.
-   * @throws Error if another process does not end its refresh, or the store cannot be asked
+   * Runs work while no other process refreshes or imports the account. Other processes may have stored new tokens before.
+   * @throws Error if another process does not end its refresh, or if the store fails
    */
   async whileLeased<Result>(
     account: string,
@@ -158,7 +161,7 @@ export class TokenVault {
     return result as Result;
   }
 
-  /** Other processes have stored tokens of this account. */
+  /** Reports that other processes have stored tokens of this account. */
   announce(account: string): void {
     this.#lock?.exclusive.announce(`refresh/${account}`);
   }

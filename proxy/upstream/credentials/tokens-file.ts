@@ -1,8 +1,8 @@
-// The operator's file with the tokens of an account.
+// Reads the operator's file with the tokens of an account.
 import { readFile, stat } from 'node:fs/promises';
 import { type Tokens, tokensIn } from './tokens.ts';
 
-/** Undefined if the file has no tokens: it may be missing or half written, and the parser's message would quote it. */
+/** Undefined if the file has no tokens. It may be missing or half written. No parser error is reported, because it would quote the file. */
 export async function tokensInFile(path: string, now: number): Promise<Tokens | undefined> {
   try {
     return tokensIn(JSON.parse(await readFile(path, 'utf8')), now);
@@ -11,7 +11,7 @@ export async function tokensInFile(path: string, now: number): Promise<Tokens | 
   }
 }
 
-/** Unix milliseconds; undefined if there is no such file. */
+/** When the file was written, in Unix milliseconds; undefined if it is missing. */
 export async function writtenAt(path: string): Promise<number | undefined> {
   try {
     return Math.floor((await stat(path)).mtimeMs);

@@ -3,26 +3,26 @@ import { membersIn, membersOfFile, type TokenMembers, textOf } from '../../confi
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 
 export interface Tokens extends TokenMembers {
-  /** When these were obtained, Unix milliseconds. */
+  /** When the tokens were obtained, in Unix milliseconds. */
   readonly at: number;
-  /** Expiry of the access token, Unix milliseconds; undefined if it is not stated. */
+  /** The expiry of the access token in Unix milliseconds; undefined if it is not stated. */
   readonly expiresAt: number | undefined;
 }
 
 const EARLY_MS = 300_000;
 
-/** The tokens in the operator's file. Undefined if it holds neither an access nor a refresh token. */
+/** The tokens in the operator's file. Undefined if it has neither an access token nor a refresh token. */
 export function tokensIn(json: unknown, now: number): Tokens | undefined {
   const members = membersOfFile(json);
   return members && { ...members, at: now, expiresAt: members.access === undefined ? undefined : endOf(members.access) };
 }
 
-/** The tokens that are known at a login: none. */
+/** The known tokens before a login. */
 const NO_TOKENS: TokenMembers = { access: undefined, refresh: undefined, id: undefined, account: undefined };
 
 /**
  * The tokens in the endpoint's answer, which may omit unchanged ones. Undefined for any other answer.
- * @param used those of the refresh; absent at a login
+ * @param used the tokens of the refresh; absent at a login
  */
 export function refreshedBy(json: unknown, used: TokenMembers | undefined, now: number): Tokens | undefined {
   if (!isObject(json)) return undefined;
@@ -41,7 +41,9 @@ export function refreshedBy(json: unknown, used: TokenMembers | undefined, now: 
   };
 }
 
-/** A token without claims does not replace one that says whose login it is. */
+/**
+ * The new id token, unless it has no claims and the known one has. A token without claims must not replace one that identifies the user.
+ */
 function identifying(id: string | undefined, known: string | undefined): string | undefined {
   if (id === undefined || known === undefined) return id ?? known;
   return claimsOf(id) === undefined && claimsOf(known) !== undefined ? known : id;
@@ -63,8 +65,8 @@ export function tokensOf(text: string): Tokens | undefined {
 }
 
 /**
- * Stored tokens by the clock of this process: if they were stored later than now, by a clock that was set back since or is ahead, they
- * expire as much earlier.
+ * Stored tokens by the clock of this process. If the stored time is in the future, because a clock was set back or is ahead, it and the
+ * expiry are moved back by the difference.
  */
 export function storedBy(now: number, tokens: Tokens): Tokens {
   const ahead = tokens.at - now;
@@ -72,7 +74,10 @@ export function storedBy(now: number, tokens: Tokens): Tokens {
   return { ...tokens, at: now, expiresAt: tokens.expiresAt === undefined ? undefined : tokens.expiresAt - ahead };
 }
 
-/** Due five minutes before expiry, or after half of a shorter life, so that a short-lived token is not always due. */
+/**
+ * Whether the tokens are due for renewal: five minutes before expiry, or after half of a shorter life, so that a short-lived token is not
+ * always due.
+ */
 export function isDue({ at, expiresAt }: Tokens, now: number): boolean {
   return expiresAt !== undefined && now >= expiresAt - Math.min(EARLY_MS, (expiresAt - at) / 2);
 }
@@ -84,8 +89,8 @@ function endOf(token: string): number | undefined {
 }
 
 /**
- * The claims of a JSON web token; undefined for other tokens. Nothing is verified: the token came from its provider over TLS, or from the
- * operator.
+ * The claims of a JSON web token; undefined for other tokens. The signature is not verified, because the token came from its provider over
+ * TLS, or from the operator.
  */
 export function claimsOf(token: string): JsonObject | undefined {
   const payload = token.split('.')[1];

@@ -1,4 +1,4 @@
-// How the connections of one account are made: directly, or through its proxy, or one of the environment; with which certificates.
+// How the connections of one account are made: directly, through its proxy or a proxy of the environment, and with which certificates.
 import { hash } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { AccountConnections, EnvironmentProxies, LoadedConfig, ProxyServer } from '../../config/config.ts';
@@ -13,7 +13,7 @@ export interface EgressOptions extends AccountConnections {
 }
 
 export class Egress {
-  /** Equal for connections that are made in the same way. It reveals no password. */
+  /** A text that is equal for connections that are made in the same way. It contains no password. */
   readonly identity: string;
   readonly #options: EgressOptions;
   readonly #ended = new AbortController();
@@ -54,14 +54,14 @@ export class Egress {
     return found && !isExcepted(environment.except, host, Number(port) || (isSecure ? 443 : 80)) ? found : undefined;
   }
 
-  /** The client certificate is shown to the account's own hosts only: an upload address or a proxy is another's. */
+  /** The TLS settings for a host. The client certificate is shown only to the account's own hosts, not to an upload address or a proxy. */
   #context(whose: 'own' | 'other'): SecureContext | undefined {
     const { ca, cert, key } = this.#options.tls ?? {};
     const shown = whose === 'own' && cert !== undefined ? { cert, key } : {};
     if (ca === undefined && !('cert' in shown)) return undefined;
     const known = this.#contexts.get(whose);
     if (known) return known;
-    // `ca` alone would replace the public authorities.
+    // The public authorities are added, because `ca` alone would replace them.
     const trusted = ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] };
     const context = createSecureContext({ minVersion: 'TLSv1.2', ...trusted, ...shown });
     this.#contexts.set(whose, context);
@@ -69,7 +69,7 @@ export class Egress {
   }
 }
 
-/** A simulated account is in this process: its address is no setting. */
+/** The egress of an account. A simulated account is reached directly, because it is in this process. */
 export function egressOf(
   { id, base_url, credential }: AccountConfig,
   { connections, environment }: Pick<LoadedConfig, 'connections' | 'environment'>,

@@ -1,9 +1,9 @@
-// The hosts that NO_PROXY excepts from the proxies of the environment, as curl and most other programs read it.
+// The hosts that NO_PROXY excludes from the proxies of the environment, read as by curl and most other programs.
 import { BlockList, isIP } from 'node:net';
 
 /**
- * @param except names, addresses and networks between commas or spaces. A name covers its subdomains; `*` covers every host; `:PORT` limits
- * an entry to that port.
+ * @param except names, addresses and networks, separated by commas or spaces. A name includes its subdomains, `*` includes every host, and
+ * `:PORT` limits an entry to that port.
  * @param host a name or an address, without brackets
  */
 export function isExcepted(except: string, host: string, port: number): boolean {
@@ -24,14 +24,14 @@ function covers(entry: string, name: string, port: number): boolean {
   return name === suffix || name.endsWith(`.${suffix}`);
 }
 
-/** An IPv6 address with a port has brackets. */
+/** An entry as host and port. An IPv6 address with a port has brackets. */
 function parsed(entry: string): { readonly host: string; readonly only?: number } {
   const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:]*))(?::(\d+))?$/.exec(entry) ?? [];
   const host = bracketed ?? plain ?? entry;
   return port === undefined ? { host } : { host, only: Number(port) };
 }
 
-/** Whether an entry is this address, or a network that has it. */
+/** Whether an entry is this address, or a network that contains it. */
 function includes(entry: string, address: string, family: number): boolean {
   const [network = '', bits] = entry.split('/');
   const version = isIP(network);

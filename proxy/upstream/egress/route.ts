@@ -1,4 +1,5 @@
-// The way of connections to one origin that are not made directly and with Node's own certificates: for each library that makes them.
+// A route of connections to one origin that are not made directly with Node's own certificates. It has the options for each library that
+// makes connections.
 import { once } from 'node:events';
 import { type Agent, type AgentOptions, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
@@ -11,21 +12,21 @@ import { buildConnector } from '../undici-parts.ts';
 import { openTunnel } from './tunnel.ts';
 
 export interface RouteOptions {
-  /** The origin: http or https, host and port. */
+  /** The origin: scheme (http or https), host and port. */
   readonly origin: string;
-  /** Undefined: no proxy. */
+  /** Undefined without a proxy. */
   readonly proxy: ProxyServer | undefined;
-  /** For connections to the origin; undefined for Node's own certificates. */
+  /** The TLS settings of connections to the origin; undefined for Node's own certificates. */
   readonly context: SecureContext | undefined;
-  /** For connections to an https proxy. */
+  /** The TLS settings of connections to an https proxy. */
   readonly proxyContext: SecureContext | undefined;
-  /** Ends connections that are being opened. */
+  /** Aborts connections that are being opened. */
   readonly ended: AbortSignal;
 }
 
 type Done = (error: Error | null, socket?: Socket) => void;
 
-/** The code of a connection that the proxy did not open: nothing was sent to the account. */
+/** The error code of a connection that the proxy did not open. Nothing was sent to the account. */
 export const NO_TUNNEL = 'ENOTUNNEL';
 
 export class EgressRoute {
@@ -42,12 +43,12 @@ export class EgressRoute {
     this.#port = port === '' ? (this.#isSecure ? 443 : 80) : Number(port);
   }
 
-  /** Whether a proxy makes the connections, and resolves their names. */
+  /** Whether a proxy makes the connections and resolves the names. */
   get isProxied(): boolean {
     return this.#options.proxy !== undefined;
   }
 
-  /** @param connectMs until the connection can be used */
+  /** @param connectMs the longest time until the connection can be used */
   undici(connectMs: number): Connector.BuildOptions | Connector.connector {
     const { proxy, context } = this.#options;
     const direct = { timeout: connectMs, ...(context && { secureContext: context }) };
@@ -69,12 +70,12 @@ export class EgressRoute {
     return agent;
   }
 
-  /** Options of a websocket. */
+  /** The options of a websocket. */
   websocket(connectMs: number): ClientOptions {
     const { proxy, context } = this.#options;
-    // ws passes further options to `tls.connect`; its types have only some of them.
+    // ws passes further options to `tls.connect`, but its types have only some of them.
     if (!proxy) return (context ? { secureContext: context } : {}) as ClientOptions;
-    // Node's http client takes a connection that comes later; the types of ws know only one that comes at once.
+    // Node's http client accepts a connection that is passed to the callback later. The types of ws only have the direct return.
     const createConnection = (_options: object, done: Done): undefined => this.#connect(connectMs, done);
     return { createConnection: createConnection as unknown as NonNullable<ClientOptions['createConnection']> };
   }
@@ -84,7 +85,7 @@ export class EgressRoute {
     return undefined;
   }
 
-  /** A connection that can be used, after its TLS handshake. */
+  /** Opens a connection and completes its TLS handshake. */
   async #open(connectMs: number): Promise<Socket> {
     const socket = await this.#tunnel(connectMs);
     if (!this.#isSecure) return socket;
@@ -107,7 +108,7 @@ export class EgressRoute {
     }
   }
 
-  /** @throws Error with the code of a connection that took too long, or was not opened */
+  /** @throws Error with the code of a connection that was not opened, or not in time */
   async #tunnel(connectMs: number): Promise<Socket> {
     const { proxy, proxyContext } = this.#options;
     const deadline = this.#deadline(connectMs);

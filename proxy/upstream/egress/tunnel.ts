@@ -1,4 +1,4 @@
-// A tunnel through a proxy: a connection that the proxy has opened to a host, whose name it resolves itself.
+// A tunnel through a proxy: the proxy opens the connection to a host, and resolves its name.
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -13,8 +13,8 @@ export interface TunnelTarget {
 }
 
 /**
- * @param signal ends the attempt; its reason is the error
- * @param context of the connection to an https proxy
+ * @param signal aborts the attempt; its reason becomes the error
+ * @param context the TLS settings of the connection to an https proxy
  * @throws Error if the proxy cannot be reached, or opens no connection
  */
 export function openTunnel(proxy: ProxyServer, to: TunnelTarget, signal: AbortSignal, context?: SecureContext): Promise<Socket> {
@@ -38,7 +38,7 @@ function httpTunnel(
     path: authority,
     headers: {
       host: authority,
-      // Node would ask the proxy to close the connection.
+      // Without this header Node would ask the proxy to close the connection.
       connection: 'keep-alive',
       'proxy-connection': 'keep-alive',
       ...(basic !== undefined && { 'proxy-authorization': `Basic ${basic}` }),
@@ -48,7 +48,7 @@ function httpTunnel(
   });
   const abort = (): void => void request.destroy(signal.reason as Error);
   signal.addEventListener('abort', abort, { once: true });
-  // Every answer to CONNECT comes as this event.
+  // This event reports every answer to CONNECT, also a refusal.
   request.once('connect', ({ statusCode = 0 }, socket: Socket, head) => {
     if (statusCode >= 200 && statusCode < 300) {
       if (head.length > 0) socket.unshift(head);
@@ -64,11 +64,11 @@ function httpTunnel(
   return promise.finally(() => signal.removeEventListener('abort', abort));
 }
 
-/** Longer than any deadline of a connection: the signal ends the attempt. */
+/** The library's own timeout. It is longer than any deadline of a connection, because the signal ends the attempt. */
 const SOCKS_MS = 600_000;
 
 async function socksTunnel({ host, port, credential }: ProxyServer, to: TunnelTarget, signal: AbortSignal): Promise<Socket> {
-  // Loaded with the first such proxy: a start does not wait for it.
+  // Loaded with the first such proxy, so that it does not delay the start.
   const { SocksClient } = await import('socks');
   const socket = connect({ host, port, noDelay: true });
   const abort = (): void => void socket.destroy(signal.reason as Error);

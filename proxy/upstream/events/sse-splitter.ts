@@ -15,15 +15,15 @@ export class SseSplitter {
   readonly #memory: EventReader['memory'];
   /** Reused for every event. */
   readonly #event = new ReplyEvent();
-  /** The bytes so far of an event that has not ended. */
+  /** The bytes of an event that has not ended. */
   readonly #pending = new GatheredBytes();
-  /** Whether the bytes so far end in a line ending; whether they end in a CR, so that an LF may follow. */
+  /** Whether the bytes so far end in a line ending. `#afterCr`: whether they end in a CR, so that an LF may follow. */
   #lineEmpty = true;
   #afterCr = false;
-  /** In a stream of CRLF an event whose last CR has come waits for the LF, which is part of it. */
+  /** Whether the stream has CRLF. An event whose last CR has arrived then waits for the LF, which is part of it. */
   #crlf = false;
   #awaitsLf = false;
-  /** From the first CR on, every byte is examined; plain LF framing is found by memchr. */
+  /** Whether a CR has been seen. Every byte is then examined; before, line ends are found with memchr. */
   #anyCr = false;
   readonly #types = new TypePeek();
 
@@ -42,18 +42,21 @@ export class SseSplitter {
       this.#emit(chunk, from, end);
       from = end;
     }
-    // Between chunks an idle stream holds no bytes.
+    // Cleared so that an idle stream keeps no bytes in memory.
     this.#event.clear();
     if (from === chunk.length) return;
     this.#memory.hold(this.#pending.add(from === 0 ? chunk : chunk.subarray(from)));
   }
 
-  /** The stream ended: an event that only waited for the LF of its last CRLF is whole and gets it. Any other rest is not an event. */
+  /**
+   * Called at the end of the stream. An event that waits only for the LF of its last CRLF is complete, and gets it. Any other rest is
+   * dropped.
+   */
   end(): void {
     if (this.#awaitsLf) this.push(LAST_LF);
   }
 
-  /** The end of the first event from `from` on, after its blank line; -1 when it does not end in this chunk. */
+  /** The end of the first event after `from`, including its blank line; -1 if the event does not end in this chunk. */
   #lfBoundary(chunk: Buffer, from: number): number {
     if (this.#lineEmpty && chunk[from] === LF) return from + 1;
     let at = chunk.indexOf(LF, from);
@@ -140,7 +143,7 @@ export class SseSplitter {
           lineEnd = cr;
         }
       }
-      // `data` and `event` are the only fields that matter, and nothing else starts with their letters in practice.
+      // Only the fields `data` and `event` matter, and in practice no other field begins with their letters.
       if (isField(bytes, line, lineEnd, 'data')) {
         const start = valueStart(bytes, line + 5, lineEnd);
         event.dataStart = found ? -1 : start;

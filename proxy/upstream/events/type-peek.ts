@@ -4,15 +4,15 @@ const QUOTE = 34;
 const BACKSLASH = 92;
 const TYPE_PREFIX = '{"type":"';
 
-/** One for each reply: it remembers the last type, since most events have the type of the one before. */
+/** Used for the events of one reply. It remembers the last type, because most events have the type of the one before. */
 export class TypePeek {
   #last = '';
 
-  /** The `type` of data that begins with that member, as all known providers write it; undefined for other data. */
+  /** The `type` of data that begins with this member, as all known providers write it; undefined for other data. */
   typeIn(bytes: Buffer, start: number, end: number): string | undefined {
     if (!has(bytes, start, TYPE_PREFIX)) return undefined;
     const from = start + TYPE_PREFIX.length;
-    // Comparing bytes is cheaper than making a string.
+    // Comparing bytes costs less than making a string.
     const last = this.#last;
     if (last !== '' && has(bytes, from, last) && bytes[from + last.length] === QUOTE) return last;
     let quote = from;
@@ -23,7 +23,7 @@ export class TypePeek {
   }
 }
 
-/** Whether the bytes at `at` are these characters. */
+/** Whether these characters are at a place in the bytes. */
 export function has(bytes: Buffer, at: number, characters: string): boolean {
   for (let i = 0; i < characters.length; i++) if (bytes[at + i] !== characters.charCodeAt(i)) return false;
   return true;

@@ -1,4 +1,4 @@
-// Makes the answer to a request for a summary into a compaction: one item, with the summary sealed in it (AA48).
+// Turns the answer to a request for a summary into a compaction: one item, in which the summary is sealed (AA48).
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { LiveTurn } from '../../../turn/live-turn.ts';
@@ -9,7 +9,7 @@ import { endOf } from '../../../turn/reply/terminal-event.ts';
 import { EventWriter } from '../reply/event-writer.ts';
 import { newId } from '../reply/new-id.ts';
 
-/** The last step of a decoding: it reads Responses events. */
+/** The last step of a decoding. It reads Responses events. */
 export class SummaryReply implements EventHandler {
   readonly #turn: Pick<LiveTurn, 'sealCapsule' | 'held'>;
   readonly #writer = new EventWriter();
@@ -32,7 +32,7 @@ export class SummaryReply implements EventHandler {
     else if (endOf(type) !== undefined) this.#ended(event.json()?.response, emit);
   }
 
-  /** @throws Refusal if the answer is no summary */
+  /** @throws Refusal if the answer contains no summary */
   #ended(response: Json | undefined, emit: Emit): void {
     const whole = isObject(response) ? this.#finished.fill(response) : {};
     const summary = textOf(asList(whole.output));
@@ -45,7 +45,7 @@ export class SummaryReply implements EventHandler {
   }
 }
 
-/** The texts of its messages; a refusal is no summary. */
+/** The texts of the messages. A refusal is not a summary. */
 const textOf = (output: readonly Json[]): string =>
   output
     .flatMap((item) => (isObject(item) && item.type === 'message' ? asList(item.content) : []))

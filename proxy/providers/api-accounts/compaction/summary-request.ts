@@ -1,11 +1,11 @@
-// Compaction with one turn: the conversation, and a last message that asks for a summary of it (AA48).
+// Compacts with one turn: the conversation, and a last message that asks for a summary of it (AA48).
 import { isTrigger } from '../../../turn/compaction-trigger.ts';
 import { isList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { LiveTurn } from '../../../turn/live-turn.ts';
 import { isCompaction } from '../../../turn/routes/kinds.ts';
 import type { Body } from '../../../turn/turn.ts';
 
-/** A longer summary would be no compaction. */
+/** The longest summary. A longer one would not compact the conversation. */
 const MOST_OUTPUT_TOKENS = 8_192;
 
 const QUESTION = `Summarise this conversation, so that another assistant can continue the work from your summary alone. State:
@@ -16,11 +16,11 @@ const QUESTION = `Summarise this conversation, so that another assistant can con
 - the next steps.
 Write the summary alone, as plain text. Do not continue the work, and do not call tools.`;
 
-/** Whether the turn asks for a compaction: by its kind, or on native routes by the end of its input. */
+/** Whether the turn asks for a compaction, by its kind or, on native routes, by the end of its input. */
 export const isSummary = ({ route }: Pick<LiveTurn, 'route'>, { input }: Body): boolean =>
   isCompaction(route.kind) || (isList(input) && isTrigger(input.at(-1)));
 
-/** @param body as the rules left it. @returns a body of its own */
+/** @param body as the rules left it @returns a new body */
 export function summaryRequest(body: Body): Body {
   const { tools: _tools, tool_choice: _choice, parallel_tool_calls: _parallel, text: _text, ...rest } = body;
   const asked = typeof body.max_output_tokens === 'number' ? body.max_output_tokens : MOST_OUTPUT_TOKENS;

@@ -1,20 +1,20 @@
-// The tools that a turn declares, by what an API account can do with them: call them, run them itself, or nothing (AA18, AA19).
+// The tools that a turn declares, by what an API account can do with them: call them, run them itself, or neither (AA18, AA19).
 import { asList, asString, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { HostedTool } from '../../../turn/provider/served.ts';
 import type { Body } from '../../../turn/turn.ts';
 
 export interface DeclaredTools {
-  /** Whether a client runs any of the tools: such tools reach an API account as functions, or as they are. */
+  /** Whether the client runs one of the tools. Such tools are sent to an API account as functions, or unchanged. */
   readonly hasCallable: boolean;
   /** The tools that providers run, in the order of their declaration. */
   readonly hosted: readonly (HostedTool | 'tool_search')[];
-  /** The first tool of a type that no API account has. */
+  /** The first tool whose type no API account has. */
   readonly unknownTool: string | undefined;
 }
 
 const CALLABLE: ReadonlySet<string | undefined> = new Set(['function', 'custom', 'namespace', 'local_shell']);
 
-/** Dated and preview names of the search included. */
+/** The names of the web search, including dated and preview names. */
 const WEB_SEARCH = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2}|_\d{8})?$/;
 
 /** The tool that a provider runs; undefined for a tool of the client. */
@@ -27,7 +27,7 @@ export function hostedTool({ type, execution }: JsonObject): HostedTool | 'tool_
 
 const isCallable = (tool: JsonObject): boolean => CALLABLE.has(asString(tool.type)) || tool.type === 'tool_search';
 
-/** The lists of tools, with their places: at the top level, and in items that add tools (AA26). */
+/** The lists of tools with their places: at the top level, and in items that add tools (AA26). */
 function toolLists({ tools, input }: Body): readonly { readonly place: string; readonly tools: readonly Json[] }[] {
   const added = asList(input).flatMap((item, i) =>
     isObject(item) && item.type === 'additional_tools' ? [{ place: `input.${i}.tools`, tools: asList(item.tools) }] : [],

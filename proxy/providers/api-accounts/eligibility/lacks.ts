@@ -6,7 +6,7 @@ import type { AccountConfig } from '../../../turn/settings.ts';
 import { compacts, drawsKind, servesKind } from './served-kinds.ts';
 import { type NeededInput, needsOf, type TurnNeeds } from './turn-needs.ts';
 
-/** The account, and what is known of the turn's model there; the model is undefined on routes whose model is in no catalog. */
+/** The account, and what is known of the turn's model there. The model is undefined on routes whose models are in no catalog. */
 interface Asked {
   readonly turn: AskedTurn;
   readonly account: ApiAccountConfig;
@@ -15,9 +15,9 @@ interface Asked {
 
 type Check = (needs: TurnNeeds, asked: Asked) => Lack | undefined | false;
 
-/** In the order of `LACKS`: the first one that applies counts. */
+/** The checks in the order of `LACKS`. The first one that applies counts. */
 const CHECKS: readonly Check[] = [
-  // Responses accounts continue a response on their live websocket alone, and a hard pin leads there (AA23, AA33).
+  // A Responses account can continue a response on its live websocket, and a hard pin leads there (AA23, AA33).
   ({ isAnchored }, { account: { api } }) => isAnchored && api === 'chat' && { reason: 'anchor' },
   ({ file }, { account: { api } }) => file !== undefined && api === 'chat' && { reason: 'files', param: file },
   ({ unknownItem }) => unknownItem !== undefined && { reason: 'item', param: unknownItem },
@@ -49,14 +49,17 @@ export function apiLacks(turn: AskedTurn, account: AccountConfig, model: Account
   return undefined;
 }
 
-/** Whether the account gets the turn without a tool that the turn declares and does not require, or without its hints: others are preferred (AA19, AA36). */
+/**
+ * Whether the account would get the turn without a tool that it declares and does not require, or without its hints. Other accounts are
+ * then preferred (AA19, AA36).
+ */
 export function apiLoses(turn: AskedTurn, account: AccountConfig): boolean {
   if (turn.hasHints) return true;
   const hosted = needsOf(turn)?.hosted ?? [];
   return isApiAccount(account) && hosted.some((tool) => !runs(account, tool));
 }
 
-/** A search for tools that the provider runs is part of the API itself: accounts that take tools of all types have it. */
+/** Whether the account runs a tool itself. The tool search is part of the API, so that accounts which take tools of all types have it. */
 export function runs(account: ApiAccountConfig, tool: TurnNeeds['hosted'][number]): boolean {
   if (account.api === 'chat') return false;
   return tool === 'tool_search' ? account.quirks.tools === 'all' : account.hosted_tools.includes(tool);
@@ -64,7 +67,7 @@ export function runs(account: ApiAccountConfig, tool: TurnNeeds['hosted'][number
 
 const QUIRK_OF = { image: 'images', file: 'files', audio: 'audio' } as const;
 
-/** Whether an image, a file or audio can be sent to the account in the form that it has. */
+/** Whether an image, a file or audio can be sent to the account in its form. */
 export function takesInput(
   { modality, form }: Pick<NeededInput, 'modality' | 'form'>,
   { account, model }: Pick<Asked, 'account' | 'model'>,
@@ -74,6 +77,6 @@ export function takesInput(
   return takes === 'any' || (takes === 'data' && form === 'data');
 }
 
-/** An effort that a key's `always` sets is not lowered (AA45). */
+/** Whether the account's model lacks an effort that a key's `always` sets. Such an effort is not lowered (AA45). */
 const isFixedEffortMissing = (effort: string | undefined, turn: AskedTurn, model: AccountModel | undefined): boolean =>
   turn.effortIsFixed === true && effort !== undefined && model?.reasoningLevels !== undefined && !model.reasoningLevels.includes(effort);

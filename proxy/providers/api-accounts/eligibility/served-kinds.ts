@@ -9,16 +9,16 @@ const nothing: Serves = () => false;
 
 export const compacts: Serves = ({ serves, compact }) => serves.includes('compact') && compact !== 'none';
 
-/** Images on its own paths for them. */
+/** Whether the account makes images on its paths of the Images API. */
 const drawsImages: Serves = ({ api, serves }) => api === 'responses' && serves.includes('images');
 
-/** On /v1 a turn that must use the tool gives the same answer (Q22). */
+/** Whether the account can make images. On /v1, a turn that must use the image tool gives the same answer as those paths (Q22). */
 const makesImages: Serves = (account) =>
   drawsImages(account) || (account.api === 'responses' && turns(account) && account.hosted_tools.includes('image_generation'));
 
 const transcribes: Serves = ({ serves }) => serves.includes('transcriptions');
 
-/** The kinds that are not here go to accounts of agent backends alone. */
+/** The kinds that API accounts can serve. Other kinds go only to accounts of agent backends. */
 const SERVES: Partial<Readonly<Record<RouteKind, Serves>>> = {
   responses: turns,
   'public-responses': turns,
@@ -35,7 +35,9 @@ const SERVES: Partial<Readonly<Record<RouteKind, Serves>>> = {
   'public-file-create': ({ api, serves }) => api === 'responses' && serves.includes('files'),
 };
 
-/** Whether the account gets a translated image request on its own path: what the turn needs of its models does not count then (AA35). */
+/**
+ * Whether the account gets a translated image request on its path of the Images API. The turn's needs of a model then do not matter (AA35).
+ */
 export const drawsKind = (kind: RouteKind, account: ApiAccountConfig): boolean =>
   (kind === 'public-image' || kind === 'public-image-edit') && drawsImages(account);
 

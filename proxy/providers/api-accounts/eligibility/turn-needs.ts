@@ -1,4 +1,5 @@
-// What a turn needs of an account, read once from its Responses body, for all API accounts of its Pool (AA18). Nothing of it is a client's text.
+// What a turn needs from an account, read once from its Responses body for all API accounts of its Pool (AA18). It contains no text of the
+// client.
 import type { Json, JsonObject } from '../../../turn/json/json.ts';
 import { asString, isList, isObject } from '../../../turn/json/json.ts';
 import type { AskedTurn } from '../../../turn/provider/lack.ts';
@@ -10,23 +11,26 @@ import { type DeclaredTools, declaredTools } from './declared-tools.ts';
 /** An image, a file or audio of the input. */
 export interface NeededInput {
   readonly modality: Exclude<Modality, 'text'>;
-  /** `data`: the bytes are in the request. */
+  /** `data`: the request contains the bytes. */
   readonly form: 'data' | 'url';
   readonly place: string;
-  /** It is in a tool output before the last user message: an account that does not take it gets a mention in its place (AA43). */
+  /**
+   * Whether the input is in a tool output before the last user message. An account that does not take it then gets a text in its place
+   * (AA43).
+   */
   readonly isPast: boolean;
 }
 
 export interface TurnNeeds extends DeclaredTools {
   readonly isAnchored: boolean;
-  /** The first reference to a file of a provider. */
+  /** The first reference to a file at a provider. */
   readonly file: string | undefined;
-  /** The first item, or part of one, that no API account knows. */
+  /** The first item, or part of an item, that no API account knows. */
   readonly unknownItem: string | undefined;
-  /** Whether the input ends in a trigger of compaction. */
+  /** Whether the input ends in a compaction trigger. */
   readonly compacts: boolean;
   readonly choice: 'required' | 'named' | undefined;
-  /** A tool of providers without which the turn has no meaning. */
+  /** A tool of the provider that the turn requires. */
   readonly requiredHosted: HostedTool | 'tool_search' | undefined;
   readonly hasSchema: boolean;
   readonly inputs: readonly NeededInput[];
@@ -35,7 +39,7 @@ export interface TurnNeeds extends DeclaredTools {
 
 const needs = new WeakMap<AskedTurn, TurnNeeds>();
 
-/** Undefined for a turn whose body was not read. */
+/** Undefined if the body of the turn was not read. */
 export function needsOf(turn: AskedTurn): TurnNeeds | undefined {
   if (!turn.body) return undefined;
   let known = needs.get(turn);
@@ -46,7 +50,7 @@ export function needsOf(turn: AskedTurn): TurnNeeds | undefined {
   return known;
 }
 
-/** Items that every API account gets, in one form or another; calls of hosted tools are left out if need be (AA20). */
+/** Items that every API account can get in some form. Calls of hosted tools are left out if the account lacks the tool (AA20). */
 const KNOWN_ITEMS: ReadonlySet<string> = new Set([
   'message',
   'reasoning',
@@ -74,7 +78,7 @@ const MODALITY_OF: Readonly<Record<string, NeededInput['modality']>> = {
   input_audio: 'audio',
 };
 
-/** A message of the typeless form has a role alone. */
+/** The type of an item. A message without a type has a role. */
 export const itemType = (item: JsonObject): string | undefined =>
   asString(item.type) ?? (typeof item.role === 'string' ? 'message' : undefined);
 
@@ -128,7 +132,7 @@ function formOf(part: JsonObject, modality: NeededInput['modality']): NeededInpu
   return typeof part.image_url === 'string' && part.image_url.startsWith('data:') ? 'data' : 'url';
 }
 
-/** `allowed_tools` has the mode of the choice among them. */
+/** The mode of a tool choice. `allowed_tools` states a mode of its own. */
 function choiceOf(choice: Json | undefined): TurnNeeds['choice'] {
   if (choice === 'required') return 'required';
   if (!isObject(choice)) return undefined;

@@ -1,16 +1,16 @@
-// The class of a refusal of an API account: by its code first, by its status if the code says nothing (AA61).
+// The class of a refusal by an API account. The code decides first, and the status if the code says nothing (AA61).
 import { MODEL_CODES, QUOTA_CODES, RATE_CODES } from '../../../turn/errors/error-codes.ts';
 import type { ProviderError } from '../../../turn/errors/error-statement.ts';
 import type { FailureCause } from '../../../turn/errors/failure.ts';
 
 export interface RefusalClass {
   readonly cause: FailureCause;
-  /** The code and the status with which clients get it, if they are not the provider's. */
+  /** The code and the status that clients get, if they differ from the provider's. */
   readonly code?: string;
   readonly status?: number;
-  /** A wait that is known without a statement; milliseconds. */
+  /** Milliseconds to wait, for refusals whose wait is known although none is stated. */
   readonly pauseMs?: number;
-  /** What the refusal says of the account's address or of the encoding. */
+  /** What the refusal shows about the account's address or about the encoding. */
   readonly sign?: 'wrong_api' | 'adapted';
 }
 
@@ -19,9 +19,9 @@ export interface StatedRefusal {
   readonly status: number;
   readonly error: ProviderError;
   readonly isJson: boolean;
-  /** Moderation data beside the error. */
+  /** Whether the error has the results of a moderation. */
   readonly isModerated: boolean;
-  /** The refused member is one that only the gateway wrote or changed. */
+  /** Whether the refused member was written or changed only by the gateway. */
   readonly blamesEncoding: boolean;
 }
 
@@ -33,7 +33,7 @@ const MODELS: ReadonlySet<string> = new Set([
   'model_permission_blocked_project',
 ]);
 
-/** Billing and balance codes beside those of agent backends. */
+/** Codes for billing and balance, in addition to those of agent backends. */
 const BILLING: ReadonlySet<string> = new Set([
   ...QUOTA_CODES,
   'billing_not_active',
@@ -47,19 +47,19 @@ const BILLING: ReadonlySet<string> = new Set([
 
 const CONTEXT: ReadonlySet<string> = new Set(['context_length_exceeded', 'exceed_context_size_error']);
 
-/** Sentences of vLLM, OpenRouter and similar servers, of Mistral, and of llama.cpp. */
+/** Sentences of vLLM, OpenRouter and similar servers, of Mistral, and of llama.cpp, for a request that exceeds the context window. */
 const CONTEXT_SENTENCES: readonly RegExp[] = [
   /\bmaximum context length (?:is|of)\b/i,
   /\btoo large for model with \d+ maximum context length\b/i,
   /\bexceeds? (?:the )?(?:available )?(?:maximum )?context (?:size|length|window)\b/i,
 ];
 
-/** The model wrote something that the server cannot use: another try may succeed. */
+/** The model wrote something that the server cannot use. Another attempt may succeed. */
 const MISWRITTEN: ReadonlySet<string> = new Set(['tool_use_failed', 'json_validate_failed']);
 
 const FILTERED: ReadonlySet<string> = new Set(['content_filter', 'content_policy_violation']);
 
-/** Statuses of an address that is not the API's. */
+/** Statuses which mean that the address does not belong to the API. */
 const WRONG_METHOD: ReadonlySet<number> = new Set([405, 415, 501]);
 
 const SERVER: ReadonlySet<number> = new Set([408, 409, 425]);

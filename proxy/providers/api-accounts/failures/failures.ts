@@ -1,4 +1,4 @@
-// The failures of API accounts, as their clients and the account's health see them (AA59, AA61 to AA64).
+// The failures of API accounts, as clients and the account's health see them (AA59, AA61 to AA64).
 import { CREDENTIAL_CODES, loggedCode, QUOTA_CODES, RATE_CODES } from '../../../turn/errors/error-codes.ts';
 import { NO_ERROR, type ProviderError, resetsAt } from '../../../turn/errors/error-statement.ts';
 import type { Failure } from '../../../turn/errors/failure.ts';
@@ -9,15 +9,15 @@ import { apiErrorIn, isModerated, statedStatus } from './error-shapes.ts';
 import { type RefusalClass, refusalClass } from './failure-classes.ts';
 import { type PlaceOf, statedBackoff } from './stated-waits.ts';
 
-/** An exhausted quota without a stated end: 15 minutes, doubling to 6 hours. */
+/** The wait for an exhausted quota whose end is not stated: 15 minutes, doubled up to 6 hours. */
 const QUOTA_BACKOFF = { firstMs: 900_000, longestMs: 21_600_000 } as const;
 
 const NO_HEADERS: Headers = {};
 
-/** Members of a request that no client writes. */
+/** Members of a request that clients never write. */
 const OURS: ReadonlySet<string> = new Set(['stream', 'stream_options']);
 
-/** @param placeOf the place in the Responses request of a member that the account names (AA64) */
+/** @param placeOf maps a member that the account names to its place in the Responses request (AA64) */
 export function apiFailures(placeOf: PlaceOf): ProviderFailures {
   const failure = (refused: Stated, sent: SentMembers | undefined): Failure => {
     const { status, json, headers, now } = refused;
@@ -37,7 +37,7 @@ export function apiFailures(placeOf: PlaceOf): ProviderFailures {
       ...(found.cause === 'quota' ? { backoff: QUOTA_BACKOFF } : {}),
       ...(found.pauseMs === undefined ? {} : { pauses: true }),
       ...(found.sign === undefined ? {} : { sign: found.sign }),
-      // Foreign bodies reach no client: it gets the envelope of its surface (AA63).
+      // Bodies of such accounts are never relayed. The client gets the error form of its surface (AA63).
       answer: undefined,
     };
   };
@@ -52,7 +52,7 @@ export function apiFailures(placeOf: PlaceOf): ProviderFailures {
   };
 }
 
-/** The code of an error inside a reply whose own code says nothing to clients (AA59). */
+/** The code for an error inside a reply whose own code says nothing to clients (AA59). */
 function codeOfCause(cause: Failure['cause']): string {
   if (cause === 'rate') return 'rate_limit_exceeded';
   return cause === 'quota' ? 'usage_limit_reached' : 'upstream_error';
@@ -61,17 +61,20 @@ function codeOfCause(cause: Failure['cause']): string {
 interface Stated {
   readonly status: number;
   readonly headers: Headers;
-  /** Undefined if the body is no JSON object. */
+  /** Undefined if the body is not a JSON object. */
   readonly json: JsonObject | undefined;
   /** Unix milliseconds. */
   readonly now: number;
 }
 
-/** An account of a higher tier may have a smaller window than those that the turn was meant for: another one can have room (AA61). */
+/**
+ * An account of a higher tier may have a smaller context window than those that the turn was meant for, so that another account may have
+ * room (AA61).
+ */
 const onTier = (found: RefusalClass, tier: number): RefusalClass =>
   tier > 0 && found.code === 'context_length_exceeded' ? { ...found, cause: 'model' } : found;
 
-/** An error inside a reply without a status counts as the server's, unless its code says what failed (AA59). */
+/** The status for an error inside a reply that states none. It counts as a server error, unless its code states the cause (AA59). */
 function impliedStatus({ code, type }: ProviderError): number {
   const words = [code ?? '', type ?? ''];
   if (words.some((word) => QUOTA_CODES.has(word) || RATE_CODES.has(word))) return 429;
@@ -82,7 +85,7 @@ function impliedStatus({ code, type }: ProviderError): number {
 const isAdapted = (param: string, sent: SentMembers | undefined): boolean =>
   sent?.adapted.some((name) => param === name || param.startsWith(`${name}.`)) ?? false;
 
-/** The gateway's code, else the provider's if it is a known one. */
+/** The gateway's code, otherwise the provider's code if it is a known one. */
 function codeOf({ code }: RefusalClass, stated: ProviderError): string | null {
   if (code !== undefined) return code;
   return stated.code !== null && loggedCode(stated.code) === stated.code ? stated.code : null;

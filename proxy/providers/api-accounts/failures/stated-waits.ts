@@ -1,16 +1,16 @@
-// How long an API account asks to be left alone, in each of the forms that its servers state it (AA61, AA62).
+// How long an API account asks clients to wait, in all forms in which its servers state it (AA61, AA62).
 import { retryAfterMs } from '../../../turn/errors/error-statement.ts';
 import type { FailureCause } from '../../../turn/errors/failure.ts';
 import type { SentMembers } from '../../../turn/provider/failures.ts';
 import type { Headers } from '../../../turn/turn.ts';
 import { rateLimits, rateReset } from '../rate-headers.ts';
 
-/** The place in the Responses request of a member that the account names; null for one that no client wrote. */
+/** Maps a member that the account names to its place in the Responses request. Null for a member that the client did not write. */
 export type PlaceOf = (param: string, sent: SentMembers | undefined) => string | null;
 
 const LONGEST_RATE_MS = 300_000;
 
-/** A longer wait is a mistake, and a past date is none. */
+/** The longest wait that is believed. A date in the past is ignored. */
 const LONGEST_WAIT_MS = 30 * 86_400_000;
 
 /** The wait in milliseconds; undefined if none is stated, or an impossible one. @param now Unix milliseconds */

@@ -1,9 +1,9 @@
-// One model as a server lists it: the window, the modalities and the tools are found under the names of many servers (AA9).
+// Reads one model of a server's list. The window, the modalities and the tools are found under the names that many servers use (AA9).
 import type { Json, JsonObject } from '../../../turn/json/json.ts';
 import { isObject } from '../../../turn/json/json.ts';
 import { MODALITIES, type Modality } from '../../../turn/provider/served.ts';
 
-/** What is known of a listed model, under names of ours; members that nothing states are absent. */
+/** What is known of a listed model, in names of the gateway. A member that the list does not state is absent. */
 export interface ListedModel {
   readonly id: string;
   readonly context_window?: number;
@@ -13,11 +13,14 @@ export interface ListedModel {
   readonly kind?: 'embedding';
 }
 
-/** The names of the window, the first one with a number first. Never `n_ctx_train`: it is the size of the training. */
+/**
+ * The names of the context window. The first one with a number counts. `n_ctx_train` is not among them, because it is the size of the
+ * training.
+ */
 const WINDOWS = ['context_length', 'context_window', 'max_model_len', 'max_context_length'] as const;
 const OUTPUTS = ['max_completion_tokens', 'max_output_tokens'] as const;
 
-/** The model; undefined if it takes no turns or has no id. @param item of a server's list */
+/** The model; undefined if it takes no turns or has no id. @param item an item of a server's list */
 export function listedModel(item: unknown): ListedModel | undefined {
   const entry: JsonObject = typeof item === 'string' ? { id: item } : isObject(item) ? item : {};
   const id = entry.id ?? entry.name;
@@ -32,7 +35,7 @@ export function listedModel(item: unknown): ListedModel | undefined {
   });
 }
 
-/** An integer above 0 that can be a number of tokens; all else counts as absent. */
+/** A number of tokens: an integer above 0. Any other value counts as absent. */
 export const tokensIn = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MAX_TOKENS ? value : undefined;
 

@@ -1,4 +1,4 @@
-// Reads the models of an API account: its list, and what some servers state of them elsewhere (AA8, AA9).
+// Reads the models of an API account: its list, and what some servers state about them elsewhere (AA8, AA9).
 import { readRefusal } from '../../../turn/errors/read-refusal.ts';
 import type { Json } from '../../../turn/json/json.ts';
 import { isObject } from '../../../turn/json/json.ts';
@@ -17,13 +17,13 @@ export const apiCatalog: ProviderCatalog = {
     if (!list) return { status, body: undefined, bytes };
     const preset = isApiAccount(account) && account.preset ? account.preset : undefined;
     const models = list.flatMap((item) => listedModel(item) ?? []);
-    // Ollama lists no size at which it cuts prompts silently.
+    // Ollama does not list the size at which it silently cuts prompts.
     if (preset === 'ollama') return { status, body: models.map(({ context_window: _, ...model }) => model), bytes };
     return { status, body: await completed(models, { get, reads: preset && presetOf(preset).reads }), bytes };
   },
 };
 
-/** Some servers answer with two lists, of which `data` is that of the API. */
+/** The list in the answer. If a server answers with two lists, `data` is the one of the API. */
 function listIn(body: unknown): readonly Json[] | undefined {
   const list = isObject(body) ? (body.data ?? body.models) : body;
   return Array.isArray(list) ? list : undefined;
@@ -40,7 +40,7 @@ function completed(models: readonly ListedModel[], { get, reads }: Further): Pro
   return models;
 }
 
-/** LM Studio states the window, the modalities and the tools of a model in a list of its own; the window of a loaded one is smaller. */
+/** Adds what LM Studio's own list states: the window, the modalities and the tools of a model. The window of a loaded model is smaller. */
 async function withLoadedModels(models: readonly ListedModel[], get: OwnGet): Promise<readonly ListedModel[]> {
   const list = listIn(await bodyOf(get, '/api/v0/models')) ?? [];
   const known = new Map(
@@ -53,7 +53,7 @@ async function withLoadedModels(models: readonly ListedModel[], get: OwnGet): Pr
   return models.map((model) => ({ ...model, ...known.get(model.id) }));
 }
 
-/** A llama.cpp server divides its window among its slots, and states the share of one. */
+/** Adds the window of a llama.cpp server. The server divides its window among its slots, and states the share of one. */
 async function withSlotWindow(models: readonly ListedModel[], get: OwnGet): Promise<readonly ListedModel[]> {
   const props = await bodyOf(get, '/props');
   const settings = isObject(props) && isObject(props.default_generation_settings) ? props.default_generation_settings : {};
@@ -61,7 +61,7 @@ async function withSlotWindow(models: readonly ListedModel[], get: OwnGet): Prom
   return window === undefined ? models : models.map((model) => ({ ...model, context_window: window }));
 }
 
-/** A failure leaves the window open. */
+/** The body of an answer. After a failure the window stays unknown. */
 async function bodyOf(get: OwnGet, path: string): Promise<unknown> {
   const answer: OwnAnswer | undefined = await get(path, 'origin').catch(() => undefined);
   return answer !== undefined && answer.status >= 200 && answer.status < 300 ? answer.body : undefined;

@@ -1,20 +1,20 @@
-// Writes the events of a Responses stream that the gateway makes: numbered, each with its type first, as providers write them (AA49).
+// Writes events of a Responses stream that the gateway makes. They are numbered, and begin with their type, as providers write them (AA49).
 import type { JsonObject } from '../../../turn/json/json.ts';
 import type { Emit } from '../../../turn/provider/replies.ts';
 import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 
 export class EventWriter {
   #number = 0;
-  /** Reused for every event, as a carrier's is. */
+  /** Reused for every event, as in a carrier. */
   readonly #event = new ReplyEvent();
 
-  /** @param members behind `type` and `sequence_number` */
+  /** @param members the members after `type` and `sequence_number` */
   send(type: string, members: JsonObject, emit: Emit): void {
     const rest = JSON.stringify(members);
     this.write(type, rest === '{}' ? '' : rest.slice(1, -1), emit);
   }
 
-  /** @param members their JSON, without braces */
+  /** @param members JSON without its braces */
   write(type: string, members: string, emit: Emit): void {
     const head = `event: ${type}\ndata: `;
     const comma = members === '' ? '' : ',';
@@ -28,7 +28,7 @@ export class EventWriter {
     event.dataStart = head.length;
     event.dataEnd = bytes.length - 2;
     emit(event);
-    // An idle stream holds no bytes.
+    // Cleared so that an idle stream keeps no bytes in memory.
     event.clear();
   }
 }

@@ -1,11 +1,11 @@
-// The code of a response that failed after its output began, by what its account stated (AA59).
+// The code of a response that failed after its output began, from what the account stated (AA59).
 import type { JsonObject } from '../../../turn/json/json.ts';
 import { apiFailures } from '../failures/failures.ts';
 import { responsesPlace } from '../failures/places.ts';
 
 const failures = apiFailures(responsesPlace);
 
-/** The class decides, whatever code of its own the account has for it. @param error as the account sent it. @param now Unix milliseconds */
+/** The class of the error decides, not the account's own code. @param error as the account sent it. @param now Unix milliseconds */
 export function failedCode(error: JsonObject, now: number): string {
   const { cause, error: stated } = failures.inBand(error, now);
   if (cause === 'rate') return 'rate_limit_exceeded';

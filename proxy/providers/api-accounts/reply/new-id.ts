@@ -2,11 +2,11 @@
 import { randomFillSync } from 'node:crypto';
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ';
-/** Larger bytes would make the first letters more frequent. */
+/** Larger bytes are skipped, because with them the first letters would be more frequent. */
 const LARGEST = LETTERS.length * 4;
 const LENGTH = 32;
 
-/** Drawn for many ids at once: each draw is a system call. */
+/** Random bytes for many ids, because each draw is a system call. */
 const drawn = Buffer.alloc(8_192);
 let used = drawn.length;
 

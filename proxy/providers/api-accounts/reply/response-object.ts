@@ -1,10 +1,10 @@
-// The response object in the events of a reply that the gateway makes, with the settings of its turn (AA49).
+// The response object in the events of a reply that the gateway makes. It repeats settings of the turn (AA49).
 import { isAbsent, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { LiveTurn } from '../../../turn/live-turn.ts';
 import type { Body } from '../../../turn/turn.ts';
 import { newId } from './new-id.ts';
 
-/** What the response repeats of its turn. */
+/** The members of the turn that the response repeats. */
 const REPEATED = [
   'instructions',
   'tools',
@@ -18,7 +18,7 @@ const REPEATED = [
 
 export interface ResponseState {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
-  /** Their JSON. */
+  /** The output items as JSON. */
   readonly output: readonly string[];
   readonly error?: JsonObject;
   readonly incompleteReason?: string;
@@ -28,7 +28,7 @@ export interface ResponseState {
 export class ResponseObject {
   readonly id = newId('resp_');
   readonly #head: string;
-  /** Written once: it may be long, and three events have it. */
+  /** The settings as JSON. They are written once, because they may be long and three events have them. */
   readonly #settings: string;
 
   /** @param body as the rules left it */
@@ -42,12 +42,12 @@ export class ResponseObject {
     }).join('');
   }
 
-  /** The bytes that it holds until the reply is over. */
+  /** The bytes that the object holds until the reply is over. */
   get size(): number {
     return this.#settings.length;
   }
 
-  /** The member `response` of an event. */
+  /** The member `response` of an event, as JSON. */
   json({ status, output, error, incompleteReason, usage }: ResponseState): string {
     const details = incompleteReason === undefined ? 'null' : `{"reason":${JSON.stringify(incompleteReason)}}`;
     const state = `"status":"${status}","error":${JSON.stringify(error ?? null)},"incomplete_details":${details}`;

@@ -1,4 +1,5 @@
-// The usage of a reply as Responses events state it: the account's if it can be right, else estimated and marked (AA55, AA56).
+// The usage of a reply in the form of Responses events: the account's counts if they can be right, otherwise an estimate that is marked
+// (AA55, AA56).
 import { isObject, type JsonObject } from '../../../turn/json/json.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
 import type { TokenCounts } from '../../../turn/reply/turn-result.ts';
@@ -17,7 +18,7 @@ export interface ReplyUsage {
 
 /** What is known of the turn if its account states no usage. */
 export interface UsageEvidence {
-  /** UTF-8 bytes of its text, calls and reasoning. */
+  /** The UTF-8 bytes of text, calls and reasoning. */
   readonly outputBytes: number;
   readonly estimateUsage: () => TokenCounts | undefined;
 }
@@ -40,8 +41,9 @@ const usageObject = ({ input, output, total, cached, reasoning }: ReplyUsage): J
 });
 
 /**
- * Notes what the row and the settlement need beside the counts.
- * @param usage what clients get. @param stated as the account sent it
+ * Notes what the row and the settlement need in addition to the counts.
+ * @param usage what clients get.
+ * @param stated as the account sent it
  */
 export function noteUsage(
   { turn, quirks }: { readonly turn: Pick<Turn, 'note'>; readonly quirks: Pick<Quirks, 'cost_in_usage'> },

@@ -1,4 +1,4 @@
-// A call of a function as the item of the tool that the client declared (AA27).
+// Turns a call of a function into the item of the tool that the client declared (AA27).
 import { isObject, type JsonObject } from '../../../turn/json/json.ts';
 import { isObjectText } from './lowered-calls.ts';
 import type { LoweredTool } from './tool-table.ts';
@@ -26,7 +26,7 @@ export function customInput(text: string): string {
 
 const objectOf = (text: string): JsonObject => (isObjectText(text) ? (JSON.parse(text) as JsonObject) : {});
 
-/** Arguments that cannot be read run nothing. */
+/** The action of a shell call. If the arguments cannot be read, the action runs nothing. */
 function shellAction(text: string): JsonObject {
   const { command, working_directory, timeout_ms, env } = objectOf(text);
   return {

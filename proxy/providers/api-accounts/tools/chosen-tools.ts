@@ -1,4 +1,4 @@
-// The functions that a `tool_choice` leaves, and the choice among them (AA27, AA40).
+// The functions that a `tool_choice` allows, and the choice among them (AA27, AA40).
 import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { Adaptations } from '../../../turn/provider/adapted.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
@@ -6,7 +6,7 @@ import type { FunctionTool, ToolTable } from './tool-table.ts';
 
 export interface ChosenTools {
   readonly tools: readonly FunctionTool[];
-  /** A word, or the function that must be called; undefined if the request has no choice. */
+  /** A word, or the function that must be called. Undefined if the request states no choice. */
   readonly choice: string | { readonly name: string } | undefined;
 }
 
@@ -31,7 +31,7 @@ export function chosenTools(
   return { tools: functions.filter((tool) => names.includes(tool.name)), choice: 'required' };
 }
 
-/** The functions of the tool that a choice names; of a namespace all of its children. */
+/** The functions of the tool that a choice names. A namespace has the functions of all its children. */
 function namesOf({ type, name, namespace }: JsonObject, tools: ToolTable): readonly string[] {
   const within = typeof namespace === 'string' ? namespace : undefined;
   return tools.functions
@@ -42,7 +42,7 @@ function namesOf({ type, name, namespace }: JsonObject, tools: ToolTable): reado
       if (type === 'namespace') return declared.namespace === name;
       if (declared.type !== type) return false;
       if (type === 'local_shell' || type === 'tool_search') return true;
-      // A child of a namespace may be chosen by its bare name (F5.3).
+      // A tool in a namespace may be chosen by its bare name (F5.3).
       return declared.name === name && (within === undefined || within === declared.namespace);
     });
 }

@@ -1,10 +1,10 @@
-// Calls and outputs of the history as calls of functions: their ids, names, arguments and results, whatever tool they are of (AA27).
+// Calls and outputs in the history as calls of functions, with ids, names, arguments and results, for tools of any type (AA27).
 import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { Adaptations, AdaptedName } from '../../../turn/provider/adapted.ts';
 import type { ToolTable } from './tool-table.ts';
 
 export interface FunctionCall {
-  /** The id that the client sent; undefined if the call has none. */
+  /** The client's id of the call; undefined if the call has none. */
   readonly id: string | undefined;
   readonly name: string;
   readonly arguments: string;
@@ -12,7 +12,7 @@ export interface FunctionCall {
 
 export interface FunctionOutput {
   readonly id: string | undefined;
-  /** A text, or a list of content parts. */
+  /** A text or a list of content parts. */
   readonly output: Json;
 }
 
@@ -22,7 +22,7 @@ const LOWERED: Readonly<Record<string, AdaptedName>> = {
   tool_search_call: 'input.tool_search_call',
 };
 
-/** The call; undefined for an item that is not a call of a client's tool. */
+/** The call as a function call; undefined if the item is not a call of a client's tool. */
 export function functionCall(item: JsonObject, table: ToolTable, adapted: Adaptations): FunctionCall | undefined {
   const { type } = item;
   const lowered = typeof type === 'string' && Object.hasOwn(LOWERED, type) ? LOWERED[type] : undefined;
@@ -57,14 +57,14 @@ const OUTPUTS: ReadonlySet<Json | undefined> = new Set([
   'tool_search_output',
 ]);
 
-/** The output; undefined for an item that is not an output of a client's tool. */
+/** The output; undefined if the item is not an output of a client's tool. */
 export function functionOutput(item: JsonObject): FunctionOutput | undefined {
   if (!OUTPUTS.has(item.type)) return undefined;
   const output = item.type === 'tool_search_output' ? JSON.stringify({ tools: item.tools ?? [] }) : (item.output ?? '');
   return { id: idOf(item), output };
 }
 
-/** Local shell calls may have only the one, and their outputs the other. */
+/** The id of a call or an output. Items of local shell calls may have `id` instead of `call_id`. */
 function idOf({ call_id: callId, id, type }: JsonObject): string | undefined {
   if (typeof callId === 'string' && callId !== '') return callId;
   return String(type).startsWith('local_shell_call') && typeof id === 'string' && id !== '' ? id : undefined;
@@ -76,7 +76,7 @@ function shellArguments(action: Json | undefined): string {
   return JSON.stringify({ command, working_directory, timeout_ms, env }, (_, value: unknown) => value ?? undefined);
 }
 
-/** Servers parse the arguments of earlier calls, and refuse a request whose arguments are no object. */
+/** The arguments of an earlier call as text. Servers parse them, and refuse a request whose arguments are not an object. */
 function argumentsText(value: Json | undefined, adapted: Adaptations): string {
   const text = typeof value === 'string' ? value : '';
   if (isObjectText(text)) return text;

@@ -1,4 +1,4 @@
-// The tools of one turn as functions, and the way back: a call of one of these functions becomes a call of the tool that the client declared (AA27).
+// The tools of one turn as functions. A call of such a function is turned back into a call of the tool that the client declared (AA27).
 import { hash } from 'node:crypto';
 import { isList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { Adaptations } from '../../../turn/provider/adapted.ts';
@@ -10,22 +10,22 @@ export type LoweredType = 'function' | 'custom' | 'local_shell' | 'tool_search';
 /** What the client declared, by the name of its function. */
 export interface LoweredTool {
   readonly type: LoweredType;
-  /** The client's name; of the two last types their type. */
+  /** The client's name of the tool. For the last two types, the type. */
   readonly name: string;
   readonly namespace: string | undefined;
 }
 
-/** A function with the members of a Responses tool. */
+/** A function, with the members of a Responses tool. */
 export interface FunctionTool {
   readonly name: string;
   readonly description: string | undefined;
   readonly parameters: JsonObject;
-  /** Undefined if the client's function states none, and for tools that were no functions. */
+  /** Undefined if the client's function states nothing, and for tools that are not functions. */
   readonly strict: boolean | undefined;
 }
 
 const LONGEST_NAME = 64;
-/** The beginning of a name that is too long; `_` and 16 digits of a digest follow. */
+/** The length to which a long name is cut. `_` and 16 digits of a digest are added. */
 const KEPT_OF_NAME = 47;
 
 const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
@@ -49,13 +49,13 @@ const SHELL_PARAMETERS: JsonObject = {
 };
 
 export class ToolTable {
-  /** By name, in the order of their first declaration. */
+  /** The functions by name, in the order of their first declaration. */
   readonly #functions = new Map<string, FunctionTool>();
   readonly #declared = new Map<string, LoweredTool>();
   /** Tools of the provider's own, as they were declared. */
   readonly hosted: JsonObject[] = [];
 
-  /** In their order. */
+  /** The functions in their order. */
   get functions(): readonly FunctionTool[] {
     return [...this.#functions.values()];
   }
@@ -69,7 +69,7 @@ export class ToolTable {
     return this.#declared.get(name);
   }
 
-  /** The name of the function of a tool, whether it is declared now or was so earlier in the conversation. */
+  /** The name of a tool's function. The tool may be declared now, or may have been declared earlier in the conversation. */
   nameOf(type: LoweredType, name: string, namespace: string | undefined): string {
     const plain = namespace === undefined ? name : `${namespace}__${name}`;
     const shortened = shortName(plain);
@@ -96,7 +96,7 @@ const isSame = (tool: LoweredTool | undefined, type: LoweredType, name: string, 
 
 const shortName = (name: string): string => `${name.slice(0, KEPT_OF_NAME)}_${hash('sha256', name, 'hex').slice(0, 16)}`;
 
-/** All tools that the request declares: at the top level, in `additional_tools` items, and in the outputs of tool searches. */
+/** The table of all tools that the request declares: at the top level, in `additional_tools` items, and in the outputs of tool searches. */
 export function toolTable({ tools, input }: Body, adapted: Adaptations): ToolTable {
   const table = new ToolTable();
   addTools(table, tools, adapted);
@@ -152,7 +152,7 @@ const schemaOf = ({ parameters }: JsonObject): { readonly parameters: JsonObject
 
 const textOf = (value: Json | undefined): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
-/** The grammar is all that the model learns of the form of the text. */
+/** The description of a custom tool with its grammar, which is all that the model learns about the form of the text. */
 function customDescription({ description, format }: JsonObject): string | undefined {
   const own = textOf(description);
   if (!isObject(format) || format.type !== 'grammar') return own;

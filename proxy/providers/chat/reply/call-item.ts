@@ -1,4 +1,4 @@
-// A call of a reply: opened once its name is known, as a call of the tool that the client declared (AA50, AA53).
+// A call in a reply. It is opened when its name is known, as a call of the tool that the client declared (AA50, AA53).
 import type { Json, JsonObject } from '../../../turn/json/json.ts';
 import { newId } from '../../api-accounts/reply/new-id.ts';
 import { calledItem } from '../../api-accounts/tools/called-item.ts';
@@ -9,13 +9,13 @@ import type { ItemStatus, ReplyOutput } from './reply-output.ts';
 
 const PREFIXES: Readonly<Record<LoweredType, string>> = { function: 'fc_', custom: 'ctc_', local_shell: 'lsh_', tool_search: 'tsc_' };
 
-/** A longer id becomes one of ours: clients send it back. */
+/** The longest id that is kept. A longer one is replaced, because clients send ids back. */
 const LONGEST_ID = 64;
 
 export class CallItem {
-  /** The id that the account stated; undefined if it has stated none. */
+  /** The id that the account stated; undefined if it stated none. */
   accountId: string | undefined;
-  /** Members that the account needs back, and that no event shows. */
+  /** Members that the account needs back, and that events do not show. */
   readonly further: Record<string, JsonObject[string]> = {};
   readonly #output: ReplyOutput;
   readonly #toolOf: (name: string) => LoweredTool | undefined;
@@ -24,9 +24,9 @@ export class CallItem {
   #index = 0;
   #place = '';
   #callId = '';
-  /** As they came; before the name they wait. */
+  /** The arguments so far. They are not sent before the name. */
   #arguments = '';
-  /** Bytes of them. */
+  /** The bytes of the arguments and further members that count as held. */
   #held = 0;
   #input: CustomInput | undefined;
 
@@ -43,12 +43,12 @@ export class CallItem {
     return this.#callId;
   }
 
-  /** Whether its arguments are whole: the reply may have been cut otherwise. */
+  /** Whether the arguments are complete JSON. If they are not, the reply may have been cut. */
   get isWhole(): boolean {
     return this.#tool !== undefined && isObjectText(this.#arguments === '' ? '{}' : this.#arguments);
   }
 
-  /** Opens it; a later name is a repetition. */
+  /** Opens the item. A later name is ignored as a repetition. */
   name(name: string): void {
     if (this.#tool) return;
     this.#tool = this.#toolOf(name) ?? { type: 'function', name, namespace: undefined };
@@ -68,7 +68,7 @@ export class CallItem {
     if (this.#tool) this.#show(piece);
   }
 
-  /** A further member. @throws TooMuchHeld */
+  /** Keeps a further member. @throws TooMuchHeld */
   keep(name: string, value: Json): void {
     this.#held += this.#output.keep(JSON.stringify(value).length);
     this.further[name] = value;

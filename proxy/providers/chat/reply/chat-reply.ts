@@ -19,17 +19,17 @@ import { ReasoningItem } from './reasoning-item.ts';
 import { ReplyOutput } from './reply-output.ts';
 import { ReplyTexts } from './reply-texts.ts';
 
-/** How long usage is waited for after the finish reason. */
+/** The longest wait for the usage after the finish reason. */
 const USAGE_WAIT_MS = 5_000;
 
 export interface ChatReplyOptions {
   readonly turn: Pick<LiveTurn, 'held' | 'note' | 'now'>;
-  /** The response at its beginning. */
+  /** The response as the reply begins. */
   readonly response: ResponseObject;
   readonly quirks: Quirks;
   readonly toolOf: (name: string) => LoweredTool | undefined;
   readonly showsSummary: boolean;
-  /** The capsule of what the account needs back; undefined if it needs nothing. */
+  /** Makes the capsule of what the account needs back. Undefined if the account needs nothing back. */
   readonly seal: ((text: string, details: readonly Json[], calls: Readonly<Record<string, JsonObject>>) => string | undefined) | undefined;
   readonly estimateUsage: () => TokenCounts | undefined;
 }
@@ -41,10 +41,10 @@ export class ChatReply implements EventHandler {
   readonly #texts: ReplyTexts;
   readonly #calls: OpenCalls;
   #usage: JsonObject | undefined;
-  /** Set with the finish reason; the terminal event waits for the usage. */
+  /** The finish reason. The terminal event is sent after it, when the usage has come. */
   #finish: Finish | undefined;
   #state: 'silent' | 'begun' | 'over' = 'silent';
-  /** Whether the account sent anything: a body without a byte is no reply. */
+  /** Whether the account sent nothing. A body without a byte is not a reply. */
   #isEmpty = true;
 
   constructor(options: ChatReplyOptions) {
@@ -79,7 +79,7 @@ export class ChatReply implements EventHandler {
     this.#output.emit = emit;
     if (this.#finish) this.#complete(this.#finish);
     else if (this.#isEmpty) this.#failed(NO_COMPLETION);
-    // The account's connection ended: nothing is invented.
+    // The account's connection ended too early, and the gateway does not complete the reply.
   }
 
   endsAfter(): number | undefined {
@@ -132,7 +132,7 @@ export class ChatReply implements EventHandler {
     this.#sealCalls();
   }
 
-  /** What calls have beside their arguments comes too late for the reasoning before them. */
+  /** Seals the further members of calls. They come too late to be sealed in the reasoning before the calls. */
   #sealCalls(): void {
     const { seal } = this.#options;
     const further = this.#calls.opened.filter((call) => Object.keys(call.further).length > 0);
@@ -141,7 +141,7 @@ export class ChatReply implements EventHandler {
     new ReasoningItem(this.#output, { showsSummary: false, seal: () => seal('', [], calls) }).end('completed');
   }
 
-  /** The mark of the end. Without a finish reason the reply may have been cut. */
+  /** Handles the end mark. Without a finish reason the reply may have been cut. */
   #done(): void {
     if (!this.#finish) {
       const calls = this.#calls.opened;
@@ -169,7 +169,7 @@ export class ChatReply implements EventHandler {
     } else this.#output.write('response.completed', this.#response.json({ status: 'completed', output, usage }));
   }
 
-  /** Before output it is a failure of the attempt, after it the end of the response. */
+  /** Handles an error. Before output the attempt has failed; after it the response ends as failed. */
   #failed(error: JsonObject): void {
     const isShown = !this.#output.isEmpty;
     this.#state = 'over';

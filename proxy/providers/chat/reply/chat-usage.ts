@@ -1,10 +1,10 @@
-// The usage that a Chat chunk states, wherever it is (AA55).
+// The usage that a Chat chunk states, in any of its places (AA55).
 import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
 import { asCount } from '../../api-accounts/reply/counts.ts';
 import type { ReplyUsage } from '../../api-accounts/reply/usage.ts';
 
-/** The stated usage: beside the choices, in `x_groq`, or in the choice; undefined if the chunk has none. */
+/** The stated usage: next to the choices, in `x_groq`, or in the choice. Undefined if the chunk states none. */
 export function usageIn({ usage, x_groq, choices }: JsonObject): JsonObject | undefined {
   if (isObject(usage)) return usage;
   if (isObject(x_groq) && isObject(x_groq.usage)) return x_groq.usage;
@@ -12,7 +12,7 @@ export function usageIn({ usage, x_groq, choices }: JsonObject): JsonObject | un
   return isObject(choice) && isObject(choice.usage) ? choice.usage : undefined;
 }
 
-/** The counts; undefined if one is missing, not a whole number, or negative. */
+/** The counts; undefined if one is missing, not a whole number or negative. */
 export function chatUsage(
   usage: JsonObject,
   { usage_excludes_reasoning }: Pick<Quirks, 'usage_excludes_reasoning'>,
@@ -23,7 +23,7 @@ export function chatUsage(
   const total = asCount(usage.total_tokens) ?? input + completion;
   const output = usage_excludes_reasoning && total >= input ? total - input : completion;
   const cached = countIn(usage.prompt_tokens_details, 'cached_tokens') ?? asCount(usage.prompt_cache_hit_tokens) ?? 0;
-  // Servers state more cached tokens than they read; clients subtract them from the input.
+  // Some servers state more cached tokens than input tokens, and clients subtract them from the input.
   return {
     input,
     output,

@@ -1,13 +1,13 @@
-// The parts of a Chat chunk, or of a whole completion, that a translation reads: of choice 0 alone (AA49, AA52).
+// The parts of a Chat chunk, or of a whole completion, that a translation reads. Only choice 0 is read (AA49, AA52).
 import { asList, isAbsent, isList, isObject, isText, type Json, type JsonObject } from '../../../turn/json/json.ts';
 
-/** The choice 0; undefined if the chunk has none. A choice without an index is the first one. */
+/** The choice 0; undefined if the chunk has none. A choice without an index counts as the first one. */
 export function choiceIn({ choices }: JsonObject): JsonObject | undefined {
   const list = asList(choices);
   return list.find((choice): choice is JsonObject => isObject(choice) && (choice.index === 0 || isAbsent(choice.index)));
 }
 
-/** What the choice adds: a delta, or in a whole completion all of it. */
+/** What the choice adds: a delta, or the whole message in a completion. */
 export function deltaIn(choice: JsonObject): { readonly delta: JsonObject; readonly isWhole: boolean } {
   if (isObject(choice.delta)) return { delta: choice.delta, isWhole: false };
   return isObject(choice.message) ? { delta: choice.message, isWhole: true } : { delta: NOTHING, isWhole: false };
@@ -15,7 +15,10 @@ export function deltaIn(choice: JsonObject): { readonly delta: JsonObject; reado
 
 const NOTHING: JsonObject = {};
 
-/** The error that a 200 holds: beside the choices, as the chunk itself, or in the choice (AA59). With a status if one is stated. */
+/**
+ * The error in a reply of status 200: next to the choices, as the chunk itself, or in the choice (AA59). It includes a status if one is
+ * stated.
+ */
 export function errorIn(chunk: JsonObject, type: string): JsonObject | undefined {
   const stated = chunk.error;
   if (!isAbsent(stated) && stated !== false) return errorOf(isObject(stated) ? stated : { message: String(stated) }, chunk);
@@ -46,7 +49,7 @@ export function contentTextIn(content: Json | undefined): ContentText {
   return { text, thought };
 }
 
-/** A text, or the texts of a list of parts. */
+/** A text, or the texts in a list of parts. */
 const textsOf = (value: Json | undefined): string => {
   if (typeof value === 'string') return value;
   return asList(value)
@@ -54,7 +57,7 @@ const textsOf = (value: Json | undefined): string => {
     .join('');
 };
 
-/** The reasoning of a delta: of its spellings the first one that the chunk has. */
+/** The reasoning of a delta. If it is in several members, the first of them is read. */
 export function reasoningIn({ reasoning_content, reasoning, thinking, reasoning_details: details }: JsonObject): string {
   for (const text of [reasoning_content, reasoning, thinking]) if (typeof text === 'string' && text !== '') return text;
   if (!isList(details)) return '';

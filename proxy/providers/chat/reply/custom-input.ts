@@ -1,28 +1,29 @@
-// Decodes the text of a lowered custom call out of its arguments while they come: `{"input": TEXT}`, or the raw arguments (AA27, AA50).
+// Decodes the text of a custom call from the arguments of its function while they arrive: `{"input": TEXT}`, or the raw arguments (AA27,
+// AA50).
 import { isObject } from '../../../turn/json/json.ts';
 
-/** Everything before the text. */
+/** Matches the arguments before the text. */
 const HEAD = /^\s*\{\s*"input"\s*:\s*"/;
-/** A beginning that may still become that. */
+/** Matches a beginning of the arguments that may still become `HEAD`. */
 const MAYBE_HEAD = /^\s*(?:$|\{\s*(?:$|"(?:$|i(?:$|n(?:$|p(?:$|u(?:$|t(?:$|"\s*(?:$|:\s*$)))))))))/;
 
-/** White space without end would be read again with each piece. */
+/** The longest white space before the text. It is limited because all of it is read again with each piece. */
 const LONGEST_HEAD = 256;
 
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' };
 
 export class CustomInput {
-  /** `raw`: the arguments are no such object. */
+  /** `raw`: the arguments are not such an object. */
   #state: 'head' | 'text' | 'ended' | 'raw' = 'head';
   #head = '';
-  /** An escape that has not come whole. */
+  /** An escape of which a part has arrived. */
   #escape = '';
-  /** The first half of a pair of escapes for one character. */
+  /** The first of two escapes that together are one character. */
   #half = '';
-  /** What has been decoded, or the raw arguments. */
+  /** The decoded text so far, or the raw arguments. */
   #value = '';
 
-  /** The text as far as it came; whole after `end`. */
+  /** The text so far. It is complete after `end`. */
   get value(): string {
     return this.#value;
   }
@@ -45,7 +46,7 @@ export class CustomInput {
     return '';
   }
 
-  /** The arguments ended. @returns the rest of the text */
+  /** Called when the arguments have ended. @returns the rest of the text */
   end(): string {
     if (this.#state === 'text' || this.#state === 'ended') {
       const half = this.#half;
@@ -88,7 +89,7 @@ export class CustomInput {
     return added;
   }
 
-  /** A half of a character is no character if its other half does not follow. */
+  /** Returns plain text after an unfinished half of a character, which is kept alone because its other half does not follow. */
   #plain(text: string): string {
     if (text === '' || this.#half === '') return text;
     const half = this.#half;
@@ -96,7 +97,7 @@ export class CustomInput {
     return half + text;
   }
 
-  /** The character of an escape that is whole now; empty before. */
+  /** The character of an escape that is complete; empty before. */
   #escaped(): string {
     const whole = this.#escape;
     const kind = whole[1] as string;
@@ -113,7 +114,7 @@ export class CustomInput {
   }
 }
 
-/** The text of arguments that have it in another place; undefined if they have none. */
+/** The text, if it is at another place in the arguments; undefined if they have none. */
 function inputIn(text: string): string | undefined {
   try {
     const json: unknown = JSON.parse(text);

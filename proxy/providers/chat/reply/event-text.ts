@@ -1,9 +1,9 @@
-// The data of one event of a Chat stream, in all the forms in which servers frame it (AA57).
+// The data of one event of a Chat stream, in all forms in which servers write it (AA57).
 import type { JsonObject } from '../../../turn/json/json.ts';
 import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 
 export interface EventText {
-  /** Undefined if it is no JSON object. */
+  /** Undefined if the data is not a JSON object. */
   json(): JsonObject | undefined;
   readonly isDone: boolean;
   readonly isBlank: boolean;
@@ -13,7 +13,7 @@ export interface EventText {
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Undefined for comments. @param isFirst a byte order mark may precede it */
+/** Undefined for comments. @param isFirst whether a byte order mark may precede the event */
 export function eventText(event: ReplyEvent, isFirst: boolean): EventText | undefined {
   if (event.hasData) return new DataText(event);
   const { bytes, start, end } = event;
@@ -21,7 +21,7 @@ export function eventText(event: ReplyEvent, isFirst: boolean): EventText | unde
   return isMarked ? eventText(unmarked(bytes.subarray(start + 3, end)), false) : undefined;
 }
 
-/** The first line of the event was not read as a field. */
+/** The event without the byte order mark, with which its first line was not read as a field. */
 function unmarked(bytes: Buffer): ReplyEvent {
   const event = new ReplyEvent();
   event.bytes = bytes;
@@ -49,7 +49,7 @@ class DataText implements EventText {
     return this.#event.data().trim() === '';
   }
 
-  /** It has no field before its data. */
+  /** Whether the event has no field before its data. */
   get isBody(): boolean {
     const { start, dataStart } = this.#event;
     return dataStart === start;

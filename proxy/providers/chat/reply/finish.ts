@@ -1,6 +1,6 @@
-// What each finish reason means for the end of the response (AA54).
+// The meaning of each finish reason for the end of the response (AA54).
 
-/** `unknown`: completed after output, a server failure before it. */
+/** `unknown`: completed after output, and a server failure before it. */
 export type Finish =
   | { readonly kind: 'completed' | 'failed' | 'unknown' }
   | { readonly kind: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' };

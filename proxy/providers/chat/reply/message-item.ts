@@ -1,4 +1,4 @@
-// A message of a reply: its parts, opened with their first text and ended with the message (AA50).
+// A message of a reply. Its parts are opened with their first text, and end with the message (AA50).
 import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { newId } from '../../api-accounts/reply/new-id.ts';
 import type { ItemStatus, ReplyOutput } from './reply-output.ts';
@@ -19,7 +19,7 @@ export class MessageItem {
   readonly #index: number;
   #part: OpenPart | undefined;
   readonly #done: JsonObject[] = [];
-  /** Bytes of its parts. */
+  /** The bytes of its parts. */
   #held = 0;
 
   constructor(output: ReplyOutput) {
@@ -41,7 +41,7 @@ export class MessageItem {
     this.#output.write('response.refusal.delta', `${part.place},"delta":${JSON.stringify(delta)}`);
   }
 
-  /** Citations of addresses; those that come without a text are of no use. */
+  /** Adds citations of addresses. Citations that come before a text are dropped. */
   annotations(annotations: Json | undefined): void {
     const part = this.#part;
     if (part?.type !== 'output_text') return;

@@ -1,4 +1,4 @@
-// The calls of a reply that are open side by side, identified as servers do: by index, by id, or not at all (AA53).
+// The calls of a reply that are open at the same time. They are identified as the server does it: by index, by id, or not at all (AA53).
 import { asList, isObject, isText, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { LoweredTool } from '../../api-accounts/tools/tool-table.ts';
 import { CallItem } from './call-item.ts';
@@ -16,12 +16,15 @@ export class OpenCalls {
     this.#toolOf = toolOf;
   }
 
-  /** The calls that have a name. Nothing is known of the others. */
+  /** The calls that have a name. Calls without a name cannot be shown. */
   get opened(): readonly CallItem[] {
     return this.#calls.filter(({ isOpen }) => isOpen);
   }
 
-  /** @param isWhole in a whole completion each element of the list is a call of its own. @param before called before a call is opened */
+  /**
+   * @param isWhole whether the list is that of a whole completion, in which each element is a separate call.
+   * @param before called before a call is opened
+   */
   add({ tool_calls: pieces, function_call: legacy }: JsonObject, isWhole: boolean, before: () => void): void {
     for (const [i, piece] of asList(pieces).entries()) {
       if (!isObject(piece)) continue;
@@ -45,7 +48,7 @@ export class OpenCalls {
 
   #callOf(index: number | undefined, id: string | undefined): CallItem {
     const known = index === undefined ? (id === undefined ? this.#calls.at(-1) : this.#byId.get(id)) : this.#byIndex.get(index);
-    // A new id at a used index is a new call.
+    // A new id at a used index begins a new call.
     const call = known && (id === undefined || known.accountId === undefined || known.accountId === id) ? known : this.#newCall();
     if (id !== undefined && call.accountId === undefined) {
       call.accountId = id;
@@ -62,12 +65,12 @@ export class OpenCalls {
   }
 }
 
-/** The older form of a call has no index; there is only one. */
+/** The index of a call in the older form, which has none. There is only one such call. */
 const LEGACY = -1;
 
 const OWN: ReadonlySet<string> = new Set(['index', 'id', 'type', 'function']);
 
-/** In pieces, whole, or as an object. */
+/** The arguments, which come in pieces, whole, or as an object. */
 function argumentsOf(given: Json | undefined): string {
   if (typeof given === 'string') return given;
   return isObject(given) ? JSON.stringify(given) : '';

@@ -1,11 +1,11 @@
-// A reasoning item of a reply: shown as a summary if one was asked for, and sealed for the account if it needs it back (AA50, AA22).
+// A reasoning item of a reply. It is shown as a summary if one was requested, and sealed if the account needs it back (AA50, AA22).
 import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { newId } from '../../api-accounts/reply/new-id.ts';
 import type { ItemStatus, ReplyOutput } from './reply-output.ts';
 
 export interface ReasoningOptions {
   readonly showsSummary: boolean;
-  /** The capsule of what the item holds; undefined if the account does not need it. */
+  /** Makes the capsule of the item; undefined if the account does not need it back. */
   readonly seal: ((text: string, details: readonly Json[]) => string | undefined) | undefined;
 }
 
@@ -16,7 +16,7 @@ export class ReasoningItem {
   readonly #index: number;
   readonly #place: string;
   #text = '';
-  /** Bytes of its text and its details. */
+  /** The bytes of its text and its details. */
   #held = 0;
   readonly #details: Record<string, Json | undefined>[] = [];
 
@@ -36,7 +36,7 @@ export class ReasoningItem {
     this.#text += delta;
   }
 
-  /** The pieces of one detail come in one chunk after another; they go back as one. */
+  /** Adds details. The pieces of one detail come in successive chunks, and are joined. */
   details(pieces: readonly Json[]): void {
     if (!this.#options.seal) return;
     for (const piece of pieces) {

@@ -1,4 +1,4 @@
-// The texts of a reply: its reasoning and its messages, each an item that the next kind of output ends (AA51, AA52).
+// The reasoning and the messages of a reply. Each is an item, which ends when another kind of output begins (AA51, AA52).
 import { isList, type JsonObject } from '../../../turn/json/json.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
 import { contentTextIn, reasoningIn } from './chunk.ts';
@@ -8,7 +8,7 @@ import type { ItemStatus, ReplyOutput } from './reply-output.ts';
 import { ThinkTags } from './think-tags.ts';
 
 export class ReplyTexts {
-  /** Whether the reply has text for its client; reasoning is none. */
+  /** Whether the reply has text for its client. Reasoning does not count. */
   hasText = false;
   readonly #output: ReplyOutput;
   readonly #reasoningOptions: ReasoningOptions;
@@ -35,7 +35,7 @@ export class ReplyTexts {
     if (annotations !== undefined) this.#message?.annotations(annotations);
   }
 
-  /** What the tags have held back was no tag. */
+  /** Ends the texts. Characters that were held as the beginning of a tag are written as text. */
   end(status: ItemStatus): void {
     const held = this.#tags?.end();
     if (held?.thought) this.#think(held.thought);
@@ -45,7 +45,7 @@ export class ReplyTexts {
     this.#message = undefined;
   }
 
-  /** After a text or a call it is a further item. */
+  /** Adds reasoning. After a text or a call it begins a new item. */
   #think(thought: string): void {
     this.#openReasoning().text(thought);
   }
@@ -56,7 +56,7 @@ export class ReplyTexts {
     if (said.text !== '') this.#write(said.text);
   }
 
-  /** What looks like a call in it is text (AA60). */
+  /** Adds text. Text that looks like a call stays text (AA60). */
   #write(text: string): void {
     this.#openMessage().text(text);
   }

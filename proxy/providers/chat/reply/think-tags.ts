@@ -4,7 +4,7 @@ import type { ContentText } from './chunk.ts';
 const OPENING = '<think>';
 const CLOSING = '</think>';
 
-/** White space without end would be read again with each piece. */
+/** The longest white space before the tag. It is limited because all of it is read again with each piece. */
 const LONGEST_BEGINNING = 256;
 
 export class ThinkTags {
@@ -53,7 +53,7 @@ export class ThinkTags {
   }
 }
 
-/** How many characters at the end of the text are the beginning of the tag. */
+/** The number of characters at the end of the text that may begin the tag. */
 function beginningAtEnd(text: string, tag: string): number {
   for (let length = Math.min(text.length, tag.length - 1); length > 0; length--) if (text.endsWith(tag.slice(0, length))) return length;
   return 0;

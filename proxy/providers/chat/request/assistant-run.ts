@@ -1,4 +1,4 @@
-// A run: the reasoning, assistant messages and calls between two other items of the input (AA42).
+// A run is the reasoning, the assistant messages and the calls between two other items of the input (AA42).
 import type { JsonObject } from '../../../turn/json/json.ts';
 import type { FunctionCall } from '../../api-accounts/tools/lowered-calls.ts';
 import type { CallIds } from './call-ids.ts';
@@ -6,7 +6,10 @@ import { CallRound } from './call-round.ts';
 import type { ChatEncoding } from './encoding.ts';
 import { ReplayedReasoning } from './replayed-reasoning.ts';
 
-/** The messages of a run: its text alone, or its calls with the text before them, and behind them what came after the first call. */
+/**
+ * The messages of a run. A run without calls is one message. Otherwise it is a message with the calls and the text before them, and a
+ * message with the text after the first call.
+ */
 export interface EndedRun {
   readonly before: readonly JsonObject[];
   readonly round: CallRound | undefined;
@@ -19,10 +22,10 @@ export class AssistantRun {
   readonly #isAlwaysReplayed: boolean;
   readonly #texts: string[] = [];
   readonly #calls: FunctionCall[] = [];
-  /** After the first call. */
+  /** Texts after the first call. */
   readonly #later: string[] = [];
 
-  /** @param isLast it follows the last user message */
+  /** @param isLast whether the run follows the last user message */
   constructor(encoding: ChatEncoding, isLast: boolean) {
     const { reasoning_replay } = encoding.quirks;
     this.#reasoning = new ReplayedReasoning(encoding);
@@ -60,7 +63,7 @@ export class AssistantRun {
     return { before: [], round: new CallRound({ role: 'assistant', content, ...members }, calls), behind };
   }
 
-  /** If reasoning always goes back, no message is without its member. */
+  /** A message. If reasoning is always sent back, every message has its member. */
   #message(content: string, members: JsonObject): JsonObject {
     const none = this.#isAlwaysReplayed ? this.#reasoning.none() : {};
     return { role: 'assistant', content, ...none, ...members };

@@ -1,9 +1,9 @@
-// The ids of calls as they go out: a client's id that the strictest server would refuse is replaced, in call and output alike (AA42).
+// The ids of calls in a request. A client's id that the strictest server would refuse is replaced, in the call and in its output (AA42).
 import { hash } from 'node:crypto';
 import type { Adaptations } from '../../../turn/provider/adapted.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
 
-/** What the strictest server takes. */
+/** The longest id that the strictest server takes. */
 const LONGEST_ID = 40;
 
 export class CallIds {
@@ -16,7 +16,7 @@ export class CallIds {
     this.#adapted = adapted;
   }
 
-  /** The id of the next call of the conversation; equal conversations have equal ids. @param id of the client */
+  /** The id for the next call of the conversation. Equal conversations get equal ids. @param id the client's id */
   next(id: string | undefined): string {
     if (this.#form === 'any' && id !== undefined && id.length <= LONGEST_ID && !this.#used.has(id)) {
       this.#used.add(id);

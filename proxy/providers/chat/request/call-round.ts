@@ -1,4 +1,4 @@
-// The calls of one assistant message, and their results, which follow it directly in the order of the calls (AA43).
+// The calls of one assistant message with their results, which follow the message directly in the order of the calls (AA43).
 import type { Json, JsonObject } from '../../../turn/json/json.ts';
 import { type ChatPart, joined } from './content.ts';
 import type { ChatEncoding } from './encoding.ts';
@@ -9,7 +9,7 @@ export interface ChatCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
-  /** Members of the reply that the account needs again. */
+  /** Members of the reply that the account needs back. */
   readonly further: JsonObject | undefined;
 }
 
@@ -18,13 +18,13 @@ export class CallRound {
   readonly #message: JsonObject;
   readonly #results = new Map<number, readonly ChatPart[]>();
 
-  /** @param message of the assistant, without its calls */
+  /** @param message the assistant's message without its calls */
   constructor(message: JsonObject, calls: readonly ChatCall[]) {
     this.#message = message;
     this.calls = calls;
   }
 
-  /** @param at the place of the call */
+  /** @param at the index of the call */
   answer(at: number, parts: readonly ChatPart[]): void {
     this.#results.set(at, parts);
   }
@@ -55,7 +55,7 @@ export class CallRound {
   }
 }
 
-/** A tool's message is a text, but for servers that take images in it. */
+/** The content of a tool's message. It is a text, except for servers that take images in it. */
 function resultContent(parts: readonly ChatPart[], images: 'user' | 'tool'): Json {
   const text = joined(parts);
   const others = parts.length > 0 && parts.some(({ type }) => type !== 'text');

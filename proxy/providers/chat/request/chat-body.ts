@@ -1,4 +1,4 @@
-// Translates a turn into the body of a Chat request: the members of Chat that it needs and no others, in one order (AA40).
+// Translates a turn into the body of a Chat request. The body has only members of Chat that the turn needs, always in one order (AA40).
 import { isList, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { LiveTurn } from '../../../turn/live-turn.ts';
 import type { AccountModel } from '../../../turn/provider/account-model.ts';
@@ -23,13 +23,13 @@ export interface Translatable {
   readonly turn: Pick<LiveTurn, 'openCapsule'>;
   readonly account: ApiAccountConfig;
   readonly model: AccountModel | undefined;
-  /** Whether the request has no tools, and none are found in its history: a summary needs none (AA48). */
+  /** Whether the request has no tools, even if its history has some. A summary needs none (AA48). */
   readonly isWithoutTools: boolean;
-  /** The digest of the client's cache key (AA38). */
+  /** Makes the digest of the client's cache key (AA38). */
   readonly cacheKeyOf: (stated: string) => string;
 }
 
-/** @param body after the rules; its cap is removed if the account is not given one. */
+/** @param body as the rules left it; its cap is removed if the account does not get one */
 export function chatBody(body: Body, { turn, account, model, isWithoutTools, cacheKeyOf }: Translatable): Translated {
   const { quirks, drop_fields } = account;
   const adapted = new Adaptations();
@@ -59,7 +59,7 @@ export function chatBody(body: Body, { turn, account, model, isWithoutTools, cac
 const takesImages = (model: AccountModel | undefined, { images }: Quirks): boolean =>
   images !== 'none' && (model?.modalities.includes('image') ?? false);
 
-/** A string is the user's one message. */
+/** The items of the input. A string is one message of the user. */
 const itemsOf = (input: Json | undefined): readonly Json[] => {
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }];
   return isList(input) ? input : [];

@@ -1,11 +1,11 @@
-// The content of messages and tool outputs as Chat has it: texts, and the images, files and audio that the account's model takes (AA40, AA43).
+// The content of messages and tool outputs in Chat: texts, and the images, files and audio that the account's model takes (AA40, AA43).
 import { isList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { ChatEncoding } from './encoding.ts';
 
-/** A part of a message as Chat has it. */
+/** A part of a message in Chat. */
 export type ChatPart = JsonObject & { readonly type: 'text' | 'image_url' | 'file' | 'input_audio' };
 
-/** Words that replace earlier content that the model does not take. */
+/** Texts that replace earlier content that the model does not take. */
 const WORDS = { image: '(image)', file: '(file)', audio: '(audio)' } as const;
 
 export class Content {
@@ -15,14 +15,14 @@ export class Content {
     this.#encoding = encoding;
   }
 
-  /** A string is one part. Empty texts are none. */
+  /** The parts of a content. A string is one part, and empty texts are left out. */
   parts(content: Json | undefined): readonly ChatPart[] {
     if (typeof content === 'string') return textParts(content);
     if (!isList(content)) return [];
     return content.flatMap((part) => (isObject(part) ? this.#part(part) : unknownPart()));
   }
 
-  /** The texts alone. */
+  /** The texts of a content. */
   text(content: Json | undefined): string {
     return joined(this.parts(content));
   }
@@ -91,6 +91,6 @@ const unknownPart = (): never => {
   throw new Error('a content part of an unknown type has no form in Chat');
 };
 
-/** The texts of the parts, with a blank line between them. */
+/** The texts of the parts, joined with a blank line. */
 export const joined = (parts: readonly ChatPart[]): string =>
   parts.flatMap(({ type, text }) => (type === 'text' ? [String(text)] : [])).join('\n\n');

@@ -8,7 +8,7 @@ import type { ToolTable } from '../../api-accounts/tools/tool-table.ts';
 export interface ChatEncoding {
   readonly turn: Pick<LiveTurn, 'openCapsule'>;
   readonly quirks: Quirks;
-  /** Undefined if nothing is known of it. */
+  /** Undefined if nothing is known of the model. */
   readonly model: AccountModel | undefined;
   /** The account's own id of the model. */
   readonly ownId: string;

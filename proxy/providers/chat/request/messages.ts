@@ -10,11 +10,11 @@ import type { ChatEncoding } from './encoding.ts';
 export interface Conversation {
   readonly instructions: Json | undefined;
   readonly items: readonly Json[];
-  /** The end of the system text; undefined if the gateway adds nothing. */
+  /** The text to add to the end of the system text; undefined if the gateway adds nothing. */
   readonly systemEnd: string | undefined;
 }
 
-/** @throws Error for an item that Chat has no form for: eligibility has excluded the account then (AA46) */
+/** @throws Error for an item that Chat cannot express, which eligibility should have excluded (AA46) */
 export function chatMessages(conversation: Conversation, encoding: ChatEncoding): readonly JsonObject[] {
   return new Translation(conversation, encoding).messages();
 }
@@ -27,14 +27,14 @@ class Translation {
   readonly #content: Content;
   readonly #ids: CallIds;
   readonly #blocks: Block[] = [];
-  /** Calls that have no result yet, by the client's id; those without an id are one group. */
+  /** Calls that have no result yet, by the client's id. Calls without an id are one group. */
   readonly #open = new Map<string, { readonly round: CallRound; readonly at: number }[]>();
   readonly #system: string[] = [];
   #isAllDeveloper = true;
   #hasBegun = false;
   #hasUser = false;
   #run: AssistantRun | undefined;
-  /** The place of the last user message in the input. */
+  /** The index of the last user message in the input. */
   readonly #lastUser: number;
 
   constructor({ instructions, items, systemEnd }: Conversation, encoding: ChatEncoding) {
@@ -114,7 +114,7 @@ class Translation {
     this.#system.push(text);
   }
 
-  /** Servers answer a user (AA41). */
+  /** Adds a user message, because servers answer only after one (AA41). */
   #addUser(text: string): void {
     this.#encoding.adapted.note('input');
     this.#blocks.push({ role: 'user', content: text });
@@ -168,7 +168,7 @@ class Translation {
     this.#blocks.push(...behind);
   }
 
-  /** With an assistant's message between results of tools and a user's message. */
+  /** Adds an assistant's message between the results of tools and a user's message. */
   #parted(messages: readonly JsonObject[]): readonly JsonObject[] {
     return messages.flatMap((message, i) => {
       if (message.role !== 'tool' || messages[i + 1]?.role !== 'user') return [message];
@@ -178,5 +178,5 @@ class Translation {
   }
 }
 
-/** On some surfaces a message has no type. */
+/** Whether an item is a message. On some surfaces messages have no type. */
 const isMessage = ({ type, role }: JsonObject): boolean => type === 'message' || (isAbsent(type) && typeof role === 'string');

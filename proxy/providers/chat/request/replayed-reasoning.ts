@@ -1,10 +1,10 @@
-// The reasoning that goes back with the assistant's messages: what capsules of this model hold, if the account wants it (AA44).
+// The reasoning that is sent back with the assistant's messages: the content of capsules of this model, if the account wants it (AA44).
 import type { Json, JsonObject } from '../../../turn/json/json.ts';
 import { capsuleIn } from '../../../turn/provider/capsule.ts';
 import { parsedCapsule, type ReasoningCapsule } from '../reasoning-capsule.ts';
 import type { ChatEncoding } from './encoding.ts';
 
-/** The capsules of one run, in order. */
+/** Has the capsules of one run, in order. */
 export class ReplayedReasoning {
   readonly #encoding: ChatEncoding;
   readonly #capsules: ReasoningCapsule[] = [];
@@ -13,14 +13,14 @@ export class ReplayedReasoning {
     this.#encoding = encoding;
   }
 
-  /** @param isWanted whether the account gets the reasoning of this part of the conversation */
+  /** @param isWanted whether the account wants the reasoning of this part of the conversation */
   add(item: JsonObject, isWanted: boolean): void {
     const capsule = isWanted ? this.#opened(item) : undefined;
     if (capsule) this.#capsules.push(capsule);
     else this.#encoding.adapted.note('input.reasoning');
   }
 
-  /** The members of the assistant's message. */
+  /** The members for the assistant's message. */
   members(): JsonObject {
     const { reasoning_field, reasoning_replay, reasoning_details } = this.#encoding.quirks;
     const text = this.#capsules.map((capsule) => capsule.text).join('');
@@ -31,12 +31,12 @@ export class ReplayedReasoning {
     };
   }
 
-  /** The member of a message that has no reasoning, if every message must have it. */
+  /** The member for a message without reasoning, if every message must have the member. */
   none(): JsonObject {
     return { [this.#encoding.quirks.reasoning_field]: '' };
   }
 
-  /** The further members of a call. @param id as the client has it */
+  /** The further members of a call. @param id the client's id */
   ofCall(id: string | undefined): JsonObject | undefined {
     if (id === undefined) return undefined;
     return this.#capsules.find(({ calls }) => Object.hasOwn(calls, id))?.calls[id];

@@ -1,4 +1,5 @@
-// The members of a Chat request beside its messages and tools: limits, effort, format, and what the account keeps (AA40, AA45).
+// The members of a Chat request besides messages and tools: limits, effort, format, and optional members that the account keeps (AA40,
+// AA45).
 import { isAbsent, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { AdaptedName } from '../../../turn/provider/adapted.ts';
 import type { KeptMember } from '../../../turn/provider/quirks.ts';
@@ -6,7 +7,7 @@ import type { Body } from '../../../turn/turn.ts';
 import { effortWord } from '../../api-accounts/effort.ts';
 import type { ChatEncoding } from './encoding.ts';
 
-/** @param body whose cap is removed if the account is not given one: the gateway then ends the reply there (CR1) */
+/** @param body its cap is removed if the account does not get one; the gateway then ends the reply at the cap (CR1) */
 export function outputCap(body: Body, { quirks, model, adapted }: ChatEncoding): JsonObject {
   const { max_output_tokens: asked } = body;
   if (typeof asked !== 'number') return {};
@@ -39,7 +40,7 @@ export function effortMembers(body: Body, { quirks, model, adapted }: ChatEncodi
 
 export interface ChatFormat {
   readonly members: JsonObject;
-  /** What the system text ends with. */
+  /** The text to add to the end of the system text. */
   readonly systemEnd: string | undefined;
 }
 
@@ -67,7 +68,10 @@ export function formatOf({ text }: Body, { quirks, adapted }: ChatEncoding): Cha
   return { members: { response_format: { type: 'json_schema', json_schema: members } }, systemEnd: undefined };
 }
 
-/** Optional members of the same name, in their order on the wire. `include` and `truncation` have no meaning in Chat. */
+/**
+ * Optional members with the same name in both APIs, in the order in which they are sent. `include` and `truncation` have no meaning in
+ * Chat.
+ */
 const KEPT: readonly Exclude<KeptMember, 'verbosity' | 'include' | 'truncation'>[] = [
   'temperature',
   'top_p',

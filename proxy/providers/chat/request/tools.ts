@@ -1,11 +1,11 @@
-// The functions of a request, and the choice among them, as Chat has them (AA40).
+// The functions of a request and the choice among them, in the form of Chat (AA40).
 import { isAbsent, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { hostedTool } from '../../api-accounts/eligibility/declared-tools.ts';
 import { chosenTools } from '../../api-accounts/tools/chosen-tools.ts';
 import type { FunctionTool } from '../../api-accounts/tools/tool-table.ts';
 import type { ChatEncoding } from './encoding.ts';
 
-/** The members `tools`, `tool_choice` and `parallel_tool_calls`; none if no tool goes out. */
+/** The members `tools`, `tool_choice` and `parallel_tool_calls`. Empty if no tool is sent. */
 export function toolMembers(choice: Json | undefined, parallel: Json | undefined, encoding: ChatEncoding): JsonObject {
   const { tools, quirks, adapted } = encoding;
   for (const tool of tools.hosted) {

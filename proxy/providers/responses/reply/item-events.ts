@@ -1,14 +1,14 @@
-// The events of a whole output item, as a stream would have had them: its text or arguments in one delta (AA32).
+// The events of a whole output item, as in a stream that has its text or arguments in one delta (AA32).
 import { randomUUID } from 'node:crypto';
 import { asList, isObject, isText, type Json, type JsonObject } from '../../../turn/json/json.ts';
 
-/** A text that streams of items show in deltas. */
+/** A text that a stream shows in deltas. */
 export interface StreamedText {
   readonly delta: string;
   readonly done: string;
-  /** The member of the part, of the item or of the `done` event that has it. */
+  /** The member of the part, the item or the `done` event that contains the text. */
   readonly member: 'text' | 'refusal' | 'arguments' | 'input';
-  /** The member that numbers the parts of the item; undefined for a text that is not in a part. */
+  /** The member that numbers the parts of the item. Undefined for a text that is not in a part. */
   readonly number?: 'content_index' | 'summary_index';
 }
 
@@ -18,7 +18,7 @@ const texts = (name: string, members: Omit<StreamedText, 'delta' | 'done'>): Str
   ...members,
 });
 
-/** By the type of the part, or of the item if the text is not in a part. */
+/** The streamed texts by the type of the part, or of the item if the text is not in a part. */
 export const STREAMED: ReadonlyMap<string, StreamedText> = new Map([
   ['output_text', texts('output_text', { member: 'text', number: 'content_index' })],
   ['refusal', texts('refusal', { member: 'refusal', number: 'content_index' })],
@@ -41,12 +41,12 @@ const PREFIXES: ReadonlyMap<Json | undefined, string> = new Map([
   ['custom_tool_call', 'ctc_'],
 ]);
 
-/** An id for an item that has none: its events name it. */
+/** The item with an id, which its events need. */
 export const identified = (item: JsonObject): JsonObject => (isText(item.id) ? item : { id: madeId(item.type), ...item });
 
 export const madeId = (type: Json | undefined): string => `${PREFIXES.get(type) ?? 'item_'}${randomUUID().replaceAll('-', '')}`;
 
-/** An item as the event that opens it has it. */
+/** An item in the form of the event that opens it. */
 export function opened(item: JsonObject): JsonObject {
   const { type } = item;
   const empty =
@@ -60,7 +60,7 @@ export function opened(item: JsonObject): JsonObject {
 
 const emptied = (text: StreamedText | undefined): JsonObject => (text ? { [text.member]: '' } : {});
 
-/** All events of an item. @param item with an id */
+/** All events of an item. @param item an item with an id */
 export function eventsOfItem(item: JsonObject, output_index: number): readonly JsonObject[] {
   return [
     { type: 'response.output_item.added', output_index, item: opened(item) },
@@ -69,7 +69,7 @@ export function eventsOfItem(item: JsonObject, output_index: number): readonly J
   ];
 }
 
-/** What a stream shows of an item between the events that open and close it. */
+/** The events between those that open and close an item. */
 export function eventsOfTexts(item: JsonObject, output_index: number): readonly JsonObject[] {
   const place = { item_id: item.id ?? null, output_index };
   if (item.type === 'message') return asList(item.content).flatMap((part, i) => eventsOfPart(part, { ...place, content_index: i }));
@@ -92,7 +92,7 @@ function eventsOfPart(part: Json, place: JsonObject): readonly JsonObject[] {
   ];
 }
 
-/** A text in one delta, and its end. An empty one has no delta. */
+/** A text in one delta, and its end. An empty text has no delta. */
 export function textEvents({ delta, done, member }: StreamedText, text: string, place: JsonObject): readonly JsonObject[] {
   const ended = { type: done, ...place, [member]: text };
   return text === '' ? [ended] : [{ type: delta, ...place, delta: text }, ended];

@@ -1,4 +1,4 @@
-// The events of a repaired reply in their order: the account's as they came, until one of the gateway's own is among them (AA32).
+// The events of a repaired reply in order. The account's events pass unchanged until an event of the gateway is among them (AA32).
 import type { JsonObject } from '../../../turn/json/json.ts';
 import { type Emit, UnreadableReply } from '../../../turn/provider/replies.ts';
 import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
@@ -8,7 +8,7 @@ export class NumberedEvents {
   /** Set for each event of the account. */
   emit: Emit = () => undefined;
   readonly #memory: HeldBytes;
-  /** Events with data so far, and whether the account's numbers no longer hold. */
+  /** The number of events with data so far. `#renumbers` is set when the account's sequence numbers are no longer valid. */
   #sent = 0;
   #renumbers = false;
 
@@ -25,13 +25,13 @@ export class NumberedEvents {
     }
   }
 
-  /** Sends an event of the gateway's own. The account's numbers are not valid after it. */
+  /** Sends an event that the gateway made. The account's sequence numbers are not valid after it. */
   make({ sequence_number: _, ...members }: JsonObject): void {
     this.#renumbers = true;
     this.emit(ReplyEvent.of({ ...members, sequence_number: this.#sent++ }));
   }
 
-  /** The last event of the account, with other members. */
+  /** Sends the last event of the account with changed members. */
   end(data: JsonObject): void {
     if (this.#renumbers) this.make(data);
     else this.emit(ReplyEvent.of(data));

@@ -1,20 +1,20 @@
-// An output item that a stream is showing: what of it was opened, and its texts so far, from which it can be ended if its account does not.
+// An output item during its stream: how it was opened, and its texts so far. If the account does not end it, its end is made from them.
 import { GatheredBytes } from '../../../base/bytes/gathered-bytes.ts';
 import { isObject, isText, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import { partTypes, type StreamedText } from './item-events.ts';
 
-/** The parts that have events of their own: a text of reasoning has none. */
+/** Whether the text has a part with events of its own. A reasoning text has none. */
 const hasPart = ({ part, text }: OpenText): boolean => text.number !== undefined && part !== 'reasoning_text';
 
-/** The part of a text, as its events have it. */
+/** The part of a text in its events. */
 export const partOf = (part: string, { member }: StreamedText, value: string): JsonObject => ({
   type: part,
   [member]: value,
   ...(part === 'output_text' ? { annotations: [] } : {}),
 });
 
-/** A text of an item, as JSON has it between its quotes. */
+/** A text of an item, in the form that JSON has between the quotes. */
 export class OpenText {
   readonly part: string;
   readonly text: StreamedText;
@@ -32,12 +32,12 @@ export class OpenText {
     return this.#json.length === 0;
   }
 
-  /** @returns by how many bytes it grew */
+  /** @returns the number of bytes that were added */
   add(json: Buffer): number {
     return this.#json.add(json);
   }
 
-  /** @returns by how many bytes it grew */
+  /** @returns the number of bytes that were added */
   set(value: Json | undefined): number {
     return this.isEmpty && typeof value === 'string' ? this.add(Buffer.from(JSON.stringify(value).slice(1, -1))) : 0;
   }
@@ -51,12 +51,12 @@ export class OpenText {
 
 export class OpenItem {
   readonly index: number;
-  /** Undefined before the event that opens it. Nothing of a call is shown before: its name is in that event. */
+  /** The event that opens the item. Before it, nothing of a call is shown, because it has the name. */
   opening: JsonObject | ReplyEvent | undefined;
   isDone = false;
-  /** Bytes that the item keeps until it is done. */
+  /** The bytes that the item keeps until it is finished. */
   held = 0;
-  /** The parts that were opened, as `content_index 0`. */
+  /** The parts that were opened, in the form `content_index 0`. */
   readonly parts = new Set<string>();
   readonly #texts: OpenText[] = [];
   #id: string | undefined;
@@ -73,7 +73,7 @@ export class OpenItem {
     return this.#texts.some(({ isEmpty }) => !isEmpty);
   }
 
-  /** The item as it was opened. */
+  /** The item in the event that opened it. */
   get opened(): JsonObject | undefined {
     if (!(this.opening instanceof ReplyEvent)) return this.opening;
     const item = this.opening.json()?.item;
@@ -98,12 +98,12 @@ export class OpenItem {
     return opened;
   }
 
-  /** The members by which events name a text of it. */
+  /** The members with which events refer to a text. */
   placeOf({ text, number }: Pick<OpenText, 'text' | 'number'>): JsonObject {
     return { item_id: this.id ?? null, output_index: this.index, ...(text.number === undefined ? {} : { [text.number]: number }) };
   }
 
-  /** The events that end the texts which the account has left open. */
+  /** The events that end the texts which the account left open. */
   endOfTexts(): readonly JsonObject[] {
     return this.#texts
       .filter(({ isEnded }) => !isEnded)
@@ -116,7 +116,7 @@ export class OpenItem {
       });
   }
 
-  /** The item made of what was shown, if the account has never shown it whole; undefined for a call without a name. */
+  /** The item made from what was shown, if the account never showed it whole; undefined for a call without a name. */
   built(status: 'completed' | 'incomplete'): JsonObject | undefined {
     const { opened } = this;
     if (!opened) return undefined;
@@ -127,7 +127,7 @@ export class OpenItem {
     return { ...opened, ...(opened.status === undefined ? {} : { status }), ...(open ? { [open.text.member]: open.value } : {}) };
   }
 
-  /** Whether what was shown is an answer that no terminal event has to confirm: text, or a call whose arguments are an object. */
+  /** Whether what was shown is usable even without a terminal event: it is text, or a call whose arguments are an object. */
   get isUsable(): boolean {
     const item = this.built('completed');
     if (item?.type !== 'function_call') return item !== undefined;
@@ -138,7 +138,7 @@ export class OpenItem {
     }
   }
 
-  /** Drops the texts of the item, which are not needed any more. */
+  /** Drops the texts of the item, which are no longer needed. */
   finish(): void {
     this.isDone = true;
     this.#id = this.id;

@@ -1,4 +1,4 @@
-// The output items that a stream is showing, by their places, and the memory that each takes until it is done (AA93).
+// The output items during their stream by their places, and the memory that each needs until it is finished (AA93).
 import { isText, type Json } from '../../../turn/json/json.ts';
 import { DeltaText } from '../../../turn/reply/delta-text.ts';
 import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
@@ -22,7 +22,7 @@ export class OpenItems {
     this.#memory = memory;
   }
 
-  /** How many the account has shown. */
+  /** The number of items that the account has shown. */
   get size(): number {
     return this.#items.size;
   }
@@ -32,7 +32,7 @@ export class OpenItems {
     return [...this.#items.values()].filter(({ isDone }) => !isDone);
   }
 
-  /** The item of an event. */
+  /** The item that an event belongs to. */
   at(event: ReplyEvent): OpenItem {
     const place = this.#deltas.placeOf(event);
     const known = this.#items.get(place ?? this.#items.size);
@@ -42,7 +42,7 @@ export class OpenItems {
     return item;
   }
 
-  /** The item of an event with a text; one that the account has not opened is opened here, unless it is a call. */
+  /** The item that an event with a text belongs to. It is opened here if the account has not opened it, unless it is a call. */
   opened(event: ReplyEvent, part: string): OpenItem {
     const item = this.at(event);
     const type = ITEM_OF.get(part);
@@ -58,12 +58,12 @@ export class OpenItems {
     return this.#deltas.numberOf(event, number);
   }
 
-  /** What an event adds to a text, as JSON has it between its quotes. */
+  /** The text that an event adds, in the form that JSON has between the quotes. */
   deltaOf(event: ReplyEvent): Buffer | undefined {
     return this.#deltas.of(event);
   }
 
-  /** Counts what an item keeps until it is done. @throws TooMuchHeld */
+  /** Counts the bytes that an item keeps until it is finished. @throws TooMuchHeld */
   hold(item: OpenItem, bytes: number): void {
     this.#memory.hold(bytes);
     item.held += bytes;

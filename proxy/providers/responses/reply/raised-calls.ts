@@ -1,4 +1,4 @@
-// Raises calls of lowered tools: the client sees calls of the tools that it declared (AA27). Other events pass unparsed.
+// Turns calls of functions back into calls of the tools that the client declared (AA27). Other events pass unparsed.
 import { asList, isObject, type Json, type JsonObject, mapList } from '../../../turn/json/json.ts';
 import type { Emit, EventHandler } from '../../../turn/provider/replies.ts';
 import { DeltaText } from '../../../turn/reply/delta-text.ts';
@@ -57,7 +57,7 @@ export class RaisedCalls implements EventHandler {
     this.#send({ ...data, item: raised }, data, 0, emit);
   }
 
-  /** Functions in a namespace keep the events of their arguments; of other tools the item has them whole. */
+  /** Handles the events of arguments. Functions in a namespace keep them. Items of other tools get the arguments whole. */
   #arguments(event: ReplyEvent, emit: Emit): void {
     const tool = this.#raised.get(this.#deltas.placeOf(event) ?? 0);
     if (tool === undefined || tool.type === 'function') this.#pass(event, emit);
@@ -90,7 +90,7 @@ export class RaisedCalls implements EventHandler {
     else emit(event);
   }
 
-  /** @param added how many events it is more than the account sent */
+  /** @param added how many more events this is than the account sent */
   #send(data: JsonObject, { sequence_number: number }: JsonObject, added: number, emit: Emit): void {
     emit(ReplyEvent.of(typeof number === 'number' ? { ...data, sequence_number: number + this.#shift } : data));
     this.#shift += added;

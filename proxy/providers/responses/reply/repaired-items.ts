@@ -1,4 +1,4 @@
-// The output items of a repaired stream: each is opened once, shown whole, and ended once, also if its server does less (AA32).
+// The output items of a repaired stream. Each is opened once, shown completely, and ended once, even if its server does less (AA32).
 import { asList, isObject, isText, type JsonObject } from '../../../turn/json/json.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import { eventsOfItem, eventsOfTexts, identified, opened } from './item-events.ts';
@@ -21,7 +21,7 @@ export class RepairedItems {
     return true;
   }
 
-  /** Ends the items that are still open, and shows those that only the terminal event has. */
+  /** Ends the items that are still open, and shows those that only the terminal event contains. */
   complete({ output }: JsonObject, status: 'completed' | 'incomplete'): void {
     const { events } = this.#items;
     const stated = asList(output);
@@ -44,7 +44,7 @@ export class RepairedItems {
   #added(event: ReplyEvent): void {
     const { events } = this.#items;
     const item = this.#items.at(event);
-    // A second opening of an item that was opened here.
+    // The gateway has opened the item already.
     if (item.opening !== undefined) return;
     item.opening = event.copy();
     this.#items.hold(item, event.length);
@@ -56,7 +56,7 @@ export class RepairedItems {
     const { events } = this.#items;
     const item = this.#items.at(event);
     if (item.isDone) return;
-    // An item that has shown a text has shown all of it.
+    // The text of the item was shown completely.
     if (item.opening !== undefined && item.hasText) {
       this.#items.finish(item);
       events.pass(event);
@@ -71,7 +71,7 @@ export class RepairedItems {
     else events.make({ type: DONE, output_index: item.index, item: whole });
   }
 
-  /** What the stream has not shown of an item. @param whole with an id */
+  /** Shows the parts of an item that the stream has not shown. @param whole the item with an id */
   #showMissing(item: OpenItem, whole: JsonObject): void {
     const { events } = this.#items;
     if (item.opening !== undefined && item.hasText) {
@@ -84,7 +84,7 @@ export class RepairedItems {
     }
     for (const made of eventsOfTexts(whole, item.index)) {
       const number = PART_ADDED.get(String(made.type));
-      // A part that is open already is not opened again.
+      // A part that is open is not opened again.
       if (number === undefined || !item.parts.has(`${number} ${made[number]}`)) events.make(made);
     }
   }

@@ -1,4 +1,5 @@
-// The texts of a repaired stream and the parts around them: what a server leaves out of them is made before the event that needs it (AA32).
+// The texts of a repaired stream and the parts around them. Events that a server leaves out are made before the event that needs them
+// (AA32).
 import { isObject, type Json } from '../../../turn/json/json.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import { partTypes, STREAMED } from './item-events.ts';
@@ -13,7 +14,7 @@ export class RepairedTexts {
     this.#items = items;
   }
 
-  /** @returns whether the event is about a text or a part */
+  /** @returns whether the event concerns a text or a part */
   take(event: ReplyEvent): boolean {
     const { type } = event;
     const delta = DELTAS.get(type);
@@ -59,7 +60,7 @@ export class RepairedTexts {
     this.#items.events.pass(event);
   }
 
-  /** Shows the rest of a part that came only with its end. */
+  /** Shows the rest of a part whose text came only with its end. */
   #endPart(item: OpenItem, known: OpenText | undefined, event: ReplyEvent): void {
     const { events } = this.#items;
     const { part } = events.json(event);
@@ -76,7 +77,7 @@ export class RepairedTexts {
     return this.#items.opened(event, number === 'content_index' ? 'output_text' : 'summary_text');
   }
 
-  /** The text of an event; its part is opened here if the account has not done so. */
+  /** The text that an event belongs to. Its part is opened here if the account has not opened it. */
   #textOf(item: OpenItem, { part, text }: Streamed, event: ReplyEvent): OpenText {
     const number = text.number === undefined ? 0 : this.#items.numberOf(event, text.number);
     const known = item.find(text, number);
@@ -90,7 +91,7 @@ export class RepairedTexts {
     return item.open(part, text, number);
   }
 
-  /** Shows a text that came only with its end, in one delta. */
+  /** Shows in one delta a text that came only with its end. */
   #show(item: OpenItem, open: OpenText, value: Json | undefined): void {
     this.#items.hold(item, open.set(value));
     if (open.isEmpty || item.opening === undefined) return;

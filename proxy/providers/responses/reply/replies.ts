@@ -1,4 +1,4 @@
-// The decoding of replies of Responses accounts, by what was asked of them.
+// The decoding of replies of Responses accounts, which depends on the request.
 import { asList, isObject } from '../../../turn/json/json.ts';
 import { Adaptations } from '../../../turn/provider/adapted.ts';
 import { type ApiAccountConfig, isApiAccount } from '../../../turn/provider/api-account.ts';
@@ -36,14 +36,14 @@ export function replyDecoding(out: Outgoing, context: EncodedAttempt, routes: Co
     case 'public-image-edit':
       return account.serves.includes('images') ? [new ImageEvents()] : [repair];
   }
-  // The answer of the compact path to a compaction is checked as it came (F3.7).
+  // The answer of the compact path to a compaction is checked in its original form (F3.7).
   if (out.path === COMPACT) return kind === 'responses' ? [new CompactionAlone(), repair] : undefined;
   if (compacts(turn, out.body)) return routes.wayOf(account) === 'summary' ? [repair, new SummaryReply(turn)] : [repair];
   const toolOf = loweredTools(out.body, account);
   return toolOf ? [repair, new RaisedCalls(turn.held, toolOf)] : [repair];
 }
 
-/** Undefined for a turn whose tools go out as they are. */
+/** Undefined for a turn whose tools are sent unchanged. */
 function loweredTools({ tools, input }: Body, { quirks }: ApiAccountConfig): LoweredToolOf | undefined {
   if (quirks.tools === 'all') return undefined;
   const adding = asList(input).filter((item) => isObject(item) && (item.type === 'additional_tools' || item.type === 'tool_search_output'));

@@ -1,5 +1,5 @@
-// Repairs the event streams of compatible servers: what they leave out is made before the event that needs it (AA32). A whole stream passes
-// unparsed. Here are the beginning and the end of the response; its items are a file of their own.
+// Repairs the event streams of compatible servers. Events that a server leaves out are made before the event that needs them (AA32). A
+// complete stream passes unparsed. This file handles the beginning and the end of the response; repaired-items.ts handles its items.
 import { asList, isObject, type JsonObject } from '../../../turn/json/json.ts';
 import { type Emit, type EventHandler, UnreadableReply } from '../../../turn/provider/replies.ts';
 import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
@@ -14,7 +14,7 @@ import { endOfWhole, openedResponse } from './whole-response.ts';
 
 export interface ReplyRepairOptions {
   readonly memory: HeldBytes;
-  /** Completes what the terminal event states of the usage; the same object if nothing is missing. */
+  /** Completes the usage in the terminal event. Returns the same object if nothing is missing. */
   readonly usage: (response: JsonObject) => JsonObject;
 }
 
@@ -25,7 +25,7 @@ export class ReplyRepair implements EventHandler {
   readonly #open: OpenItems;
   readonly #texts: RepairedTexts;
   readonly #items: RepairedItems;
-  /** The response that began; made if the account has not shown it. */
+  /** The event that began the response. The gateway makes it if the account has not sent it. */
   #created: ReplyEvent | JsonObject | undefined;
   #isOver = false;
 
@@ -90,7 +90,7 @@ export class ReplyRepair implements EventHandler {
     this.#events.make({ type: 'response.completed', response: this.#options.usage(ended) });
   }
 
-  /** Handles data without a type: a whole answer, an error, or data that this API does not have. */
+  /** Handles data without a type: a whole answer, an error, or data that does not belong to this API. */
   #takeUntyped(event: ReplyEvent): void {
     const data = this.#events.json(event);
     if (isObject(data.error) || typeof data.error === 'string' || data.object === 'error') {
@@ -112,7 +112,7 @@ export class ReplyRepair implements EventHandler {
     this.#events.make({ type: end, response: this.#options.usage({ ...data, id: began.id, output }) });
   }
 
-  /** Makes the beginning of the response, which the account has left out. */
+  /** Makes the event that begins the response, if the account left it out. */
   #begin(event: ReplyEvent): void {
     const isLifecycle = event.type === 'response.in_progress' || event.type === 'response.queued';
     const { response: stated } = isLifecycle || endOf(event.type) !== undefined ? this.#events.json(event) : {};
@@ -123,6 +123,6 @@ export class ReplyRepair implements EventHandler {
   }
 }
 
-/** Events about the account, which no client gets (AA31). */
+/** Whether an event is about the account. Clients do not get such events (AA31). */
 const isOfAccount = (type: string): boolean =>
   type === 'response.metadata' || type.endsWith('.response.metadata') || type.endsWith('.rate_limits');

@@ -1,4 +1,4 @@
-// The usage of a response as its terminal event states it; estimated if it is missing or cannot be right (AA56).
+// The usage of a response in its terminal event. It is estimated if it is missing or cannot be right (AA56).
 import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { isApiAccount } from '../../../turn/provider/api-account.ts';
 import type { EncodedAttempt } from '../../../turn/provider/requests.ts';
@@ -21,7 +21,7 @@ function usageOf(
 ): JsonObject | undefined {
   const stated = own && statedUsage(own);
   if (stated && stated.output > 0) return undefined;
-  // The terminal event may leave out what the stream has shown.
+  // The terminal event may leave out output that the stream has shown.
   const shown = 4 * (estimateUsage()?.output_tokens ?? 0);
   const outputBytes = Math.max(shown, bytesOf(asList(output)));
   return stated && outputBytes === 0 ? undefined : responseUsage(stated, { outputBytes, estimateUsage });

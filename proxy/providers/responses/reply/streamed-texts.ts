@@ -1,4 +1,4 @@
-// Which streamed text, and which part of an item, an event is about (AA32).
+// Determines which streamed text, and which part of an item, an event belongs to (AA32).
 import { STREAMED, type StreamedText } from './item-events.ts';
 
 /** A streamed text, and the type of its part. */
@@ -22,7 +22,7 @@ export const PART_DONE: ReadonlyMap<string, PartNumber> = new Map([
   ['response.reasoning_summary_part.done', 'summary_index'],
 ]);
 
-/** The items whose parts have texts; a text that is not in a part belongs to a call. */
+/** The type of the item that each type of part belongs to. A text that is not in a part belongs to a call. */
 export const ITEM_OF: ReadonlyMap<string, 'message' | 'reasoning'> = new Map([
   ['output_text', 'message'],
   ['refusal', 'message'],

@@ -1,8 +1,8 @@
-// A whole JSON answer in the place of a stream: how its stream would have begun and ended (AA32).
+// A whole JSON answer instead of a stream: the beginning and the end that its stream would have (AA32).
 import { randomUUID } from 'node:crypto';
 import { isText, type JsonObject } from '../../../turn/json/json.ts';
 
-/** The type of the event that would have ended its stream; undefined for JSON that is no complete response. */
+/** The type of the event that would end the stream; undefined if the JSON is not a complete response. */
 export function endOfWhole({ object, output, status }: JsonObject): string | undefined {
   if (object !== 'response' && !Array.isArray(output)) return undefined;
   if (status === 'failed') return 'response.failed';
@@ -10,7 +10,7 @@ export function endOfWhole({ object, output, status }: JsonObject): string | und
   return status === undefined || status === null || status === 'completed' ? 'response.completed' : undefined;
 }
 
-/** The response as the events that begin its stream have it. */
+/** The response in the form of the events that begin a stream. */
 export const openedResponse = (response: JsonObject): JsonObject => ({
   ...response,
   id: isText(response.id) ? response.id : `resp_${randomUUID().replaceAll('-', '')}`,

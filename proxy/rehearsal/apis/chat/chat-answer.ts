@@ -39,7 +39,9 @@ const streamed = (chunks: readonly JsonObject[]): SimulatedAnswer => {
   return { ...answer, body: body.kind === 'events' ? { ...body, end: '[DONE]' } : body };
 };
 
-/** The models of servers that write tags, and of those that do not count reasoning as output, reason always. */
+/**
+ * Whether the reply has reasoning. Models of servers that write tags, and of servers that do not count reasoning as output, always reason.
+ */
 function reasons(
   { reasoning_effort: effort, reasoning, thinking }: JsonObject,
   { reasoning: spelling, excludesReasoning }: Pick<ChatForm, 'reasoning' | 'excludesReasoning'>,

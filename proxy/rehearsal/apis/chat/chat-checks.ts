@@ -1,4 +1,5 @@
-// The checks of a strict server on a Chat request, after its schema: roles and their order, calls and their results, tools (AA88).
+// The checks of a strict server on a Chat request that its schema cannot express: the order of roles, calls and their results, tools
+// (AA88).
 import { asList, asString, isAbsent, isObject, type JsonObject } from '../../../turn/json/json.ts';
 import type { SimulatedAccount } from '../../account/simulated-account.ts';
 import { modelRefusal, SimulatedError } from '../../provider-error.ts';
@@ -48,7 +49,7 @@ function refuseWrongTools({ tools, tool_choice: choice, parallel_tool_calls: par
     refuse('tool_choice.function.name', 'The named tool is not declared.');
 }
 
-/** The results of an assistant message follow it directly, one for each call; no other message is a result. */
+/** Refuses calls and results that are not paired. The results of an assistant message follow it directly, one for each call. */
 function refuseWrongPairs(messages: readonly JsonObject[]): void {
   const known = new Set<string>();
   let open: string[] = [];
@@ -68,7 +69,7 @@ function refuseWrongPairs(messages: readonly JsonObject[]): void {
   if (open.length > 0) refuse('messages', "An assistant message with 'tool_calls' must be followed by tool messages.");
 }
 
-/** A call has an id of its own, and arguments that are a JSON object. */
+/** The id of a call. It has to be unique, and the arguments have to be a JSON object. */
 function callId(call: unknown, known: Set<string>, path: string): string {
   const id = isObject(call) ? (asString(call.id) ?? '') : '';
   if (known.has(id)) refuse(`${path}.id`, 'Two calls have this id.');

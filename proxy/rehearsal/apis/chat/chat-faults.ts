@@ -19,7 +19,7 @@ export function withChatFaults(answer: SimulatedAnswer, faults: readonly Fault[]
   return { ...answer, body: error === undefined ? changed : withError(error, changed) };
 }
 
-/** A refusal inside a 200 is an error chunk of its code, before all output. */
+/** A refusal inside a 200 becomes an error chunk with its code before all output. */
 const insideFault = (fault: RefuseInsideFault | undefined): ErrorChunkFault | undefined =>
   fault && {
     kind: 'error-chunk',
@@ -42,14 +42,14 @@ function withError({ as, code = 502, after = 0 }: ErrorChunkFault, { events, ...
   return withoutDone({ ...body, events: [...events.slice(0, after), chunk] });
 }
 
-/** The chunks up to the last output. */
+/** The chunks up to the last one with output. */
 function withoutEnd({ events, ...body }: Events): Events {
   return withoutDone({ ...body, events: events.slice(0, events.findLastIndex(hasOutput) + 1) });
 }
 
 const withoutDone = ({ end: _, ...body }: Events): Events => body;
 
-/** Whether a chunk has more than its role or its finish reason. */
+/** Whether a chunk has more than a role or a finish reason. */
 function hasOutput(chunk: Json): boolean {
   const choice = isObject(chunk) && Array.isArray(chunk.choices) ? (chunk.choices as readonly Json[])[0] : undefined;
   const delta = isObject(choice) && isObject(choice.delta) ? choice.delta : {};

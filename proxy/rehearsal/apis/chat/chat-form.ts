@@ -1,4 +1,4 @@
-// The form of one Chat reply: what the quirks of the server and the faults of the request make of it.
+// The form of one Chat reply, as the quirks of the server and the faults of the request determine it.
 import type { Quirks } from '../../../turn/provider/quirks.ts';
 import { type Fault, faultOf } from '../../faults/fault.ts';
 import type { ReasoningSpelling, ReplyForm } from '../../faults/reply-forms.ts';

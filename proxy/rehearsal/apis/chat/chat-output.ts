@@ -1,4 +1,4 @@
-// The deltas of a simulated Chat reply: reasoning, text and calls in the pieces that a model gives, in the form of the server.
+// The deltas of a simulated Chat reply: reasoning, text and calls, in pieces as a model sends them and in the form of the server.
 import type { Json, JsonObject } from '../../../turn/json/json.ts';
 import type { SimulatedAccount } from '../../account/simulated-account.ts';
 import type { IdSequence } from '../../model/id-sequence.ts';
@@ -64,7 +64,7 @@ function callOf({ tool, input }: Extract<OutputPart, { kind: 'call' }>, { form, 
   return { id: form.has('long call ids') ? id.padEnd(80, '0') : form.shortIds ? short : id, name: tool.name, input };
 }
 
-/** The member of a whole message, and of a delta with a piece. */
+/** The members of a whole message, or of a delta with a piece of the reasoning. */
 export function reasoningMembers(text: string, { form, account }: OutputContext): JsonObject {
   switch (form.reasoning) {
     case 'details':
@@ -80,7 +80,7 @@ export function reasoningMembers(text: string, { form, account }: OutputContext)
 
 function reasoningDeltas(text: string, context: OutputContext): readonly JsonObject[] {
   const { reasoning } = context.form;
-  // The signature is that of the whole text.
+  // The signature is computed from the whole text.
   if (reasoning === 'details') return [{ ...reasoningMembers(text, context), reasoning: text }];
   if (reasoning === 'tags') return ['<th', 'ink>', ...deltasOf(text), '</thi', 'nk>'].map((content) => ({ content }));
   return deltasOf(text).map((piece) => reasoningMembers(piece, context));
@@ -126,7 +126,7 @@ function piecesOf(call: SimulatedCall, index: number, { form, account }: OutputC
   };
   const later = whole === undefined ? deltasOf(call.input) : [];
   const named = form.has('repeated names') ? { name: call.name } : form.has('empty names') ? { name: '' } : {};
-  // Pieces without a place are identified by their id.
+  // Pieces without an index are identified by their id.
   const known = form.has('no index') || form.has('one index') ? id : {};
   const rest = later.map((piece) => ({ ...place, ...known, function: { ...named, arguments: piece } }));
   return [head, ...rest].map((one): JsonObject => ({ tool_calls: [one] }));

@@ -1,4 +1,5 @@
-// What a simulated Chat server refuses because its address names a quirk: each value of a quirk denies what other servers take (AA88).
+// What a simulated Chat server refuses because its address names a quirk. Each value of a quirk excludes something that other servers take
+// (AA88).
 import { asList, asString, isAbsent, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
 import type { SimulatedAccount } from '../../account/simulated-account.ts';
@@ -19,7 +20,7 @@ interface Conversation extends ChatRequest {
   readonly quirks: Partial<Quirks>;
 }
 
-/** In the order of a server's checks. */
+/** The checks in the order in which a server makes them. */
 const CHECKS: readonly ((chat: Conversation) => void)[] = [
   refuseOutputCap,
   refuseRoles,
@@ -67,7 +68,7 @@ function refuseRoles({ messages, quirks: { developer_role, late_system, assistan
   }
 }
 
-/** The parts of a kind, with their paths. */
+/** The parts of one kind, with their paths. */
 function partsOf(messages: readonly JsonObject[]): readonly { readonly part: JsonObject; readonly path: string; readonly role: string }[] {
   return messages.flatMap(({ content, role }, i) =>
     asList(content).flatMap((part, n) =>
@@ -84,7 +85,7 @@ function refuseContent({ messages, quirks: { content, images, files, audio, tool
       refuse(path, 'The image is not taken.');
     if (part.type === 'file' && files === 'none') refuse(path, 'No files are taken.');
     if (part.type === 'input_audio' && audio === 'none') refuse(path, 'No audio is taken.');
-    // The documented API has texts alone in the result of a tool.
+    // In the documented API a tool's result contains only text.
     if (role === 'tool' && part.type !== 'text' && tool_result_images !== 'tool') refuse(path, 'The result of a tool is text.');
   }
 }
@@ -126,7 +127,9 @@ function refuseFormat({ body, quirks: { json_schema } }: Conversation): void {
   if (isStrict) refuse('response_format.json_schema.strict', "'strict' is not supported.");
 }
 
-/** The documented API has `reasoning_effort`; the other two are members of servers that have that quirk. */
+/**
+ * Checks the member that states the effort. The documented one is `reasoning_effort`; the other two exist only at servers with that quirk.
+ */
 function refuseEffort({ body, quirks: { effort = 'reasoning_effort', effort_values } }: Conversation): void {
   const own = { reasoning_effort: ['reasoning_effort'], reasoning: ['reasoning'], thinking: ['thinking', 'reasoning_effort'], none: [] }[
     effort
@@ -142,7 +145,7 @@ function refuseEffort({ body, quirks: { effort = 'reasoning_effort', effort_valu
 
 const FIELDS = ['reasoning_content', 'reasoning', 'thinking'] as const;
 
-/** The documented API has no reasoning in its messages: a server without these quirks knows no such member. */
+/** Checks reasoning in messages. The documented API has none, so that a server without these quirks refuses the members. */
 function refuseReasoning({ messages, account, quirks: { reasoning_field, reasoning_replay, reasoning_details } }: Conversation): void {
   const field = reasoning_field ?? 'reasoning_content';
   const lastUser = messages.findLastIndex(({ role }) => role === 'user');

@@ -1,4 +1,4 @@
-// Reads a Chat request as the simulated model reads every turn: last user message, output of a tool, declared tools, wanted format.
+// Reads a Chat request as the simulated model reads every turn: last user message, output of a tool, declared tools, requested format.
 import { asList, asString, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { schemaIn } from '../../model/schema-in-text.ts';
 import type { SimulatedTool, TurnRequest } from '../../model/turn-request.ts';
@@ -23,7 +23,7 @@ function readTool(tool: Json): SimulatedTool {
   return { kind: 'function', name: asString(name) ?? '', namespace: undefined, parameters };
 }
 
-/** The members that a plan of the output follows, in the words of a turn. */
+/** Translates the members that determine the output into members of a Responses turn. */
 function asTurn(body: JsonObject, messages: readonly JsonObject[]): JsonObject {
   const { tool_choice: choice, parallel_tool_calls, max_completion_tokens, max_tokens, response_format: format } = body;
   return {

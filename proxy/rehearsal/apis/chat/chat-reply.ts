@@ -1,4 +1,4 @@
-// A simulated Chat reply: its chunks, and the completion for a client that does not stream.
+// Writes a simulated Chat reply, as chunks or as a completion for a client that does not stream.
 import type { Json, JsonObject } from '../../../turn/json/json.ts';
 import type { OutputPlan } from '../../model/output-plan.ts';
 import { type ChatOutput, chatOutput, citation, type OutputContext, reasoningMembers } from './chat-output.ts';
@@ -10,7 +10,7 @@ export interface SimulatedReplyContext extends OutputContext {
   /** Tokens. */
   readonly input: number;
   readonly cached: number;
-  /** Whether the stream states its usage in a chunk of its own, beside the finish reason, or not. */
+  /** Where a stream states its usage: in a chunk of its own at the end, in the chunk with the finish reason, or nowhere. */
   readonly usage: 'last' | 'beside finish' | 'none';
 }
 
@@ -99,7 +99,7 @@ function completionOf(output: ChatOutput, head: JsonObject, { finish, usage }: R
   };
 }
 
-/** USD for a million tokens, of input and of output. */
+/** Prices in USD for a million tokens of input and of output. */
 const PRICES = { input: 1, output: 4 };
 
 function usageOf({ tokens, reasoningTokens }: ChatOutput, { form, input, cached }: SimulatedReplyContext): JsonObject {

@@ -1,4 +1,4 @@
-// The members of a Chat Completions request that a strict server takes (AA88): those that turns need, and no others.
+// The members of a Chat Completions request that a strict server takes (AA88). They are those that turns need.
 import {
   ANY_TEXT,
   COUNT,
@@ -14,7 +14,7 @@ import {
   words,
 } from '../request-schema.ts';
 
-/** The strictest server takes call ids of this length. */
+/** The longest call id that the strictest server takes. */
 const CALL_ID = textOfAtMost(40);
 
 const NAME: JsonSchema = { type: 'string', pattern: '^[a-zA-Z0-9_-]{1,64}$' };
@@ -46,12 +46,12 @@ const call = object({ id: CALL_ID, type: words('function'), function: called, ex
 const system = object({ role: words('system', 'developer'), content: texts }, ['role', 'content']);
 const user = object({ role: words('user'), content: parts }, ['role', 'content']);
 
-/** Reasoning is a member of an assistant message if a quirk of the server names it. */
+/** An assistant's message. It may have reasoning if a quirk of the server names the member. */
 const assistant = object(
   {
     role: words('assistant'),
     content: { anyOf: [{ type: 'null' }, texts] },
-    // As answers have it. The text of a refusal is the content of a message.
+    // Null, as in answers. The text of a refusal is sent as content.
     refusal: { type: 'null' },
     tool_calls: list(call),
     reasoning_content: ANY_TEXT,

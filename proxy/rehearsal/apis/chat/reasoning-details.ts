@@ -1,4 +1,4 @@
-// The `reasoning_details` of a simulated account: each has a signature of the account and of its text, so that a change is noticed (AA14).
+// The `reasoning_details` of a simulated account. Each has a signature of the account and its text, so that changes are detected (AA14).
 import { createHash } from 'node:crypto';
 import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { SimulatedAccount } from '../../account/simulated-account.ts';
@@ -14,7 +14,7 @@ export const detailOf = (text: string, account: SimulatedAccount): JsonObject =>
 export const isOwnDetail = (detail: Json, account: SimulatedAccount): boolean =>
   isObject(detail) && typeof detail.text === 'string' && detail.signature === signatureOf(detail.text, account);
 
-/** The opaque member of a call, as some servers demand it back. */
+/** The opaque member of a call, which some servers require in the next request. */
 export const opaqueOf = (account: SimulatedAccount): JsonObject => ({ provider: { thought_signature: signatureOf('call', account) } });
 
 export const isOwnOpaque = ({ provider }: JsonObject, account: SimulatedAccount): boolean =>

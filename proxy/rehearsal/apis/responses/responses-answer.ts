@@ -28,7 +28,7 @@ export function responsesAnswer(context: RequestContext, settings: ApiSettings, 
 export function responsesFrame(context: RequestContext, settings: ApiSettings): SimulatedAnswer {
   const { type: _, ...body } = checkedBody(context, settings, 'frame');
   if (body.generate === false) return eventsAnswer(simulatePrewarm(body, turnContext(context, body)), {});
-  // A model has the tools of the whole conversation, of which an anchored frame has only the new items.
+  // A model has the tools of the whole conversation, while an anchored frame has only the new items.
   const earlier = toolsItems({ previous_response_id: body.previous_response_id ?? null }, context.anchors ?? new Map());
   const whole = earlier.length === 0 ? body : { ...body, input: [...earlier, ...asList(body.input)] };
   return eventsAnswer(turnOf(context, whole).events, {});
@@ -51,14 +51,14 @@ export function compactAnswer(context: RequestContext, settings: ApiSettings): S
 const turnOf = (context: RequestContext, body: JsonObject): SimulatedTurn =>
   simulateTurn(withWantedSchema(body), turnContext(context, body));
 
-/** A model that is asked for any JSON object follows the schema that its instructions have. */
+/** Adds the schema in the instructions as the format, because a model that is asked for any JSON object follows that schema. */
 function withWantedSchema(body: JsonObject): JsonObject {
   const format = isObject(body.text) ? body.text.format : undefined;
   const schema = isObject(format) && format.type === 'json_object' ? schemaIn(asString(body.instructions) ?? '') : undefined;
   return schema ? { ...body, text: { format: { type: 'json_schema', schema } } } : body;
 }
 
-/** The cache of a platform follows `prompt_cache_key`. */
+/** The context of a turn. A platform's cache is chosen by `prompt_cache_key`. */
 const turnContext = ({ account, ids, now, request }: RequestContext, body: JsonObject): Parameters<typeof simulateTurn>[1] => ({
   account,
   ids,

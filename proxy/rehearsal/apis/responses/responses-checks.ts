@@ -1,4 +1,5 @@
-// The checks of a strict platform on a Responses request: its schema, calls and their outputs, ciphertext, files, and what quirks deny (AA88).
+// The checks of a strict platform on a Responses request: its schema, calls and their outputs, ciphertext, files, and what quirks exclude
+// (AA88).
 import { asList, asString, isAbsent, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
 import type { SimulatedAccount } from '../../account/simulated-account.ts';
@@ -23,7 +24,7 @@ export interface CheckedResponses {
   readonly settings: ApiSettings;
   readonly slugs: ReadonlySet<string>;
   readonly as: keyof typeof SCHEMAS;
-  /** The responses of the websocket that the frame came on. */
+  /** The responses of the websocket on which the frame came. */
   readonly anchors?: Anchors | undefined;
 }
 
@@ -39,7 +40,7 @@ export function checkResponses(request: CheckedResponses): void {
   refuseByQuirks(request);
 }
 
-/** A message may omit its type. */
+/** Adds the type to messages that omit it. */
 export function withTypes(body: JsonObject): JsonObject {
   if (typeof body.input === 'string') return { ...body, input: [{ type: 'message', role: 'user', content: body.input }] };
   const input = asList(body.input).map((item): Json => (isObject(item) && item.type === undefined ? { type: 'message', ...item } : item));
@@ -55,7 +56,7 @@ function refuseAnchor({ body, anchors }: CheckedResponses): void {
   if (!anchors?.has(asString(body.previous_response_id) ?? '')) throw anchorNotFound(body);
 }
 
-/** Every output has its call, and every call its output; of an anchored turn the call may be in an earlier response. */
+/** Refuses an output without its call, or a call without its output. In an anchored turn the call may be in an earlier response. */
 function refuseUnpaired({ input, previous_response_id: anchor }: JsonObject): void {
   const [called, answered] = [new Map<string, number>(), new Set<string>()];
   for (const [i, item] of asList(input).entries()) {
@@ -70,7 +71,7 @@ function refuseUnpaired({ input, previous_response_id: anchor }: JsonObject): vo
   if (open) refuse(`input[${open[1]}]`, `No tool output found for function call ${open[0]}.`);
 }
 
-/** Ciphertext and files are valid only at the account that made them, and only if it knows them. */
+/** Refuses ciphertext and files of other accounts, and files that this account does not have. */
 function refuseForeign({ body, account }: CheckedResponses): void {
   for (const item of asList(body.input)) {
     const ciphertext = isObject(item) ? asString(item.encrypted_content) : undefined;

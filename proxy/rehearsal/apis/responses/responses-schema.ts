@@ -1,4 +1,4 @@
-// The members of a request of the Responses API that a strict platform takes (AA88): those that unstored turns need, and no others.
+// The members of a Responses request that a strict platform takes (AA88). They are those that unstored turns need.
 import {
   ANY_TEXT,
   COUNT,
@@ -187,7 +187,7 @@ const TURN: JsonSchema = {
 
 export const RESPONSES_REQUEST = object(TURN, ['model', 'input', 'store']);
 
-/** A frame streams without a word about it. */
+/** The schema of a frame, which has no `stream`: a frame always streams. */
 export const RESPONSES_FRAME = object(
   { ...TURN, type: words('response.create'), generate: FLAG, previous_response_id: ID, stream: { const: true } },
   ['type', 'model', 'input', 'store'],

@@ -89,7 +89,7 @@ export class FollowingFrames implements SocketUser {
     return frames;
   }
 
-  /** Ends the websocket, and so a further response that no turn reads. */
+  /** Ends the websocket, because no turn reads the further response. */
   cancel(): void {
     this.#frames = [];
     this.#socket?.destroy();

@@ -3,7 +3,7 @@ import type { LivePin } from '../../../turn/continuation.ts';
 import type { EffectiveMode, KeptResponse } from './kept-responses.ts';
 import type { UpstreamSocket } from './upstream-socket.ts';
 
-/** Each connection to an account is a generation of its own: a response can be continued only on the connection on which it came. */
+/** Each connection to an account is independent: a response can be continued only on the connection on which it came. */
 export class SocketSlot {
   #socket: UpstreamSocket | undefined;
   #account: string | undefined;

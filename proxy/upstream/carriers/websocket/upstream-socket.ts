@@ -172,7 +172,7 @@ export class UpstreamSocket {
     this.#ws.resume();
   }
 
-  /** Ends the connection with a close frame; it has no user, or loses it. */
+  /** Ends the connection with a close frame. A user that it has is removed. */
   close(): void {
     this.#partial.release(this.#user?.memory);
     this.#user = undefined;
@@ -208,7 +208,7 @@ export class UpstreamSocket {
     return user !== undefined && (this.#user === user || this.#user?.follows === user);
   }
 
-  /** Ends the continuity of the connection: no turn can continue its responses any more. */
+  /** Ends the continuity of the connection. No turn can continue its responses after that. */
   #over(): void {
     this.#pin?.ended();
     this.#pin = undefined;

@@ -1,4 +1,4 @@
-// The authorization server of an account as its logins use it: requests of RFC 6749 and RFC 8628, and the tokens in its answers.
+// The authorization server of an account's logins: its requests by RFC 6749 and RFC 8628, and the tokens in its answers.
 import {
   AuthorizationResponseError,
   allowInsecureRequests,
@@ -23,13 +23,16 @@ import { codesIn } from '../token-endpoint.ts';
 import { refreshedBy, type Tokens } from '../tokens.ts';
 import { challenged, denied, malformed, otherState, refusedBy, unreachable } from './login-failed.ts';
 
-/** Where an account logs in; the addresses are those that are really asked. */
+/** The settings of a login, with the addresses to which requests are actually sent. */
 export type LoginSettings = Omit<OauthCredential, 'file'>;
 
 /** Sends a request of the login, and rejects if no answer came. */
 type LoginCall = (url: string, headers: Readonly<Record<string, string>>, body: string) => Promise<CallAnswer>;
 
-/** `pending`: the code is not confirmed. `slow_down`: it is not confirmed, and it is asked too often. `expired`: it can no longer be confirmed. */
+/**
+ * `pending`: the code is not confirmed yet. `slow_down`: it is not confirmed yet, and the requests come too often. `expired`: it can no
+ * longer be confirmed.
+ */
 export type DeviceAnswer = { readonly tokens: Tokens } | 'pending' | 'slow_down' | 'expired';
 
 const BYTES = 262_144;
@@ -41,10 +44,7 @@ export class AuthorizationServer {
   readonly #now: () => number;
   readonly #call: LoginCall;
 
-  /**
-   * @param now Unix milliseconds
-   * @param routeTo the way of the account's connections
-   */
+  /** @param now Unix milliseconds @param routeTo how the account's connections are made */
   constructor(settings: LoginSettings, { now, routeTo }: { readonly now: () => number; readonly routeTo: Egress['routeTo'] }) {
     this.settings = settings;
     this.#now = now;
@@ -74,14 +74,14 @@ export class AuthorizationServer {
     if (code === 'slow_down') return 'slow_down';
     if (code === 'expired_token') return 'expired';
     if (code === 'access_denied') throw denied();
-    // An overloaded server knows the code all the same.
+    // The code stays valid when the server is overloaded.
     if (answer.status >= 500 || answer.status === 429) throw unreachable(token_url, wordOf(answer));
     throw refusedBy(token_url, wordOf(answer));
   }
 
   /**
    * Exchanges the code of a callback (RFC 6749, 4.1.3; RFC 7636, 4.5).
-   * @throws LoginFailed also for a callback of another login, and for one that brings a refusal
+   * @throws LoginFailed, also for a callback of another login and for a refusal
    */
   async codeTokens(
     callback: URLSearchParams,
@@ -89,7 +89,7 @@ export class AuthorizationServer {
   ): Promise<Tokens> {
     const { token_url, authorize_url = token_url } = this.settings;
     const parameters = new URLSearchParams(callback);
-    // Distinguishes several authorization servers of one client (RFC 9207); an account has one, and its issuer is no setting.
+    // `iss` distinguishes several authorization servers of one client (RFC 9207). An account has only one, and no setting for its issuer.
     parameters.delete('iss');
     const validated = this.#validated(parameters, state, authorize_url);
     const answer = await this.#post(token_url, (options) =>
@@ -134,7 +134,7 @@ export class AuthorizationServer {
     return answer;
   }
 
-  /** The library addresses its requests by this; `check` has refused plain http outside loopback. */
+  /** The server for the library, which identifies it by this address. `check` has refused plain http outside loopback. */
   get #server() {
     const { token_url, device_url, authorize_url } = this.settings;
     return {
@@ -165,7 +165,7 @@ interface FetchOptions {
   readonly body: URLSearchParams | undefined;
 }
 
-/** One request over a connection of its own: a login is rare. */
+/** Makes the function that sends requests. Each opens a new connection, because logins are rare. */
 function callBy(routeTo: Egress['routeTo']): LoginCall {
   return async (url, headers, body) => {
     const { origin, pathname, search } = new URL(url);
@@ -179,7 +179,7 @@ function callBy(routeTo: Egress['routeTo']): LoginCall {
   };
 }
 
-/** As the library reads it: a JSON answer, whatever its content type says. */
+/** The answer for the library, which expects JSON. The content type is set to JSON, whatever the server stated. */
 function responseOf({ status, body }: CallAnswer): Response {
   const text = body === undefined ? null : JSON.stringify(body);
   return new Response([204, 205, 304].includes(status) ? null : text, { status, headers: { 'content-type': 'application/json' } });
@@ -189,7 +189,7 @@ const DEVICE_CODES: ReadonlySet<string> = new Set(['authorization_pending', 'slo
 
 const wordOf = ({ status, body }: CallAnswer): string => safeWord(codesIn(body)[0] ?? `HTTP ${status}`);
 
-/** An answer is any text: only an error code, which is a word, is repeated. */
+/** An error code that can be repeated in a message. Any other text of an answer is replaced. */
 const safeWord = (word: string): string => (/^[\w. -]{1,64}$/.test(word) ? word : 'an error');
 
 const REASONS: Readonly<Record<string, string>> = {

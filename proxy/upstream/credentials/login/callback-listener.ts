@@ -3,9 +3,9 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { listenOn } from '../../../base/process/listen-on.ts';
 
 export interface CallbackListener {
-  /** The redirect address with the port that listens. */
+  /** The redirect address, with the actual port. */
   readonly redirectUrl: string;
-  /** Resolves with the first callback, and with the function that answers its browser. */
+  /** Resolves with the first callback, and with a function that answers its browser. */
   readonly callback: Promise<Callback>;
   close(): void;
 }
@@ -16,13 +16,10 @@ export interface Callback {
   answer(message: string): void;
 }
 
-/** A browser may resolve `localhost` to either. */
+/** The loopback addresses, because a browser may resolve `localhost` to either. */
 const LOOPBACKS = ['127.0.0.1', '::1'];
 
-/**
- * @param redirectUrl of the settings; port 0 takes a free one
- * @throws Error if the port is in use
- */
+/** @param redirectUrl the redirect address of the settings; port 0 chooses a free port @throws Error if the port is in use */
 export async function callbackListener(redirectUrl: string): Promise<CallbackListener> {
   const { promise, resolve } = Promise.withResolvers<Callback>();
   const target = new URL(redirectUrl);
@@ -43,14 +40,14 @@ export async function callbackListener(redirectUrl: string): Promise<CallbackLis
     close: () => {
       for (const server of servers) {
         server.close();
-        // An answer that is being sent ends first; a browser keeps its connection open.
+        // Only idle connections are closed, so that a running answer is sent completely.
         server.closeIdleConnections();
       }
     },
   };
 }
 
-/** A machine may lack the other family. */
+/** Listens on another address too. A machine may lack that address family. */
 const alsoOn = (server: Server, host: string, port: number): Promise<Server> =>
   listenOn(server, host, port).then(
     () => server,

@@ -1,20 +1,21 @@
-// A login with a browser: the authorization code grant with PKCE (RFC 6749, 4.1; RFC 7636), whose callback comes to loopback or is pasted.
+// A login with a browser: the authorization code grant with PKCE (RFC 6749, 4.1; RFC 7636). The callback comes to loopback, or a person
+// pastes it.
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi';
 import type { OauthCredential } from '../../../turn/settings.ts';
 import type { Tokens } from '../tokens.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
 
 export interface CodeLogin {
-  /** What a person opens in a browser. */
+  /** The address that a person opens in a browser. */
   readonly url: string;
-  /** Where the browser ends. */
+  /** The address to which the browser is sent back. */
   readonly redirectUrl: string;
   /**
-   * The callback in what a person pastes: the address at which the browser ended, or the code that the provider shows, also with the state
-   * after a `#`. Undefined where it has none.
+   * The callback in a text that a person pastes: the address at which the browser ended, or the code that the provider shows, which may be
+   * followed by `#` and the state. Undefined if the text contains neither.
    */
   pasted(text: string): URL | undefined;
-  /** Whether the callback is one of this login. */
+  /** Whether the callback belongs to this login. */
   isOwn(callback: URL): boolean;
   /**
    * @param callback the address that the browser was sent back to
@@ -26,25 +27,25 @@ export interface CodeLogin {
 /** The longest wait for the callback of a browser. */
 export const CALLBACK_MS = 600_000;
 
-/** What people are asked for. */
+/** What a person is asked to paste. */
 export const PASTED = 'the address at which the browser ended, which has a code=… in it, or the code that the provider shows';
 
 const DEFAULT_REDIRECT = 'http://127.0.0.1:0/callback';
 
-/** Where the browser is sent back to. */
+/** The address to which the browser is sent back. */
 export const redirectOf = ({ redirect_url = DEFAULT_REDIRECT }: Pick<OauthCredential, 'redirect_url'>): string => redirect_url;
 
-/** The same where nothing listens: the browser shows an error page, and its address has the code. */
+/** The redirect address if nothing listens there. The browser shows an error page, and its address contains the code. */
 export function pastedRedirectOf(oauth: Pick<OauthCredential, 'redirect_url'>): string {
   const redirect = new URL(redirectOf(oauth));
   if (redirect.port === '0') redirect.port = '';
   return redirect.href;
 }
 
-/** A code is letters, digits and signs; with a state, that follows a `#`. */
+/** Matches a code, with the state after `#` if there is one. */
 const CODE = /^([\w.~+/=-]{8,2048})(?:#([\w.~+/=-]{1,512}))?$/;
 
-/** @param redirectUrl where the callback comes to, with the port that listens */
+/** @param redirectUrl the address to which the callback comes, with the actual port */
 export async function codeLogin(server: AuthorizationServer, authorizeUrl: string, redirectUrl: string): Promise<CodeLogin> {
   const { client_id, scopes = [] } = server.settings;
   const verifier = generateRandomCodeVerifier();

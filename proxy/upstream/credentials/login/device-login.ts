@@ -6,9 +6,9 @@ import { expired, LoginFailed, malformed } from './login-failed.ts';
 
 export interface DevicePrompt {
   readonly userCode: string;
-  /** Where a person enters it. */
+  /** The address at which a person enters the code. */
   readonly url: string;
-  /** The address with the code in it, if the provider has one. */
+  /** The address that includes the code, if the provider has one. */
   readonly urlWithCode: string | undefined;
   readonly seconds: number;
 }
@@ -16,24 +16,24 @@ export interface DevicePrompt {
 export interface DeviceLoginTools {
   readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly show: (prompt: DevicePrompt) => void;
-  /** The server did not answer, and is asked again. */
+  /** Called if the server did not answer. It is asked again. */
   readonly onLost: (failure: LoginFailed) => void;
-  /** Ends the login; its reason is what the login is rejected with. */
+  /** Ends the login, which is then rejected with the signal's reason. */
   readonly ended?: AbortSignal;
 }
 
-/** The interval if the provider states none (RFC 8628, 3.2). */
+/** The interval in seconds if the provider states none (RFC 8628, 3.2). */
 const INTERVAL_S = 5;
-/** Added to the interval if the server is asked too often (RFC 8628, 3.5). */
+/** Seconds that are added to the interval if the server is asked too often (RFC 8628, 3.5). */
 const SLOWER_S = 5;
 /** The longest pause after lost connections. Pauses double. */
 const LONGEST_PAUSE_S = 60;
-/** A person is there for no longer, whatever the provider states. */
+/** The longest validity of a code. A longer one that the provider states is cut, because no person waits that long. */
 const LONGEST_S = 3_600;
-/** People type a code, and open an address. */
+/** The longest code and address that are shown, because people type them. */
 const CODE_LENGTH = 64;
 const URL_LENGTH = 2_048;
-/** Control characters would change the terminal. */
+/** Characters that are removed, because control characters would change the terminal. */
 const UNPRINTABLE = /\p{C}/gu;
 
 /** @throws LoginFailed */
@@ -57,7 +57,7 @@ export async function deviceLogin(
   let pause = interval;
   let lost: LoginFailed | undefined;
   for (;;) {
-    // The code may be confirmed in the last moment before its end.
+    // The code may be confirmed just before it expires.
     if (clock.now() + pause * 1000 > end) throw lost ?? expired(seconds);
     await passed(pause * 1000, clock, ended);
     ended?.throwIfAborted();
@@ -76,13 +76,13 @@ export async function deviceLogin(
   }
 }
 
-/** The code stays valid: it is asked for again later (RFC 8628, 3.5). */
+/** The failure of a request that got no answer. The code stays valid, and the server is asked again later (RFC 8628, 3.5). */
 function lostConnection(thrown: unknown): LoginFailed {
   if (thrown instanceof LoginFailed && thrown.end === 'network') return thrown;
   throw thrown;
 }
 
-/** Resolves also when the login ends. */
+/** Waits. It resolves early if the login ends. */
 async function passed(ms: number, clock: Pick<Clock, 'after'>, ended: AbortSignal | undefined): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const cancel = clock.after(ms, resolve);

@@ -1,4 +1,4 @@
-// Whose login it is: the claim that the account's `identity_claim` names.
+// The identity of the user of a login: the claim that the account's `identity_claim` names.
 import { isObject, type Json } from '../../../turn/json/json.ts';
 import type { OauthCredential } from '../../../turn/settings.ts';
 import { claimsOf, type Tokens } from '../tokens.ts';
@@ -7,7 +7,7 @@ type Claim = NonNullable<OauthCredential['identity_claim']>;
 
 export const DEFAULT_CLAIM = 'sub';
 
-/** The claim of the id token, else of a JWT access token; undefined if neither states it. */
+/** The claim in the id token, otherwise in a JWT access token; undefined if neither states it. */
 export function identityOf({ id, access }: Pick<Tokens, 'id' | 'access'>, claim: Claim = DEFAULT_CLAIM): string | undefined {
   for (const token of [id, access]) {
     const identity = token === undefined ? undefined : claimIn(claimsOf(token), typeof claim === 'string' ? [claim] : claim);
@@ -23,5 +23,5 @@ function claimIn(claims: Json | undefined, way: readonly string[]): string | und
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** The setting as operators read it. */
+/** The name of the claim for operators. */
 export const claimName = (claim: Claim = DEFAULT_CLAIM): string => (typeof claim === 'string' ? claim : claim.join(' > '));

@@ -1,4 +1,4 @@
-// The addresses of an `oauth` section: their own, or those of the simulated provider, which takes a free port.
+// The addresses of an `oauth` section, or those of the simulated provider, which listens on a free port.
 import { SIMULATED_LOGIN } from '../../../turn/settings.ts';
 
 export type LoginAddress = 'token_url' | 'device_url' | 'authorize_url';
@@ -9,7 +9,7 @@ const PATHS: Readonly<Record<LoginAddress, string>> = {
   authorize_url: '/oauth/authorize',
 };
 
-/** @param baseOf of the simulated account */
+/** @param baseOf the base URL of the simulated account */
 export function loginAddress(url: string, name: LoginAddress, baseOf: () => string | undefined): string {
   return url === SIMULATED_LOGIN ? `${baseOf() ?? ''}${PATHS[name]}` : url;
 }

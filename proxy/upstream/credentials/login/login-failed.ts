@@ -1,4 +1,4 @@
-// How a login ends without tokens: each end is a sentence for the operator that says what to do.
+// How a login ends without tokens. The message of each end states what the operator can do.
 
 export type LoginEnd = 'denied' | 'expired' | 'state' | 'network' | 'refused' | 'malformed' | 'challenged' | 'stopped';
 
@@ -20,7 +20,7 @@ const AGAIN = 'begin again';
 export const denied = (): LoginFailed =>
   new LoginFailed('denied', `the login was denied at the provider; nothing was stored. To log in, ${AGAIN} and allow the access`);
 
-/** @param seconds for which the code was valid */
+/** @param seconds the time for which the code was valid */
 export const expired = (seconds: number): LoginFailed =>
   new LoginFailed('expired', `the login was not confirmed within ${seconds} s, and its code has expired; ${AGAIN} for another code`);
 
@@ -30,14 +30,14 @@ export const otherState = (): LoginFailed =>
     `the callback belongs to another login (its state differs): nothing was stored. ${capital(AGAIN)}, and open the address that is shown then`,
   );
 
-/** No browser came back. @param ms for which it was waited */
+/** No browser came back in time. @param ms the time that was waited */
 export const noCallback = (ms: number): LoginFailed =>
   new LoginFailed('expired', `no browser came back within ${ms / 60_000} min: ${AGAIN}, or log in in another way`);
 
-/** An operator, another login of the account or the end of the process has ended it. */
+/** The login was ended by an operator, by another login of the account, or because the process ends. */
 export const stopped = (reason: string): LoginFailed => new LoginFailed('stopped', reason);
 
-/** @param code of the system, or `timeout` */
+/** @param code an error code of the system, or `timeout` */
 export function unreachable(url: string, code: string): LoginFailed {
   const reason = `${new URL(url).origin} cannot be reached (${code})`;
   return new LoginFailed('network', `${reason}: check the network of this machine and the proxy of the account, then ${AGAIN}`, reason);
@@ -55,7 +55,7 @@ export const challenged = (url: string): LoginFailed =>
     `a guard of the network answers in place of ${new URL(url).origin}: log in from another network, or with a link and a pasted address (--paste)`,
   );
 
-/** @param what the answer is not, such as `an answer with tokens` */
+/** @param what the expected answer, such as `an answer with tokens` */
 export const malformed = (url: string, what: string): LoginFailed =>
   new LoginFailed(
     'malformed',

@@ -1,4 +1,4 @@
-// One login of an account that is under way in this process: what a person needs for it, and what came of it. It ends by itself.
+// One login of an account that is in progress in this process: what a person needs for it, and its result. It ends by itself.
 import type { Clock } from '../../../base/time/clock.ts';
 import type { Tokens } from '../tokens.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
@@ -6,34 +6,34 @@ import { CALLBACK_MS, type CodeLogin, codeLogin, pastedRedirectOf } from './code
 import { type DevicePrompt, deviceLogin } from './device-login.ts';
 import { LoginFailed, noCallback } from './login-failed.ts';
 
-/** `device`: a code that is entered in any browser. `link`: an address that is opened, and the callback that is pasted. */
+/** `device`: a code that a person enters in any browser. `link`: an address that a person opens, and a callback that is pasted. */
 export type LoginWay = 'device' | 'link';
 
 export interface LoginRunTools {
   readonly server: AuthorizationServer;
   readonly clock: Pick<Clock, 'after' | 'now'>;
-  /** Stores the tokens. @returns what came of it, in a sentence @throws LoginFailed */
+  /** Stores the tokens. @returns the result in a sentence @throws LoginFailed */
   readonly store: (tokens: Tokens) => Promise<string>;
-  /** Makes a failure of the program a sentence. */
+  /** Turns an error of the program into a sentence. */
   readonly failure: (thrown: unknown) => string;
 }
 
 export class LoginRun {
   readonly account: string;
   readonly way: LoginWay;
-  /** `storing`: the provider has issued tokens, or is asked for them. */
+  /** `storing`: the provider has issued tokens, or was asked for them. */
   state: 'waiting' | 'storing' | 'done' | 'failed' = 'waiting';
-  /** While a code is waited for. */
+  /** Set while the login waits for a code. */
   device: Pick<DevicePrompt, 'userCode' | 'url' | 'urlWithCode'> | undefined;
-  /** While a callback is waited for. */
+  /** Set while the login waits for a callback. */
   link: Pick<CodeLogin, 'url' | 'redirectUrl'> | undefined;
-  /** When the wait for a person ends: Unix milliseconds that never jump. */
+  /** When the wait for a person ends, in Unix milliseconds that never jump. */
   endsAt: number;
-  /** What is in the way meanwhile. */
+  /** What prevents the login at the moment. */
   notice: string | undefined;
-  /** What came of it, in a sentence. */
+  /** The result in a sentence. */
   text: string | undefined;
-  /** When it ended. */
+  /** When the login ended. */
   endedAt: number | undefined;
   readonly #tools: LoginRunTools;
   readonly #stop = new AbortController();
@@ -46,7 +46,7 @@ export class LoginRun {
     this.way = way;
     this.#tools = tools;
     this.endsAt = tools.clock.now() + CALLBACK_MS;
-    // A run that is stopped before it waits for its callback.
+    // Handles the rejection of a run that is stopped before it waits for its callback.
     this.#callback.promise.catch(() => undefined);
   }
 
@@ -54,19 +54,19 @@ export class LoginRun {
     return this.endedAt === undefined;
   }
 
-  /** Resolves when it has ended. */
+  /** Resolves when the login has ended. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
 
-  /** Resolves when a person can go on with it, or when it has failed. */
+  /** Resolves when a person can continue the login, or when it has failed. */
   begin(): Promise<void> {
     const { promise: isShown, resolve: shown } = Promise.withResolvers<void>();
     void this.#run(shown).finally(shown);
     return isShown;
   }
 
-  /** Takes the callback that a person pasted. `none`: there is none in the text. `other`: it is one of another login. */
+  /** Takes the callback that a person pasted. `none`: the text contains no callback. `other`: the callback belongs to another login. */
   paste(text: string): 'taken' | 'none' | 'other' {
     const callback = this.#code?.pasted(text);
     if (!callback) return 'none';
@@ -75,7 +75,7 @@ export class LoginRun {
     return 'taken';
   }
 
-  /** Ends it while it waits for a person. What is being stored is stored. */
+  /** Ends the login while it waits for a person. A login that is being stored is stored completely. */
   stop(reason: LoginFailed): void {
     if (this.state !== 'waiting') return;
     this.#end('failed', reason.message);
@@ -123,7 +123,7 @@ export class LoginRun {
     return code.finish(callback);
   }
 
-  /** The first end counts. What a person needed is gone with it. */
+  /** Sets the end, unless there is one already. What a person needed is removed. */
   #end(state: 'done' | 'failed', text: string): void {
     if (!this.isUnderWay) return;
     this.state = state;

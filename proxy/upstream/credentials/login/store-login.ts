@@ -1,4 +1,4 @@
-// Stores the login of an operator's command: of the same user as before, of no other account's, and none that was stored before (Q9).
+// Stores the login of an operator's command. It refuses a login of another user, of another account, or one that was stored before (Q9).
 import type { Lease } from '../../../../store/store.ts';
 import type { OauthCredential } from '../../../turn/settings.ts';
 import { SEALED, type StoredLogin, type TokenVault } from '../token-vault.ts';
@@ -7,31 +7,31 @@ import { identityOf } from './identity.ts';
 
 export interface LoginOrder {
   readonly tokens: Tokens;
-  /** How the tokens were obtained: a file's may be spent, a login's are new. */
+  /** How the tokens were obtained. Those of an import may be used up; those of a login are new. */
   readonly by: 'login' | 'import';
-  /** The name of the stored login when the login began, null if there was none; undefined if it does not matter. */
+  /** The name of the stored login when this login began, or null if there was none. Undefined if it does not matter. */
   readonly former: string | null | undefined;
-  /** Whether another user than before may have the account from now on. */
+  /** Whether the account may get another user than before. */
   readonly anotherUser: boolean;
   readonly claim: OauthCredential['identity_claim'];
-  /** The accounts of the configuration: the store may have logins of former ones. */
+  /** The accounts of the configuration. The store may also have logins of accounts that were removed. */
   readonly accounts: readonly string[];
 }
 
 export type StoreLoginResult =
   | { readonly kind: 'stored'; readonly login: StoredLogin; readonly identity: string | undefined }
-  /** The login is already the account's. */
+  /** The account already has this login. */
   | { readonly kind: 'known'; readonly identity: string | undefined }
-  /** Another login was stored since this one began. */
+  /** Another login was stored after this one began. */
   | { readonly kind: 'overtaken'; readonly at: number }
-  /** An undefined identity is one that the tokens do not state. */
+  /** `identity` is undefined if the tokens do not state it. */
   | { readonly kind: 'another_user'; readonly former: string; readonly identity: string | undefined }
   /** Another account has the same user. */
   | { readonly kind: 'duplicate'; readonly account: string; readonly identity: string }
-  /** The file's refresh token was taken before, and is spent since. */
+  /** The file's refresh token was imported before, and has been used up. */
   | { readonly kind: 'spent'; readonly account: string; readonly at: number };
 
-/** @throws Error if the store fails, or another process does not end its refresh */
+/** @throws Error if the store fails, or if another process does not end its refresh */
 export function storeLogin(vault: TokenVault, account: string, order: LoginOrder): Promise<StoreLoginResult> {
   return vault.whileLeased(account, (lease) => storeAlone(vault, { account, lease, order }));
 }

@@ -1,4 +1,4 @@
-// Why a login was not stored, in a sentence for operators that says what to do.
+// The reason why a login was not stored, in a sentence for operators that states what to do.
 import type { StoreLoginResult } from './store-login.ts';
 
 type Refused = Exclude<StoreLoginResult, { readonly kind: 'stored' | 'known' }>;

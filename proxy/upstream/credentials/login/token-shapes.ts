@@ -1,15 +1,16 @@
-// The logins in a tokens file, in the shapes that client programs write: flat or nested, in snake or camel case, one or several in a file.
+// Finds the logins in a tokens file, in the forms that client programs write: flat or nested, in snake or camel case, one or several in a
+// file.
 import { membersIn, type TokenMembers } from '../../../config/token-members.ts';
 import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 
 export interface FoundLogin {
-  /** As in a file of the usual shape. */
+  /** The tokens, with the names of a usual tokens file. */
   readonly tokens: Readonly<Record<string, string>>;
   /** Unix milliseconds, if the file states it. */
   readonly expiresAt: number | undefined;
 }
 
-/** Names of one member in the files of various programs; the first that is there counts. */
+/** The names of each member in the files of various programs. The first that is present counts. */
 const NAMES: Readonly<Record<'access_token' | 'refresh_token' | 'id_token' | 'account_id', readonly string[]>> = {
   access_token: ['access_token', 'accessToken', 'access'],
   refresh_token: ['refresh_token', 'refreshToken', 'refresh'],
@@ -19,10 +20,10 @@ const NAMES: Readonly<Record<'access_token' | 'refresh_token' | 'id_token' | 'ac
 
 const EXPIRIES = ['expires_at', 'expiresAt', 'expiry_date', 'expires', 'expired'];
 
-/** Deep enough for `{ provider: { tokens: … } }` and for lists of such. */
+/** The depth that is searched. It is enough for `{ provider: { tokens: … } }` and for lists of such objects. */
 const DEPTH = 3;
 
-/** Every object with a refresh token is a login; one without has none that could be taken over. */
+/** The logins in a JSON value. Every object with a refresh token is a login. Without a refresh token a login cannot be taken over. */
 export function loginsIn(json: Json | undefined, depth = 0): readonly FoundLogin[] {
   if (Array.isArray(json)) return json.flatMap((one: Json) => loginsIn(one, depth + 1));
   if (!isObject(json)) return [];
@@ -45,7 +46,7 @@ function loginOf(json: JsonObject): FoundLogin | undefined {
 const firstOf = (json: JsonObject, names: readonly string[]): Json | undefined =>
   json[names.find((name) => json[name] !== undefined) ?? ''];
 
-/** Seconds, milliseconds, or a date. */
+/** Reads a time that is stated in seconds, in milliseconds, or as a date. */
 function timeOf(value: Json | undefined): number | undefined {
   const time = typeof value === 'string' ? (/^\d+$/.test(value) ? Number(value) : Date.parse(value)) : value;
   if (typeof time !== 'number' || !Number.isFinite(time) || time <= 0) return undefined;
