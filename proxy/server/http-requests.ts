@@ -5,7 +5,7 @@ import type { BodyMemory } from '../base/bytes/body-memory.ts';
 import type { UploadMeter } from '../base/bytes/upload-meter.ts';
 import type { Batches } from '../base/process/batch.ts';
 import type { Counters } from '../base/process/metrics.ts';
-import { endConnectionAfter } from '../base/process/node-internals.ts';
+import { awaitReader, endConnectionAfter } from '../base/process/node-internals.ts';
 import { BODY_MALFORMED } from '../clients/http/bodies/body-arrival.ts';
 import { clientAddress, forwardedFor } from '../clients/http/connections/client-address.ts';
 import { type ClientConnection, connectionOf } from '../clients/http/connections/client-connection.ts';
@@ -91,9 +91,12 @@ export class HttpRequests {
     }
     running.begin();
     const run = (): void => void runner.run(turn, client, running.end);
-    // Each chunk of a chunked body is an object until the body is read: many may arrive before a batch runs.
-    if (request.headers['transfer-encoding'] !== undefined) run();
-    else batches.arrivals.add(run);
+    if (request.headers['transfer-encoding'] === undefined) batches.arrivals.add(run);
+    else {
+      // Each chunk is an object until the body is read: many may arrive before a batch runs.
+      awaitReader(request);
+      run();
+    }
   }
 
   /**

@@ -224,6 +224,8 @@ export interface Limits {
   readonly request_body_bytes: number;
   readonly compressed_body_bytes: number;
   readonly expansion_ratio: number;
+  /** The most pieces of a body that are smaller than 64 bytes. */
+  readonly body_small_pieces: number;
   /** The most values of a JSON body, frame or reply, at any depth (Q38). */
   readonly json_values: number;
   /** The memory of parsed JSON that exceeds a multiple of its bytes, over all running turns (Q38). */

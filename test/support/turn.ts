@@ -117,6 +117,7 @@ export function turnOf(options: TurnOptions = {}): TestTurn {
       request_body_bytes: 75_497_472,
       compressed_body_bytes: 33_554_432,
       expansion_ratio: 200,
+      body_small_pieces: 100_000,
       json_values: 1_000_000,
       dense_json_bytes: 268_435_456,
       websocket_fragments: 4_096,

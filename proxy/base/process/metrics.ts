@@ -11,6 +11,7 @@ export const COUNTERS = {
   body_timeouts: 'Requests refused because their body stalled',
   bodies_late: 'Requests refused because their body took too long',
   bodies_too_large: 'Requests refused for their compressed or decoded size, or their expansion',
+  body_pieces_refused: 'Requests refused for the number of small pieces of their body',
   json_values_refused: 'Requests refused for the number of values in their JSON',
   dense_json_refused: 'Requests refused for the memory that their JSON would need beyond a multiple of its bytes',
   bodies_guard_refused: 'Requests refused because too many bytes of bodies were being read',

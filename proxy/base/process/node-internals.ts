@@ -141,6 +141,46 @@ export function stopReading(request: IncomingMessage): () => void {
 const STOPS = Symbol('stops');
 
 /**
+ * Of a connection that has more than the parser was given, the parser gets the rest when the body of this request is read: each chunk is an
+ * object until then.
+ */
+export function awaitReader({ socket }: IncomingMessage): void {
+  // Node resumes it for the first read of the request.
+  if (socket.readableLength > 0) socket.pause();
+}
+
+/** A chunk of one byte has six on the wire: a part has less than two hundred. */
+const PART_BYTES = 1_024;
+
+/**
+ * Node's parser reads 64 KiB of a connection at a time and goes through all of it, though it may have ten thousand chunks. From now on it gets
+ * each read in parts, and what comes after the part in which the connection is stopped waits.
+ */
+export function readInParts({ socket }: IncomingMessage): void {
+  if (Object.hasOwn(socket, 'push')) return;
+  const pauses = socket.listeners('pause') as (() => void)[];
+  const resumes = socket.listeners('resume') as (() => void)[];
+  const ignore = (): void => undefined;
+  // A listener makes the connection read by itself, and hand the parser what it has read. Node then takes off those that stop its reading.
+  socket.on('data', ignore).off('data', ignore);
+  for (const pause of pauses) socket.off('pause', pause).on('pause', pause);
+  for (const resume of resumes) socket.off('resume', resume).on('resume', resume);
+  socket.push = (chunk: Buffer | null): boolean => {
+    let wantsMore = false;
+    for (const part of chunk === null ? [null] : partsOf(chunk)) wantsMore = Socket.prototype.push.call(socket, part);
+    return wantsMore;
+  };
+}
+
+/** Puts bytes back that the parser is to have first, in such parts. */
+export function unshiftInParts(socket: Socket, bytes: Buffer): void {
+  for (const part of partsOf(bytes).reverse()) socket.unshift(part);
+}
+
+const partsOf = (bytes: Buffer): Buffer[] =>
+  Array.from({ length: Math.ceil(bytes.length / PART_BYTES) }, (_, i) => bytes.subarray(i * PART_BYTES, (i + 1) * PART_BYTES));
+
+/**
  * Node writes each chunk of a chunked answer in four pieces, at twice the cost. Turns the encoding off after the head was written, so
  * that chunks can be framed by the writer.
  * @returns whether the answer is chunked

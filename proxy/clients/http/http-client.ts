@@ -133,6 +133,7 @@ export class HttpClient implements TurnClient {
       expansionRatio: limits.expansion_ratio,
       bytes: limits.upload_bytes,
       idleMs: timeouts.client_body_idle_ms,
+      smallPieces: limits.body_small_pieces,
       counters: this.#counters,
       meter: this.#uploads,
       key: this.#turn.identity?.key.id,

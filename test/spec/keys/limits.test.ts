@@ -16,7 +16,7 @@ import { requestRow } from '../../store/samples.ts';
 import { file, model, PUBLIC as TRANSCRIPTIONS, transcribe } from '../../support/audio.ts';
 import { selfSigned } from '../../support/certificate.ts';
 import { UPLOAD } from '../../support/files.ts';
-import { FORM_TYPE, formOf } from '../../support/form.ts';
+import { BOUNDARY, FORM_TYPE, formOf } from '../../support/form.ts';
 import { type Draft, eventsOf, KEY, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { HandLoad } from '../../support/hand-load.ts';
 import { frameOf, NATIVE_SOCKET, turnFrame, userMessage } from '../../support/native-frames.ts';
@@ -178,6 +178,9 @@ const short =
     await first.ended;
   };
 
+/** Its body is passed on. */
+const ANALYTICS = '/backend-api/agent/analytics-events/events';
+const FILE_HEAD = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n`;
 const formOfParts = (count: number): Buffer => formOf(Array.from({ length: count }, (_, i) => ({ name: `f${i}`, value: 'a' })));
 
 const DRIVES: Readonly<Record<string, Drive>> = {
@@ -216,6 +219,31 @@ const DRIVES: Readonly<Record<string, Drive>> = {
   },
   'compressed body': { value: 1_000, run: (gate) => tooCompressed(gate, { ...TURN, padding: randomBytes(4_000).toString('hex') }) },
   'expansion of a compressed body': { value: 10, run: (gate) => tooCompressed(gate, { ...TURN, padding: 'x'.repeat(200_000) }) },
+  'pieces of a body that are smaller than 64 bytes, such as chunks': {
+    value: 4_096,
+    more: (draft) => {
+      draft.routes = [
+        { POST: PATH, status: 'supported', serve: 'responses', class: 'stream' },
+        { POST: TRANSCRIPTIONS, status: 'translated', serve: 'public-transcription', to: '/backend-api/transcribe', class: 'audio' },
+        { POST: ANALYTICS, status: 'supported', serve: 'forward', class: 'control' },
+        { GET: '/v1/models', status: 'supported', serve: 'models' },
+      ];
+    },
+    run: async (gate) => {
+      for (const [path, type, begin] of [
+        [PATH, 'application/json', '{"a":"'],
+        [TRANSCRIPTIONS, FORM_TYPE, FILE_HEAD],
+        [ANALYTICS, 'application/json', ''],
+      ] as const) {
+        const chunks = [...begin, ...'a'.repeat(5_000)].map((letter) => `1\r\n${letter}\r\n`);
+        assert.equal(
+          await statusOf(gate, headOf('POST', path, { 'content-type': type, 'transfer-encoding': 'chunked' }) + chunks.join('')),
+          413,
+        );
+      }
+      assert.equal(gate.count('body_pieces_refused'), 3);
+    },
+  },
   'nesting of a JSON body': {
     run: async (gate) => {
       const body = `{"model":"model-a","input":${'['.repeat(129)}${']'.repeat(129)}}`;

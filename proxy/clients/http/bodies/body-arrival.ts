@@ -1,4 +1,4 @@
-// The arrival of one request body: counts its bytes, and ends it for a client that is silent, leaves, or sends what is no HTTP.
+// The arrival of one request body: counts its bytes and small pieces, and ends it for a client that is silent, leaves, or sends what is no HTTP.
 import type { IncomingMessage } from 'node:http';
 import type { Counters } from '../../../base/process/metrics.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
@@ -10,9 +10,14 @@ export const BODY_MALFORMED = Symbol('malformed body');
 /** Bodies up to this size may expand at any ratio. */
 const RATIO_FREE_BYTES = 65_536;
 
+/** A smaller piece takes far more time than its bytes. */
+const SMALL_BYTES = 64;
+
 export interface ArrivalOptions {
   /** Longest silence of the client. */
   readonly idleMs: number;
+  /** Most pieces of less than `SMALL_BYTES`. */
+  readonly smallPieces: number;
   readonly counters: Counters;
   /** The client's key: keys take turns with bodies in small pieces. */
   readonly key?: string | undefined;
@@ -35,6 +40,7 @@ export class BodyArrival {
   readonly #options: ArrivalOptions;
   readonly #idle: NodeJS.Timeout;
   readonly #pace: ReadPace;
+  #smallPieces = 0;
 
   constructor(request: IncomingMessage, options: ArrivalOptions) {
     this.#request = request;
@@ -52,7 +58,6 @@ export class BodyArrival {
   stop(): void {
     const { closed, malformed } = this.#options;
     clearTimeout(this.#idle);
-    this.#pace.stop();
     this.#request.off('data', this.#arrived).off('end', this.#ended).off('close', closed).off(BODY_MALFORMED, malformed);
   }
 
@@ -60,12 +65,22 @@ export class BodyArrival {
     this.bytes += length;
     this.#idle.refresh();
     this.#pace.piece(length);
+    if (length < SMALL_BYTES) this.#smallPiece();
     this.#options.arrived?.();
   };
 
   readonly #ended = (): void => {
     this.hasEnded = true;
   };
+
+  #smallPiece(): void {
+    const { smallPieces, counters, refuse } = this.#options;
+    this.#smallPieces += 1;
+    // What came with the piece that was one too many may arrive after the refusal.
+    if (this.#smallPieces !== smallPieces + 1) return;
+    counters.add('body_pieces_refused');
+    refuse(new Refusal('request_too_large', { message: 'The request body has more small pieces than this gateway accepts.' }));
+  }
 
   #silent(): void {
     const { isBusy, counters, refuse } = this.#options;

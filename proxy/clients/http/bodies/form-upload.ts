@@ -26,6 +26,7 @@ export interface FormUploadOptions {
   readonly bytes: number;
   /** Longest silence of the client; the time in which the account reads nothing does not count. */
   readonly idleMs: number;
+  readonly smallPieces: number;
   readonly counters: Counters;
   readonly meter: UploadMeter;
   /** The client's key. */
@@ -64,9 +65,10 @@ export class FormUpload implements HeldUpload {
     this.#options = options;
     this.#refused.promise.catch(() => undefined);
     this.#ready.promise.catch(() => undefined);
-    const { idleMs, counters } = options;
+    const { idleMs, smallPieces, counters } = options;
     this.#arrival = new BodyArrival(request, {
       idleMs,
+      smallPieces,
       counters,
       key: options.key,
       // The client cannot send more while its upload has no reader.

@@ -1,30 +1,22 @@
 // The pace at which bodies are read. One read of a connection may have ten thousand small pieces, and many connections together as much as fits
 // between two turns of the event loop: other turns would wait behind all of it (Q38).
 import type { IncomingMessage } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { stopReading } from '../../../base/process/node-internals.ts';
-import { OneAtATime } from '../../../base/process/one-at-a-time.ts';
+import { readInParts, stopReading } from '../../../base/process/node-internals.ts';
 import { nextSlice } from '../../../base/process/slices.ts';
 
 /** So many bytes of a body are read, then it waits for a slice of the loop: most bodies have fewer. */
 const SLICE_BYTES = 262_144;
-/** Pieces that are smaller than this on the average are small: each costs as much as a large one. */
-const SMALL_BYTES = 64;
-/** So many are read before it counts: clients send heads, or the ends of buffers, in small pieces. */
-const FREE_PIECES = 2_048;
-/** All bodies in small pieces together are read once in this time: a read takes a third of it. */
-const READ_MS = 100;
-
-const reads = new OneAtATime();
+/** A smaller piece costs as much as one of this size. */
+const PIECE_BYTES = 1_024;
+/** What one read of a connection may have. */
+const READ_BYTES = 65_536;
 
 export class ReadPace {
   readonly #request: IncomingMessage;
   readonly #key: string;
-  readonly #over = new AbortController();
-  #pieces = 0;
+  /** Since the slice began. */
   #bytes = 0;
-  /** Since the last slice. */
-  #sliceBytes = 0;
+  #cost = 0;
   /** Whether the connection is not read, so that its client cannot send more. */
   isWaiting = false;
 
@@ -34,35 +26,12 @@ export class ReadPace {
   }
 
   piece(length: number): void {
-    this.#pieces += 1;
     this.#bytes += length;
-    this.#sliceBytes += length;
+    this.#cost += Math.max(length, PIECE_BYTES);
     // What one read had still arrives.
-    if (this.isWaiting) return;
-    if (this.#pieces >= FREE_PIECES) {
-      if (this.#bytes < this.#pieces * SMALL_BYTES) this.#waitForRead();
-      this.#pieces = 0;
-      this.#bytes = 0;
-    }
-    if (this.#sliceBytes >= SLICE_BYTES && !this.isWaiting) this.#waitForSlice();
-  }
-
-  stop(): void {
-    if (this.isWaiting) this.#over.abort();
-  }
-
-  #waitForRead(): void {
-    const go = this.#wait();
-    const { signal } = this.#over;
-    reads
-      .run(this.#key, signal, () => {
-        go();
-        return sleep(READ_MS);
-      })
-      .catch(go);
-  }
-
-  #waitForSlice(): void {
+    if (this.#cost < SLICE_BYTES || this.isWaiting) return;
+    // One read has the pieces of more than a slice.
+    if (this.#bytes < READ_BYTES) readInParts(this.#request);
     void nextSlice(this.#key).then(this.#wait());
   }
 
@@ -72,7 +41,8 @@ export class ReadPace {
     const readOn = stopReading(this.#request);
     return () => {
       this.isWaiting = false;
-      this.#sliceBytes = 0;
+      this.#bytes = 0;
+      this.#cost = 0;
       readOn();
     };
   }

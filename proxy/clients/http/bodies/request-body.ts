@@ -160,6 +160,7 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
 
     const arrival = new BodyArrival(request, {
       idleMs: timeouts.client_body_idle_ms,
+      smallPieces: limits.body_small_pieces,
       counters,
       key: share.key,
       // On a busy machine the decoder may have to wait for a thread.

@@ -12,6 +12,7 @@ export interface UploadLimits {
   readonly bytes: number;
   /** Longest silence of the client; the time in which the account reads nothing does not count. */
   readonly idleMs: number;
+  readonly smallPieces: number;
   /** The client's key. */
   readonly key?: string | undefined;
 }
@@ -32,11 +33,12 @@ export function checkUpload({ headers }: IncomingMessage, turn: LiveTurn, counte
     counters.add('bodies_too_large');
     throw new Refusal('request_too_large');
   }
-  return { bytes, idleMs: turn.timeouts.client_body_idle_ms, key: turn.identity?.key.id };
+  const { body_small_pieces: smallPieces } = turn.limits;
+  return { bytes, idleMs: turn.timeouts.client_body_idle_ms, smallPieces, key: turn.identity?.key.id };
 }
 
 /** Starts reading. `refused` rejects with Refusal `request_too_large`, `request_timeout` or `invalid_request`. */
-export function openUpload(request: IncomingMessage, { bytes, idleMs, key }: UploadLimits, counters: Counters): Upload {
+export function openUpload(request: IncomingMessage, { bytes, idleMs, smallPieces, key }: UploadLimits, counters: Counters): Upload {
   const { promise: refused, reject } = Promise.withResolvers<never>();
   refused.catch(() => undefined);
   const detach = (): boolean => {
@@ -50,6 +52,7 @@ export function openUpload(request: IncomingMessage, { bytes, idleMs, key }: Upl
   };
   const arrival = new BodyArrival(request, {
     idleMs,
+    smallPieces,
     counters,
     key,
     // When the whole body has arrived, only the account can be slow.

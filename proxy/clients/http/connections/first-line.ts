@@ -1,5 +1,6 @@
 // The first line of a connection, read before Node's parser gets it: the parser reads requests of other protocols as HTTP requests.
 import type { Socket } from 'node:net';
+import { unshiftInParts } from '../../../base/process/node-internals.ts';
 
 const LF = 10;
 const CR = 13;
@@ -35,7 +36,7 @@ export function readFirstLine(socket: Socket, { maxBytes, read }: FirstLineOptio
       const all = chunks.length === 1 ? chunk : Buffer.concat(chunks);
       const end = start === -1 ? -1 : all.indexOf(LF, start);
       stop();
-      socket.unshift(all);
+      unshiftInParts(socket, all);
       read(all.toString('latin1', Math.max(start, 0), end === -1 ? all.length : end));
       return;
     }

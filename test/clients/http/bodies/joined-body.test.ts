@@ -64,7 +64,7 @@ const UPLOADS: Readonly<Record<string, { readonly begins: string; open(request: 
   'a body': {
     begins: '',
     open: (request) => {
-      const { detach } = openUpload(request, { bytes: BYTES, idleMs: 60_000 }, new Counters());
+      const { detach } = openUpload(request, { bytes: BYTES, idleMs: 60_000, smallPieces: BYTES }, new Counters());
       return { close: () => void detach() };
     },
   },
@@ -78,6 +78,7 @@ const UPLOADS: Readonly<Record<string, { readonly begins: string; open(request: 
         expansionRatio: 100,
         bytes: BYTES,
         idleMs: 60_000,
+        smallPieces: BYTES,
         counters: new Counters(),
         meter: new UploadMeter(),
       }),

@@ -1,28 +1,52 @@
-// Large bodies, and bodies in small pieces, are read a slice or a read at a time, and keys take turns (Q38).
+// Large bodies, and bodies in small pieces, are read a slice at a time, and keys take turns (Q38).
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Counters } from '../../../../proxy/base/process/metrics.ts';
+import { awaitReader, takeOverConnections } from '../../../../proxy/base/process/node-internals.ts';
 import { BodyArrival } from '../../../../proxy/clients/http/bodies/body-arrival.ts';
+import { readFirstLine } from '../../../../proxy/clients/http/connections/first-line.ts';
 import { until } from '../../../support/until.ts';
 
 const KEYS = ['many', 'many', 'many', 'many', 'one'] as const;
 const PIECES = 60_000;
 const LARGE_BYTES = 16_000_000;
+/** Of one connection in one turn of the event loop: a slice, and the rest of the part of a read that it ends in. */
+const MOST_PIECES = 600;
 
-/** Sends one request for each of the keys at once. @returns the keys in the order in which their bodies ended, and all bytes of bodies */
-async function sent(context: TestContext, body: string): Promise<{ readonly ended: readonly string[]; readonly bytes: number }> {
+interface Sent {
+  /** The keys in the order in which their bodies ended. */
+  readonly ended: readonly string[];
+  /** Of all bodies. */
+  readonly bytes: number;
+  /** Most that came in one turn of the event loop. */
+  readonly mostPieces: number;
+}
+
+/** Sends requests for each of the keys at once, one after the other on its connection. */
+async function sent(context: TestContext, ...bodies: readonly string[]): Promise<Sent> {
   const ended: string[] = [];
-  let bytes = 0;
-  const server = createServer((request) => {
+  let [bytes, pieces, mostPieces] = [0, 0, 0];
+  const turn = (): void => {
+    mostPieces = Math.max(mostPieces, pieces);
+    pieces = 0;
+    turning = setImmediate(turn);
+  };
+  let turning = setImmediate(turn);
+  const server = createServer((request, response) => {
+    if (request.headers['transfer-encoding'] !== undefined) awaitReader(request);
     const key = String(request.headers['x-key']);
     const arrival = new BodyArrival(request, {
       idleMs: 60_000,
+      smallPieces: PIECES,
       counters: new Counters(),
       key,
       isBusy: () => false,
+      arrived: () => {
+        pieces += 1;
+      },
       closed: () => undefined,
       malformed: () => undefined,
       refuse: () => undefined,
@@ -31,28 +55,41 @@ async function sent(context: TestContext, body: string): Promise<{ readonly ende
       ended.push(key);
       bytes += arrival.bytes;
       arrival.stop();
+      response.end();
     });
   });
+  const parse = takeOverConnections(server, (socket) => void readFirstLine(socket, { maxBytes: 1_000, read: () => parse(socket) }));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  context.after(() => server.close());
   const { port } = server.address() as AddressInfo;
   const sockets = KEYS.map((key) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.write(`POST / HTTP/1.1\r\nhost: a\r\nx-key: ${key}\r\n${body}`);
+    const socket = connect(port, '127.0.0.1').resume();
+    for (const body of bodies) socket.write(`POST / HTTP/1.1\r\nhost: a\r\nx-key: ${key}\r\n${body}`);
     return socket;
   });
   context.after(() => {
+    clearImmediate(turning);
     for (const socket of sockets) socket.destroy();
+    server.close();
   });
-  await until('all bodies', () => (ended.length === KEYS.length ? true : undefined), 60_000);
-  return { ended, bytes };
+  await until('all bodies', () => (ended.length === KEYS.length * bodies.length ? true : undefined), 60_000);
+  return { ended, bytes, mostPieces };
 }
 
-test('[Q38] the body in small pieces of one key does not wait for all of another key, and no byte is lost', async (context) => {
-  const { ended, bytes } = await sent(context, `transfer-encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(PIECES)}0\r\n\r\n`);
+const inSmallPieces = `transfer-encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(PIECES)}0\r\n\r\n`;
+
+test('[Q38] a body in small pieces is read a slice at a time from its beginning on, keys take turns, and no byte is lost', async (context) => {
+  const { ended, bytes, mostPieces } = await sent(context, inSmallPieces);
   assert.equal(ended[0], 'one');
   assert.equal(bytes, KEYS.length * PIECES);
+  assert.ok(mostPieces <= KEYS.length * MOST_PIECES, `${mostPieces} pieces in one turn of the event loop`);
+});
+
+test('[Q38] requests behind such a body are read whole', async (context) => {
+  const small = 'content-length: 5\r\n\r\nhello';
+  const large = `content-length: ${LARGE_BYTES}\r\n\r\n${'a'.repeat(LARGE_BYTES)}`;
+  const { bytes } = await sent(context, small, inSmallPieces, small, large, inSmallPieces);
+  assert.equal(bytes, KEYS.length * (2 * 5 + 2 * PIECES + LARGE_BYTES));
 });
 
 test('[Q38] the large body of one key does not wait for all of another key, and no byte is lost', async (context) => {

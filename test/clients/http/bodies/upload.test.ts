@@ -21,7 +21,7 @@ async function refusalOf(context: TestContext, bytes: number, length: number): P
   });
   client.write(Buffer.alloc(bytes));
   const [request] = (await once(server, 'request')) as [IncomingMessage];
-  const { refused, detach } = openUpload(request, { bytes: length, idleMs: IDLE_MS }, new Counters());
+  const { refused, detach } = openUpload(request, { bytes: length, idleMs: IDLE_MS, smallPieces: 1 }, new Counters());
   context.after(detach);
   const waits = new Promise((resolve) => setTimeout(() => resolve('waits'), 5 * IDLE_MS));
   return Promise.race([waits, refused.catch((thrown: { readonly code: string }) => thrown.code)]);
