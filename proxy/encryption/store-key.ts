@@ -4,7 +4,7 @@ import { link, open, readFile, rm } from 'node:fs/promises';
 import { makeFolderOf, writeFaultOf } from '../../store/folder.ts';
 import { StoreError } from '../../store/store.ts';
 import type { Config } from '../config/config.ts';
-import { faultOf } from '../config/loading/secrets.ts';
+import { fileFault } from '../config/loading/secrets.ts';
 import type { SecretRef } from '../turn/settings.ts';
 import { Cipher } from './cipher.ts';
 import { KeyedDigest } from './digest.ts';
@@ -63,7 +63,7 @@ const randomSecret = (): string => randomBytes(KEY_BYTES).toString('base64url');
 async function fileSecret(file: string): Promise<string> {
   const fail = (fault: string, cause: unknown): StoreError => new StoreError('not_writable', `store_key ${file}: ${fault}`, { cause });
   const content = await contentOf(file).catch((thrown) => {
-    throw fail(faultOf(thrown), thrown);
+    throw fail(fileFault(thrown), thrown);
   });
   if (content !== undefined) return content;
   return created(file).catch((thrown) => {

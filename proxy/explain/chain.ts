@@ -1,8 +1,4 @@
 // Explains the chain of models of a turn: which it goes on to, and where it would end now (AA74 to AA77).
-import { asksForCompaction } from '../turn/compaction-trigger.ts';
-import type { JsonObject } from '../turn/json/json.ts';
-import { dispatchedKind } from '../turn/routes/kinds.ts';
-import type { Route } from '../turn/turn.ts';
 import type { ExplainedChoice } from './choice.ts';
 import type { Facts } from './facts.ts';
 
@@ -25,13 +21,6 @@ export interface LinkedTurn {
   readonly facts: Facts;
   readonly refused: string | null;
   readonly choice: ExplainedChoice | undefined;
-}
-
-/** The fallbacks of the asked model; empty if it has none, and for requests other than ordinary turns (AA75). */
-export function fallbacksOf({ pool, model }: Facts, { kind }: Route, body: JsonObject | undefined): readonly string[] {
-  const dispatched = dispatchedKind(kind);
-  if (model === undefined || !dispatched?.model || dispatched.path !== 'responses' || (body && asksForCompaction(body))) return [];
-  return (Object.hasOwn(pool.models, model) ? pool.models[model]?.fallback : undefined) ?? [];
 }
 
 /** Only this refusal says that no account can serve the model: each other one is the answer. */

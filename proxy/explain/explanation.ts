@@ -3,13 +3,14 @@ import { configuredMode } from '../models/mode-resolution.ts';
 import type { JsonObject } from '../turn/json/json.ts';
 import { type ResolvedName, resolveName, withoutMarks } from '../turn/model-alias.ts';
 import type { ProviderOf } from '../turn/provider/provider-api.ts';
-import { dispatchedKind, surfaceOf } from '../turn/routes/kinds.ts';
+import { fallbacksOf } from '../turn/routes/fallbacks.ts';
+import { dispatchedKind, KINDS, surfaceOf } from '../turn/routes/kinds.ts';
 import type { ExplainedMode, Rule, TurnFacts } from '../turn/rules/rule.ts';
 import type { AccountConfig, KeyConfig, PoolConfig } from '../turn/settings.ts';
 import { tiersOf } from '../turn/tiers.ts';
 import type { Route } from '../turn/turn.ts';
 import { type ExplainedAccount, explainAccounts } from './candidates.ts';
-import { chainOf, type ExplainedChain, fallbacksOf, type LinkedTurn } from './chain.ts';
+import { chainOf, type ExplainedChain, type LinkedTurn } from './chain.ts';
 import { type ExplainedChoice, explainChoice } from './choice.ts';
 import type { ExplainedCap, ExplainedConfig, ExplainedSession, Facts, LiveModel, LiveModels, TurnPreviews } from './facts.ts';
 import { lackingOf } from './lacking.ts';
@@ -75,7 +76,11 @@ export async function explainTurns(
     const of = (name: string | undefined, id: string | undefined): Promise<LinkedTurn> =>
       linkedTurn({ ...sources, config, route, question, pool, key }, name, id);
     const turn = await of(asked, model);
-    const fallbacks = await Promise.all(fallbacksOf(turn.facts, route, question.body).map((id) => of(id, id)));
+    const fallbacks = await Promise.all(
+      (fallbacksOf(pool.models, { model: turn.facts.model, kind: route.kind && KINDS[route.kind], body: question.body }) ?? []).map((id) =>
+        of(id, id),
+      ),
+    );
     return {
       pool: pool.id,
       key: key?.id ?? null,

@@ -39,13 +39,13 @@ export const amountOf = (type: LimitType, { requests, tokens, costNanos }: Amoun
   type === 'tokens' ? tokens : type === 'usd' ? costNanos : requests;
 
 /** The tokens that limits count. */
-export const tokensOf = ({ input_tokens, output_tokens, held_tokens }: Readonly<Totals>): number =>
+export const countedTokens = ({ input_tokens, output_tokens, held_tokens }: Readonly<Totals>): number =>
   input_tokens + output_tokens + held_tokens;
 
 /** The amounts of settled turns that limits count. Turns of unknown usage count with the amounts that they reserved. */
 export const settledAmounts = (totals: Readonly<Totals>): Amounts => ({
   requests: totals.requests,
-  tokens: tokensOf(totals),
+  tokens: countedTokens(totals),
   costNanos: totals.cost_nanos + totals.held_nanos,
 });
 

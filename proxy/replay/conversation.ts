@@ -45,7 +45,7 @@ export interface ReplayFrame {
 const FORM_BOUNDARY = 'recorded-form';
 
 /** @param now Unix seconds that times of the recording are relative to */
-export function conversationOf({ exchanges }: Fixture, now: number): readonly ConversationExchange[] {
+export function replayConversation({ exchanges }: Fixture, now: number): readonly ConversationExchange[] {
   const text = (value: string): string => String(expanded(value, { now }));
   const json = (value: Json): Json => expandedJson(value, now);
   const headers = (lines: readonly HeaderLine[]): readonly HeaderLine[] =>

@@ -1,7 +1,7 @@
 // Plays a recording through a gateway, and says what differs from the direct conversation on either side of it.
 import type { Fixture } from '../recording/fixture.ts';
 import { asList, isObject, type Json, type JsonObject } from '../turn/json/json.ts';
-import { type ConversationExchange, conversationOf } from './conversation.ts';
+import { type ConversationExchange, replayConversation } from './conversation.ts';
 import { type Difference, eventDifferences, type Found, headerDifferences, jsonDifferences } from './differences.ts';
 import { intendedReason } from './intended.ts';
 import { startReplayGateway } from './replay-gateway.ts';
@@ -24,7 +24,7 @@ export interface ReplayReport {
 }
 
 export async function replay(fixture: Fixture, now = Math.floor(Date.now() / 1000)): Promise<ReplayReport> {
-  const conversation = conversationOf(fixture, now);
+  const conversation = replayConversation(fixture, now);
   const account = new ScriptedAccount(modelsOf(conversation));
   await account.listen();
   const gateway = await startReplayGateway(account.url, conversation);

@@ -10,7 +10,7 @@ import { BODY_MALFORMED } from '../clients/http/bodies/body-arrival.ts';
 import { clientAddress, forwardedFor } from '../clients/http/connections/client-address.ts';
 import { type ClientConnection, connectionOf } from '../clients/http/connections/client-connection.ts';
 import type { Cors } from '../clients/http/connections/cors.ts';
-import { checkFraming, pathOf, queryOf } from '../clients/http/connections/framing.ts';
+import { checkFraming, pathOfTarget, queryOfTarget } from '../clients/http/connections/framing.ts';
 import { HEADERS_TOO_LARGE, isHeadTooLarge } from '../clients/http/connections/header-limits.ts';
 import { endRaw, HEADERS_LATE, refusalOfBytes } from '../clients/http/connections/raw-refusal.ts';
 import { HttpClient } from '../clients/http/http-client.ts';
@@ -117,7 +117,7 @@ export class HttpRequests {
     } catch {
       return false;
     }
-    const found = this.#options.current.generation.routes.find('WS', pathOf(request.url ?? ''));
+    const found = this.#options.current.generation.routes.find('WS', pathOfTarget(request.url ?? ''));
     return found !== undefined && 'route' in found;
   }
 
@@ -185,7 +185,7 @@ export class HttpRequests {
       return unroutable(refusalOf(thrown));
     }
     counters.add('requests');
-    const found = generation.routes.find(request.method ?? '', pathOf(request.url ?? ''));
+    const found = generation.routes.find(request.method ?? '', pathOfTarget(request.url ?? ''));
     if (!found) return unroutable(new Refusal('unknown_endpoint'));
     if ('allow' in found) {
       return unroutable(new Refusal('method_not_allowed', { headers: { allow: found.allow.join(', ') } }), found.like);
@@ -202,9 +202,9 @@ export class HttpRequests {
       params,
       client: 'http',
       method,
-      path: pathOf(url),
+      path: pathOfTarget(url),
       headers: clientHeaders(headers),
-      query: queryOf(url),
+      query: queryOfTarget(url),
       address: this.#addressOf(connection, headers, generation),
       keyOf: (secret: string) => connection.keyOf(secret, generation),
     } as const;

@@ -2,7 +2,6 @@
 import type { ChainedRequest, FallbackModels } from '../dispatch/request/dispatch-request.ts';
 import type { Accounting } from '../keys/accounting.ts';
 import type { Reservation } from '../keys/reservation.ts';
-import { asksForCompaction } from '../turn/compaction-trigger.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Body, Work } from '../turn/turn.ts';
@@ -14,13 +13,6 @@ export interface ModelChainOptions {
   readonly body: Body;
   /** The reservation of the turn changes with its model. */
   readonly reservation: { current: Reservation | undefined };
-}
-
-/** The fallbacks of the turn's model; undefined where it has none, and for requests other than ordinary turns (AA75). */
-export function fallbacksOf({ pool, model, kind }: LiveTurn, body: Body): readonly string[] | undefined {
-  if (!model || kind?.served !== 'dispatch' || !kind.model || kind.path !== 'responses') return undefined;
-  const fallback = Object.hasOwn(pool.models, model.id) ? pool.models[model.id]?.fallback : undefined;
-  return fallback && !asksForCompaction(body) ? fallback : undefined;
 }
 
 export class ModelChain implements FallbackModels {

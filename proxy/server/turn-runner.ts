@@ -17,10 +17,11 @@ import { asksForCompaction } from '../turn/compaction-trigger.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { type Attempts, clientGone, type Ending, NO_ATTEMPTS, requestRow, type TokenCounts } from '../turn/reply/turn-result.ts';
+import { fallbacksOf } from '../turn/routes/fallbacks.ts';
 import type { RouteKind } from '../turn/routes/kinds.ts';
 import type { Answer } from '../turn/surface.ts';
 import type { Body, Work } from '../turn/turn.ts';
-import { fallbacksOf, ModelChain } from './model-chain.ts';
+import { ModelChain } from './model-chain.ts';
 
 export interface RunnerServices {
   readonly capacity: { readonly admission: Admission };
@@ -85,7 +86,7 @@ export class TurnRunner {
           turn.liveSocket = client.upstreamSocket;
           const asked = request;
           const chainOf = (): ModelChain | undefined => {
-            const fallbacks = asked && fallbacksOf(turn, asked);
+            const fallbacks = asked && fallbacksOf(turn.pool.models, { model: turn.model?.id, kind: turn.kind, body: asked });
             return fallbacks && new ModelChain({ turn, accounting: this.#services.accounting, body: asked, reservation }, fallbacks);
           };
           try {

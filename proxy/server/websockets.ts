@@ -7,7 +7,7 @@ import type { Batches } from '../base/process/batch.ts';
 import type { Heartbeat } from '../base/process/heartbeat.ts';
 import { clientAddress, forwardedFor } from '../clients/http/connections/client-address.ts';
 import { connectionOf } from '../clients/http/connections/client-connection.ts';
-import { pathOf, queryOf } from '../clients/http/connections/framing.ts';
+import { pathOfTarget, queryOfTarget } from '../clients/http/connections/framing.ts';
 import { endRaw } from '../clients/http/connections/raw-refusal.ts';
 import { type BrokenLimit, CLOSE, WebsocketConnection } from '../clients/websocket/connection.ts';
 import type { Frame, TurnFrame } from '../clients/websocket/frame.ts';
@@ -84,13 +84,13 @@ export class Websockets {
     const { current, host, overload, support } = this.#options;
     const { generation } = current;
     const { url = '' } = request;
-    const path = pathOf(url);
+    const path = pathOfTarget(url);
     const found = generation.routes.find('WS', path);
     const match: Match = found && 'route' in found ? found : { route: NO_ROUTE, params: {} };
     const connection = connectionOf(socket);
     // Also where this configuration does not ask for it: the next one may.
     const address = clientAddress(connection, forwardedFor(request.headers), generation.proxies);
-    const asked = { path, query: queryOf(url), headers: clientHeaders(request.headers), address, client: connection };
+    const asked = { path, query: queryOfTarget(url), headers: clientHeaders(request.headers), address, client: connection };
     const upgrade = new ClientUpgrade(asked, match, generation, host);
     const { turn } = upgrade;
     try {

@@ -9,7 +9,7 @@ const REST_OF_LINE = 1_024;
 const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
 
 /** Undefined where `inTime` is false before the end. */
-export function tokensOf(text: string, inTime: () => boolean): number | undefined {
+export function tokensOfText(text: string, inTime: () => boolean): number | undefined {
   try {
     let tokens = 0;
     for (let at = 0; at < text.length; ) {

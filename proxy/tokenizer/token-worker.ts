@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
-import { tokensOf } from './token-count.ts';
+import { tokensOfText } from './token-count.ts';
 
 export interface TokenTask {
   readonly id: number;
@@ -26,7 +26,7 @@ function answer({ id, texts }: TokenTask): TokenAnswer {
   const counts: number[] = [];
   for (const text of texts) {
     const digest = hash('sha256', text, 'base64');
-    const count = known.get(digest) ?? tokensOf(text, () => performance.now() < end);
+    const count = known.get(digest) ?? tokensOfText(text, () => performance.now() < end);
     if (count === undefined) return { id, counts: null };
     known.set(digest, count);
     counts.push(count);

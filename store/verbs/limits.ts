@@ -80,11 +80,11 @@ const USE = `
 /** @param days the first day that counts */
 async function readUse(session: Pick<SqlSession, 'query'>, key: string, at: number, days = daysFrom(at)): Promise<StoredUse> {
   const after = slotsAfter(at);
-  return useOf(await session.query(USE, [key, at, key, after, key, after, key, days]));
+  return storedUse(await session.query(USE, [key, at, key, after, key, after, key, days]));
 }
 
 /** @param records `part`, `at` and the sums of the running turns, of a slot, or of a day */
-export function useOf(records: readonly DatabaseRecord[]): StoredUse {
+export function storedUse(records: readonly DatabaseRecord[]): StoredUse {
   const of = (name: string) =>
     records.flatMap(({ part, at, requests, tokens, cost_nanos }) =>
       part === name ? { at: Number(at), requests: Number(requests), tokens: Number(tokens), cost_nanos: Number(cost_nanos) } : [],

@@ -77,7 +77,7 @@ export class Queue {
     const waiting = this.#waiting(table).get(identity);
     if (waiting) table.add(sum, waiting.row as Row);
     for (const entry of this.#others > 0 ? this.#entries : []) {
-      for (const [its, other] of entry.others ? rowsOf(entry) : []) {
+      for (const [its, other] of entry.others ? rowsByTable(entry) : []) {
         if (its === table && table.identity(other as Row) === identity) table.add(sum, other as Row);
       }
     }
@@ -126,7 +126,7 @@ export class Queue {
 }
 
 /** The rows of an entry: one, unless several are written together. */
-export const rowsOf = ({ table, row, others = [] }: Entry): readonly TableRow[] => [[table, row], ...others];
+export const rowsByTable = ({ table, row, others = [] }: Entry): readonly TableRow[] => [[table, row], ...others];
 
 const weightOf = ({ table, others = [] }: Entry): number => others.reduce((sum, [other]) => sum + other.weight, table.weight);
 

@@ -3,7 +3,7 @@ import type { Guard, RowBatch } from '../driver.ts';
 import { StoreError } from '../errors.ts';
 import type { Table } from '../schema/tables.ts';
 import { Retry, type RetryOptions, type RetryStats } from './retry.ts';
-import { batchOf, type Entry, Queue, rowsOf, type TableRow } from './write-queue.ts';
+import { batchOf, type Entry, Queue, rowsByTable, type TableRow } from './write-queue.ts';
 
 export interface WriterOptions extends RetryOptions {
   /** The most rows that wait. Past it log rows and pins are dropped and counted; all others are still queued. */
@@ -218,7 +218,7 @@ export class Writer {
     const [first] = entries;
     if (failure?.code === 'bad_row' && first?.others) {
       // The rows are written separately, so that a log row that cannot be written does not prevent the usage of its turn.
-      const apart = rowsOf(first).map(([table, row]) => ({ table, row }));
+      const apart = rowsByTable(first).map(([table, row]) => ({ table, row }));
       this.#inFlight = [...apart, ...this.#inFlight.slice(1)];
       for (const one of apart) await this.#settle([one]);
       return;

@@ -1,6 +1,6 @@
 // Tool output for tests of request compression: the corpus of real tools, and its compression without a turn.
 import { readFileSync } from 'node:fs';
-import { tokensOf } from '../../proxy/tokenizer/token-count.ts';
+import { tokensOfText } from '../../proxy/tokenizer/token-count.ts';
 import { compressText } from '../../rules/compression/compress-text.ts';
 
 /** The output of real tools: file name, and its name in docs/compression.md. */
@@ -47,7 +47,7 @@ export function savingsTable(): string {
   const rows = CORPUS_FILES.map((file) => {
     const before = corpusText(file);
     const after = compressedText(before);
-    const tokens = [before, after].map((text) => tokensOf(text, () => true) ?? 0);
+    const tokens = [before, after].map((text) => tokensOfText(text, () => true) ?? 0);
     const saved = (from: number, to: number): string => `${Math.round(100 - (100 * to) / from)} %`;
     const bytes = [before, after].map((text) => Buffer.byteLength(text));
     return `| ${CORPUS[file]} | ${tokens[0]} | ${tokens[1]} | ${saved(tokens[0] ?? 0, tokens[1] ?? 0)} | ${saved(bytes[0] ?? 0, bytes[1] ?? 0)} |`;

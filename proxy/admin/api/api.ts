@@ -4,7 +4,7 @@ import { ConfigError } from '../../config/schema/finding.ts';
 import { ToolError } from '../../mcp/tool.ts';
 import type { Asker } from '../access/asker.ts';
 import { AnswerFault, BodyTooLarge } from '../admin-listener.ts';
-import { ApiRefusal, type Endpoint, type RefusalReply, refusalOf } from './endpoint.ts';
+import { ApiRefusal, apiRefusal, type Endpoint, type RefusalReply } from './endpoint.ts';
 import { checkedBody, checkedQuery } from './request-check.ts';
 
 export interface ApiRequest {
@@ -71,13 +71,13 @@ export class Api {
 
 const NOT_ADMIN = 'only an operator with `admin: true` may do this';
 
-const refused = (status: 400 | 404 | 405, error: string): ApiAnswer => ({ status, body: refusalOf(status, error) });
+const refused = (status: 400 | 404 | 405, error: string): ApiAnswer => ({ status, body: apiRefusal(status, error) });
 
 /** The errors of a file name settings of everyone, but those of an edit come from the edit. */
 function faulty(error: ConfigError, asker: Asker): RefusalReply {
   const isEdit = error instanceof EditRefused;
   const reason = isEdit ? 'the file is unchanged; with this edit it would have errors' : 'the file has errors';
-  return refusalOf(422, reason, isEdit || asker.view().isWhole ? { findings: error.findings } : {});
+  return apiRefusal(422, reason, isEdit || asker.view().isWhole ? { findings: error.findings } : {});
 }
 
 /** Undefined for a path that is encoded wrongly. */

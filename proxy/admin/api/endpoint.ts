@@ -67,7 +67,7 @@ const CODES: Readonly<Record<ApiRefusal['status'] | 405, RefusalCode>> = {
   422: 'invalid_configuration',
 };
 
-export const refusalOf = (status: keyof typeof CODES, error: string, more: Omit<RefusalReply, 'error'> = {}): RefusalReply => ({
+export const apiRefusal = (status: keyof typeof CODES, error: string, more: Omit<RefusalReply, 'error'> = {}): RefusalReply => ({
   error,
   code: CODES[status],
   ...more,
@@ -91,6 +91,6 @@ export class ApiRefusal extends Error {
   constructor(status: ApiRefusal['status'], error: string, more: Omit<RefusalReply, 'error'> = {}) {
     super(error);
     this.status = status;
-    this.reply = refusalOf(status, error, more);
+    this.reply = apiRefusal(status, error, more);
   }
 }

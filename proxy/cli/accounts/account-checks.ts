@@ -13,14 +13,14 @@ export interface AccountChecks {
 }
 
 export async function accountChecks(account: AccountConfig, loaded: CheckedConfig): Promise<AccountChecks> {
-  const network = await networkOf(account, loaded);
+  const network = await networkChecks(account, loaded);
   if (network.some(({ level }) => level === 'problem')) return { network, steps: [] };
-  const { checkAccount } = await import('../../gateway/account-test/account-check.ts');
-  return { network, steps: await checkAccount(account, loaded) };
+  const { checkedSteps } = await import('../../gateway/account-test/account-check.ts');
+  return { network, steps: await checkedSteps(account, loaded) };
 }
 
 /** The other commands start without loading the carriers. */
-export async function networkOf(account: AccountConfig, { config, ...ways }: CheckedConfig): Promise<readonly Diagnosis[]> {
+export async function networkChecks(account: AccountConfig, { config, ...ways }: CheckedConfig): Promise<readonly Diagnosis[]> {
   const { networkDiagnoses } = await import('../../doctor/network-checks.ts');
   return networkDiagnoses({ accounts: [account], timeouts: config.timeouts }, ways);
 }

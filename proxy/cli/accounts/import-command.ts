@@ -6,17 +6,17 @@ import { loginText } from '../../admin/replies/login-text.ts';
 import type { Config } from '../../config/config.ts';
 import { indexIn } from '../../config/file/edits/invalid-edit.ts';
 import { rewriteConfig } from '../../config/file/file-replacement.ts';
-import { faultOf } from '../../config/loading/secrets.ts';
+import { fileFault } from '../../config/loading/secrets.ts';
 import type { Json } from '../../turn/json/json.ts';
 import type { OauthCredential } from '../../turn/settings.ts';
-import { DEFAULT_CLAIM, identityOf } from '../../upstream/credentials/login/identity.ts';
+import { DEFAULT_CLAIM, loginIdentity } from '../../upstream/credentials/login/identity.ts';
 import { type FoundLogin, loginsIn } from '../../upstream/credentials/login/token-shapes.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from '../command.ts';
 import { poolNamed } from '../pool-named.ts';
 import { accountEdits } from './account-edits.ts';
 import { type LoginPlace, loginPlace } from './login-place.ts';
 import { type AccountOptions, addLoginOptions, type NewAccountRow, rowOf } from './new-account.ts';
-import { oauthOf } from './oauth-of.ts';
+import { requiredOauth } from './required-oauth.ts';
 
 interface ImportOptions extends CommonOptions, Omit<AccountOptions, 'preset' | 'simulated' | 'env' | 'secretFile'> {
   readonly account?: string;
@@ -99,7 +99,7 @@ async function taken(place: LoginPlace, { login, config, options }: Taking, befo
   const known = options.account;
   const id = known ?? newId(login, [...config.accounts.map((one) => one.id), ...before.flatMap(({ account }) => account ?? [])]);
   const row = known === undefined ? newRow(id, login, { config, options }) : undefined;
-  if (known !== undefined) oauthOf(config.accounts[indexIn(config.accounts, known, 'account')], known);
+  if (known !== undefined) requiredOauth(config.accounts[indexIn(config.accounts, known, 'account')], known);
   const pool = row && poolNamed(config, options.pool);
   try {
     const reply: LoginReply = await place.store(id, {
@@ -121,13 +121,13 @@ async function taken(place: LoginPlace, { login, config, options }: Taking, befo
 /** @throws {CommandFailure} where the file cannot be read, or has no login; its text is never repeated */
 async function readLogins(file: string, claim: OauthCredential['identity_claim']): Promise<readonly FileLogin[]> {
   const text = await readFile(file, 'utf8').catch((thrown: unknown) => {
-    throw new CommandFailure(`${file}: ${faultOf(thrown)}`);
+    throw new CommandFailure(`${file}: ${fileFault(thrown)}`);
   });
   const logins = loginsIn(parsed(text));
   if (logins.length === 0) throw new CommandFailure(`${file}: it has no login: no JSON object there has a refresh_token`);
   return logins.map((login) => {
     const { id_token: id, access_token: access } = login.tokens;
-    return { ...login, file, identity: identityOf({ id, access }, claim) };
+    return { ...login, file, identity: loginIdentity({ id, access }, claim) };
   });
 }
 
@@ -147,7 +147,7 @@ function claimOf({ accounts }: Config, { account, like, identityClaim }: ImportO
 
 /** As its user is called, else as its file is. */
 function newId({ tokens, file, identity }: FileLogin, taken: readonly string[]): string {
-  const email = identityOf({ id: tokens.id_token, access: tokens.access_token }, 'email');
+  const email = loginIdentity({ id: tokens.id_token, access: tokens.access_token }, 'email');
   const [name = 'account'] = (email ?? identity ?? file.split(/[\\/]/).at(-1) ?? '').replace(/\.json$/, '').split('@');
   const usable =
     name
@@ -175,7 +175,7 @@ function newRow(
     );
   }
   const model = accounts[indexIn(accounts, like, 'account')];
-  const { file: _, scopes = [], identity_claim = DEFAULT_CLAIM, redirect_url = DEFAULT_REDIRECT, ...oauth } = oauthOf(model, like);
+  const { file: _, scopes = [], identity_claim = DEFAULT_CLAIM, redirect_url = DEFAULT_REDIRECT, ...oauth } = requiredOauth(model, like);
   const login = {
     ...oauth,
     ...(scopes.length > 0 && { scopes }),

@@ -8,7 +8,7 @@ import type { Tokens } from '../../upstream/credentials/tokens.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from '../command.ts';
 import type { Grant } from './login-flow.ts';
 import { type LoginPlace, loginPlace } from './login-place.ts';
-import { oauthOf } from './oauth-of.ts';
+import { requiredOauth } from './required-oauth.ts';
 
 interface LoginOptions extends CommonOptions {
   readonly device?: boolean;
@@ -32,7 +32,7 @@ export function addAccountLogin(account: Command, io: Io): void {
     .action(async (id: string, options: LoginOptions) => {
       const { accounts } = await inspectValid(options.config, io);
       const account = accounts[indexIn(accounts, id, 'account')];
-      const grant = grantOf(oauthOf(account, id), id, options);
+      const grant = grantOf(requiredOauth(account, id), id, options);
       const place = await loginPlace(options.config, io);
       try {
         const reply = await login(place, { id, grant, anotherUser: options.anotherUser ?? false }, io);
@@ -56,7 +56,7 @@ export async function login(place: LoginPlace, { id, grant, anotherUser }: Login
   if (!account) throw new CommandFailure(`there is no account '${id}'`);
   // The other commands start without loading the carriers.
   const [{ egressOf }, { loginByHand }] = await Promise.all([import('../../upstream/egress/egress.ts'), import('./login-flow.ts')]);
-  const way = { oauth: { ...oauthOf(account, id), ...addressesOf(state) }, grant, egress: egressOf(account, place.loaded) };
+  const way = { oauth: { ...requiredOauth(account, id), ...addressesOf(state) }, grant, egress: egressOf(account, place.loaded) };
   const tokens = await loginByHand(way, io);
   return place.store(id, {
     tokens: membersOf(tokens),

@@ -10,7 +10,7 @@ import { addCommand, CommandFailure, type CommonOptions, type Io, json } from '.
 import { fetchTestPlan, requestTest } from '../gateway/account-calls.ts';
 import { type AdminAddress, adminOf } from '../gateway/address.ts';
 import { Unreachable } from '../gateway/ask.ts';
-import { accountChecks, type CheckedConfig, networkOf } from './account-checks.ts';
+import { accountChecks, type CheckedConfig, networkChecks } from './account-checks.ts';
 import { costText, diagnosisText, firstWrong, rightText, stepText } from './account-test-text.ts';
 
 interface TestOptions extends CommonOptions {
@@ -78,7 +78,7 @@ async function byGateway(
   loaded: CheckedConfig,
   { gateway, order, say }: { readonly gateway: AdminAddress; readonly order: AccountTestOrder; readonly say: Say },
 ): Promise<Found> {
-  const network = await networkOf(account, loaded);
+  const network = await networkChecks(account, loaded);
   say(...network.map(diagnosisText));
   const { steps } = await requestTest(gateway, account.id, order);
   say(...steps.flatMap(stepText));

@@ -1,7 +1,7 @@
 // The turns of one client websocket in the order of its frames: one at a time, unless another node runs them (Q28).
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { JsonMemory } from '../http/bodies/json-body.ts';
-import { useOf } from './controls/control-frame.ts';
+import { frameUse } from './controls/control-frame.ts';
 import { beginsAsTurn, type Frame, parseFrame, parseLargeFrame, releaseFrame, type TurnFrame } from './frame.ts';
 import { WaitingFrames } from './waiting-frames.ts';
 
@@ -131,7 +131,7 @@ export class FrameQueue<Connection extends Readable> {
   #turnOf(frame: Frame | undefined): Frame | undefined {
     const { control, counters } = this.#handlers;
     if (!frame || frame instanceof Refusal) return frame;
-    const use = useOf(frame.json);
+    const use = frameUse(frame.json);
     if (use === 'turn') return frame;
     if (use === 'control') control(frame, this.#connection);
     else counters.add(use === 'unused' ? 'websocket_frames_unused' : 'websocket_frames_ignored');

@@ -1,7 +1,7 @@
 // Checks that ids and hashes are unique; a duplicate is reported at its second place.
 import type { Problem } from '../schema/finding.ts';
 import { isWord } from '../schema/setting-names.ts';
-import { rowsOf, text, textsOf } from './rows.ts';
+import { rowsOf, text, textsAt } from './rows.ts';
 
 export function checkIds(data: unknown): readonly Problem[] {
   return [...duplicateIds(data), ...duplicateAssignments(data), ...sharedHashes(data)];
@@ -40,7 +40,7 @@ function* sharedHashes(data: unknown): Generator<Problem> {
   ];
   for (const { path, row, list, owner } of hashes) {
     const name = `${owner} ${quoted(text(row.id) ?? '')}`;
-    for (const hash of textsOf(row, list, path)) {
+    for (const hash of textsAt(row, list, path)) {
       const first = owners.get(hash.text);
       if (first !== undefined && first !== name)
         yield { path: hash.path, message: `${first} has this secret already; every secret belongs to one key or operator` };

@@ -3,7 +3,7 @@ import { msOfIso } from '../../base/time/iso-time.ts';
 import { isRehearsal } from '../../turn/provider/rehearsal-address.ts';
 import type { Problem } from '../schema/finding.ts';
 import { accountRows } from './api/account-row.ts';
-import { isMapping, mapping, type Row, rowsOf, text, textsOf } from './rows.ts';
+import { isMapping, mapping, type Row, rowsOf, text, textsAt } from './rows.ts';
 
 /** SHA-256 of `pg-demo-key-for-the-rehearsal-only` and `pg-demo-token-for-the-rehearsal-only`, which are public in config.yaml. */
 const DEMO_HASHES: ReadonlySet<string> = new Set([
@@ -31,14 +31,14 @@ function* demonstrationSecrets(data: unknown): Generator<Problem> {
     if (exposed.has(key.row.pool)) yield* demonstration(key, 'secret_sha256', 'key: create one with `poolgate key create`');
   }
   for (const operator of rowsOf(data, 'operators')) {
-    const pools = [...textsOf(operator.row, 'owns', operator.path), ...textsOf(operator.row, 'assigned', operator.path)];
+    const pools = [...textsAt(operator.row, 'owns', operator.path), ...textsAt(operator.row, 'assigned', operator.path)];
     if (pools.some((pool) => exposed.has(pool.text)))
       yield* demonstration(operator, 'token_sha256', 'token: create one with `poolgate token create`');
   }
 }
 
 function* demonstration({ path, row }: Row, list: string, what: string): Generator<Problem> {
-  for (const hash of textsOf(row, list, path)) {
+  for (const hash of textsAt(row, list, path)) {
     if (DEMO_HASHES.has(hash.text))
       yield { path: hash.path, message: `a Pool with a real account does not accept the shipped demonstration ${what}` };
   }

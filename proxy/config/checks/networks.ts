@@ -1,14 +1,14 @@
 // Checks networks in CIDR notation: the proxies in front of the gateway, and where keys may be used.
 import { networkOf, UNIX } from '../../base/process/networks.ts';
 import type { Problem } from '../schema/finding.ts';
-import { mapping, rowsOf, textsOf } from './rows.ts';
+import { mapping, rowsOf, textsAt } from './rows.ts';
 
 export function* checkNetworks(data: unknown): Generator<Problem> {
   const listen = mapping(mapping(data).listen);
   yield* trustedOperators(data);
   const lists = [
-    textsOf(listen, 'trusted_proxies', ['listen']),
-    ...rowsOf(data, 'keys').map(({ path, row }) => textsOf(row, 'allow_from', path)),
+    textsAt(listen, 'trusted_proxies', ['listen']),
+    ...rowsOf(data, 'keys').map(({ path, row }) => textsAt(row, 'allow_from', path)),
   ];
   for (const { path, text } of lists.flat()) {
     if (text === UNIX) {
@@ -30,7 +30,7 @@ function* trustedOperators(data: unknown): Generator<Problem> {
   if (typeof header.name === 'string' && OWN_MEANING.has(header.name)) {
     yield { path: [...path, 'name'], message: 'this header has a meaning of its own, and clients send it' };
   }
-  for (const { path: at, text } of textsOf(header, 'from', path)) {
+  for (const { path: at, text } of textsAt(header, 'from', path)) {
     const network = networkOf(text);
     if (!network) yield { path: at, message: 'must be an address or a network, such as 10.0.0.5/32 or 2001:db8::/64' };
     else if (network.bits === 0) yield { path: at, message: 'this network is every address: any client could state to be any operator' };

@@ -2,7 +2,7 @@
 import type { Path, Problem } from '../schema/finding.ts';
 import { isWord } from '../schema/setting-names.ts';
 import { suggestion } from '../schema/suggestion.ts';
-import { isMapping, rowsOf, text, textsOf } from './rows.ts';
+import { isMapping, rowsOf, text, textsAt } from './rows.ts';
 
 export function checkReferences(data: unknown): readonly Problem[] {
   const accounts = idsOf(data, 'accounts');
@@ -25,7 +25,7 @@ export function checkReferences(data: unknown): readonly Problem[] {
   for (const { path, row } of rowsOf(data, 'keys')) problems.push(dangling(row.pool, pools, 'Pool', [...path, 'pool']));
   for (const { path, row } of rowsOf(data, 'operators')) {
     for (const list of ['owns', 'assigned']) {
-      for (const { path: at, text: pool } of textsOf(row, list, path)) problems.push(dangling(pool, pools, 'Pool', at));
+      for (const { path: at, text: pool } of textsAt(row, list, path)) problems.push(dangling(pool, pools, 'Pool', at));
     }
   }
   return problems.filter((problem) => problem !== undefined);

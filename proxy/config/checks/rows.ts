@@ -16,7 +16,7 @@ export function rowsOf(parent: unknown, key: string, at: Path = []): readonly Ro
 }
 
 /** The strings of a list, with their paths. */
-export function textsOf(parent: unknown, key: string, at: Path): readonly { readonly path: Path; readonly text: string }[] {
+export function textsAt(parent: unknown, key: string, at: Path): readonly { readonly path: Path; readonly text: string }[] {
   const list = mapping(parent)[key];
   if (!Array.isArray(list)) return [];
   return list.flatMap((text: unknown, i) => (typeof text === 'string' ? [{ path: [...at, key, i], text }] : []));

@@ -2,7 +2,7 @@
 import { isRehearsal } from '../../turn/provider/rehearsal-address.ts';
 import type { Problem } from '../schema/finding.ts';
 import { type AccountRow, accountRows } from './api/account-row.ts';
-import { isMapping, type Mapping, mapping, type Row, rowsOf, text, textsOf } from './rows.ts';
+import { isMapping, type Mapping, mapping, type Row, rowsOf, text, textsAt } from './rows.ts';
 
 export function checkTiers(data: unknown): readonly Problem[] {
   const accounts = new Map(accountRows(data).map((account) => [text(account.row.id), account]));
@@ -88,7 +88,7 @@ function* chains({ path, row }: Row, assigned: readonly Row[], accounts: Account
   const models = mapping(row.models);
   const served = declaredModels(assigned, accounts);
   for (const [id, model] of Object.entries(models)) {
-    for (const { path: at, text: next } of textsOf(model, 'fallback', [...path, 'models', id])) {
+    for (const { path: at, text: next } of textsAt(model, 'fallback', [...path, 'models', id])) {
       if (next === id) yield { path: at, message: 'a model is not a fallback of itself' };
       else if (mapping(models[next]).suppressed === true) {
         yield { path: at, message: `${next} is suppressed in this Pool, so no turn goes on to it`, severity: 'warning' };

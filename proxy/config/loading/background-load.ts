@@ -2,7 +2,7 @@
 import type { LoadedConfig } from '../config.ts';
 import type { Finding } from '../schema/finding.ts';
 import { inBackground } from './background.ts';
-import { restore } from './compile.ts';
+import { restoreCompiled } from './compile.ts';
 import { type LoadOptions, loadConfig } from './load.ts';
 
 /** `loadConfig`; of a large file in a worker thread. */
@@ -13,5 +13,7 @@ export async function loadConfigInBackground(
   const input = { path, options: { ...options, env: { ...(options.env ?? process.env) } } };
   const { loaded, warnings } = await inBackground(path, { name: 'load', input }, () => loadConfig(path, options));
   // What came from another thread is not frozen.
-  return Object.isFrozen(loaded.config) ? { loaded, warnings } : { loaded: { ...loaded, config: restore(loaded.config) }, warnings };
+  return Object.isFrozen(loaded.config)
+    ? { loaded, warnings }
+    : { loaded: { ...loaded, config: restoreCompiled(loaded.config) }, warnings };
 }

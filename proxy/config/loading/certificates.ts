@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { TlsMaterial } from '../config.ts';
 import type { Path, Problem } from '../schema/finding.ts';
-import { faultOf } from './secrets.ts';
+import { fileFault } from './secrets.ts';
 
 /** The paths of PEM files, relative to `folder`. */
 export type TlsFiles = { readonly [Name in keyof TlsMaterial]?: string };
@@ -37,7 +37,7 @@ async function textOf(file: string): Promise<{ readonly text: string } | { reado
   try {
     return { text: await readFile(file, 'utf8') };
   } catch (error) {
-    return { fault: faultOf(error) };
+    return { fault: fileFault(error) };
   }
 }
 

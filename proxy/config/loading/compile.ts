@@ -84,7 +84,7 @@ function compileRoute(row: Content['routes'][number]): RouteConfig {
 }
 
 /** Restores what a configuration loses when it is copied between threads: freezing, and maps without prototype. */
-export function restore(config: Config): Config {
+export function restoreCompiled(config: Config): Config {
   return deepFreeze({
     ...config,
     accounts: config.accounts.map(restoreAccount),

@@ -10,7 +10,7 @@ import { ConfigError, type Finding, inFileOrder, isError, type Problem } from '.
 import { validate } from '../schema/validate.ts';
 import { compile } from './compile.ts';
 import { type ResolvedConnections, resolveConnections } from './connections.ts';
-import { faultOf, NO_FILE, resolveSecrets, type Secrets } from './secrets.ts';
+import { fileFault, NO_FILE, resolveSecrets, type Secrets } from './secrets.ts';
 
 export interface LoadOptions {
   /** The environment for `{ env: NAME }`; default: the process's. */
@@ -99,7 +99,7 @@ const nothing = (findings: readonly Finding[]): Inspection => ({
 export async function readConfig(path: string): Promise<string> {
   const fail = (message: string) => new ConfigError([{ file: path, line: 1, column: 1, message, severity: 'error' }]);
   const bytes = await readFile(path).catch((error: unknown) => {
-    const fault = faultOf(error);
+    const fault = fileFault(error);
     throw fail(fault === NO_FILE ? `${fault}: \`poolgate init\` writes one` : fault);
   });
   try {

@@ -113,14 +113,14 @@ async function contentOf(file: string): Promise<{ readonly text: string } | { re
   try {
     return { text: await readFile(file, 'utf8') };
   } catch (error) {
-    return { fault: faultOf(error) };
+    return { fault: fileFault(error) };
   }
 }
 
 export const NO_FILE = 'there is no such file';
 
 /** Describes a file error without the message of the system. */
-export function faultOf(error: unknown): string {
+export function fileFault(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ENOENT' || code === 'ENOTDIR') return NO_FILE;
   if (code === 'EACCES' || code === 'EPERM') return 'this file cannot be read: permission denied';

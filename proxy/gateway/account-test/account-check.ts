@@ -9,7 +9,7 @@ import type { AccountConfig } from '../../turn/settings.ts';
 import { withBearer } from '../../upstream/credentials/credentials.ts';
 import { Upstreams } from '../../upstream/upstreams.ts';
 import { modelsStep } from './first-steps.ts';
-import { failureOf, testStep } from './test-step.ts';
+import { testFailure, testStep } from './test-step.ts';
 
 /** Timers of the clock do not keep a command alive. */
 const ALIVE_MS = 60_000;
@@ -18,7 +18,7 @@ const ALIVE_MS = 60_000;
  * None for a simulated account, and for one with a login: the gateway alone has them.
  * @param loaded the file, with the secrets of the environment of this process
  */
-export async function checkAccount(
+export async function checkedSteps(
   account: AccountConfig,
   loaded: Pick<LoadedConfig, 'config' | 'bearers' | 'connections' | 'environment'>,
 ): Promise<readonly AccountTestStep[]> {
@@ -26,7 +26,7 @@ export async function checkAccount(
   if (isRehearsal(account.base_url) || (credential && 'oauth' in credential)) return [];
   const secret = loaded.bearers.get(account.id);
   if (credential && secret === undefined) {
-    return [testStep({ step: 'credential', ms: 0, failure: failureOf('unset', { message: 'its secret is not set here' }) })];
+    return [testStep({ step: 'credential', ms: 0, failure: testFailure('unset', { message: 'its secret is not set here' }) })];
   }
   const first = testStep({ step: 'credential', ms: 0, found: credential ? 'it can be read' : 'none is configured' });
   const upstreams = new Upstreams(new Heartbeat(systemClock));

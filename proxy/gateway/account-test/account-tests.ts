@@ -17,7 +17,7 @@ import { turnHost } from '../handlers.ts';
 import type { Services } from '../services.ts';
 import { credentialStep, modelsStep } from './first-steps.ts';
 import { OUTPUT_TOKENS, plainBody, resultBody, toolBody } from './test-bodies.ts';
-import { failureOf, testStep } from './test-step.ts';
+import { testFailure, testStep } from './test-step.ts';
 import { kindFor, type TestSubject } from './test-turn.ts';
 import { type TestedModel, testedModel } from './tested-model.ts';
 import { turnSteps } from './turn-steps.ts';
@@ -75,7 +75,7 @@ export class AccountTests implements AccountTester {
     if (typeof chosen === 'string') {
       // The list that could not be read says why.
       const isSaid = list?.ok === false;
-      return isSaid ? steps : [...steps, testStep({ step: 'turn', ms: 0, failure: failureOf('no_model', { message: chosen }) })];
+      return isSaid ? steps : [...steps, testStep({ step: 'turn', ms: 0, failure: testFailure('no_model', { message: chosen }) })];
     }
     const subject = this.#subject({ account, headers, generation }, chosen);
     if (subject) for (const carrier of over) steps.push(...(await turnSteps(subject, carrier, order.tools)));

@@ -1,7 +1,7 @@
 // Which quirks the answer of an account asks for: nothing was refused, but a part of it was misread (AA87).
 import { asList, isObject, type JsonObject } from '../../turn/json/json.ts';
 import type { ApiAccountConfig } from '../../turn/provider/api-account.ts';
-import { usageOf } from './test-step.ts';
+import { testedUsage } from './test-step.ts';
 
 /** Lines for `quirks` in the file. @param items of the answer */
 export function answerQuirks(
@@ -25,7 +25,7 @@ function beginsWithTag({ type, content }: JsonObject): boolean {
 
 /** Reasoning is a part of the output, unless the server counts it beside it. */
 function reasonsBeyondOutput(response: JsonObject | undefined): boolean {
-  const usage = usageOf(response);
+  const usage = testedUsage(response);
   const total = isObject(response?.usage) ? response.usage.total_tokens : undefined;
   const { input_tokens: input, output_tokens: output, reasoning_tokens: reasoning } = usage ?? NO_USAGE;
   if (reasoning === null || output === null || reasoning === 0) return false;

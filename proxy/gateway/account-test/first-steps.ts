@@ -10,7 +10,7 @@ import { ownRequestHeaders } from '../../turn/wire/own-request.ts';
 import { type AccountHeaders, CredentialUnavailable } from '../../upstream/account-credentials.ts';
 import { call } from '../../upstream/call.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
-import { failureOf, testStep } from './test-step.ts';
+import { testFailure, testStep } from './test-step.ts';
 
 const BOUNDS = { bytes: 16_777_216, ms: 30_000 };
 
@@ -38,7 +38,7 @@ export async function credentialStep(
     if (!(thrown instanceof CredentialUnavailable)) throw thrown;
     const isMissing = thrown.why === 'refused' && !(await hasLogin());
     const message = isMissing ? 'it has no login' : UNAVAILABLE[thrown.why];
-    return { step: testStep({ ...named(), failure: failureOf(WHY[thrown.why], { message }) }) };
+    return { step: testStep({ ...named(), failure: testFailure(WHY[thrown.why], { message }) }) };
   }
 }
 
@@ -69,7 +69,8 @@ export async function modelsStep(account: AccountConfig, reading: ListReading): 
   const began = clock.now();
   const headers = { ...ownRequestHeaders(account), ...reading.headers };
   const named = () => ({ step: 'models', ms: clock.now() - began }) as const;
-  const failed = (...failure: Parameters<typeof failureOf>): AccountTestStep => testStep({ ...named(), failure: failureOf(...failure) });
+  const failed = (...failure: Parameters<typeof testFailure>): AccountTestStep =>
+    testStep({ ...named(), failure: testFailure(...failure) });
   upstream.lease();
   try {
     const read = provider.catalog.read(

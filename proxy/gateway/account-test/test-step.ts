@@ -17,7 +17,7 @@ export const testStep = (named: Named): AccountTestStep => ({
   ...named,
 });
 
-export const failureOf = (name: string, known: Partial<AccountTestFailure> = {}): AccountTestFailure => ({
+export const testFailure = (name: string, known: Partial<AccountTestFailure> = {}): AccountTestFailure => ({
   class: name,
   status: null,
   code: null,
@@ -27,7 +27,7 @@ export const failureOf = (name: string, known: Partial<AccountTestFailure> = {})
 });
 
 /** How a turn ended, in a few words; null if no response came. */
-export function endOf(response: JsonObject | undefined, items: readonly JsonObject[], wantsCall: boolean): string | null {
+export function testedEnd(response: JsonObject | undefined, items: readonly JsonObject[], wantsCall: boolean): string | null {
   if (!response) return null;
   const status = typeof response.status === 'string' ? response.status : 'answered';
   const reason = isObject(response.incomplete_details) ? ` (${String(response.incomplete_details.reason)})` : '';
@@ -35,7 +35,7 @@ export function endOf(response: JsonObject | undefined, items: readonly JsonObje
   return `${status}${reason}${call}`;
 }
 
-export function usageOf(response: JsonObject | undefined): AccountTestUsage | null {
+export function testedUsage(response: JsonObject | undefined): AccountTestUsage | null {
   const usage = response?.usage;
   if (!isObject(usage)) return null;
   const count = (value: unknown): number | null => (typeof value === 'number' ? value : null);

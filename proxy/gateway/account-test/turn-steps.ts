@@ -10,7 +10,7 @@ import type { Body } from '../../turn/turn.ts';
 import { answerQuirks } from './answer-quirks.ts';
 import { quirkLines } from './quirk-lines.ts';
 import { plainBody, resultBody, toolBody } from './test-bodies.ts';
-import { endOf, testStep, usageOf } from './test-step.ts';
+import { testedEnd, testedUsage, testStep } from './test-step.ts';
 import { sendTestTurn, type TestedTurn, type TestSubject } from './test-turn.ts';
 
 /** @param over its carrier */
@@ -46,9 +46,11 @@ async function turnStep(subject: TestSubject, body: Body, { step: name, over }: 
     ok: !failure && !lack,
     ms: tested.ms,
     first_event_ms: tested.firstEventMs ?? null,
-    found: lack ? `not sent: its settings exclude such turns (${lack})` : endOf(client.response, client.items, hasTools && name === 'turn'),
+    found: lack
+      ? `not sent: its settings exclude such turns (${lack})`
+      : testedEnd(client.response, client.items, hasTools && name === 'turn'),
     failure: failure ? stepFailure(subject, { body, over, failure, stated: stated ?? failure.error }) : null,
-    usage: usageOf(client.response),
+    usage: testedUsage(client.response),
     adapted: tested.adapted,
     quirks: quirksOf(subject.account, tested, hasTools),
   });

@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/time/clock.ts';
 import type { Refusal } from '../../turn/errors/refusal.ts';
 import type { Ledger } from '../ledger.ts';
-import { type Amounts, amountOf, settledAmounts, tokensOf } from '../usage-totals.ts';
+import { type Amounts, amountOf, countedTokens, settledAmounts } from '../usage-totals.ts';
 import {
   amountsWithin,
   type Estimate,
@@ -52,7 +52,7 @@ export class LocalLimits implements LimitCounts {
       settle: (used) => {
         if (settled) return;
         settled = true;
-        use.end(turn, used && tokensOf(used.totals), this.#clock.now());
+        use.end(turn, used && countedTokens(used.totals), this.#clock.now());
         if (used) this.#ledger.settle(id, used.pool, used.totals, used.of);
       },
     };

@@ -45,7 +45,8 @@ export class CompactRoutes {
 const nameOf = ({ id, base_url }: ApiAccountConfig): string => `${id}\n${base_url}`;
 
 /** Whether the turn asks for a compaction, by its kind or, on native routes, by the end of its input. */
-export const compacts = ({ route }: Pick<LiveTurn, 'route'>, body: Body): boolean => isCompaction(route.kind) || asksForCompaction(body);
+export const asksToCompact = ({ route }: Pick<LiveTurn, 'route'>, body: Body): boolean =>
+  isCompaction(route.kind) || asksForCompaction(body);
 
 const withoutTrigger = ({ input }: Body): readonly Json[] => asList(input).filter((item) => !isTrigger(item));
 

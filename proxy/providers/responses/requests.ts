@@ -13,7 +13,7 @@ import { apiHeaders, beginHeaders } from '../api-accounts/request-headers.ts';
 import { transcriptionField, transcriptionHead } from '../api-accounts/transcription.ts';
 import type { ProviderServices } from '../provider-services.ts';
 import { withJoinedTools } from './additional-tools.ts';
-import { asCompaction, type CompactRoutes, compactBody, compacts } from './compaction.ts';
+import { asCompaction, asksToCompact, type CompactRoutes, compactBody } from './compaction.ts';
 import { fileForm } from './files.ts';
 import { imageRequest, nativeImagePath } from './images.ts';
 import { type RefusedMemory, refusedMember } from './refused-members.ts';
@@ -79,7 +79,7 @@ export class ResponsesRequests implements ProviderRequests {
   #turn(out: Outgoing, context: EncodedAttempt, account: ApiAccountConfig): EncodedRequest {
     const adapted = new Adaptations();
     const joined = withJoinedTools(out);
-    const way = compacts(context.turn, joined) ? this.#services.compactRoutes.wayOf(account) : undefined;
+    const way = asksToCompact(context.turn, joined) ? this.#services.compactRoutes.wayOf(account) : undefined;
     if (way === 'route') {
       // Set on `out` because the decoding of the reply depends on it.
       out.path = COMPACT;
@@ -99,7 +99,7 @@ export class ResponsesRequests implements ProviderRequests {
     const account = apiAccountOf(context);
     const adapted = new Adaptations();
     const joined = withJoinedTools(out);
-    const way = compacts(context.turn, joined) ? this.#services.compactRoutes.wayOf(account) : undefined;
+    const way = asksToCompact(context.turn, joined) ? this.#services.compactRoutes.wayOf(account) : undefined;
     const body = this.#body(asCompaction(joined, way), context, { account, isFrame: true, adapted, places: out.places });
     const headers = apiHeaders(out, context, {});
     const bytes = encodeJson(body).bytes;

@@ -1,7 +1,7 @@
 // The profiles of simulated accounts: how an account behaves without a fault script, chosen by `base_url: rehearsal:NAME`.
 import { REHEARSAL_PROFILES, type RehearsalProfile } from '../../turn/settings.ts';
 import type { Fault } from '../faults/fault.ts';
-import { inputTokens } from '../model/input-tokens.ts';
+import { simulatedTokens } from '../model/input-tokens.ts';
 import { type Manners, POLITE } from './manners.ts';
 
 /** One quota window as the account's provider counts it. */
@@ -84,7 +84,7 @@ export const PROFILES: Readonly<Record<RehearsalProfile, AccountProfile>> = {
   narrow: {
     description: 'has models with a context window of 40,000 tokens, and refuses longer turns with context_length_exceeded inside a 200',
     contextWindow: NARROW_WINDOW,
-    faults: (_turn, bytes) => (inputTokens(bytes) > NARROW_WINDOW ? [{ kind: 'refuse-inside', code: 'context_length_exceeded' }] : []),
+    faults: (_turn, bytes) => (simulatedTokens(bytes) > NARROW_WINDOW ? [{ kind: 'refuse-inside', code: 'context_length_exceeded' }] : []),
   },
   picky: {
     description: 'refuses max_output_tokens, temperature, top_p, safety_identifier and prompt_cache_retention',

@@ -7,7 +7,7 @@ import type { SimulatedAnswer } from '../delivery/answer.ts';
 import { deliver, wait } from '../delivery/delivery.ts';
 import { frameSteps, limitFrame, refusalFrame } from '../delivery/frame-steps.ts';
 import type { Exchanges, Recipient } from '../exchanges.ts';
-import { faultOf } from '../faults/fault.ts';
+import { faultOfKind } from '../faults/fault.ts';
 import { RunningTurn } from '../model/running-turn.ts';
 import { toolsItems } from '../model/turn-request.ts';
 import { parseJson, type ReceivedRequest, type RequestEnd } from '../received-request.ts';
@@ -75,13 +75,13 @@ export class AccountSockets {
     const { method = '', url = '', headers, rawHeaders } = message;
     const arrived = { method, url, headers, rawHeaders, body: Buffer.alloc(0), isComplete: true, connection: 0, isUpgrade: true, closed };
     const { answer, faults } = await this.#exchanges.answer(this.#recipient, this.#exchanges.receive(this.#recipient, arrived));
-    const stall = faultOf(faults, 'stall-upgrade');
+    const stall = faultOfKind(faults, 'stall-upgrade');
     const early =
       stall === undefined
         ? Buffer.alloc(0)
         : await readDuring(connection, wait(stall.ms, this.#exchanges.delivery(this.#recipient, gone.signal)));
     if (gone.signal.aborted) return;
-    if (faultOf(faults, 'reset-upgrade') !== undefined) return cut('reset');
+    if (faultOfKind(faults, 'reset-upgrade') !== undefined) return cut('reset');
     end('answered');
     if (answer.status !== 101) return refuse(connection, answer);
     this.#upgrading.delete(cut);
@@ -155,7 +155,7 @@ export class AccountSockets {
       return await this.#turn(socket, { ...request, json, body: Buffer.from(JSON.stringify(json)), closed: socket.begin() });
     }
     if (this.#isExpired(socket)) expire(socket);
-    else if (faultOf(faults, 'limit-between-turns') !== undefined) socket.insert(limitFrame());
+    else if (faultOfKind(faults, 'limit-between-turns') !== undefined) socket.insert(limitFrame());
   }
 }
 

@@ -7,12 +7,12 @@ import { checkTurn } from '../checks/request-checks.ts';
 import { eventsAnswer, jsonAnswer, type SimulatedAnswer } from '../delivery/answer.ts';
 import { inManner, withEventManners } from '../delivery/stream-manners.ts';
 import { Endpoints, type RequestContext } from '../endpoint-table.ts';
-import { plainRefusal } from '../faults/upgrade-refusals.ts';
+import { simulatedRefusal } from '../faults/upgrade-refusals.ts';
 import type { Authorization } from '../login/authorization.ts';
 import { compactionItem } from '../model/output-items.ts';
 import { nativeImageAnswer } from '../model/simulated-image.ts';
 import { type TranscriptionManner, transcript } from '../model/simulated-transcript.ts';
-import { simulatePrewarm, simulateTurn, usageOf } from '../model/simulated-turn.ts';
+import { simulatedUsage, simulatePrewarm, simulateTurn } from '../model/simulated-turn.ts';
 import { toolsItems } from '../model/turn-request.ts';
 import { BearerRefused, ProviderDetail, SimulatedError } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';
@@ -99,7 +99,7 @@ function responses(context: RequestContext): SimulatedAnswer {
 
 /** The headers of a switch of protocols; the body is empty. */
 function upgrade(context: RequestContext): SimulatedAnswer {
-  if (context.account.settings.websocket === 'refused') return plainRefusal(426);
+  if (context.account.settings.websocket === 'refused') return simulatedRefusal(426);
   const { account, wire } = context;
   const all = Object.entries(turnHeaders(context, {}));
   const stated = account.manners.websocketQuotaInEvents ? all.filter(([name]) => !isQuotaHeader(name, wire.agent)) : all;
@@ -129,7 +129,7 @@ function compact(context: RequestContext): SimulatedAnswer {
     object: 'response.compaction',
     created_at: Math.floor(now / 1000),
     output: [compaction.item],
-    usage: usageOf(request.body.length, [compaction]),
+    usage: simulatedUsage(request.body.length, [compaction]),
   };
   return jsonAnswer(200, json, turnHeaders(context, body));
 }

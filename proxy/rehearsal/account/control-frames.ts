@@ -1,7 +1,7 @@
 // The answers of a simulated account to frames that interrupt or steer the response that runs on their websocket (RB29, RB31).
 import { frameBytes } from '../../base/bytes/frame-bytes.ts';
 import { asList, asString, isList, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
-import { type Fault, faultOf } from '../faults/fault.ts';
+import { type Fault, faultOfKind } from '../faults/fault.ts';
 import type { IdSequence } from '../model/id-sequence.ts';
 import type { RunningTurn } from '../model/running-turn.ts';
 
@@ -26,7 +26,7 @@ function interrupt({ response_id: id }: JsonObject, turn: ControlledTurn | undef
   const failed = (code: string): Buffer =>
     eventFrame(turn, { type: 'response.interrupt.failed', response_id: id ?? null, error: errorOf(code) });
   if (!turn || typeof id !== 'string' || turn.running.responseId !== id) return failed('response_not_found');
-  const fault = faultOf(turn.faults, 'interrupt');
+  const fault = faultOfKind(turn.faults, 'interrupt');
   if (fault?.is === 'ignored') return undefined;
   if (fault) return failed(fault.code ?? 'interrupt_not_supported');
   turn.running.interrupt();
@@ -40,7 +40,7 @@ function steer(frame: JsonObject, turn: ControlledTurn | undefined, ids: IdSeque
   if (!turn || typeof parent !== 'string' || turn.running.responseId !== parent) return failed('response_not_found');
   if (!Object.keys(frame).every((name) => STEER_MEMBERS.has(name)) || !isSteerInput(input)) return failed('invalid_input');
   if (turn.running.steers.length >= MOST_STEERS) return failed('too_many_pending_steers');
-  const fault = faultOf(turn.faults, 'steer');
+  const fault = faultOfKind(turn.faults, 'steer');
   if (fault?.is === 'failed') return failed(fault.code ?? 'steering_not_supported');
   const id = ids.next('steer');
   const accepted = eventFrame(turn, { type: 'response.steer.accepted', steer: { id, previous_response_id: parent } });
@@ -51,7 +51,7 @@ function steer(frame: JsonObject, turn: ControlledTurn | undefined, ids: IdSeque
 
 /** The frames that follow a response if its steers get no further response. */
 export function unusedSteers({ running, faults }: ControlledTurn, parent: string, output: readonly Json[]): readonly Buffer[] {
-  const fault = faultOf(faults, 'steer');
+  const fault = faultOfKind(faults, 'steer');
   if (fault?.is !== 'pending' && fault?.is !== 'returned') return [];
   return running.steers.splice(0).map(({ id, input }, i) => {
     const number = running.nextNumber + i;

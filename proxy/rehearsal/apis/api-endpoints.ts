@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import { jsonAnswer, type RefusalForm, type SimulatedAnswer, withContentFaults } from '../delivery/answer.ts';
 import { Endpoints, type RequestContext, type SimulatedEndpoint } from '../endpoint-table.ts';
 import type { Fault, RefuseFault } from '../faults/fault.ts';
-import { plainRefusal } from '../faults/upgrade-refusals.ts';
+import { simulatedRefusal } from '../faults/upgrade-refusals.ts';
 import { transcript } from '../model/simulated-transcript.ts';
 import { SimulatedError } from '../provider-error.ts';
 import type { ApiSettings } from './api-settings.ts';
@@ -38,7 +38,10 @@ export function apiEndpoints(settings: ApiSettings): Endpoints {
     if (api === 'chat') turn('POST /chat/completions', (context, faults) => chatAnswer(context, settings, faults), withChatFaults);
     else {
       turn('POST /responses', (context, faults) => responsesAnswer(context, settings, faults));
-      rows.push([`UPGRADE ${API_PREFIX}/responses`, stated({ answer: () => (websocket ? SWITCHED : plainRefusal(404)), isTurn: false })]);
+      rows.push([
+        `UPGRADE ${API_PREFIX}/responses`,
+        stated({ answer: () => (websocket ? SWITCHED : simulatedRefusal(404)), isTurn: false }),
+      ]);
       rows.push([
         `WS ${API_PREFIX}/responses`,
         withApiCodes({ answer: (context) => responsesFrame(context, settings), isTurn: true, isFrame: true }),

@@ -6,7 +6,7 @@ import { withBrokenItems, withBrokenOutput } from '../faults/compaction-fault.ts
 import {
   type CompactionFault,
   type Fault,
-  faultOf,
+  faultOfKind,
   type MalformedFault,
   type RefuseFault,
   type RefuseInsideFault,
@@ -69,14 +69,14 @@ export interface RefusalForm {
 export function withContentFaults(answer: SimulatedAnswer, faults: readonly Fault[], form: RefusalForm): SimulatedAnswer {
   const replaced = replacedAnswer(answer, faults, form);
   if (replaced) return replaced;
-  let changed = faultOf(faults, 'no-preamble') === undefined ? answer : withoutPreamble(answer);
-  const inside = faultOf(faults, 'refuse-inside');
+  let changed = faultOfKind(faults, 'no-preamble') === undefined ? answer : withoutPreamble(answer);
+  const inside = faultOfKind(faults, 'refuse-inside');
   if (inside !== undefined) changed = refusedInside(inside, changed, form.manners);
-  if (faultOf(faults, 'empty-output') !== undefined) changed = mapResponse(changed, (response) => ({ ...response, output: [] }));
-  const compaction = faultOf(faults, 'compaction');
+  if (faultOfKind(faults, 'empty-output') !== undefined) changed = mapResponse(changed, (response) => ({ ...response, output: [] }));
+  const compaction = faultOfKind(faults, 'compaction');
   if (compaction !== undefined) changed = withBrokenCompaction(compaction, changed);
-  if (faultOf(faults, 'no-terminal') !== undefined) changed = withoutTerminal(changed);
-  const malformed = faultOf(faults, 'malformed');
+  if (faultOfKind(faults, 'no-terminal') !== undefined) changed = withoutTerminal(changed);
+  const malformed = faultOfKind(faults, 'malformed');
   if (malformed !== undefined && changed.body.kind === 'bytes') {
     changed = { ...changed, body: { kind: 'bytes', bytes: Buffer.from(malformedText(malformed)) } };
   }
@@ -85,12 +85,12 @@ export function withContentFaults(answer: SimulatedAnswer, faults: readonly Faul
 
 /** The answer of a fault that leaves nothing of the ordinary one but its metadata; undefined if there is none. */
 export function replacedAnswer(answer: SimulatedAnswer, faults: readonly Fault[], form: RefusalForm): SimulatedAnswer | undefined {
-  const reply = faultOf(faults, 'reply');
+  const reply = faultOfKind(faults, 'reply');
   if (reply !== undefined) return scriptedAnswer(reply);
-  const refusal = faultOf(faults, 'refuse');
+  const refusal = faultOfKind(faults, 'refuse');
   if (refusal !== undefined) return refusedAnswer(refusal, answer, form);
-  if (faultOf(faults, 'loading') !== undefined) return jsonAnswer(503, LOADING, metadataHeaders(answer));
-  const page = faultOf(faults, 'html');
+  if (faultOfKind(faults, 'loading') !== undefined) return jsonAnswer(503, LOADING, metadataHeaders(answer));
+  const page = faultOfKind(faults, 'html');
   if (page === undefined) return undefined;
   const headers = { ...metadataHeaders(answer), 'content-type': 'text/html; charset=utf-8' };
   return {

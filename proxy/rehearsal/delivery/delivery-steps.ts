@@ -1,6 +1,6 @@
 // Turns an answer into the steps of its delivery, with the faults of framing and delivery applied.
 import { isObject, type Json } from '../../turn/json/json.ts';
-import { type Fault, faultOf, type ReplyPosition, type SlowFirstByteFault, type StallFault } from '../faults/fault.ts';
+import { type Fault, faultOfKind, type ReplyPosition, type SlowFirstByteFault, type StallFault } from '../faults/fault.ts';
 import { type AnswerBody, malformedText, type SimulatedAnswer } from './answer.ts';
 import { sseForm } from './sse-form.ts';
 
@@ -35,7 +35,7 @@ export function stepsOf(answer: SimulatedAnswer, faults: readonly Fault[]): read
     if (fault.kind === 'cut') steps = [...splitAt(steps, fault.at)[0], { do: 'leave', how: fault.how ?? 'close' }];
     if (fault.kind === 'stall') steps = stalled(steps, fault);
   }
-  const slow = faultOf(faults, 'slow-first-byte');
+  const slow = faultOfKind(faults, 'slow-first-byte');
   return slowed(slow === undefined ? steps : withSlowStart(steps, slow), faults);
 }
 
@@ -60,17 +60,17 @@ export function stalled(steps: readonly DeliveryStep[], { at, ms }: StallFault):
 /** Applies pace and drip. */
 export function slowed(faultless: readonly DeliveryStep[], faults: readonly Fault[]): readonly DeliveryStep[] {
   let steps = faultless;
-  const pace = faultOf(faults, 'pace');
+  const pace = faultOfKind(faults, 'pace');
   if (pace !== undefined)
     steps = steps.flatMap((step): DeliveryStep[] => (step.do === 'write' ? [{ do: 'wait', ms: pace.ms }, step] : [step]));
-  const drip = faultOf(faults, 'drip');
+  const drip = faultOfKind(faults, 'drip');
   return drip === undefined ? steps : withDrip(steps, drip.bytes ?? 1, drip.ms ?? 0);
 }
 
 /** One buffer for each event, comments before the first; one buffer for any other body. */
 function bodyOf(answer: SimulatedAnswer, faults: readonly Fault[]): readonly Buffer[] {
   if (answer.body.kind === 'bytes') return [answer.body.bytes];
-  const malformed = faultOf(faults, 'malformed');
+  const malformed = faultOfKind(faults, 'malformed');
   const broken = malformed === undefined ? -1 : (malformed.event ?? 3) - 1;
   const form = sseForm(faults);
   const sse = (event: Json, isBroken: boolean): string => {
@@ -78,7 +78,7 @@ function bodyOf(answer: SimulatedAnswer, faults: readonly Fault[]): readonly Buf
     return form.event(malformed !== undefined && isBroken ? malformedText(malformed) : JSON.stringify(event), type);
   };
   const comments = answer.body.comments.map(form.comment).join('');
-  const events = counted(answer.body).map(({ before, event }, i) => {
+  const events = withPositions(answer.body).map(({ before, event }, i) => {
     const keepalives = before.map((keepalive) => sse(keepalive, false)).join('');
     return `${i === 0 ? comments : ''}${keepalives}${sse(event, i === broken)}`;
   });
@@ -94,7 +94,7 @@ interface CountedEvent {
 }
 
 /** All events in order. Positions do not count keepalives, which may come between any two events (RB18). */
-export function counted({ preamble, events }: Extract<AnswerBody, { kind: 'events' }>): readonly CountedEvent[] {
+export function withPositions({ preamble, events }: Extract<AnswerBody, { kind: 'events' }>): readonly CountedEvent[] {
   const all: CountedEvent[] = [];
   let before: readonly Json[] = [];
   for (const event of [...preamble, ...events]) {

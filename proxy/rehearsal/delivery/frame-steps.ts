@@ -3,11 +3,11 @@ import { frameBytes } from '../../base/bytes/frame-bytes.ts';
 import type { Json } from '../../turn/json/json.ts';
 import { isObject } from '../../turn/json/json.ts';
 import type { Manners } from '../account/manners.ts';
-import { type Fault, faultOf, type ReplyPosition } from '../faults/fault.ts';
+import { type Fault, faultOfKind, type ReplyPosition } from '../faults/fault.ts';
 import { errorOf } from '../provider-error.ts';
 import { parseJson } from '../received-request.ts';
 import { malformedText, type SimulatedAnswer } from './answer.ts';
-import { counted, type DeliveryStep, type Leaving, slowed, splitAt, stalled } from './delivery-steps.ts';
+import { type DeliveryStep, type Leaving, slowed, splitAt, stalled, withPositions } from './delivery-steps.ts';
 
 const LIMIT_REACHED: Json = {
   type: 'error',
@@ -66,17 +66,17 @@ function left(steps: readonly DeliveryStep[], { at, how }: LeavingAt): readonly 
 }
 
 function framesOf({ status, headers, body }: SimulatedAnswer, faults: readonly Fault[], manners: Manners): readonly Buffer[] {
-  const spelled = (event: Json): Json => (faultOf(faults, 'status-code') === undefined ? event : withStatusCode(event));
-  if (faultOf(faults, 'connection-limit') !== undefined) return [textFrame(spelled(LIMIT_REACHED))];
-  if (body.kind === 'events') return eventFrames(counted(body), faults);
+  const spelled = (event: Json): Json => (faultOfKind(faults, 'status-code') === undefined ? event : withStatusCode(event));
+  if (faultOfKind(faults, 'connection-limit') !== undefined) return [textFrame(spelled(LIMIT_REACHED))];
+  if (body.kind === 'events') return eventFrames(withPositions(body), faults);
   const refused = status < 400 ? undefined : errorEvent(status, manners.errorFrameHeaders ? headers : onlyWait(headers), body.bytes);
   return [refused === undefined ? frameBytes([body.bytes]) : textFrame(spelled(refused))];
 }
 
 /** The frames of the events, each with the keepalives before it. */
-function eventFrames(events: ReturnType<typeof counted>, faults: readonly Fault[]): readonly Buffer[] {
-  const malformed = faultOf(faults, 'malformed');
-  const binary = faultOf(faults, 'binary-frame');
+function eventFrames(events: ReturnType<typeof withPositions>, faults: readonly Fault[]): readonly Buffer[] {
+  const malformed = faultOfKind(faults, 'malformed');
+  const binary = faultOfKind(faults, 'binary-frame');
   return events.map(({ before, event }, i) => {
     const isMalformed = malformed !== undefined && i + 1 === (malformed.event ?? 3);
     const text = Buffer.from(isMalformed ? malformedText(malformed) : JSON.stringify(event));

@@ -1,5 +1,5 @@
 // The form of an event stream: its line ends, and additions of servers to the documented form (AA57, AA89).
-import { type Fault, faultOf } from '../faults/fault.ts';
+import { type Fault, faultOfKind } from '../faults/fault.ts';
 import type { StreamForm } from '../faults/reply-forms.ts';
 
 export interface SseForm {
@@ -14,7 +14,7 @@ const NEWLINES = { lf: '\n', cr: '\r', crlf: '\r\n' } as const;
 
 export function sseForm(faults: readonly Fault[]): SseForm {
   const forms = new Set(faults.flatMap((fault): StreamForm[] => (fault.kind === 'stream' ? [fault.is] : [])));
-  const newline = NEWLINES[faultOf(faults, 'framing')?.newline ?? 'lf'];
+  const newline = NEWLINES[faultOfKind(faults, 'framing')?.newline ?? 'lf'];
   const space = forms.has('no space') ? '' : ' ';
   const comment = (text: string): string => `: ${text}${newline}${newline}`;
   let id = 0;

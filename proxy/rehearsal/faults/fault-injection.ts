@@ -6,7 +6,7 @@ import { jsonAnswer, type SimulatedAnswer, withContentFaults } from '../delivery
 import { type Endpoints, endpointKey, type RequestContext, type SimulatedEndpoint } from '../endpoint-table.ts';
 import { BearerRefused, bearerRefusal, errorOf, GrantRefused, ProviderDetail, SimulatedError } from '../provider-error.ts';
 import type { ReceivedRequest } from '../received-request.ts';
-import { type Fault, faultOf } from './fault.ts';
+import { type Fault, faultOfKind } from './fault.ts';
 import { readScript } from './fault-script.ts';
 import { scriptIn } from './request-script.ts';
 import { ScriptError } from './script-words.ts';
@@ -76,7 +76,7 @@ function ordinaryAnswer(
   const { request, account, now } = context;
   if (endpoint?.isLogin === true) return faults.some(preventsAnswer) ? jsonAnswer(200, {}) : endpoint.answer(context, faults);
   if (endpoint?.isFrame === true) {
-    if (faultOf(faults, 'anchor-lost') !== undefined && isAnchored(request.json)) throw anchorNotFound(request.json);
+    if (faultOfKind(faults, 'anchor-lost') !== undefined && isAnchored(request.json)) throw anchorNotFound(request.json);
     return endpoint.answer(context, faults);
   }
   if (endpoint?.isOpen === true) return endpoint.answer(context, faults);

@@ -4,7 +4,7 @@ import { REASONING_SPELLINGS, REPLY_FORMS, type ReplyForm, STREAM_FORMS, type St
 import { syntaxError, type WordReader } from './script-words.ts';
 
 /** Reads the name of a form, which may have several words. Undefined if none comes next. */
-export function readForm(words: WordReader): Fault | undefined {
+export function readFaultForm(words: WordReader): Fault | undefined {
   for (const is of Object.keys(REPLY_FORMS) as readonly ReplyForm[]) if (words.take(is)) return { kind: 'form', is };
   for (const is of Object.keys(STREAM_FORMS) as readonly StreamForm[]) if (words.take(is)) return { kind: 'stream', is };
   return undefined;

@@ -34,7 +34,7 @@
 // Only these apply to the upgrade:
 //   refuse upgrade STATUS [CODE] [retry N] [resets N]    stall upgrade [for N ms]    reset upgrade
 import type { Fault } from './fault.ts';
-import { FAULT_READERS, readForm } from './fault-readers.ts';
+import { FAULT_READERS, readFaultForm } from './fault-readers.ts';
 import { ScriptError, syntaxError, WordReader } from './script-words.ts';
 
 /**
@@ -69,7 +69,7 @@ function readClause(text: string): readonly Fault[] {
 
 function readFault(text: string): Fault | undefined {
   const words = new WordReader(text);
-  const form = readForm(words);
+  const form = readFaultForm(words);
   if (form !== undefined) return words.atEnd ? form : syntaxError();
   const name = words.match(/^[a-z]+$/i)?.toLowerCase();
   if (name === 'steady' && words.atEnd) return undefined;

@@ -306,6 +306,6 @@ export type Fault =
   | SlowFirstByteFault
   | WithoutFault;
 
-export function faultOf<K extends Fault['kind']>(faults: readonly Fault[], kind: K): Extract<Fault, { kind: K }> | undefined {
+export function faultOfKind<K extends Fault['kind']>(faults: readonly Fault[], kind: K): Extract<Fault, { kind: K }> | undefined {
   return faults.find((fault): fault is Extract<Fault, { kind: K }> => fault.kind === kind);
 }

@@ -2,4 +2,4 @@
 
 const BYTES_PER_TOKEN = 4;
 
-export const inputTokens = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);
+export const simulatedTokens = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);

@@ -2,7 +2,7 @@
 import { frameBytes } from '../../base/bytes/frame-bytes.ts';
 import { asString, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { AnswerBody } from '../delivery/answer.ts';
-import { counted, type DeliveryStep } from '../delivery/delivery-steps.ts';
+import { type DeliveryStep, withPositions } from '../delivery/delivery-steps.ts';
 
 /** Input that was accepted for a further response. */
 export interface PendingSteer {
@@ -26,7 +26,7 @@ export class RunningTurn implements Iterable<DeliveryStep> {
   #sent = 0;
 
   constructor(body: AnswerBody, steps: readonly DeliveryStep[]) {
-    this.#events = body.kind === 'events' ? counted(body).map(({ event }) => event) : [];
+    this.#events = body.kind === 'events' ? withPositions(body).map(({ event }) => event) : [];
     this.#steps = steps;
   }
 

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { asList, asString, isObject } from '../../turn/json/json.ts';
 import type { SimulatedAccount } from '../account/simulated-account.ts';
 import type { IdSequence } from './id-sequence.ts';
-import { inputTokens } from './input-tokens.ts';
+import { simulatedTokens } from './input-tokens.ts';
 import { type ItemContext, type OutputItem, outputItem, reasoningItem } from './output-items.ts';
 import { type OutputPlan, planOf } from './output-plan.ts';
 import { imageUsageOf } from './simulated-image.ts';
@@ -57,7 +57,7 @@ export function simulateTurn(body: JsonObject, { account, ids, now, bytes, sessi
     completed_at: incomplete ? null : Math.floor(now / 1000),
     incomplete_details: incomplete ? { reason: incomplete } : null,
     output: output.map(({ item }) => item),
-    usage: usageOf(bytes, output, reasoning, account.manners.cachesBySession ? cachedBy(body, account, bytes, session) : 0),
+    usage: simulatedUsage(bytes, output, reasoning, account.manners.cachesBySession ? cachedBy(body, account, bytes, session) : 0),
     ...toolUsageOf(plan),
   };
   context.emit(`response.${status}`, { response });
@@ -136,10 +136,10 @@ function toolUsageOf({ parts }: OutputPlan): JsonObject {
 }
 
 const cachedBy = (body: JsonObject, { cache }: SimulatedAccount, bytes: number, session: string | undefined): number =>
-  cache.cachedTokens(body, session, inputTokens(bytes));
+  cache.cachedTokens(body, session, simulatedTokens(bytes));
 
-export function usageOf(bytes: number, items: readonly OutputItem[], reasoning?: OutputItem, cached = 0): JsonObject {
-  const input = inputTokens(bytes);
+export function simulatedUsage(bytes: number, items: readonly OutputItem[], reasoning?: OutputItem, cached = 0): JsonObject {
+  const input = simulatedTokens(bytes);
   const output = items.reduce((sum, { tokens }) => sum + tokens, 0);
   return {
     input_tokens: input,

@@ -12,7 +12,7 @@ import { messagesRequest } from './messages-request.ts';
 import { MessageCollector } from './reply/message-collector.ts';
 import { MessageSseSink } from './reply/message-sse-sink.ts';
 import { decodeMessages, type MessagesRequest } from './request/decode.ts';
-import { estimatedTokens, tokensOf } from './token-count.ts';
+import { estimatedTokens, tokensOfMessages } from './token-count.ts';
 
 export const messagesSurface = surface<MessagesRequest>({
   ...publicSurface,
@@ -37,7 +37,7 @@ export const messagesSurface = surface<MessagesRequest>({
 
   measure(refusal, turn, request) {
     if (!isTooLong(refusal.code)) return undefined;
-    return tokensOf(request, (texts) => turn.countTokens(texts)).then((tokens) => {
+    return tokensOfMessages(request, (texts) => turn.countTokens(texts)).then((tokens) => {
       request.tokens = tokens;
     });
   },
@@ -72,7 +72,7 @@ function isOfMessages({ path, headers, kind }: Addressed): boolean {
 /** @throws Refusal that names members of Messages */
 async function countTokens(body: Body, turn: Turn): Promise<JsonObject> {
   const request = decodeMessages(body as JsonObject, { counts: true });
-  const tokens = await tokensOf(request, (texts) => turn.countTokens(texts));
+  const tokens = await tokensOfMessages(request, (texts) => turn.countTokens(texts));
   return { input_tokens: tokens, ...(request.managesContext ? { context_management: { original_input_tokens: tokens } } : {}) };
 }
 

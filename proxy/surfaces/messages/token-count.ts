@@ -13,7 +13,10 @@ const BYTES_PER_TOKEN = 4;
 /** Counts the tokens of texts; undefined if they are not counted in time. */
 export type CountTexts = (texts: readonly string[]) => Promise<readonly number[] | undefined>;
 
-export async function tokensOf({ body, messages }: Pick<MessagesRequest, 'body' | 'messages'>, countTexts: CountTexts): Promise<number> {
+export async function tokensOfMessages(
+  { body, messages }: Pick<MessagesRequest, 'body' | 'messages'>,
+  countTexts: CountTexts,
+): Promise<number> {
   const texts: string[] = [];
   const known = OF_MESSAGE * messages + partsOf(body, texts);
   const counts = (await countTexts(texts)) ?? texts.map(estimate);

@@ -5,7 +5,7 @@ import type { Cipher } from '../../encryption/cipher.ts';
 import type { KeyedDigest } from '../../encryption/digest.ts';
 import type { StoreKey } from '../../encryption/store-key.ts';
 import type { ExclusiveTask, ExclusiveWork } from '../../nodes/exclusive-work.ts';
-import { type Tokens, tokensOf } from './tokens.ts';
+import { parseTokens, type Tokens } from './tokens.ts';
 
 export interface StoredLogin {
   readonly tokens: Tokens;
@@ -172,7 +172,7 @@ export class TokenVault {
 
   #opened(row: CredentialRow | undefined): StoredLogin | undefined {
     const text = row?.sealed ? this.#cipher.open(row.sealed, row.account) : undefined;
-    const tokens = text === undefined ? undefined : tokensOf(text);
+    const tokens = text === undefined ? undefined : parseTokens(text);
     return row && tokens && { tokens, imported: row.imported };
   }
 }

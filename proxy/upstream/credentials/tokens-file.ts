@@ -1,11 +1,11 @@
 // Reads the operator's file with the tokens of an account.
 import { readFile, stat } from 'node:fs/promises';
-import { type Tokens, tokensIn } from './tokens.ts';
+import { fileTokens, type Tokens } from './tokens.ts';
 
 /** Undefined if the file has no tokens. It may be missing or half written. No parser error is reported, because it would quote the file. */
 export async function tokensInFile(path: string, now: number): Promise<Tokens | undefined> {
   try {
-    return tokensIn(JSON.parse(await readFile(path, 'utf8')), now);
+    return fileTokens(JSON.parse(await readFile(path, 'utf8')), now);
   } catch {
     return undefined;
   }

@@ -12,7 +12,7 @@ export interface Tokens extends TokenMembers {
 const EARLY_MS = 300_000;
 
 /** The tokens in the operator's file. Undefined if it has neither an access token nor a refresh token. */
-export function tokensIn(json: unknown, now: number): Tokens | undefined {
+export function fileTokens(json: unknown, now: number): Tokens | undefined {
   const members = membersOfFile(json);
   return members && { ...members, at: now, expiresAt: members.access === undefined ? undefined : endOf(members.access) };
 }
@@ -50,7 +50,7 @@ function identifying(id: string | undefined, known: string | undefined): string 
 }
 
 /** Parses tokens that `JSON.stringify` wrote. */
-export function tokensOf(text: string): Tokens | undefined {
+export function parseTokens(text: string): Tokens | undefined {
   const json: unknown = JSON.parse(text);
   if (!isObject(json)) return undefined;
   const { access, refresh, id, account, at, expiresAt } = json;

@@ -10,7 +10,7 @@ import {
   type Taken,
   weekStart,
 } from '../../schema/limit-rows.ts';
-import { useOf } from '../../verbs/limits.ts';
+import { storedUse } from '../../verbs/limits.ts';
 import type { PostgresConnections } from '../connection/connections.ts';
 import type { LimitReservation } from './reservation-queue.ts';
 
@@ -85,7 +85,7 @@ function takenOf(keys: readonly KeyReservations[], records: readonly DatabaseRec
   for (const [i, { turns }] of keys.entries()) {
     const own = records.filter(({ ordinal }) => Number(ordinal) === i + 1);
     const isLost = own.some(({ part }) => part === 'lost');
-    const refused: Taken = { outcome: 'refused', use: useOf(own) };
+    const refused: Taken = { outcome: 'refused', use: storedUse(own) };
     for (const turn of isLost ? turns : []) taken.set(turn, { outcome: 'lost' });
     for (const { part, at } of own) {
       const turn = part === 'refused' ? turns[Number(at) - 1] : undefined;

@@ -6,12 +6,12 @@ import type { CandidateIndex } from './candidate-index.ts';
 /** Accounts that take the turn only without a part of it come after all others (AA19, AA21). */
 export function preferredChoice(index: CandidateIndex, demand: Demand, tried: ReadonlySet<string>): Choice | undefined {
   const { lossy } = demand;
-  const whole = lossy.size === 0 ? undefined : choiceIn(index, demand, new Set([...tried, ...lossy]));
-  return whole ? { ...whole, tried } : choiceIn(index, demand, tried);
+  const whole = lossy.size === 0 ? undefined : chooseIn(index, demand, new Set([...tried, ...lossy]));
+  return whole ? { ...whole, tried } : chooseIn(index, demand, tried);
 }
 
 /** By affinity, else by strategy. An account over its bound passes the turn to the strategy's next choice (Q11). */
-export function choiceIn(index: CandidateIndex, { turn, affinity, lacking }: Demand, tried: ReadonlySet<string>): Choice | undefined {
+export function chooseIn(index: CandidateIndex, { turn, affinity, lacking }: Demand, tried: ReadonlySet<string>): Choice | undefined {
   const last = affinity?.account;
   const leftAffinity = last === undefined ? undefined : (lacking.get(last)?.reason ?? affinityIn(index, last, tried));
   const byAffinity = affinity && last !== undefined ? { account: last, reason: affinity.reason, index, tried } : undefined;

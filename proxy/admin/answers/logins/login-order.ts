@@ -1,10 +1,10 @@
 // A login as the vault takes it, of a request of the API, and as the API shows the one that is stored.
 import type { Config } from '../../../config/config.ts';
 import type { OauthCredential } from '../../../turn/settings.ts';
-import { identityOf } from '../../../upstream/credentials/login/identity.ts';
+import { loginIdentity } from '../../../upstream/credentials/login/identity.ts';
 import type { LoginOrder } from '../../../upstream/credentials/login/store-login.ts';
 import { SEALED, type TokenVault } from '../../../upstream/credentials/token-vault.ts';
-import { tokensIn } from '../../../upstream/credentials/tokens.ts';
+import { fileTokens } from '../../../upstream/credentials/tokens.ts';
 import type { LoginRequest, LoginStateReply } from '../../replies/account-replies.ts';
 import { oauthOf } from './oauth-section.ts';
 
@@ -14,7 +14,7 @@ export function loginOrder(
   id: string,
   { request, now }: { readonly request: LoginRequest; readonly now: number },
 ): LoginOrder | undefined {
-  const tokens = tokensIn(request.tokens, now);
+  const tokens = fileTokens(request.tokens, now);
   const account = accounts.find((one) => one.id === id);
   return (
     tokens && {
@@ -34,5 +34,5 @@ export function knownLogin(
   { at, oauth }: { readonly at: number | undefined; readonly oauth: OauthCredential | undefined },
 ): LoginStateReply['login'] {
   if (found === undefined || found === SEALED) return null;
-  return { name: found.imported, at: at ?? 0, identity: identityOf(found.tokens, oauth?.identity_claim) ?? null };
+  return { name: found.imported, at: at ?? 0, identity: loginIdentity(found.tokens, oauth?.identity_claim) ?? null };
 }

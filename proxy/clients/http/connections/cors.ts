@@ -1,7 +1,7 @@
 // Cross-origin requests of web pages (CORS) to /v1: answers preflights, and allows pages of listed origins to read the answers.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RouteTable } from '../../../turn/routes/route-table.ts';
-import { pathOf } from './framing.ts';
+import { pathOfTarget } from './framing.ts';
 
 /** How long a browser may reuse the answer to a preflight, in seconds. */
 const MAX_AGE_S = '600';
@@ -24,7 +24,7 @@ export class Cors {
    */
   handle(request: IncomingMessage, response: ServerResponse, routes: RouteTable, id: string): boolean {
     if (this.#origins.size === 0) return false;
-    const path = pathOf(request.url ?? '');
+    const path = pathOfTarget(request.url ?? '');
     if (!path.startsWith('/v1/')) return false;
     // Answers differ by origin, so a cache must not share them.
     response.setHeader('vary', 'origin');

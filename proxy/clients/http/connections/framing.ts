@@ -58,13 +58,13 @@ export function checkFraming(request: IncomingMessage): void {
 }
 
 /** The raw path of an origin-form target, not decoded. The query string is not part of it and is not logged. */
-export function pathOf(url: string): string {
+export function pathOfTarget(url: string): string {
   const query = url.indexOf('?');
   return query === -1 ? url : url.slice(0, query);
 }
 
 /** The query with its question mark, as it came; empty where there is none. */
-export function queryOf(url: string): string {
+export function queryOfTarget(url: string): string {
   const query = url.indexOf('?');
   return query === -1 ? '' : url.slice(query);
 }

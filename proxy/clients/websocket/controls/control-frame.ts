@@ -13,7 +13,7 @@ const UNUSED: ReadonlySet<Json | undefined> = new Set(['response.processed', 're
 export type FrameUse = 'turn' | 'control' | 'unused' | 'unknown';
 
 /** The use of a frame, by its type. */
-export function useOf({ type }: Body): FrameUse {
+export function frameUse({ type }: Body): FrameUse {
   if (type === 'response.create') return 'turn';
   if (type === INTERRUPT || type === STEER) return 'control';
   return UNUSED.has(type) ? 'unused' : 'unknown';

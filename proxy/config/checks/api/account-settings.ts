@@ -1,6 +1,6 @@
 // Checks the settings of accounts against their API and preset: what another API has, what only one of them has (AA1, AA12, AA13, AA15).
 import type { Problem } from '../../schema/finding.ts';
-import { mapping, text, textsOf } from '../rows.ts';
+import { mapping, text, textsAt } from '../rows.ts';
 import { type AccountRow, accountRows } from './account-row.ts';
 
 export function checkApiSettings(data: unknown): readonly Problem[] {
@@ -46,7 +46,7 @@ const SECRET_PARAMETERS: ReadonlySet<string> = new Set(['key', 'api_key', 'api-k
 const NOT_ON_CHAT: ReadonlySet<string> = new Set(['images', 'files']);
 
 function* apiAccount({ row, path, api }: AccountRow): Generator<Problem> {
-  for (const { path: at, text: member } of textsOf(row, 'drop_fields', path)) {
+  for (const { path: at, text: member } of textsAt(row, 'drop_fields', path)) {
     if (NEVER_DROPPED.has(member)) yield { path: at, message: `no request is sent without ${member}` };
   }
   for (const name of Object.keys(mapping(row.query))) {
@@ -69,10 +69,10 @@ function* apiAccount({ row, path, api }: AccountRow): Generator<Problem> {
     yield { path: [...path, 'reserve_percent'], message, severity: 'warning' };
   }
   if (api !== 'chat') return;
-  for (const { path: at, text: word } of textsOf(row, 'serves', path)) {
+  for (const { path: at, text: word } of textsAt(row, 'serves', path)) {
     if (NOT_ON_CHAT.has(word)) yield { path: at, message: `the Chat API has no ${word}: this word has no effect`, severity: 'warning' };
   }
-  for (const { path: at } of textsOf(row, 'hosted_tools', path)) {
+  for (const { path: at } of textsAt(row, 'hosted_tools', path)) {
     yield { path: at, message: 'the Chat API has no hosted tools: this word has no effect', severity: 'warning' };
   }
 }

@@ -3,7 +3,7 @@ import { isLoopback } from '../../../base/process/loopback.ts';
 import type { Path, Problem } from '../../schema/finding.ts';
 import { text } from '../rows.ts';
 import { type AccountRow, hasCredential } from './account-row.ts';
-import { networkOf } from './host-network.ts';
+import { networkOfHost } from './host-network.ts';
 
 /** What requests add to the address. */
 export const API_PATHS = [
@@ -42,7 +42,7 @@ export const notAnAddress = (written: string): string =>
   `must be an address such as https://provider.example${written.includes('${') ? '; nothing is interpolated in this file' : ''}`;
 
 function* network({ protocol, hostname }: URL, path: Path, account: AccountRow): Generator<Problem> {
-  const kind = networkOf(hostname);
+  const kind = networkOfHost(hostname);
   if (kind === 'forbidden') yield { path, message: 'a link-local or unspecified address is no provider' };
   if (protocol === 'https:' || isLoopback(hostname)) return;
   if (account.row.insecure_http !== true) {

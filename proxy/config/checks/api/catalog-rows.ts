@@ -4,7 +4,7 @@ import { NATIVE_MEMBERS } from '../../../turn/provider/native-members.ts';
 import type { Problem } from '../../schema/finding.ts';
 import { isWord } from '../../schema/setting-names.ts';
 import { suggestion } from '../../schema/suggestion.ts';
-import { mapping, type Row, rowsOf, text, textsOf } from '../rows.ts';
+import { mapping, type Row, rowsOf, text, textsAt } from '../rows.ts';
 import { apiAccountRows } from './account-row.ts';
 
 export function checkCatalogs(data: unknown): readonly Problem[] {
@@ -27,7 +27,7 @@ function* repeatedIds(models: readonly Row[]): Generator<Problem> {
 function* modelProblems({ path, row }: Row): Generator<Problem> {
   const level = text(row.default_level);
   if (level !== undefined && Array.isArray(row.reasoning_levels)) {
-    const levels = textsOf(row, 'reasoning_levels', path).map((one) => one.text);
+    const levels = textsAt(row, 'reasoning_levels', path).map((one) => one.text);
     const known = levels.length === 0 ? '; the model does not reason' : `; known: ${levels.join(', ')}`;
     if (!levels.includes(level))
       yield { path: [...path, 'default_level'], message: `this level is not among reasoning_levels${suggestion(level, levels) || known}` };

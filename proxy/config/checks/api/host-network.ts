@@ -25,7 +25,7 @@ const FORBIDDEN = listOf([
 const PRIVATE_NAMES = ['.local', '.internal', '.lan', '.home.arpa', '.svc'] as const;
 
 /** @param host of a URL: lower case, an IPv6 address in brackets */
-export function networkOf(host: string): Network {
+export function networkOfHost(host: string): Network {
   const address = host.replace(/^\[|\]$/g, '');
   const version = isIP(address);
   // A mapped IPv4 address is checked by the rules of IPv4.

@@ -3,7 +3,7 @@ import type { AccountModel } from '../../../turn/provider/account-model.ts';
 import { type ApiAccountConfig, isApiAccount } from '../../../turn/provider/api-account.ts';
 import type { AskedTurn, Lack } from '../../../turn/provider/lack.ts';
 import type { AccountConfig } from '../../../turn/settings.ts';
-import { compacts, drawsKind, servesKind } from './served-kinds.ts';
+import { drawsKind, servesCompaction, servesKind } from './served-kinds.ts';
 import { type NeededInput, needsOf, type TurnNeeds } from './turn-needs.ts';
 
 /** The account, and what is known of the turn's model there. The model is undefined on routes whose models are in no catalog. */
@@ -40,7 +40,7 @@ export function apiLacks(turn: AskedTurn, account: AccountConfig, model: Account
   if (!isApiAccount(account) || !servesKind(turn.kind, account)) return { reason: 'kind' };
   const needs = turn.kind === 'embeddings' || drawsKind(turn.kind, account) ? undefined : needsOf(turn);
   if (!needs) return undefined;
-  if (needs.compacts && !compacts(account)) return { reason: 'kind' };
+  if (needs.compacts && !servesCompaction(account)) return { reason: 'kind' };
   const asked = { turn, account, model };
   for (const check of CHECKS) {
     const lack = check(needs, asked);

@@ -7,7 +7,7 @@ type Serves = (account: ApiAccountConfig) => boolean;
 const turns: Serves = ({ serves }) => serves.includes('turns');
 const nothing: Serves = () => false;
 
-export const compacts: Serves = ({ serves, compact }) => serves.includes('compact') && compact !== 'none';
+export const servesCompaction: Serves = ({ serves, compact }) => serves.includes('compact') && compact !== 'none';
 
 /** Whether the account makes images on its paths of the Images API. */
 const drawsImages: Serves = ({ api, serves }) => api === 'responses' && serves.includes('images');
@@ -24,8 +24,8 @@ const SERVES: Partial<Readonly<Record<RouteKind, Serves>>> = {
   'public-responses': turns,
   chat: turns,
   messages: turns,
-  compact: compacts,
-  'public-compact': compacts,
+  compact: servesCompaction,
+  'public-compact': servesCompaction,
   image: drawsImages,
   'public-image': makesImages,
   'public-image-edit': makesImages,

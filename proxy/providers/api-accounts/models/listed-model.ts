@@ -36,7 +36,7 @@ export function listedModel(item: unknown): ListedModel | undefined {
 }
 
 /** A number of tokens: an integer above 0. Any other value counts as absent. */
-export const tokensIn = (value: Json | undefined): number | undefined =>
+export const tokenCountIn = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MAX_TOKENS ? value : undefined;
 
 const MAX_TOKENS = 1_000_000_000;
@@ -55,14 +55,14 @@ function isLeftOut({ active, architecture, capabilities }: JsonObject): boolean 
 
 function windowOf(entry: JsonObject): number | undefined {
   const names = [...WINDOWS.map((name) => entry[name]), member(entry.meta, 'n_ctx')];
-  const stated = names.map(tokensIn).find((tokens) => tokens !== undefined);
-  const provider = tokensIn(member(entry.top_provider, 'context_length'));
+  const stated = names.map(tokenCountIn).find((tokens) => tokens !== undefined);
+  const provider = tokenCountIn(member(entry.top_provider, 'context_length'));
   return stated === undefined || provider === undefined ? (stated ?? provider) : Math.min(stated, provider);
 }
 
 function outputOf(entry: JsonObject): number | undefined {
   const stated = [...OUTPUTS.map((name) => entry[name]), member(entry.top_provider, 'max_completion_tokens')];
-  return stated.map(tokensIn).find((tokens) => tokens !== undefined);
+  return stated.map(tokenCountIn).find((tokens) => tokens !== undefined);
 }
 
 function modalitiesOf({ architecture, capabilities, type }: JsonObject): readonly Modality[] | undefined {

@@ -5,7 +5,7 @@ import { isObject } from '../../../turn/json/json.ts';
 import { isApiAccount } from '../../../turn/provider/api-account.ts';
 import { type Preset, presetOf } from '../../../turn/provider/presets.ts';
 import type { OwnAnswer, OwnGet, ProviderCatalog } from '../../../turn/provider/reads.ts';
-import { type ListedModel, listedModel, tokensIn } from './listed-model.ts';
+import { type ListedModel, listedModel, tokenCountIn } from './listed-model.ts';
 
 /** The body of the answer has one `ListedModel` for each model that takes turns or makes embeddings. */
 export const apiCatalog: ProviderCatalog = {
@@ -46,7 +46,7 @@ async function withLoadedModels(models: readonly ListedModel[], get: OwnGet): Pr
   const known = new Map(
     list.flatMap((item) => {
       const model = listedModel(item);
-      const loaded = isObject(item) ? tokensIn(item.loaded_context_length) : undefined;
+      const loaded = isObject(item) ? tokenCountIn(item.loaded_context_length) : undefined;
       return model ? [[model.id, loaded === undefined ? model : { ...model, context_window: loaded }]] : [];
     }),
   );
@@ -57,7 +57,7 @@ async function withLoadedModels(models: readonly ListedModel[], get: OwnGet): Pr
 async function withSlotWindow(models: readonly ListedModel[], get: OwnGet): Promise<readonly ListedModel[]> {
   const props = await bodyOf(get, '/props');
   const settings = isObject(props) && isObject(props.default_generation_settings) ? props.default_generation_settings : {};
-  const window = tokensIn(settings.n_ctx);
+  const window = tokenCountIn(settings.n_ctx);
   return window === undefined ? models : models.map((model) => ({ ...model, context_window: window }));
 }
 

@@ -10,8 +10,8 @@ import { failedCode } from '../../api-accounts/reply/failed-code.ts';
 import type { ResponseObject } from '../../api-accounts/reply/response-object.ts';
 import { noteUsage, responseUsage } from '../../api-accounts/reply/usage.ts';
 import type { LoweredTool } from '../../api-accounts/tools/tool-table.ts';
-import { chatUsage, usageIn } from './chat-usage.ts';
-import { choiceIn, deltaIn, errorIn, finishIn } from './chunk.ts';
+import { usageIn, usageInChat } from './chat-usage.ts';
+import { choiceIn, deltaIn, errorInChunk, finishIn } from './chunk.ts';
 import { eventText } from './event-text.ts';
 import { type Finish, finishOf } from './finish.ts';
 import { OpenCalls } from './open-calls.ts';
@@ -87,7 +87,7 @@ export class ChatReply implements EventHandler {
   }
 
   #chunk(chunk: JsonObject, type: string): void {
-    const error = this.#finish ? undefined : errorIn(chunk, type);
+    const error = this.#finish ? undefined : errorInChunk(chunk, type);
     if (error) {
       this.#failed(error);
       return;
@@ -159,7 +159,7 @@ export class ChatReply implements EventHandler {
     if (this.#state === 'over') return;
     this.#state = 'over';
     const { turn, quirks, estimateUsage } = this.#options;
-    const stated = this.#usage && chatUsage(this.#usage, quirks);
+    const stated = this.#usage && usageInChat(this.#usage, quirks);
     const usage = responseUsage(stated, { outputBytes: this.#output.bytes, estimateUsage });
     noteUsage({ turn, quirks }, usage, this.#usage);
     const output = this.#output.items;

@@ -13,7 +13,7 @@ export function usageIn({ usage, x_groq, choices }: JsonObject): JsonObject | un
 }
 
 /** The counts; undefined if one is missing, not a whole number or negative. */
-export function chatUsage(
+export function usageInChat(
   usage: JsonObject,
   { usage_excludes_reasoning }: Pick<Quirks, 'usage_excludes_reasoning'>,
 ): ReplyUsage | undefined {

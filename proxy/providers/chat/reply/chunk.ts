@@ -19,7 +19,7 @@ const NOTHING: JsonObject = {};
  * The error in a reply of status 200: next to the choices, as the chunk itself, or in the choice (AA59). It includes a status if one is
  * stated.
  */
-export function errorIn(chunk: JsonObject, type: string): JsonObject | undefined {
+export function errorInChunk(chunk: JsonObject, type: string): JsonObject | undefined {
   const stated = chunk.error;
   if (!isAbsent(stated) && stated !== false) return errorOf(isObject(stated) ? stated : { message: String(stated) }, chunk);
   if (chunk.object === 'error' || type === 'error') return errorOf(chunk, chunk);

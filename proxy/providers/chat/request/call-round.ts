@@ -1,6 +1,6 @@
 // The calls of one assistant message with their results, which follow the message directly in the order of the calls (AA43).
 import type { Json, JsonObject } from '../../../turn/json/json.ts';
-import { type ChatPart, joined } from './content.ts';
+import { type ChatPart, joinedTexts } from './content.ts';
 import type { ChatEncoding } from './encoding.ts';
 
 export interface ChatCall {
@@ -57,7 +57,7 @@ export class CallRound {
 
 /** The content of a tool's message. It is a text, except for servers that take images in it. */
 function resultContent(parts: readonly ChatPart[], images: 'user' | 'tool'): Json {
-  const text = joined(parts);
+  const text = joinedTexts(parts);
   const others = parts.length > 0 && parts.some(({ type }) => type !== 'text');
   if (others && images === 'tool') return parts;
   return text === '' && others ? '(see below)' : text;

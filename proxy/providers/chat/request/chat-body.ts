@@ -10,7 +10,7 @@ import { withoutHostedCalls } from '../../api-accounts/hosted-calls.ts';
 import { ToolTable, toolTable } from '../../api-accounts/tools/tool-table.ts';
 import type { ChatEncoding } from './encoding.ts';
 import { chatMessages } from './messages.ts';
-import { effortMembers, formatOf, keptMembers, outputCap } from './settings.ts';
+import { effortMembers, formatOf, keptMembers, outputCapMembers } from './settings.ts';
 import { toolMembers } from './tools.ts';
 
 export interface Translated {
@@ -45,7 +45,7 @@ export function chatBody(body: Body, { turn, account, model, isWithoutTools, cac
     model: body.model,
     messages,
     ...toolsOut,
-    ...outputCap(body, encoding),
+    ...outputCapMembers(body, encoding),
     ...effortMembers(body, encoding),
     ...format.members,
     ...keptMembers(body, encoding, cacheKeyOf),

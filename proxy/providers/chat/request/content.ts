@@ -24,7 +24,7 @@ export class Content {
 
   /** The texts of a content. */
   text(content: Json | undefined): string {
-    return joined(this.parts(content));
+    return joinedTexts(this.parts(content));
   }
 
   /** The parts as the content of a user message; undefined if there are none. */
@@ -34,7 +34,7 @@ export class Content {
     if (second === undefined && first.type === 'text') return first.text;
     if (this.#encoding.quirks.content === 'parts' || parts.some(({ type }) => type !== 'text')) return parts;
     this.#encoding.adapted.note('input.message.content');
-    return joined(parts);
+    return joinedTexts(parts);
   }
 
   #part(part: JsonObject): readonly ChatPart[] {
@@ -92,5 +92,5 @@ const unknownPart = (): never => {
 };
 
 /** The texts of the parts, joined with a blank line. */
-export const joined = (parts: readonly ChatPart[]): string =>
+export const joinedTexts = (parts: readonly ChatPart[]): string =>
   parts.flatMap(({ type, text }) => (type === 'text' ? [String(text)] : [])).join('\n\n');

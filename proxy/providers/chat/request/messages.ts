@@ -4,7 +4,7 @@ import { functionCall, functionOutput } from '../../api-accounts/tools/lowered-c
 import { AssistantRun } from './assistant-run.ts';
 import { CallIds } from './call-ids.ts';
 import { CallRound } from './call-round.ts';
-import { Content, joined } from './content.ts';
+import { Content, joinedTexts } from './content.ts';
 import type { ChatEncoding } from './encoding.ts';
 
 export interface Conversation {
@@ -139,7 +139,7 @@ class Translation {
       return;
     }
     this.#encoding.adapted.note('input.function_call_output');
-    const text = `Tool output:\n${joined(parts)}`;
+    const text = `Tool output:\n${joinedTexts(parts)}`;
     const others = parts.filter(({ type }) => type !== 'text');
     this.#hasUser = true;
     this.#blocks.push({ role: 'user', content: others.length > 0 ? [{ type: 'text', text }, ...others] : text });

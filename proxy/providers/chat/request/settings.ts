@@ -8,7 +8,7 @@ import { effortWord } from '../../api-accounts/effort.ts';
 import type { ChatEncoding } from './encoding.ts';
 
 /** @param body its cap is removed if the account does not get one; the gateway then ends the reply at the cap (CR1) */
-export function outputCap(body: Body, { quirks, model, adapted }: ChatEncoding): JsonObject {
+export function outputCapMembers(body: Body, { quirks, model, adapted }: ChatEncoding): JsonObject {
   const { max_output_tokens: asked } = body;
   if (typeof asked !== 'number') return {};
   if (quirks.max_tokens === 'none') {

@@ -8,7 +8,7 @@ import type { Body, Outgoing } from '../../../turn/turn.ts';
 import { SummaryReply } from '../../api-accounts/compaction/summary-reply.ts';
 import { hostedTool } from '../../api-accounts/eligibility/declared-tools.ts';
 import { toolTable } from '../../api-accounts/tools/tool-table.ts';
-import { CompactionAlone, type CompactRoutes, compacts } from '../compaction.ts';
+import { asksToCompact, CompactionAlone, type CompactRoutes } from '../compaction.ts';
 import { ImageEvents } from '../images.ts';
 import { COMPACT } from '../requests.ts';
 import { type LoweredToolOf, RaisedCalls } from './raised-calls.ts';
@@ -38,7 +38,7 @@ export function replyDecoding(out: Outgoing, context: EncodedAttempt, routes: Co
   }
   // The answer of the compact path to a compaction is checked in its original form (F3.7).
   if (out.path === COMPACT) return kind === 'responses' ? [new CompactionAlone(), repair] : undefined;
-  if (compacts(turn, out.body)) return routes.wayOf(account) === 'summary' ? [repair, new SummaryReply(turn)] : [repair];
+  if (asksToCompact(turn, out.body)) return routes.wayOf(account) === 'summary' ? [repair, new SummaryReply(turn)] : [repair];
   const toolOf = loweredTools(out.body, account);
   return toolOf ? [repair, new RaisedCalls(turn.held, toolOf)] : [repair];
 }

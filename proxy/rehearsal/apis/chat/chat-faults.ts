@@ -1,7 +1,7 @@
 // The faults that change the content of a Chat reply: errors inside a 200, streams without an end, replies without output (AA89).
 import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { type AnswerBody, malformedText, type RefusalForm, replacedAnswer, type SimulatedAnswer } from '../../delivery/answer.ts';
-import { type ErrorChunkFault, type Fault, faultOf, type RefuseInsideFault } from '../../faults/fault.ts';
+import { type ErrorChunkFault, type Fault, faultOfKind, type RefuseInsideFault } from '../../faults/fault.ts';
 import { errorOf, messageOf } from '../../provider-error.ts';
 
 type Events = Extract<AnswerBody, { kind: 'events' }>;
@@ -12,10 +12,11 @@ export function withChatFaults(answer: SimulatedAnswer, faults: readonly Fault[]
   const { body } = answer;
   if (body.kind === 'bytes') return { ...answer, body: { kind: 'bytes', bytes: wholeWithFaults(body.bytes, faults) } };
   let changed: Events = body;
-  if (faultOf(faults, 'empty-output') !== undefined) changed = { ...changed, events: changed.events.filter((chunk) => !hasOutput(chunk)) };
-  if (faultOf(faults, 'no-terminal') !== undefined) changed = withoutEnd(changed);
+  if (faultOfKind(faults, 'empty-output') !== undefined)
+    changed = { ...changed, events: changed.events.filter((chunk) => !hasOutput(chunk)) };
+  if (faultOfKind(faults, 'no-terminal') !== undefined) changed = withoutEnd(changed);
   if (faults.some((fault) => fault.kind === 'form' && fault.is === 'no done')) changed = withoutDone(changed);
-  const error = faultOf(faults, 'error-chunk') ?? insideFault(faultOf(faults, 'refuse-inside'));
+  const error = faultOfKind(faults, 'error-chunk') ?? insideFault(faultOfKind(faults, 'refuse-inside'));
   return { ...answer, body: error === undefined ? changed : withError(error, changed) };
 }
 
@@ -57,9 +58,9 @@ function hasOutput(chunk: Json): boolean {
 }
 
 function wholeWithFaults(bytes: Buffer, faults: readonly Fault[]): Buffer {
-  const malformed = faultOf(faults, 'malformed');
+  const malformed = faultOfKind(faults, 'malformed');
   if (malformed) return Buffer.from(malformedText(malformed));
-  const error = faultOf(faults, 'error-chunk') ?? insideFault(faultOf(faults, 'refuse-inside'));
+  const error = faultOfKind(faults, 'error-chunk') ?? insideFault(faultOfKind(faults, 'refuse-inside'));
   if (!error) return bytes;
   const [first] = withError({ ...error, after: 0 }, { kind: 'events', preamble: [], events: [], comments: [] }).events;
   return Buffer.from(JSON.stringify(first));

@@ -1,6 +1,6 @@
 // The form of one Chat reply, as the quirks of the server and the faults of the request determine it.
 import type { Quirks } from '../../../turn/provider/quirks.ts';
-import { type Fault, faultOf } from '../../faults/fault.ts';
+import { type Fault, faultOfKind } from '../../faults/fault.ts';
 import type { ReasoningSpelling, ReplyForm } from '../../faults/reply-forms.ts';
 
 export interface ChatForm {
@@ -17,8 +17,8 @@ export function chatForm(quirks: Partial<Quirks>, faults: readonly Fault[]): Cha
   const forms = new Set(faults.flatMap((fault) => (fault.kind === 'form' ? [fault.is] : [])));
   return {
     has: (form) => forms.has(form),
-    finish: faultOf(faults, 'finish')?.reason,
-    reasoning: faultOf(faults, 'reasoning')?.as ?? spellingOf(quirks),
+    finish: faultOfKind(faults, 'finish')?.reason,
+    reasoning: faultOfKind(faults, 'reasoning')?.as ?? spellingOf(quirks),
     shortIds: quirks.tool_ids === 'alnum9',
     excludesReasoning: quirks.usage_excludes_reasoning === true,
     statesCost: quirks.cost_in_usage === true,

@@ -5,7 +5,7 @@ import type { RequestContext } from '../../endpoint-table.ts';
 import type { Fault } from '../../faults/fault.ts';
 import { compactionItem } from '../../model/output-items.ts';
 import { schemaIn } from '../../model/schema-in-text.ts';
-import { type SimulatedTurn, simulatePrewarm, simulateTurn, usageOf } from '../../model/simulated-turn.ts';
+import { type SimulatedTurn, simulatedUsage, simulatePrewarm, simulateTurn } from '../../model/simulated-turn.ts';
 import { toolsItems } from '../../model/turn-request.ts';
 import { SimulatedError } from '../../provider-error.ts';
 import type { ApiSettings } from '../api-settings.ts';
@@ -44,7 +44,7 @@ export function compactAnswer(context: RequestContext, settings: ApiSettings): S
     object: 'response.compaction',
     created_at: Math.floor(now / 1000),
     output: [compaction.item],
-    usage: usageOf(request.body.length, [compaction]),
+    usage: simulatedUsage(request.body.length, [compaction]),
   });
 }
 

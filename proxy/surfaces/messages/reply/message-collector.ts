@@ -5,7 +5,7 @@ import type { Collector, StreamedTurn } from '../../../turn/surface.ts';
 import type { Event } from '../../../turn/turn.ts';
 import type { MessagesRequest } from '../request/decode.ts';
 import { MESSAGE_EVENTS, MessageEvents } from './message-events.ts';
-import { contextOf, messageStart, usageOf } from './message-object.ts';
+import { contextOf, messageStart, usageOfMessage } from './message-object.ts';
 import { WholeMessage } from './whole-message.ts';
 
 export class MessageCollector implements Collector {
@@ -41,7 +41,7 @@ export class MessageCollector implements Collector {
     const { reply, outputTokens } = this.#events;
     const end = reply.finish(isObject(response) ? response : {});
     const input = this.#turn.promptTokens;
-    const usage = usageOf(response, reply.searches, () => ({ input, cached: 0, output: outputTokens }));
+    const usage = usageOfMessage(response, reply.searches, () => ({ input, cached: 0, output: outputTokens }));
     return { ...messageStart(this.#turn, input), content: this.#message.content(), ...end, usage, ...contextOf(this.#request) };
   }
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../turn/json/json.ts';
 import type { Turn } from '../../../turn/turn.ts';
 import type { MessagesRequest } from '../request/decode.ts';
 import type { MessageEnd } from './message-reply.ts';
-import { messageUsage, statedUsage, type UsageCounts } from './message-usage.ts';
+import { messageUsage, type UsageCounts, usageInResponse } from './message-usage.ts';
 
 type NamedTurn = Pick<Turn, 'id' | 'model'>;
 
@@ -27,8 +27,8 @@ export function messageStart({ id, model }: NamedTurn, inputTokens: number): Jso
 const messageId = (requestId: string): string => `msg_${requestId.replace(/^req_/, '').replaceAll(/[^A-Za-z0-9]/g, '')}`;
 
 /** @param estimated the usage if the account states none (Q18) */
-export function usageOf(response: JsonObject, searches: number, estimated: () => UsageCounts): JsonObject {
-  return messageUsage(statedUsage(response.usage) ?? estimated(), searches);
+export function usageOfMessage(response: JsonObject, searches: number, estimated: () => UsageCounts): JsonObject {
+  return messageUsage(usageInResponse(response.usage) ?? estimated(), searches);
 }
 
 /** The members that a request with `context_management` gets. */

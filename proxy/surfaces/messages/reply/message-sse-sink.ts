@@ -12,7 +12,7 @@ import type { MessagesRequest } from '../request/decode.ts';
 import { estimatedTokens } from '../token-count.ts';
 import type { BlockOutput, TextDelta } from './block-writer.ts';
 import { MESSAGE_EVENTS, MessageEvents } from './message-events.ts';
-import { contextOf, messageDelta, messageStart, sseOf, usageOf } from './message-object.ts';
+import { contextOf, messageDelta, messageStart, sseOf, usageOfMessage } from './message-object.ts';
 
 const PING = sseOf({ type: 'ping' });
 
@@ -102,7 +102,7 @@ export class MessageSseSink extends KeepaliveSseSink implements BlockOutput {
   #finish(response: JsonObject): void {
     const { reply } = this.#events;
     const end = reply.finish(response);
-    const usage = usageOf(response, reply.searches, () => ({
+    const usage = usageOfMessage(response, reply.searches, () => ({
       input: this.turn.promptTokens,
       cached: 0,
       output: this.#events.outputTokens,

@@ -13,7 +13,7 @@ export interface UsageCounts {
 const count = (value: Json | undefined): number | undefined => (typeof value === 'number' && value >= 0 ? value : undefined);
 
 /** The counts that the account states; undefined if it states none. */
-export function statedUsage(usage: Json | undefined): UsageCounts | undefined {
+export function usageInResponse(usage: Json | undefined): UsageCounts | undefined {
   if (!isObject(usage)) return undefined;
   const { input_tokens, output_tokens, input_tokens_details: input, output_tokens_details: output } = usage;
   const [stated, written] = [count(input_tokens), count(output_tokens)];

@@ -73,7 +73,7 @@ export class UpstreamSocket {
     this.#ws = ws;
     this.#departures = departures;
     ws.on('upgrade', ({ headers: answered }) => {
-      this.#headers = joined(answered);
+      this.#headers = joinedHeaders(answered);
     });
     ws.on('open', () => {
       heartbeat.watch(ws);
@@ -230,6 +230,6 @@ function failureOf(error: NodeJS.ErrnoException): CarrierFailure {
 }
 
 /** Joins repeated headers into one value. */
-export function joined(headers: IncomingMessage['headers']): Headers {
+export function joinedHeaders(headers: IncomingMessage['headers']): Headers {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]));
 }

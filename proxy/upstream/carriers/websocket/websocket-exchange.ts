@@ -7,7 +7,7 @@ import type { ByteReader, EventReader, ReplyHandler, ReplyLine, Sending } from '
 import { Timed, type Waits } from '../idle-timeouts.ts';
 import { FollowingFrames } from './following-frames.ts';
 import type { SocketUser } from './socket-user.ts';
-import { joined, type UpstreamSocket } from './upstream-socket.ts';
+import { joinedHeaders, type UpstreamSocket } from './upstream-socket.ts';
 
 /** The status of an accepted upgrade, which is the head of every reply of frames. */
 export const SWITCHING_PROTOCOLS = 101;
@@ -74,7 +74,7 @@ export class WebsocketExchange extends Timed implements Sending, ReplyLine, Sock
       this.#fail('malformed');
       return;
     }
-    const reader = this.#handler.head(statusCode, joined(headers));
+    const reader = this.#handler.head(statusCode, joinedHeaders(headers));
     this.#reader = reader;
     if (reader.reads !== 'bytes') this.abort();
     if (this.#over || reader.reads !== 'bytes') return;

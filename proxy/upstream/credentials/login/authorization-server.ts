@@ -21,7 +21,7 @@ import { UndiciCarrier } from '../../carriers/undici-carrier.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { codesIn } from '../token-endpoint.ts';
 import { refreshedBy, type Tokens } from '../tokens.ts';
-import { challenged, denied, malformed, otherState, refusedBy, unreachable } from './login-failed.ts';
+import { challenged, denied, malformedAnswer, otherState, refusedBy, unreachable } from './login-failed.ts';
 
 /** The settings of a login, with the addresses to which requests are actually sent. */
 export type LoginSettings = Omit<OauthCredential, 'file'>;
@@ -58,7 +58,7 @@ export class AuthorizationServer {
       return await processDeviceAuthorizationResponse(this.#server, this.#client, responseOf(answer));
     } catch (thrown) {
       if (thrown instanceof ResponseBodyError) throw refusedBy(url, thrown.error);
-      throw answer.status < 300 ? malformed(url, 'a device code') : refusedBy(url, wordOf(answer));
+      throw answer.status < 300 ? malformedAnswer(url, 'a device code') : refusedBy(url, wordOf(answer));
     }
   }
 
@@ -102,7 +102,7 @@ export class AuthorizationServer {
   #validated(parameters: URLSearchParams, state: string, url: string): URLSearchParams {
     try {
       const validated = validateAuthResponse(this.#server, this.#client, parameters, state);
-      if (!validated.get('code')) throw malformed(url, 'a code');
+      if (!validated.get('code')) throw malformedAnswer(url, 'a code');
       return validated;
     } catch (thrown) {
       if (thrown instanceof AuthorizationResponseError)
@@ -114,7 +114,7 @@ export class AuthorizationServer {
 
   #tokensIn(answer: CallAnswer): Tokens {
     const tokens = refreshedBy(answer.body, undefined, this.#now());
-    if (!tokens) throw malformed(this.settings.token_url, 'an access token');
+    if (!tokens) throw malformedAnswer(this.settings.token_url, 'an access token');
     return tokens;
   }
 

@@ -2,7 +2,7 @@
 import type { Clock } from '../../../base/time/clock.ts';
 import type { Tokens } from '../tokens.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
-import { expired, LoginFailed, malformed } from './login-failed.ts';
+import { expired, LoginFailed, malformedAnswer } from './login-failed.ts';
 
 export interface DevicePrompt {
   readonly userCode: string;
@@ -49,7 +49,7 @@ export async function deviceLogin(
   const seconds = Math.min(code.expires_in, LONGEST_S);
   const userCode = printable(code.user_code);
   const url = printable(code.verification_uri);
-  if (userCode.length > CODE_LENGTH || url.length > URL_LENGTH) throw malformed(deviceUrl, 'a device code');
+  if (userCode.length > CODE_LENGTH || url.length > URL_LENGTH) throw malformedAnswer(deviceUrl, 'a device code');
   const urlWithCode = complete === undefined || complete.length > URL_LENGTH ? undefined : printable(complete);
   show({ userCode, url, urlWithCode, seconds });
   const end = began + seconds * 1000;

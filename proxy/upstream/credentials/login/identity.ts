@@ -8,7 +8,7 @@ type Claim = NonNullable<OauthCredential['identity_claim']>;
 export const DEFAULT_CLAIM = 'sub';
 
 /** The claim in the id token, otherwise in a JWT access token; undefined if neither states it. */
-export function identityOf({ id, access }: Pick<Tokens, 'id' | 'access'>, claim: Claim = DEFAULT_CLAIM): string | undefined {
+export function loginIdentity({ id, access }: Pick<Tokens, 'id' | 'access'>, claim: Claim = DEFAULT_CLAIM): string | undefined {
   for (const token of [id, access]) {
     const identity = token === undefined ? undefined : claimIn(claimsOf(token), typeof claim === 'string' ? [claim] : claim);
     if (identity !== undefined) return identity;

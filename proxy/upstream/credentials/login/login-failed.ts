@@ -56,7 +56,7 @@ export const challenged = (url: string): LoginFailed =>
   );
 
 /** @param what the expected answer, such as `an answer with tokens` */
-export const malformed = (url: string, what: string): LoginFailed =>
+export const malformedAnswer = (url: string, what: string): LoginFailed =>
   new LoginFailed(
     'malformed',
     `${new URL(url).origin} does not answer with ${what}: check the addresses in credential.oauth, then ${AGAIN}`,

@@ -3,7 +3,7 @@ import type { Lease } from '../../../../store/store.ts';
 import type { OauthCredential } from '../../../turn/settings.ts';
 import { SEALED, type StoredLogin, type TokenVault } from '../token-vault.ts';
 import type { Tokens } from '../tokens.ts';
-import { identityOf } from './identity.ts';
+import { loginIdentity } from './identity.ts';
 
 export interface LoginOrder {
   readonly tokens: Tokens;
@@ -44,7 +44,7 @@ interface Leased {
 
 async function storeAlone(vault: TokenVault, { account, lease, order }: Leased): Promise<StoreLoginResult> {
   const { tokens, by, claim } = order;
-  const identity = identityOf(tokens, claim);
+  const identity = loginIdentity(tokens, claim);
   const imported = vault.importOf(tokens);
   const stored = await vault.find(account);
   const current = stored === SEALED ? undefined : stored;
@@ -54,7 +54,7 @@ async function storeAlone(vault: TokenVault, { account, lease, order }: Leased):
   if (order.former !== undefined && (current?.imported ?? null) !== order.former) {
     return { kind: 'overtaken', at: (await vault.storedAt(account)) ?? 0 };
   }
-  const former = current && identityOf(current.tokens, claim);
+  const former = current && loginIdentity(current.tokens, claim);
   if (former !== undefined && former !== identity && !order.anotherUser) return { kind: 'another_user', former, identity };
   const other = identity === undefined ? undefined : (await vault.all()).find((one) => isOther(one, { account, identity, order }));
   if (other && identity !== undefined) return { kind: 'duplicate', account: other.account, identity };
@@ -67,5 +67,5 @@ function isOther(
   { account, tokens }: StoredLogin & { readonly account: string },
   of: { readonly account: string; readonly identity: string; readonly order: LoginOrder },
 ): boolean {
-  return account !== of.account && of.order.accounts.includes(account) && identityOf(tokens, of.order.claim) === of.identity;
+  return account !== of.account && of.order.accounts.includes(account) && loginIdentity(tokens, of.order.claim) === of.identity;
 }

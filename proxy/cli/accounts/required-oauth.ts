@@ -3,7 +3,7 @@ import type { AccountConfig, OauthCredential } from '../../turn/settings.ts';
 import { CommandFailure } from '../command.ts';
 
 /** @throws {CommandFailure} where the account has another credential */
-export function oauthOf(account: AccountConfig | undefined, id: string): OauthCredential {
+export function requiredOauth(account: AccountConfig | undefined, id: string): OauthCredential {
   const { credential } = account ?? {};
   if (credential && 'oauth' in credential) return credential.oauth;
   throw new CommandFailure(
