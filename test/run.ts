@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { FileResult } from './runner/file-run.ts';
+import { memoryFolder } from './runner/memory-folder.ts';
 import { Report } from './runner/report.ts';
 import { WorkerProcess } from './runner/worker-process.ts';
 import { PostgresServer, SHARED_SERVER } from './support/postgres.ts';
@@ -71,8 +72,13 @@ const { values, positionals } = parseArgs({
 
 const isLong = (file: string): boolean => file.endsWith(LONG);
 
-/** Whether `npm test` runs a sample of its cases. */
-const hasSamples = (file: string): boolean => readFileSync(join(ROOT, file), 'utf8').includes("support/sample.ts'");
+/** The modules that draw a sample of the cases of a file for `npm test`. */
+const SAMPLERS = ["support/sample.ts'", "support/wire/table.ts'"];
+
+const hasSamples = (file: string): boolean => {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  return SAMPLERS.some((sampler) => text.includes(sampler));
+};
 
 function chosen(): readonly string[] {
   if (positionals.length > 0) return positionals.flatMap((pattern) => globSync(pattern, { cwd: ROOT }));
@@ -141,6 +147,7 @@ function printSlowest(results: readonly FileResult[]): void {
   }
 }
 
+process.env.TMPDIR ??= memoryFolder() ?? tmpdir();
 const folder = mkdtempSync(join(tmpdir(), 'poolgate-tests-'));
 try {
   const files = chosen();

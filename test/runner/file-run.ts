@@ -26,7 +26,6 @@ export class FileRun {
   }
 
   add(event: TestEvent): void {
-    if (event.type === 'test:enqueue') return;
     if (event.type === 'test:dequeue') this.#running.set(event.data.testId, event.data.name);
     else if (event.type === 'test:complete') {
       this.#running.delete(event.data.testId);

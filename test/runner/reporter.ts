@@ -21,8 +21,8 @@ export interface SentEvent {
   readonly usage?: Usage;
 }
 
-/** The runner sums up all files itself. */
-const OF_ONE_PROCESS: readonly TestEvent['type'][] = ['test:summary', 'test:plan'];
+/** The runner sums up all files itself, and reports each test when it begins. */
+const UNUSED: readonly TestEvent['type'][] = ['test:summary', 'test:plan', 'test:enqueue'];
 
 /** What a reporter reads of the error of a test. `cause` is what the test threw. */
 export interface TestError {
@@ -64,7 +64,7 @@ function usage(): Usage {
 // biome-ignore lint/correctness/useYield: all that it prints is in what it sends
 export default async function* send(events: AsyncIterable<TestEvent>): AsyncGenerator<never> {
   for await (const event of events) {
-    if (OF_ONE_PROCESS.includes(event.type)) continue;
+    if (UNUSED.includes(event.type)) continue;
     const sent: SentEvent = { event: portable(event), ...(isEndOfFile(event) && { usage: usage() }) };
     process.send?.(sent);
   }

@@ -1,8 +1,10 @@
-// Runs a case table over real sockets: compares the body at the account and the answer, on every endpoint of the case's kind.
+// Runs a case table over real sockets: compares the body at the account and the answer, on every endpoint of the case's kind; each day on one of
+// them by turns, because the rule tests have each case too, and on a sample of the others.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { asList, type Json, type JsonObject } from '../../../proxy/turn/json/json.ts';
 import { bearerOf } from '../gateway.ts';
+import { sampleOf } from '../sample.ts';
 import type { WireCase } from './case.ts';
 import { withChatDefaults } from './chat-shape.ts';
 import { type Answer, ENDPOINTS, type Endpoint, Exchange } from './exchange.ts';
@@ -55,11 +57,12 @@ function testOn(cases: readonly WireCase[], audioBytes: number | undefined, opti
     await gateway.stop();
   });
 
+  const endpointsOf = endpointsByCase(cases);
   for (const one of cases) {
     test(one.title, async () => {
       const model = options.model === 'as-written' ? {} : { model: gateway.modelOf(one) };
       const messages = new Set<Json | undefined>();
-      const endpoints = endpointsOf(one);
+      const endpoints = endpointsOf.get(one) ?? [];
       for (const endpoint of endpoints) {
         const sent = await asked(gateway, exchange, one, endpoint, { ...one.body, ...model });
         const refusal = refusalOf(one);
@@ -98,8 +101,19 @@ function testOn(cases: readonly WireCase[], audioBytes: number | undefined, opti
   });
 }
 
+function endpointsByCase(cases: readonly WireCase[]): ReadonlyMap<WireCase, readonly Endpoint[]> {
+  const crosses = cases.flatMap((one, i) =>
+    endpointsFor(one).map((endpoint, j, { length }) => ({ one, endpoint, isInTurn: j === i % length })),
+  );
+  const sample = sampleOf(
+    crosses,
+    crosses.filter(({ isInTurn }) => isInTurn),
+  );
+  return new Map(cases.map((one) => [one, sample.flatMap((cross) => (cross.one === one ? [cross.endpoint] : []))]));
+}
+
 /** Some cases are about one way of connecting. */
-function endpointsOf({ kind, client }: WireCase): readonly Endpoint[] {
+function endpointsFor({ kind, client }: WireCase): readonly Endpoint[] {
   return (ENDPOINTS[kind] ?? []).filter(({ over }) => client === undefined || (over === 'websocket') === (client === 'websocket'));
 }
 
