@@ -1,10 +1,11 @@
 // Pools of several APIs: a turn fails over from one to another before its output began, a tool loop goes on at an account of another API, and
 // what one account compacted continues at the next.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, beforeEach, test } from 'node:test';
 import { asList, isObject, type JsonObject } from '../../proxy/turn/json/json.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { sampleOf } from '../support/sample.ts';
+import { ShiftedClock } from '../support/shifted-clock.ts';
 import { until } from '../support/until.ts';
 import type { Came } from './clients/client.ts';
 import { CLIENTS, keyOf, type Server, startStage } from './stage.ts';
@@ -18,11 +19,23 @@ const SERVERS: readonly Server[] = [
 ];
 const IDS = SERVERS.map(({ id }) => id);
 const PAIRS = IDS.flatMap((one) => IDS.filter((other) => other !== one).map((other) => [one, other] as const));
-/** One Pool of both, in this order. Each case has its own gateway: quota and locality outlive a turn. */
-const startPair = (one: string, other: string): Promise<TestGateway> =>
-  startStage({ servers: SERVERS.filter(({ id }) => id === one || id === other), pools: { pair: [one, other] } });
+const poolOf = (one: string, other: string): string => `${one}_${other}`;
+const keyOfPair = (one: string, other: string): string => keyOf(poolOf(one, other));
 
-const KEY = keyOf('pair');
+const clock = new ShiftedClock();
+let gate: TestGateway;
+
+/** A Pool of each pair, in its order. */
+before(async () => {
+  gate = await startStage({ servers: SERVERS, clock, pools: Object.fromEntries(PAIRS.map((pair) => [poolOf(...pair), pair])) });
+});
+after(() => gate.close());
+beforeEach(() => {
+  // Longer than quota, cooldowns, the retry budget and the locality of conversations last.
+  clock.setAhead(2 * 3_600_000);
+  gate.upstream.clear();
+  gate.heal();
+});
 
 const has = (one: string, other: string, ids: readonly string[]): boolean => ids.includes(one) || ids.includes(other);
 const WITH_WEBSOCKETS = ['native', 'socket'];
@@ -57,9 +70,8 @@ for (const { failure, client, pair } of sampleOf(crosses)) {
     const { api, settings } = SERVERS.find(({ id }) => id === one) ?? assert.fail();
     // No page comes on a websocket.
     if (failure === 'answers with a page' && settings?.websocket === true) return;
-    await using gate = await startPair(one, other);
     gate.upstream.always(one, FAILURES[failure]?.[api] ?? '');
-    const came = whole(await client.first(gate, KEY, { text: 'hello' }));
+    const came = whole(await client.first(gate, keyOfPair(one, other), { text: 'hello' }));
     assert.match(came.text, new RegExp(`answering as ${other}\\.`));
     assert.deepEqual([gate.upstream.turns(one).length > 0, gate.upstream.turns(other).length], [true, 1]);
   });
@@ -80,19 +92,19 @@ for (const { client, pair } of sampleOf(
   const [one, other] = pair;
   if (client.transport === 'websocket' && !has(one, other, WITH_WEBSOCKETS)) continue;
   test(`[AA22] ${client.name}: a tool loop of ${one} goes on at ${other}, and back`, async () => {
-    await using gate = await startPair(one, other);
+    const key = keyOfPair(one, other);
     const asked = { text: 'call the tool look', tools: [look], effort: 'low' };
-    const called = whole(await client.first(gate, KEY, asked));
+    const called = whole(await client.first(gate, key, asked));
     assert.equal(called.calls.length, 1);
     gate.upstream.always(one, spent(one));
-    const answered = whole(await client.next(gate, KEY, asked, called, ['a tree']));
+    const answered = whole(await client.next(gate, key, asked, called, ['a tree']));
     assert.match(answered.text, new RegExp(`answering as ${other}\\. The tool answered: a tree`), answered.raw);
     // The quota of an agent account is spent for longer.
     if (isAgent(one)) return;
     gate.upstream.always(one, 'steady');
     gate.upstream.always(other, spent(other));
     gate.heal();
-    const back = whole(await client.next(gate, KEY, { ...asked, text: 'and now?' }, answered, []));
+    const back = whole(await client.next(gate, key, { ...asked, text: 'and now?' }, answered, []));
     assert.match(back.text, new RegExp(`answering as ${one}\\. You said: and now\\?`), back.raw);
   });
 }
@@ -117,9 +129,8 @@ for (const { client, one, fault } of sampleOf(
 )) {
   test(`[AA59] ${client.name}: after output of ${one} nothing is tried again, and the error ends the reply`, async () => {
     const other = one === 'box' ? 'native' : 'box';
-    await using gate = await startPair(one, other);
     gate.upstream.always(one, fault);
-    const came = await client.first(gate, KEY, { text: 'write 40 words' });
+    const came = await client.first(gate, keyOfPair(one, other), { text: 'write 40 words' });
     assert.equal(came.end, 'failed', came.raw);
     // A JSON answer has shown nothing before its end.
     if (client.transport !== 'json') assert.equal(gate.upstream.turns(other).length, 0);
@@ -131,8 +142,9 @@ const message = (text: string): JsonObject => ({ type: 'message', role: 'user', 
 
 test('[AA48] what an API account compacted continues at any account', async () => {
   for (const [one, other] of PAIRS.filter(([id]) => id === 'box' || id === 'platform')) {
-    await using gate = await startPair(one, other);
-    const headers = { authorization: `Bearer ${KEY}` };
+    gate.upstream.clear();
+    gate.heal();
+    const headers = { authorization: `Bearer ${keyOfPair(one, other)}` };
     const compacted = await gate.send(`${NATIVE}/compact`, {
       headers,
       body: { model: 'model-a', instructions: '', input: [message('a long talk')] },
@@ -160,9 +172,8 @@ test('[AA48] what an API account compacted continues at any account', async () =
 });
 
 test('[AA93] a translated stream holds its open items, and not the events that it has sent', async () => {
-  await using gate = await startPair('box', 'native');
   gate.upstream.next('box', 'stall after 3000 events');
-  const headers = { authorization: `Bearer ${KEY}` };
+  const headers = { authorization: `Bearer ${keyOfPair('box', 'native')}` };
   const reply = await gate.fetch('/v1/responses', { headers, body: { model: 'model-a', input: 'write 4000 words', stream: true } });
   let read = 0;
   const reading = (async () => {

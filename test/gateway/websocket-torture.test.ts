@@ -173,32 +173,41 @@ const FAULTS: Readonly<Record<string, (frame: number) => Fault>> = {
   'the end of the connection behind the reply': () => ({ kind: 'cut', at: { events: EVENTS.length } }),
 };
 
+/** Each fault at each frame of a new connection and of one that had a turn; each day each fault at one of them, by turns. */
+const crosses = Object.keys(FAULTS).flatMap((title, i) =>
+  [false, true].flatMap((isReused, j) =>
+    EVENTS.map((_, frame) => ({ title, isReused, frame, isInTurn: j * EVENTS.length + frame === i % (2 * EVENTS.length) })),
+  ),
+);
+
 describe('an account that fails on a websocket', () => {
   for (const surface of Object.keys(PATHS) as Surface[]) {
+    const chosen = sampleOf(
+      crosses,
+      crosses.filter(({ isInTurn }) => isInTurn),
+    );
     for (const [title, faultAt] of Object.entries(FAULTS)) {
       test(`by ${title}, at each frame: ${surface}`, async () => {
         await using gate = await startGateway();
-        for (const account of ['new', 'reused']) {
-          for (let frame = 0; frame < EVENTS.length; frame += 1) {
-            gate.heal();
-            using socket = await connect(gate, PATHS[surface]);
-            if (account === 'reused') await socket.turn(turnBody('hello'));
-            gate.upstream.next('north', replyOf(faultAt(frame)));
-            const rows = (await rowsOf(gate)).length;
-            const { types, closed, error, dispatches } = await see(gate, socket, turnBody('hello'));
-            const last = types.at(-1);
-            const isWhole = last === 'response.completed' || last === 'response.failed';
-            assert.ok(isWhole || error !== undefined || closed === 1011, `${types} ${closed}`);
-            if (error !== undefined) assert.equal(typeof error.status, 'number');
-            if (error !== undefined || closed !== undefined) assert.ok(dispatches <= 2);
-            // The text of the first attempt and an answer of another one would be two replies.
-            const isOfFirst = socket.frames.some(({ delta }) => delta === 'é');
-            if (isOfFirst) assert.equal(dispatches, 1, 'no second dispatch after anything was shown');
-            assert.ok(types.filter((type) => type === 'response.created').length <= 1);
-            // A turn that continued over HTTP ends with its stream, after the client has seen the last event.
-            await until('the row of the turn', async () => (await rowsOf(gate)).length > rows || undefined);
-            assert.equal((await rowsOf(gate)).length, rows + 1, 'one row a turn');
-          }
+        for (const { isReused, frame } of chosen.filter((cross) => cross.title === title)) {
+          gate.heal();
+          using socket = await connect(gate, PATHS[surface]);
+          if (isReused) await socket.turn(turnBody('hello'));
+          gate.upstream.next('north', replyOf(faultAt(frame)));
+          const rows = (await rowsOf(gate)).length;
+          const { types, closed, error, dispatches } = await see(gate, socket, turnBody('hello'));
+          const last = types.at(-1);
+          const isWhole = last === 'response.completed' || last === 'response.failed';
+          assert.ok(isWhole || error !== undefined || closed === 1011, `${types} ${closed}`);
+          if (error !== undefined) assert.equal(typeof error.status, 'number');
+          if (error !== undefined || closed !== undefined) assert.ok(dispatches <= 2);
+          // The text of the first attempt and an answer of another one would be two replies.
+          const isOfFirst = socket.frames.some(({ delta }) => delta === 'é');
+          if (isOfFirst) assert.equal(dispatches, 1, 'no second dispatch after anything was shown');
+          assert.ok(types.filter((type) => type === 'response.created').length <= 1);
+          // A turn that continued over HTTP ends with its stream, after the client has seen the last event.
+          await until('the row of the turn', async () => (await rowsOf(gate)).length > rows || undefined);
+          assert.equal((await rowsOf(gate)).length, rows + 1, 'one row a turn');
         }
         await gate.upstream.sockets('north', 0);
         await gate.upstream.sockets('south', 0);
