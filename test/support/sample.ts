@@ -15,3 +15,12 @@ export function sampleOf<T>(cases: readonly T[], always: readonly T[] = []): rea
   const random = new SeededRandom(Number.parseInt(process.env.POOLGATE_SEED ?? '1', 10));
   return cases.filter((one) => random.next() < SHARE || always.includes(one));
 }
+
+/** Draws the next one of these ways for each case, by turns; with `test:long` all of them. For crosses of which most cases are alike in all ways. */
+export function byTurns<T>(ways: readonly T[]): () => readonly T[] {
+  let turn = 0;
+  return () => {
+    const own = turn++ % ways.length;
+    return ALL_CASES ? ways : ways.slice(own, own + 1);
+  };
+}

@@ -5,6 +5,7 @@ import { after, describe, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { type Draft, startGateway } from '../../support/gateway.ts';
 import { modelEntry, replyJson, turnBody } from '../../support/rehearsal-replies.ts';
+import { byTurns } from '../../support/sample.ts';
 import { CHAT, turnOn } from '../../support/turn-paths.ts';
 
 const PUBLIC = '/v1/responses';
@@ -12,6 +13,8 @@ const MODES = ['full', 'lite'] as const;
 
 /** Names of the marker that fall inside and outside the header families that native routes pass on (Q15). */
 const MARKERS = ['x-internal-agent-responses-lite', 'x-agent-lite', 'x-openai-internal-agent-lite'] as const;
+
+const nextPaths = byTurns(['/backend-api/agent/responses', PUBLIC, CHAT]);
 
 const capitals = (name: string): string => name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
 
@@ -60,7 +63,7 @@ for (const marker of MARKERS) {
       test(`[F2.4] ${mode}: a client's header is removed, whatever its value and spelling`, async () => {
         for (const name of [marker, capitals(marker), underscored, marker.replace('-', '_')]) {
           for (const value of ['true', 'false', '', '1']) {
-            for (const path of ['/backend-api/agent/responses', PUBLIC, CHAT]) {
+            for (const path of nextPaths()) {
               const { markers } = await arrived(path, turnOn(path, 'hi', { model: mode }), { [name]: value });
               assert.deepEqual(markers, ours, `${name}: ${value}`);
             }
@@ -71,7 +74,7 @@ for (const marker of MARKERS) {
       test(`[F2.4] ${mode}: a client's metadata entry is removed, whatever its value and spelling`, async () => {
         for (const name of [entry, entry.toUpperCase(), capitals(`ws_request_header_${marker}`), marker, underscored]) {
           for (const value of ['true', 'false', true, null, {}]) {
-            for (const path of ['/backend-api/agent/responses', PUBLIC, CHAT]) {
+            for (const path of nextPaths()) {
               const body = turnOn(path, 'hi', { model: mode, client_metadata: { turn_id: 't', [name]: value } });
               const { markers, json } = await arrived(path, body, {});
               assert.deepEqual([markers, json.client_metadata], [ours, { turn_id: 't' }], `${name}: ${JSON.stringify(value)}`);

@@ -4,6 +4,7 @@ import { after, afterEach, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { type Draft, type Reply, startGateway } from '../../support/gateway.ts';
 import { modelEntry, replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
+import { byTurns } from '../../support/sample.ts';
 import { ShiftedClock } from '../../support/shifted-clock.ts';
 import { CHAT, CHAT_ALIAS, isCompatible, turnOn } from '../../support/turn-paths.ts';
 
@@ -18,6 +19,7 @@ const ROUTES = [
   { path: CHAT, stream: true },
   { path: CHAT_ALIAS, stream: false },
 ] as const;
+const nextRoutes = byTurns(ROUTES);
 
 /** Texts of a provider that must not reach a client under explicit Full. */
 const SECRET = { message: 'secret words of the provider', type: 'invalid_request_error', code: 'secret_code', param: 'secret.param' };
@@ -90,7 +92,7 @@ for (const [status, shown] of [
   [451, 400],
 ] as const) {
   test(`[F2.13] under explicit Full a ${status} is a ${shown} with a fixed message and a class, after one attempt`, async () => {
-    for (const route of ROUTES) {
+    for (const route of nextRoutes()) {
       const { reply, attempts } = await refused('explicit-full', route, status);
       assert.deepEqual([reply.status, reply.json, attempts], [shown, { error: FIXED }, 1]);
       assert.equal(await classOf(reply), 'full_upstream_rejection');
@@ -99,7 +101,7 @@ for (const [status, shown] of [
 
   for (const model of ['auto-full', 'auto-lite', 'explicit-lite']) {
     test(`[F2.13] in ${model} a ${status} has no error code of its own`, async () => {
-      for (const route of ROUTES) {
+      for (const route of nextRoutes()) {
         const { reply, attempts } = await refused(model, route, status);
         assert.equal(attempts, 1);
         assert.equal(await classOf(reply), 'upstream_status');
@@ -114,7 +116,7 @@ for (const [status, shown] of [
 for (const status of [401, 402, 403, 407]) {
   for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']) {
     test(`[F2.13] in ${model} a ${status} blames the account: 502 when every account answers so`, async () => {
-      for (const route of ROUTES) {
+      for (const route of nextRoutes()) {
         const { reply } = await refused(model, route, status);
         assert.deepEqual([reply.status, reply.json.error.code, reply.json.error.param], [502, 'upstream_error', null]);
         assert.doesNotMatch(reply.text, /secret/);
@@ -126,7 +128,7 @@ for (const status of [401, 402, 403, 407]) {
 
 for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']) {
   test(`[F2.13] in ${model} a 429 is upstream_rate_limited, and the client gets the usual answer`, async () => {
-    for (const route of ROUTES) {
+    for (const route of nextRoutes()) {
       const { reply, attempts } = await refused(model, route, 429);
       assert.deepEqual([reply.status, attempts, await classOf(reply)], [429, 2, 'upstream_rate_limited']);
       if (isCompatible(route.path)) assert.equal(reply.json.error.code, 'rate_limit_exceeded');
@@ -135,7 +137,7 @@ for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']
   });
 
   test(`[F2.13] in ${model} an exhausted quota at every account is usage_limit_reached, and upstream_rate_limited on the row`, async () => {
-    for (const route of ROUTES) {
+    for (const route of nextRoutes()) {
       const { reply } = await refused(model, route, 429, { ...SECRET, code: 'usage_limit_reached', resets_in_seconds: 60 });
       assert.deepEqual([reply.status, reply.json.error.code], [429, 'usage_limit_reached']);
       assert.equal(await classOf(reply), 'upstream_rate_limited');
@@ -144,7 +146,7 @@ for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']
 
   for (const status of [500, 502, 503, 529]) {
     test(`[F2.13] in ${model} a ${status} is upstream_status, and the client gets the usual answer`, async () => {
-      for (const route of ROUTES) {
+      for (const route of nextRoutes()) {
         const { reply, attempts } = await refused(model, route, status);
         assert.deepEqual([attempts, await classOf(reply)], [2, 'upstream_status']);
         if (isCompatible(route.path)) assert.deepEqual([reply.status, reply.json.error.code], [502, 'upstream_error']);
@@ -167,7 +169,7 @@ for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']
 }
 
 test('[F2.13] under explicit Full an account that lacks the model is skipped, and the turn stays Full', async () => {
-  for (const route of ROUTES) {
+  for (const route of nextRoutes()) {
     gate.heal();
     gate.upstream.clear();
     clock.setAhead(3_600_000);
