@@ -1,4 +1,4 @@
-// Audit rows of a configuration change (S9): one for the file, and one for each changed key, operator, account or Pool.
+// The audit rows of a configuration change (S9): one for the file, and one for each changed key, operator, account or Pool.
 import type { AuditRow, ChangedField } from '../../store/schema/rows.ts';
 import type { Json } from '../turn/json/json.ts';
 import type { Config } from './config.ts';
@@ -6,7 +6,7 @@ import type { ConfigChange } from './diff.ts';
 
 export type AuditEntry = Pick<AuditRow, 'action' | 'target' | 'pool' | 'fields'>;
 
-/** List name to the noun of its actions: `key.create`, `account.change`, `operator.remove`. */
+/** The noun in the actions for each list: `key.create`, `account.change`, `operator.remove`. */
 const NOUNS: Readonly<Record<string, string>> = { keys: 'key', operators: 'operator', accounts: 'account', pools: 'pool' };
 
 const VERBS: Readonly<Record<ConfigChange['kind'], string>> = {
@@ -16,23 +16,23 @@ const VERBS: Readonly<Record<ConfigChange['kind'], string>> = {
   reordered: 'change',
 };
 
-/** The Pools of changed keys: an operator of a Pool sees the changes of its keys. */
+/** The keys with their Pools, because an operator of a Pool sees the changes of its keys. */
 type Keys = readonly Pick<Config['keys'][number], 'id' | 'pool'>[];
 
 export interface AuditContext {
-  /** `versionOf` the running configuration: the target of the file's row. */
+  /** `versionOf` the running configuration. It is the target of the row about the file. */
   readonly version: string;
   readonly before: Keys;
   readonly after: Keys;
 }
 
-/** The keys of a redacted configuration that the store kept. */
+/** The keys in a redacted configuration that the store has kept. */
 export function keysOf(config: Json | undefined): Keys {
   const { keys } = (config ?? {}) as { readonly keys?: Json };
   return Array.isArray(keys) ? keys.filter((key): key is Keys[number] => typeof key?.id === 'string' && typeof key?.pool === 'string') : [];
 }
 
-/** The first row is that of the file. */
+/** The audit rows. The first one is about the file. */
 export function auditEntries(changes: readonly ConfigChange[], { version, before, after }: AuditContext): readonly AuditEntry[] {
   const rows = new Map<string, AuditEntry>();
   const whole: ChangedField[] = [];
@@ -48,7 +48,7 @@ export function auditEntries(changes: readonly ConfigChange[], { version, before
   return [{ action: 'config.reload', target: version, pool: null, fields: whole }, ...rows.values()];
 }
 
-/** Undefined for a change of the whole installation. */
+/** Undefined for a change that affects the whole installation. */
 function subjectOf({ path, kind }: ConfigChange, before: Keys, after: Keys): Omit<AuditEntry, 'fields'> | undefined {
   const [, list = '', id = '', rest = ''] = /^(\w+)\[([^\]]+)\](.*)$/.exec(path) ?? [];
   const noun = NOUNS[list];
@@ -64,7 +64,7 @@ function poolOf(key: string, before: Keys, after: Keys): string | null {
   return named(after) ?? named(before) ?? null;
 }
 
-/** Scalar values are recorded; of rows and private values only that they changed. */
+/** The field of a change. Scalar values are recorded. Of rows and private values only the change is recorded. */
 function fieldOf({ path, kind, from, to }: ConfigChange): ChangedField {
   if (kind === 'changed' && from === undefined) return { path, from: '(changed)', to: '(changed)' };
   return { path: kind === 'changed' ? path : `${path} (${kind})`, from: scalar(from), to: scalar(to) };

@@ -18,14 +18,14 @@ import type {
 
 /** One row of the route table: `{ POST: /v1/responses, status: translated, serve: public-responses, to: …, class: stream }`. */
 export interface RouteConfig {
-  /** `WS` is a websocket upgrade on GET. */
+  /** An HTTP method, or `WS` for a websocket upgrade on GET. */
   readonly method: 'GET' | 'POST' | 'DELETE' | 'OPTIONS' | 'WS';
-  /** In neutral words, with `{name}` for a path parameter. */
+  /** The path with neutral words, and `{name}` for a path parameter. */
   readonly path: string;
   readonly status: RouteStatus;
   /** Absent only on unsupported rows. */
   readonly serve?: RouteKind;
-  /** The account's path, if it differs from `path`. */
+  /** The path at the account, if it differs from `path`. */
   readonly to?: string;
   readonly class: AdmissionClass;
 }
@@ -36,12 +36,12 @@ export interface AdmissionConfig {
   readonly wait_ms: number;
 }
 
-/** This process among the nodes of a shared store. With SQLite there is one node. */
+/** This process as one of the nodes of a shared store. With SQLite it is the only node. */
 export interface NodeConfig {
   readonly id: string;
-  /** The internal listener, for the other nodes only. */
+  /** The internal listener, which only other nodes use. */
   readonly listen?: { readonly host: string; readonly port: number };
-  /** How the other nodes reach it, without trailing slash. */
+  /** The address at which other nodes reach it, without trailing slash. */
   readonly address?: string;
   readonly secret?: SecretRef;
   readonly ready_without_store: boolean;
@@ -51,14 +51,14 @@ export interface NodeConfig {
 export interface AdminConfig {
   readonly host: string;
   readonly port: number;
-  /** Whether it serves the console at `/`. */
+  /** Whether the listener serves the console at `/`. */
   readonly console: boolean;
-  /** The header of a proxy that has signed the person in: its value is the id of an operator. */
+  /** The header in which a proxy states the operator that it has signed in, by the operator's id. */
   readonly trusted_header?: TrustedHeader;
 }
 
 export interface TrustedHeader {
-  /** In lower case. */
+  /** The name of the header in lower case. */
   readonly name: string;
   /** The networks of the proxies. */
   readonly from: readonly string[];
@@ -67,25 +67,25 @@ export interface TrustedHeader {
 export interface Config {
   readonly listen: {
     readonly host: string;
-    /** False: clients use `unix` only. */
+    /** If false, clients use only `unix`. */
     readonly port: number | false;
     /** Absolute paths of PEM files. */
     readonly tls?: { readonly cert: string; readonly key: string };
     readonly unix?: {
-      /** Absolute. */
+      /** The absolute path of the socket. */
       readonly path: string;
-      /** Octal digits, such as 0660. */
+      /** The file mode in octal digits, such as 0660. */
       readonly mode: string;
     };
-    /** Networks, and `unix`. */
+    /** Networks, or `unix`. */
     readonly trusted_proxies: readonly string[];
     /** Origins of web pages that may use /v1, such as `https://app.example`. */
     readonly cors: { readonly origins: readonly string[] };
   };
   readonly admin: AdminConfig | false;
-  /** For other machines: it shows measurements and changes nothing. */
+  /** A listener that other machines may read. It only shows measurements. */
   readonly metrics: { readonly host: string; readonly port: number } | false;
-  /** `sqlite:PATH`, absolute; or where the URL of a PostgreSQL database is. */
+  /** `sqlite:` with an absolute path, or a reference to the URL of a PostgreSQL database. */
   readonly store: string | { readonly postgres: SecretRef; readonly connections: number };
   readonly store_key: SecretRef;
   readonly node: NodeConfig;
@@ -116,13 +116,13 @@ export interface ProxyServer {
   readonly credential?: { readonly user: string; readonly password: string };
 }
 
-/** What HTTPS_PROXY, HTTP_PROXY and NO_PROXY say. */
+/** The values of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
 export interface EnvironmentProxies {
-  /** For https addresses. */
+  /** The proxy for https addresses. */
   readonly https?: ProxyServer;
-  /** For http addresses. */
+  /** The proxy for http addresses. */
   readonly http?: ProxyServer;
-  /** The text of NO_PROXY. */
+  /** The value of NO_PROXY. */
   readonly except: string;
 }
 
@@ -130,31 +130,31 @@ export interface EnvironmentProxies {
 export interface TlsMaterial {
   readonly ca?: string;
   readonly cert?: string;
-  /** A secret. */
+  /** The key, which is a secret. */
   readonly key?: string;
 }
 
-/** What the connections to one account need beside its settings. */
+/** What the connections to one account need in addition to its settings. */
 export interface AccountConnections {
   readonly proxy?: ProxyServer;
   readonly tls?: TlsMaterial;
 }
 
-/** A loaded configuration: the checked file with its resolved secrets. */
+/** A loaded configuration: the checked file, with its secrets resolved. */
 export interface LoadedConfig {
   readonly config: Config;
-  /** Absolute path of the file. */
+  /** The absolute path of the file. */
   readonly path: string;
-  /** Account id to its bearer token, or to the value of its credential's header; rehearsal and OAuth accounts have none. */
+  /** The bearer token of each account id, or the value of its credential's header. Rehearsal and OAuth accounts have none. */
   readonly bearers: ReadonlyMap<string, string>;
-  /** Account id to its proxy and certificates; most accounts have neither. */
+  /** The proxy and the certificates of each account id. Most accounts have neither. */
   readonly connections: ReadonlyMap<string, AccountConnections>;
-  /** With `egress: environment`. */
+  /** Set with `egress: environment`. */
   readonly environment?: EnvironmentProxies | undefined;
   /** The contents of the files of `listen.tls`. */
   readonly listenTls?: TlsMaterial | undefined;
   /** The argument of `openStore`: `sqlite:PATH`, or the URL of a PostgreSQL database, which is a secret. */
   readonly storeUrl: string;
-  /** What signs the requests between nodes; undefined without `node.secret`. */
+  /** The secret that signs requests between nodes. Undefined if `node.secret` is not set. */
   readonly nodeSecret?: string | undefined;
 }

@@ -1,4 +1,4 @@
-// Differences between two configurations by setting path. Of a secret they show only that it changed.
+// Computes the differences between two configurations by setting path. For a secret it shows only that it changed.
 import { hash } from 'node:crypto';
 import type { Json } from '../turn/json/json.ts';
 import { canonicalJson } from '../turn/json/json.ts';
@@ -6,17 +6,17 @@ import type { Config } from './config.ts';
 import { settings } from './schema/schema.ts';
 
 export interface ConfigChange {
-  /** `pools[team].max_attempts`: list rows are named by their id. */
+  /** The path of the setting, in which rows of lists are named by their id: `pools[team].max_attempts`. */
   readonly path: string;
   readonly kind: 'added' | 'removed' | 'changed' | 'reordered';
-  /** Values before and after; absent for whole rows and private values. */
+  /** The values before and after. Absent for whole rows and private values. */
   readonly from?: Json;
   readonly to?: Json;
   /** Whether the change takes effect only after a restart. */
   readonly restart: boolean;
 }
 
-/** Settings to redact in logs, audit rows and status replies: secrets, references to secrets, and account addresses. */
+/** Settings that are redacted in logs, audit rows and status replies: secrets, references to secrets, and account addresses. */
 export const PRIVATE: ReadonlySet<string> = new Set([
   'base_url',
   'credential',
@@ -31,10 +31,10 @@ export const PRIVATE: ReadonlySet<string> = new Set([
   'token_sha256',
 ]);
 
-/** The mark that replaces a private value. Equal values have equal marks; a mark reveals nothing else. */
+/** Whether a value is the mark of a private value. Equal values have equal marks, which reveal nothing else. */
 const isMark = (value: Json | undefined): boolean => typeof value === 'string' && /^\(private [0-9a-f]{8}\)$/.test(value);
 
-/** The settings that take effect only after a restart, such as `limits.header_bytes`: none is inside a list. */
+/** The settings that take effect only after a restart, such as `limits.header_bytes`. None of them is inside a list. */
 export const RESTART_SETTINGS: readonly string[] = [...settings()].filter(({ node }) => node.restart === true).map(({ path }) => path);
 
 /** The configuration as `/api/status` shows it: private values are replaced by marks that can be compared. */
@@ -53,10 +53,10 @@ function masked(value: Json): Json {
   );
 }
 
-/** A configuration never changes, and that of ten thousand keys takes a tenth of a second. */
+/** The versions are cached. A configuration never changes, and computing the version with ten thousand keys takes a tenth of a second. */
 const versions = new WeakMap<Config, string>();
 
-/** The version of a configuration: 12 hex digits, equal for equal settings in any order and layout. */
+/** The version of a configuration: 12 hex digits. It is equal for equal settings in any order and layout. */
 export function versionOf(config: Config): string {
   const known = versions.get(config) ?? fingerprint(config as unknown as Json).slice(0, 12);
   versions.set(config, known);
@@ -64,17 +64,17 @@ export function versionOf(config: Config): string {
 }
 
 /**
- * Settings that may differ between nodes of one installation: where a node listens, its name, its log, and how it connects to the store.
+ * Settings that may differ between nodes of one installation: the listeners of a node, its name, its log, and its connection to the store.
  */
 const OWN: ReadonlySet<string> = new Set<keyof Config>(['listen', 'admin', 'metrics', 'node', 'log', 'store', 'store_key']);
 
-/** The digest that nodes compare (Q34): 12 hex digits, equal if accounts, Pools, keys, routes and limits are equal. */
+/** The digest that nodes compare (Q34): 12 hex digits. It is equal if accounts, Pools, keys, routes and limits are equal. */
 export const sharedDigestOf = (config: Config): string =>
   fingerprint(Object.fromEntries(Object.entries(config).filter(([name]) => !OWN.has(name))) as Json).slice(0, 12);
 
 const fingerprint = (value: Json): string => hash('sha256', canonicalJson(value), 'hex');
 
-/** @param running,next configurations, or the results of `redact` */
+/** @param running,next configurations, or results of `redact` */
 export function diffConfigs(running: Config | Json, next: Config | Json): readonly ConfigChange[] {
   return [...changes(masked(running as Json), masked(next as Json), '')];
 }
@@ -96,7 +96,7 @@ function* rowChanges(from: readonly Row[], to: readonly Row[], path: string): Ge
   const before = new Map(from.map((row) => [rowId(row), row]));
   const after = new Map(to.map((row) => [rowId(row), row]));
   for (const id of new Set([...before.keys(), ...after.keys()])) yield* oneOf(before.get(id), after.get(id), `${path}[${id}]`);
-  // `fill_first` and cohorts depend on the order.
+  // The order of rows is compared, because `fill_first` and cohorts depend on it.
   const stayed = [...before.keys()].filter((id) => after.has(id));
   const order = [...after.keys()].filter((id) => before.has(id));
   if (stayed.some((id, i) => id !== order[i])) yield { path, kind: 'reordered', restart: false };
@@ -112,7 +112,7 @@ function* oneOf(from: Json | undefined, to: Json | undefined, path: string): Gen
 export const needsRestart = (path: string): boolean =>
   RESTART_SETTINGS.some((setting) => path === setting || path.startsWith(`${setting}.`));
 
-/** `pools[team].max_attempts: 3 -> 5`, `keys[ci].secret_sha256: (changed)`, `accounts[east]: added`. */
+/** A change as text: `pools[team].max_attempts: 3 -> 5`, `keys[ci].secret_sha256: (changed)`, `accounts[east]: added`. */
 export function formatChange({ path, kind, from, to, restart }: ConfigChange): string {
   const shown = (value: Json | undefined) =>
     path.endsWith('.expires_at') && typeof value === 'number' ? new Date(value).toISOString() : JSON.stringify(value);
@@ -125,7 +125,7 @@ export function formatChange({ path, kind, from, to, restart }: ConfigChange): s
 
 type Row = { readonly [key: string]: Json };
 
-/** The name of a row, unique within its list in a valid file. */
+/** The name of a row. It is unique within its list in a valid file. */
 function rowId(row: Row): string {
   if (typeof row.method === 'string') return `${row.method} ${row.path}`;
   return String(row.id ?? row.account);

@@ -1,17 +1,17 @@
-// The members of an account's tokens file, in its two usual shapes: `{tokens: {access_token, refresh_token, …}}` and the flat one.
+// Reads the members of an account's tokens file in its two usual forms: `{tokens: {access_token, refresh_token, …}}` and the flat one.
 import { isObject } from '../turn/json/json.ts';
 
 export interface TokenMembers {
-  /** Undefined before the first refresh of a file without one. */
+  /** The access token. Undefined before the first refresh if the file has none. */
   readonly access: string | undefined;
-  /** Valid for one refresh. Undefined if the login cannot be refreshed. */
+  /** The refresh token, which is valid for one refresh. Undefined if the login cannot be refreshed. */
   readonly refresh: string | undefined;
-  /** Kept for the operator and for tools; never sent. */
+  /** The id token, which is kept for the operator and for tools, and never sent. */
   readonly id: string | undefined;
   readonly account: string | undefined;
 }
 
-/** Undefined if the file holds neither an access nor a refresh token. */
+/** Undefined if the file has neither an access token nor a refresh token. */
 export function membersOfFile(json: unknown): TokenMembers | undefined {
   if (!isObject(json)) return undefined;
   const members = membersIn(isObject(json.tokens) ? json.tokens : json);
@@ -29,5 +29,5 @@ export function membersIn(json: Readonly<Record<string, unknown>>): TokenMembers
 
 export const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
-/** The access token; undefined for text that no header can carry. */
+/** The access token. Undefined for text that a header cannot carry. */
 const bearerOf = (value: unknown): string | undefined => (typeof value === 'string' && /^[!-~]+$/.test(value) ? value : undefined);

@@ -1,4 +1,4 @@
-// Checks addresses of accounts and listeners: https, or http on loopback (Q9), without secrets.
+// Checks the addresses of accounts and listeners: https, or http on loopback (Q9), without secrets in them.
 import { isLoopback } from '../../base/process/loopback.ts';
 import { isRehearsal, isUnknownPart, rehearsalAddress, type UnknownPart } from '../../turn/provider/rehearsal-address.ts';
 import { SIMULATED_LOGIN } from '../../turn/settings.ts';
@@ -16,7 +16,7 @@ function* accountAddresses(data: unknown): Generator<Problem> {
   for (const account of accountRows(data)) {
     const { path, row, api, preset } = account;
     const url = text(row.base_url);
-    // An account of an unknown preset has an address once the word is right.
+    // An account with an unknown preset gets its address when the name is corrected.
     const isAddressed = preset ? preset.base_url !== undefined : row.preset !== undefined;
     if (row.base_url === undefined && !isAddressed) yield { path, at: 'first-key', message: missing(preset?.name) };
     if (url !== undefined) {
@@ -68,7 +68,7 @@ function* simulated(url: string, { path, api }: AccountRow): Generator<Problem> 
   }
 }
 
-/** No message repeats the address: it may contain a password or a token. */
+/** Messages do not repeat the address, because it may contain a password or a token. */
 function* address(written: string, path: Path, { query = false }: { readonly query?: boolean } = {}): Generator<Problem> {
   if (!URL.canParse(written)) {
     yield { path, message: notAnAddress(written) };
@@ -100,7 +100,7 @@ function* listeners(data: unknown): Generator<Problem> {
   }
 }
 
-/** Outside loopback every request to the admin listener needs an operator. */
+/** Checks the sign-in of operators. Outside loopback every request to the admin listener needs an operator. */
 function* signIn(data: unknown, admin: Mapping): Generator<Problem> {
   const path = ['admin', 'host'];
   const canSignIn = admin.trusted_header !== undefined || rowsOf(data, 'operators').length > 0;
@@ -113,9 +113,9 @@ function* signIn(data: unknown, admin: Mapping): Generator<Problem> {
   yield { path, message, severity: 'warning' };
 }
 
-/** Whether the second listener would find its address in use. Port 0 is a free one. */
+/** Whether the second listener would find its address in use. Port 0 stands for a free port. */
 export const meet = (one: Readonly<Record<string, unknown>>, other: Readonly<Record<string, unknown>>): boolean =>
   one.port !== undefined && one.port !== 0 && one.port !== false && one.port === other.port && overlap(text(one.host), text(other.host));
 
-/** Whether two listeners with one port would conflict. */
+/** Whether two listeners on one port would conflict. */
 const overlap = (a = '', b = ''): boolean => a === b || [a, b].some((host) => host === '0.0.0.0' || host === '::');

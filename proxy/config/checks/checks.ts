@@ -1,4 +1,4 @@
-// THE CHECKS that a schema cannot express, in order: of two problems of one place the first is reported.
+// THE CHECKS that a schema cannot express, in order. If one place has two problems, the first one is reported.
 import type { Problem } from '../schema/finding.ts';
 import { checkAddresses } from './addresses.ts';
 import { checkAliases, type ExposedModels } from './aliases.ts';
@@ -18,10 +18,7 @@ import { checkReferences } from './references.ts';
 import { checkRoutes } from './routes.ts';
 import { checkTiers } from './tiers.ts';
 
-/**
- * @param now Unix milliseconds, for the warning about expired keys
- * @param exposed of the running gateway, if one was asked
- */
+/** @param now Unix milliseconds, for the warning about expired keys @param exposed the models of the running gateway, if it was asked */
 export function runChecks(data: unknown, now: number, exposed?: ExposedModels): readonly Problem[] {
   return [
     ...checkIds(data),
@@ -40,7 +37,7 @@ export function runChecks(data: unknown, now: number, exposed?: ExposedModels): 
     ...checkRoutes(data),
     ...checkTiers(data),
     ...checkKeys(data, now),
-    // Last: other checks have better messages for the same place.
+    // The last check, because the others have better messages for the same place.
     ...checkLiterals(data),
   ];
 }

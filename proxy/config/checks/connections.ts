@@ -1,4 +1,4 @@
-// Checks how accounts are connected to: the address of their proxy, and which certificates go together.
+// Checks how accounts are reached: the addresses of proxies, and that certificates are complete.
 import { isRehearsal } from '../../turn/provider/rehearsal-address.ts';
 import type { Path, Problem } from '../schema/finding.ts';
 import { isMapping, rowsOf, text } from './rows.ts';
@@ -23,7 +23,7 @@ export function* checkConnections(data: unknown): Generator<Problem> {
 
 const SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:', 'socks5:']);
 
-/** No message repeats the address: it may contain a password. */
+/** Messages do not repeat the address, because it may contain a password. */
 function* proxyAddress(written: string | undefined, path: Path): Generator<Problem> {
   if (written === undefined) return;
   const url = URL.canParse(written) ? new URL(written) : undefined;

@@ -2,7 +2,7 @@
 import type { Problem } from '../schema/finding.ts';
 import { mapping, type Row, rowsOf } from './rows.ts';
 
-/** Framing and connection headers: the gateway sets them. */
+/** Framing and connection headers, which the gateway sets. */
 const FRAMING: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',
@@ -26,7 +26,7 @@ const LITE_MARKER = 'x-internal-agent-responses-lite';
 
 export function checkHeaders(data: unknown): readonly Problem[] {
   const { lite_marker } = mapping(mapping(data).wire);
-  // Only a turn's serving mode decides whether it has the marker.
+  // The marker must not be configured, because a turn's serving mode decides whether it is sent.
   const marker = (typeof lite_marker === 'string' ? lite_marker : LITE_MARKER).toLowerCase();
   const own = new Set([...FRAMING, marker]);
   return rowsOf(data, 'accounts').flatMap((account) => [...problemsOf(account, own)]);

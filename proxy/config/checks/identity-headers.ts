@@ -3,7 +3,7 @@ import { hostOf, isAgentBackend } from '../../turn/wire/known-hosts.ts';
 import type { Problem } from '../schema/finding.ts';
 import { mapping, rowsOf, text } from './rows.ts';
 
-/** Without them networks answer with a challenge page, and backends without their newer models. */
+/** Headers that identify a client. Without them networks answer with a challenge page, and backends offer no newer models. */
 const IDENTITY_HEADERS = ['chatgpt-account-id', 'originator', 'user-agent', 'version'] as const;
 
 export function checkIdentityHeaders(data: unknown): readonly Problem[] {

@@ -1,4 +1,4 @@
-// Checks that ids and hashes are unique; a duplicate is reported at its second place.
+// Checks that ids and hashes are unique. A duplicate is reported at its second place.
 import type { Problem } from '../schema/finding.ts';
 import { isWord } from '../schema/setting-names.ts';
 import { rowsOf, text, textsAt } from './rows.ts';
@@ -31,7 +31,7 @@ function* duplicateAssignments(data: unknown): Generator<Problem> {
   }
 }
 
-/** A hash that two keys share, or a key and an operator (AU3), would not identify one of them. */
+/** Reports a hash that two keys share, or a key and an operator (AU3), because it would identify neither. */
 function* sharedHashes(data: unknown): Generator<Problem> {
   const owners = new Map<string, string>();
   const hashes = [

@@ -5,7 +5,7 @@ import type { Problem } from '../schema/finding.ts';
 import { accountRows } from './api/account-row.ts';
 import { isMapping, mapping, type Row, rowsOf, text, textsAt } from './rows.ts';
 
-/** SHA-256 of `pg-demo-key-for-the-rehearsal-only` and `pg-demo-token-for-the-rehearsal-only`, which are public in config.yaml. */
+/** SHA-256 of `pg-demo-key-for-the-rehearsal-only` and `pg-demo-token-for-the-rehearsal-only`, which config.yaml makes public. */
 const DEMO_HASHES: ReadonlySet<string> = new Set([
   '03ae7417bc71c21d85f84c6097b14183afee778e60b9667c849c75ebbca4fafb',
   '90f4ac3f4c2e4f27912c75879d6e69a9460c42d24a0cfd72c14a80c047d3b05c',
@@ -49,7 +49,7 @@ function* expiries(data: unknown, now: number): Generator<Problem> {
     const written = text(row.expires_at);
     if (written === undefined) continue;
     const at = msOfIso(written);
-    // The schema reports text that has not the form of a time.
+    // The schema reports text that does not have the form of a time.
     if (Number.isNaN(at)) {
       if (/^\d{4}-\d{2}-\d{2}T/.test(written)) yield { path: [...path, 'expires_at'], message: 'this date or time does not exist' };
     } else if (at <= now && (row.status ?? 'active') === 'active') {
@@ -58,7 +58,7 @@ function* expiries(data: unknown, now: number): Generator<Problem> {
   }
 }
 
-/** Without prices every turn costs nothing, so a USD limit has no effect. */
+/** Warns about USD limits without prices. They have no effect, because every turn then costs nothing. */
 function* prices(data: unknown): Generator<Problem> {
   const isPriced = (model: unknown): boolean => isMapping(model) && model.prices !== undefined;
   const accounts = new Set(

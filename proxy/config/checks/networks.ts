@@ -1,4 +1,4 @@
-// Checks networks in CIDR notation: the proxies in front of the gateway, and where keys may be used.
+// Checks networks in CIDR notation: those of proxies in front of the gateway, and those from which keys may be used.
 import { networkOf, UNIX } from '../../base/process/networks.ts';
 import type { Problem } from '../schema/finding.ts';
 import { mapping, rowsOf, textsAt } from './rows.ts';
@@ -23,7 +23,7 @@ export function* checkNetworks(data: unknown): Generator<Problem> {
   }
 }
 
-/** Proxies that state operators: one that is not there would be anybody. */
+/** Checks the proxies that state the operator. If their networks include other machines, anyone there can claim to be an operator. */
 function* trustedOperators(data: unknown): Generator<Problem> {
   const header = mapping(mapping(mapping(data).admin).trusted_header);
   const path = ['admin', 'trusted_header'];

@@ -1,9 +1,9 @@
-// Checks the section of this node: an internal listener needs other nodes, and a secret (Q34).
+// Checks the section of this node. An internal listener is useful only with other nodes, and needs a secret (Q34).
 import type { Problem } from '../schema/finding.ts';
 import { meet } from './addresses.ts';
 import { isMapping, mapping } from './rows.ts';
 
-/** The settings that other nodes need. */
+/** The settings for communication with other nodes. */
 const OF_SEVERAL = ['listen', 'address', 'secret'] as const;
 
 export function* checkNode(data: unknown): Generator<Problem> {

@@ -37,7 +37,7 @@ function dangling(id: unknown, known: readonly string[], noun: string, path: Pat
   return { path, message: `there is no ${noun}${name}${suggestion(id, known) || (known.length === 0 ? '' : `; known: ${listed(known)}`)}` };
 }
 
-/** The first eight. */
+/** The first eight ids, for a message. */
 const listed = (ids: readonly string[]): string => ids.slice(0, 8).join(', ') + (ids.length > 8 ? ', …' : '');
 
 function idsOf(data: unknown, list: string): readonly string[] {

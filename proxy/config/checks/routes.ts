@@ -1,4 +1,4 @@
-// Checks the route table: one row for each method and path, and a kind that serves this method.
+// Checks the route table: each method and path has one row, and its kind serves this method.
 import { KINDS, type RouteKind } from '../../turn/routes/kinds.ts';
 import type { Path, Problem } from '../schema/finding.ts';
 import { type Mapping, mapping, rowsOf, text } from './rows.ts';
@@ -9,7 +9,7 @@ type Method = (typeof METHODS)[number];
 
 const BY_FILE_ID: ReadonlySet<string> = new Set(['file-finish', 'file-read', 'file-denied']);
 
-/** Never served, whatever the status of the row: realtime (E2) and reset credits (B3). */
+/** Paths that are never served, whatever the status of the row: realtime (E2) and reset credits (B3). */
 const NEVER_SERVED = /^\/v1\/realtime(?:\/|$)|\/account\/rateLimitResetCredit(?:\/|$)/;
 
 export function checkRoutes(data: unknown): readonly Problem[] {
@@ -27,7 +27,7 @@ interface RouteRow {
   readonly template: string;
 }
 
-/** Clients of Messages have no other paths (AM1). */
+/** The only paths of kinds for Messages clients (AM1). */
 const OWN_PATHS: Readonly<Record<string, string>> = {
   messages: '/v1/messages',
   'count-tokens': '/v1/messages/count_tokens',
@@ -35,7 +35,7 @@ const OWN_PATHS: Readonly<Record<string, string>> = {
   embeddings: '/v1/embeddings',
 };
 
-/** The page of key holders, and its files. */
+/** The page for holders of keys, and its files. */
 const USAGE_PAGE: ReadonlySet<string> = new Set(['/usage', '/usage/{}']);
 
 /** The path without the names of its parameters. */
@@ -54,15 +54,15 @@ function* rowProblems({ path, row, method, template }: RouteRow): Generator<Prob
   if (serve === undefined || !Object.hasOwn(KINDS, serve)) return;
   const methods: readonly string[] = KINDS[serve as RouteKind].methods;
   if (!methods.includes(method)) yield { path: [...path, 'serve'], message: `'${serve}' serves ${methods.join(' and ')}, not ${method}` };
-  // /mcp accepts operator tokens (AU2): another kind on this path would be served without a key.
+  // /mcp accepts operator tokens (AU2), so that another kind on this path would be served without a key.
   if ((serve === 'mcp') !== (template === '/mcp') && served)
     yield { path: [...path, 'serve'], message: "'mcp' and the path /mcp belong together" };
   const own = OWN_PATHS[serve];
   if (own !== undefined && shapeOf(template) !== shapeOf(own)) yield { path: [...path, method], message: `'${serve}' serves ${own} alone` };
-  // The page names its files by these paths.
+  // The page refers to its files by these paths.
   if (serve === 'usage-page' && !USAGE_PAGE.has(shapeOf(template)))
     yield { path: [...path, method], message: "'usage-page' serves /usage and /usage/{file} alone" };
-  // A kind for JSON would refuse every form of a client.
+  // A kind for JSON would refuse the forms that clients send.
   if (serve === 'public-image' && template === '/v1/images/edits')
     yield { path: [...path, 'serve'], message: "'public-image-edit' serves /v1/images/edits, which takes a form", severity: 'warning' };
   if (BY_FILE_ID.has(serve) && !template.includes('{file_id}'))
@@ -73,7 +73,7 @@ function* rowProblems({ path, row, method, template }: RouteRow): Generator<Prob
 
 const parametersOf = (path: string): readonly string[] => [...path.matchAll(/\{([^}]*)\}/g)].map((found) => found[1] ?? '');
 
-/** Two rows with the same method and path, as written or in the words of `wire`. */
+/** Reports two rows with the same method and path, as written or with the words of `wire`. */
 function* collisions(rows: readonly RouteRow[], words: Readonly<Record<string, string>>): Generator<Problem> {
   const written = new Set<string>();
   const worded = new Set<string>();

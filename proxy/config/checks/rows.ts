@@ -1,4 +1,4 @@
-// Reads rows from content that may be invalid: a check must not fail because of another error.
+// Reads rows from content that may be invalid, so that a check does not fail because of another error.
 import type { Path } from '../schema/finding.ts';
 
 export type Mapping = Readonly<Record<string, unknown>>;
@@ -8,7 +8,7 @@ export interface Row {
   readonly row: Mapping;
 }
 
-/** The rows of a list that are mappings, with their paths; empty if there is no list. */
+/** The rows of a list that are mappings, with their paths. Empty if there is no list. */
 export function rowsOf(parent: unknown, key: string, at: Path = []): readonly Row[] {
   const list = mapping(parent)[key];
   if (!Array.isArray(list)) return [];

@@ -1,4 +1,5 @@
-// Checks tiers and model chains: caps and prices of higher tiers, settings without an effect, fallbacks that cannot be served (AA70, AA73, AA74).
+// Checks tiers and fallbacks: caps and prices of higher tiers, settings without an effect, fallbacks that cannot be served (AA70, AA73,
+// AA74).
 import { isRehearsal } from '../../turn/provider/rehearsal-address.ts';
 import type { Problem } from '../schema/finding.ts';
 import { type AccountRow, accountRows } from './api/account-row.ts';
@@ -21,7 +22,7 @@ type Accounts = ReadonlyMap<string | undefined, AccountRow>;
 
 const tierOf = ({ row }: Row): number => (typeof row.tier === 'number' ? row.tier : 0);
 
-/** The tiers that have a cap in USD; `all` if one holds for all of them. */
+/** Returns whether a tier has a cap in USD. A cap may apply to all tiers above 0. */
 function cappedBy({ row }: Row): (tier: number) => boolean {
   const overflow = mapping(row.overflow);
   const isCapped = (caps: unknown): boolean => ['usd_per_day', 'usd_per_month'].some((name) => mapping(caps)[name] !== undefined);
@@ -30,7 +31,7 @@ function cappedBy({ row }: Row): (tier: number) => boolean {
 
 function* overflowWithoutTiers({ path, row }: Row, assigned: readonly Row[]): Generator<Problem> {
   const tiers = [...new Set(assigned.map(tierOf))];
-  // A cap of a tier above 0 holds without another tier.
+  // A cap applies to a tier above 0 even if the Pool has no other tier.
   if (row.overflow === undefined || tiers.length > 1 || tiers.some(cappedBy({ path, row }))) return;
   yield {
     path: [...path, 'overflow'],
@@ -40,7 +41,7 @@ function* overflowWithoutTiers({ path, row }: Row, assigned: readonly Row[]): Ge
   };
 }
 
-/** One warning for each tier, at its first account that costs money. */
+/** Warns once for each tier without a cap, at its first account that costs money. */
 function* tiersWithoutCap(pool: Row, assigned: readonly Row[], accounts: Accounts): Generator<Problem> {
   const isCapped = cappedBy(pool);
   const seen = new Set<number>();
@@ -54,7 +55,7 @@ function* tiersWithoutCap(pool: Row, assigned: readonly Row[], accounts: Account
   }
 }
 
-/** A declared model of a capped tier needs a price: without one no turn of it would go there. */
+/** Reports declared models without a price in a tier with a cap, because their turns would never go there. */
 function* pricesMissing(pool: Row, assigned: readonly Row[], accounts: Accounts): Generator<Problem> {
   const isCapped = cappedBy(pool);
   const models = mapping(pool.row.models);
@@ -72,13 +73,13 @@ function* pricesMissing(pool: Row, assigned: readonly Row[], accounts: Accounts)
   }
 }
 
-/** An account without a credential, whose models cost nothing if no price is set (AA70). */
+/** Whether the account has no credential, so that its models cost nothing if no price is set (AA70). */
 function costsNothing({ row, preset }: AccountRow): boolean {
   if (isRehearsal(row.base_url)) return preset?.credential === 'none';
   return row.credential === undefined || row.credential === 'none';
 }
 
-/** The exposed ids of an account's own id. */
+/** The exposed ids of a model, from the account's own id. */
 function exposedIds({ models }: Mapping, own: string): readonly string[] {
   const renamed = Object.entries(mapping(models)).flatMap(([exposed, id]) => (id === own ? exposed : []));
   return renamed.length > 0 ? renamed : [own];
@@ -99,7 +100,7 @@ function* chains({ path, row }: Row, assigned: readonly Row[], accounts: Account
   }
 }
 
-/** The exposed ids of a Pool whose accounts all serve declared models alone; undefined if an account's own list decides. */
+/** The exposed ids of a Pool whose accounts serve only declared models. Undefined if an account's own list decides. */
 function declaredModels(assigned: readonly Row[], accounts: Accounts): ReadonlySet<string> | undefined {
   const ids = new Set<string>();
   for (const assignment of assigned) {

@@ -21,7 +21,7 @@ import {
 import { block, flow, type Plain } from './yaml-render.ts';
 
 export type Edit =
-  /** Sets a scalar or a list of scalars, whether or not the key exists. */
+  /** Sets a scalar or a list of scalars, even if the key does not exist yet. */
   | { readonly set: Path; readonly to: Plain }
   /** Adds a row to the end of a list. */
   | { readonly append: Path; readonly row: Plain }
@@ -29,8 +29,8 @@ export type Edit =
   | { readonly remove: Path };
 
 /**
- * @param text of a file that parses
- * @returns the edited text with comments and layout kept; its content was compared with the expected content
+ * @param text the text of a file that can be parsed
+ * @returns the edited text, with its comments and layout; its content was compared with the expected content
  * @throws {EditError}
  */
 export function editText(text: string, edit: Edit): string {
@@ -72,7 +72,7 @@ function setting(file: File, path: Path, to: Plain): readonly Splice[] {
   return [{ from, to: end, text: flow(to) }];
 }
 
-/** Adds a missing pair to its mapping, or the missing mapping to its parent. */
+/** Adds a missing key to its mapping, or the missing mapping to its parent. */
 function adding(file: File, path: Path, to: Plain): readonly Splice[] {
   const parentPath = path.slice(0, -1);
   const key = String(path.at(-1));
@@ -97,7 +97,7 @@ function appending(file: File, path: Path, row: Plain): readonly Splice[] {
   }
   if (isSeq(list) && (list.items.length > 0 || typeof row !== 'object')) return [afterLastInFlow(list, flow(row))];
 
-  // No list yet, or `[]`: the first row begins a block under the key.
+  // If there is no list yet, or `[]`, the first row begins a block under the key.
   const pair = pairAt(file.root, path);
   if (!pair || !isNode(pair.key)) return adding(file, path, [row]);
   const parent = nodeAt(file.root, path.slice(0, -1));
@@ -124,7 +124,7 @@ function afterLastInFlow(list: YAMLMap | YAMLSeq, text: string): Splice {
 
 const item = (row: Plain, indent: number): string => `${' '.repeat(indent)}- ${block(row, indent + 2)}`;
 
-/** The same edit on plain data: the expected content of the edited text. */
+/** Applies the edit to plain data, which gives the expected content of the edited text. */
 function applyToData(data: unknown, edit: Edit): unknown {
   const copy = structuredClone(data);
   const path = 'set' in edit ? edit.set : 'append' in edit ? edit.append : edit.remove;

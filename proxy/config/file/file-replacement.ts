@@ -1,4 +1,4 @@
-// Replaces a file by its edited version: atomically, one edit at a time, with the file mode kept.
+// Replaces a file with its edited version: atomically, one edit at a time, and with the same file mode.
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../config.ts';
@@ -13,26 +13,26 @@ const LOCK_TIMEOUT_MS = 3000;
 
 export interface EditInput {
   readonly config: Config;
-  /** The content of the file as it is written, without defaults. */
+  /** The content of the file without defaults. */
   readonly content: unknown;
 }
 
 /**
- * Reads the file, applies edits, checks the result like `check` does (by default without secrets, which may not be readable here), and
+ * Reads the file, applies edits, checks the result as `check` does (by default without secrets, which may not be readable here), and
  * replaces the file. If the path is a link, the linked file is replaced.
  * @param choose returns the edits for the current content; none leaves the file unchanged
  * @param secrets whether secrets are read too, as for a reload
  * @returns whether the file was changed
- * @throws {ConfigError} when the file is invalid
- * @throws {EditRefused} when the edited file would be invalid
- * @throws {EditError} when the file cannot be edited or replaced
+ * @throws {ConfigError} if the file is invalid
+ * @throws {EditRefused} if the edited file would be invalid
+ * @throws {EditError} if the file cannot be edited or replaced
  */
 export async function rewriteConfig(
   path: string,
   choose: (input: EditInput) => readonly Edit[],
   { secrets = false }: { readonly secrets?: boolean } = {},
 ): Promise<boolean> {
-  // For a missing file, readConfig throws the finding.
+  // If the file is missing, readConfig throws the finding.
   const target = await realpath(path).catch(async () => readConfig(path).then(() => path));
   const draft = `${target}.edit`;
   const lock = await createDraft(draft);
@@ -49,22 +49,22 @@ export async function rewriteConfig(
     await lock.writeFile(result).catch(notReplaced);
     await keepOwner(lock, target).catch(notReplaced);
     await lock.sync().catch(notReplaced);
-    // Text editors do not use this lock: a file that one of them saved meanwhile is not overwritten.
+    // Text editors do not use this lock, so a file that one of them saved in the meantime must not be overwritten.
     if ((await readConfig(path)) !== text) throw new FileChanged('the file was changed during the edit; try again');
     await rename(draft, target).catch(notReplaced);
     replaced = true;
     return true;
   } finally {
     await lock.close();
-    // After the rename, a draft of this name belongs to another edit.
+    // After the rename, a draft with this name belongs to another edit.
     if (!replaced) await rm(draft, { force: true });
   }
 }
 
-/** Its findings are those of the file with the edit applied. */
+/** The findings are those of the edited file. */
 export class EditRefused extends ConfigError {}
 
-/** The draft file is the lock: creating it takes the lock, renaming or removing it releases the lock. */
+/** Creates the draft file, which is the lock. Creating it takes the lock; renaming or removing it releases the lock. */
 async function createDraft(draft: string): Promise<FileHandle> {
   const deadline = performance.now() + LOCK_TIMEOUT_MS;
   for (;;) {
@@ -78,7 +78,7 @@ async function createDraft(draft: string): Promise<FileHandle> {
   }
 }
 
-/** The most frequent failures. `EBUSY`: the file itself is a mount, as in a container. */
+/** Texts for the most frequent failures. `EBUSY` means that the file itself is a mount, as in a container. */
 export const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'its folder cannot be written by this user',
   EBUSY: 'it is mounted by itself; mount its folder, or edit it outside the container',
@@ -97,7 +97,7 @@ function notReplaced(thrown: unknown): never {
 
 async function keepOwner(draft: FileHandle, target: string): Promise<void> {
   const { mode, uid, gid } = await stat(target);
-  // Only root may change the owner; for other users the new file belongs to them.
+  // Only root may change the owner. For other users the new file belongs to them.
   await draft.chown(uid, gid).catch(() => undefined);
   await draft.chmod(mode & 0o7777);
 }

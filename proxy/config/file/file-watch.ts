@@ -3,23 +3,23 @@ import { type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 export interface WatchOptions {
-  /** Milliseconds without further signals before the file is compared: it may still be being written. */
+  /** Milliseconds without further signals before the file is compared, because it may still be written. */
   readonly settle_ms?: number;
-  /** Milliseconds between polls, for file systems without change signals (network mounts); 0: never. */
+  /** Milliseconds between polls, for file systems without change signals (network mounts). 0 disables polling. */
   readonly poll_ms?: number;
-  /** The known state: if the file differs from it already, that is a change. */
+  /** The known state. If the file already differs from it, that counts as a change. */
   readonly since?: FileState | undefined;
 }
 
-/** Identifies a file and its state; undefined while no file is readable. */
+/** Identifies a file and its state. Undefined if no file can be read. */
 export type FileState = string | undefined;
 
-/** Take the state before reading a file: a save during the read is then a change. */
+/** Take the state before reading a file, so that a save during the read counts as a change. */
 export const stateOf = (path: string): FileState => signature(resolve(path));
 
 /**
- * Calls `changed` after the content changed or another file has this name; not while the file is missing.
- * @returns stops watching
+ * Calls `changed` after the content changed, or another file got this name, but not while the file is missing.
+ * @returns a function that stops watching
  */
 export function watchFile(path: string, changed: () => void, options: WatchOptions = {}): () => void {
   const { settle_ms = 100, poll_ms = 5000 } = options;
@@ -43,7 +43,7 @@ export function watchFile(path: string, changed: () => void, options: WatchOptio
     changed();
   };
 
-  /** Watches folders, because a watch on a file stays with the old file when it is replaced. */
+  /** Watches the folders, because a watch on a file stays with the old file after a replacement. */
   const arm = () => {
     const wanted = foldersOf(file);
     if (wanted.map(signature).join() === armed) return;
@@ -52,7 +52,7 @@ export function watchFile(path: string, changed: () => void, options: WatchOptio
       try {
         return [watch(folder, { persistent: false }, signal).on('error', signal)];
       } catch {
-        // The folder is missing or cannot be watched: polling finds later changes.
+        // If the folder is missing or cannot be watched, polling finds later changes.
         return [];
       }
     });
@@ -79,11 +79,11 @@ function foldersOf(file: string): readonly string[] {
   }
 }
 
-/** For a folder only its identity: its watcher reports changes inside. */
+/** The signature of a file. For a folder it is only its identity, because its watcher reports changes inside. */
 function signature(path: string): FileState {
   try {
     const stat = statSync(path, { bigint: true });
-    // ctime covers copies that keep mtime, and permission changes.
+    // ctime detects copies that keep mtime, and changes of permissions.
     return [stat.dev, stat.ino, ...(stat.isDirectory() ? [] : [stat.size, stat.mtimeNs, stat.ctimeNs])].join(' ');
   } catch {
     return undefined;

@@ -1,4 +1,5 @@
-// Where the gateway of a file listens, also if the file has errors elsewhere: one that runs keeps its listeners until a restart.
+// Finds the listeners of the gateway of a file, even if the file has errors elsewhere. A running gateway keeps its listeners until a
+// restart.
 import { isNode } from 'yaml';
 import type { Config } from '../config.ts';
 import { ConfigError } from '../schema/finding.ts';
@@ -10,10 +11,7 @@ const LISTENERS = ['listen', 'admin', 'metrics'] as const;
 
 type Listeners = Pick<Config, (typeof LISTENERS)[number]>;
 
-/**
- * @param path names the file in findings
- * @throws ConfigError with the errors of these settings
- */
+/** @param path the name of the file in findings @throws ConfigError with the errors in these settings */
 export async function listenersIn(text: string, path: string): Promise<Listeners> {
   const parsed = parseYaml(text, path);
   const listeners = Object.fromEntries(LISTENERS.map((name) => [name, settingOf(parsed.document, name)]));
@@ -23,7 +21,7 @@ export async function listenersIn(text: string, path: string): Promise<Listeners
   return data as unknown as Listeners;
 }
 
-/** Undefined, which is the default, if the file has none, or if a syntax error is in the way. */
+/** The setting. Undefined, for which the default is used, if the file has none, or if a syntax error prevents reading it. */
 function settingOf(document: Parsed['document'], name: string): unknown {
   try {
     const node = document.get(name, true);

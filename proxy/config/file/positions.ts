@@ -5,8 +5,8 @@ import { nameOf } from '../schema/setting-names.ts';
 import type { Parsed } from './yaml.ts';
 
 /**
- * Turns problems into findings, at the position of the key, the value, or the first key of the mapping.
- * @param data the parsed content: rows are named by their id
+ * Turns problems into findings with the position of the key, the value, or the first key of the mapping.
+ * @param data the parsed content, because rows are named by their id
  */
 export function locate(
   problems: readonly Problem[],
@@ -19,7 +19,7 @@ export function locate(
   });
 }
 
-/** For a path that is not in the file, such as one inside a default: the offset of the nearest ancestor in the file. */
+/** The offset of a path. If the path is not in the file, as inside a default, it is the offset of the nearest ancestor. */
 function offsetOf(root: Node | null, path: Path, at: NonNullable<Problem['at']>): number {
   let node = root;
   let key: Node | null = null;
@@ -39,7 +39,7 @@ function offsetOf(root: Node | null, path: Path, at: NonNullable<Problem['at']>)
 
 function childOf(node: Node | null, step: string | number): { readonly node: Node | null; readonly key: Node | null } | undefined {
   if (isMap(node)) {
-    // Of two equal keys the parser uses the value of the last one.
+    // If a key occurs twice, the parser uses the last value.
     const pair = node.items.findLast(({ key }) => isScalar(key) && String(key.value ?? '') === String(step));
     if (pair) return { node: isNode(pair.value) ? pair.value : null, key: isNode(pair.key) ? pair.key : null };
   } else if (isSeq(node)) {

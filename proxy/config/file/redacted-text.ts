@@ -1,4 +1,4 @@
-// The text of a file as it may be shown: private values and unknown settings are hidden, and each line stays where it is.
+// The text of a file with private values and unknown settings hidden. Every line stays at its place.
 import { isMap, isPair, isScalar, isSeq, Lexer, type Node, type Scalar, visit } from 'yaml';
 import { PRIVATE } from '../diff.ts';
 import type { Path } from '../schema/finding.ts';
@@ -8,12 +8,12 @@ import { parseYaml } from './yaml.ts';
 
 const HIDDEN = '(private)';
 
-/** The lexer's marks of a document, an error and a scalar, which are not in the text. */
+/** Marks of the lexer for a document, an error and a scalar, which are not in the text. */
 const MARKS: ReadonlySet<string> = new Set(['\u0002', '\u0018', '\u001f']);
 
 type Place = readonly [from: number, to: number];
 
-/** Undefined if the file cannot be parsed: what is a secret in it cannot be known. */
+/** Undefined if the file cannot be parsed, because its secrets can then not be recognised. */
 export function redactedText(text: string): string | undefined {
   const { document, readable } = parseYaml(text, '');
   if (!readable) return undefined;
@@ -26,21 +26,24 @@ export function redactedText(text: string): string | undefined {
   });
   let shown = text;
   for (const [from, to] of hidden.toSorted((a, b) => b[0] - a[0])) {
-    // A text of several lines keeps their number.
+    // A replaced text keeps its number of lines.
     const breaks = text.slice(from, to).match(/\r?\n/g)?.join('') ?? '';
     shown = `${shown.slice(0, from)}${HIDDEN}${breaks}${shown.slice(to)}`;
   }
   return shown;
 }
 
-/** A key is shown as other short words are; a value only if the schema has its setting, and it is not private. */
+/**
+ * Whether a scalar is shown. A key is shown if it is a short word. A value is shown only if the schema has its setting and it is not
+ * private.
+ */
 function isShown({ value }: Scalar, isKey: boolean, path: Path): boolean {
   if (typeof value === 'string' && (looksSecret(value) || isLong(value))) return false;
   if (isKey) return true;
   return !path.some((step) => typeof step === 'string' && PRIVATE.has(step)) && isSetting(path);
 }
 
-/** A run of letters and digits that no word has. */
+/** Whether a text has a run of letters and digits that is too long for a word. */
 const isLong = (text: string): boolean => /[A-Za-z0-9]{20}/.test(text);
 
 function isSetting(path: Path): boolean {
@@ -53,7 +56,7 @@ function isSetting(path: Path): boolean {
   return true;
 }
 
-/** The path of a value; of a key that of its value. */
+/** The path of a value. A key has the path of its value. */
 function pathOf(node: Node, ancestors: readonly unknown[]): Path {
   return ancestors.flatMap((parent, i): Path => {
     const child = ancestors[i + 1] ?? node;
@@ -63,7 +66,7 @@ function pathOf(node: Node, ancestors: readonly unknown[]): Path {
   });
 }
 
-/** The words of comments that may be secrets, such as a key that was commented out. */
+/** The words in comments that may be secrets, such as a key in a setting that was commented out. */
 function* wordsOfComments(text: string): Generator<Place> {
   let at = 0;
   for (const token of new Lexer().lex(text)) {

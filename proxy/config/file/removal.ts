@@ -1,4 +1,4 @@
-// Removes a key from its mapping, or a row from its list, with its lines and its comments.
+// Removes a key from its mapping, or a row from its list, together with its lines and comments.
 import { isMap, isNode, isSeq, type Node, type YAMLSeq } from 'yaml';
 import type { Path } from '../schema/finding.ts';
 import { afterColon, contentEnd, EditError, endOfRow, type File, lineEnd, nodeAt, pairAt, rangeOf, type Splice } from './yaml-places.ts';
@@ -42,13 +42,13 @@ function rowRemoval(file: File, path: Path, list: YAMLSeq): readonly Splice[] {
 }
 
 interface Lines {
-  /** The begin of the first one. */
+  /** The start of the first line. */
   readonly from: number;
-  /** A place on the last one. */
+  /** A place on the last line. */
   readonly end: number;
-  /** Whether nothing else is in the mapping or list. */
+  /** Whether the mapping or list contains nothing else. */
   readonly isLast: boolean;
-  /** What remains then: the key needs a value. */
+  /** The value that then has to remain for the key. */
   readonly nothing: '{}' | '[]';
 }
 

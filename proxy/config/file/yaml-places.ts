@@ -1,13 +1,13 @@
-// Places in the text of a YAML file: nodes by path, the ends of their lines, and pieces of text that are replaced there.
+// Places in the text of a YAML file: nodes by path, the ends of their lines, and pieces of text to replace.
 import { isCollection, isMap, isNode, isPair, isScalar, type Node, type Pair } from 'yaml';
 import type { Path } from '../schema/finding.ts';
 
-/** The edit is not possible in the layout of this file; the file is unchanged. */
+/** Thrown if the edit is not possible in the layout of this file. The file is unchanged. */
 export class EditError extends Error {
   override readonly name: string = 'EditError';
 }
 
-/** Another program saved the file during the edit; it has what that program saved. */
+/** Thrown if another program saved the file during the edit. The file has the content of that program. */
 export class FileChanged extends EditError {
   override readonly name = 'FileChanged';
 }
@@ -19,7 +19,7 @@ export interface Splice {
   readonly text: string;
 }
 
-/** A file that is edited. */
+/** A file during an edit. */
 export interface File {
   readonly text: string;
   readonly root: Node | null;
@@ -48,12 +48,12 @@ export function contentEnd(node: unknown): number {
   return rangeOf(isNode(node) ? node : null)[1];
 }
 
-/** The position of a value that is not written. */
+/** The place at which a missing value has to be written. */
 export const afterColon = (pair: Pair): number => rangeOf(isNode(pair.key) ? pair.key : null)[1] + 1;
 
 export const isEmpty = (node: Node): boolean => isScalar(node) && node.value === null && node.source === '';
 
-/** The end of the line including comments, and of the comment lines below that are indented into the row. */
+/** The end of the line with its comment, and of the comment lines below that are indented as part of the row. */
 export function endOfRow(text: string, offset: number, dash: number): number {
   let end = lineEnd(text, offset);
   for (;;) {
@@ -63,7 +63,7 @@ export function endOfRow(text: string, offset: number, dash: number): number {
   }
 }
 
-/** The end of the line before its break. The range of a text block includes the break that ends it. */
+/** The end of the line before its line break. The range of a text block includes the break that ends it. */
 export function lineEnd(text: string, end: number): number {
   const offset = text[end - 1] === '\n' ? text.slice(0, end).trimEnd().length : end;
   const at = text.indexOf('\n', offset);

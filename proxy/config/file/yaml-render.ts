@@ -3,18 +3,18 @@ import { stringify } from 'yaml';
 
 export type Plain = string | number | boolean | readonly Plain[] | { readonly [key: string]: Plain };
 
-/** On one line: `{ model-a: lite }`, `[a, b]`. Strings are quoted if YAML would read another type. */
+/** A value on one line: `{ model-a: lite }`, `[a, b]`. Strings are quoted if YAML would read another type. */
 export function flow(value: Plain): string {
   if (isList(value)) return `[${value.map(flow).join(', ')}]`;
   if (typeof value === 'object') {
     const members = Object.entries(value).map(([key, inner]) => `${flow(key)}: ${flow(inner)}`);
     return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
   }
-  // Rendered as a list item, a string gets the quotes that brackets and commas require.
+  // Rendered as an item of a list, so that a string gets the quotes that brackets and commas require.
   return stringify([value], { collectionStyle: 'flow', flowCollectionPadding: false, lineWidth: 0 }).trim().slice(1, -1);
 }
 
-/** A mapping as lines; the first has no indent, because it follows a dash or an indented position. Lists of rows are blocks too. */
+/** A mapping as lines. The first line has no indent, because it follows a dash or an indented position. Lists of rows are blocks too. */
 export function block(value: Plain, indent: number): string {
   if (typeof value !== 'object' || isList(value)) return flow(value);
   const pad = ' '.repeat(indent);

@@ -5,13 +5,13 @@ import type { Finding } from '../schema/finding.ts';
 export interface Parsed {
   readonly document: Document.Parsed<ParsedNode>;
   readonly lines: LineCounter;
-  /** Syntax errors only. */
+  /** The syntax errors. */
   readonly findings: readonly Finding[];
-  /** Whether the content can be checked: false after a syntax error that the parser cannot recover from. */
+  /** Whether the content can be checked. False after a syntax error from which the parser cannot recover. */
   readonly readable: boolean;
 }
 
-/** Fixed messages by error code: the parser's own messages quote the text, which may be a secret. */
+/** Fixed messages by error code. The parser's own messages quote the text, which may be a secret. */
 const MESSAGES: Readonly<Record<string, string>> = {
   BAD_ALIAS: 'the name of an alias or anchor is malformed',
   BAD_COLLECTION_TYPE: 'this tag does not fit what follows it',
@@ -31,7 +31,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   TAG_RESOLVE_FAILED: 'this tag is unknown; a configuration needs none',
 };
 
-/** Errors that the parser recovers from: the rest of the file is still checked. */
+/** Errors from which the parser recovers, so that the rest of the file is still checked. */
 const RECOVERABLE: ReadonlySet<string> = new Set(['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED', 'BAD_DIRECTIVE']);
 
 /** @param file the file's name in findings */
@@ -43,9 +43,9 @@ export function parseYaml(text: string, file: string): Parsed {
   const report = (offset: number, message: string, { fatal }: { readonly fatal: boolean }) => {
     if (fatal) readable = false;
     const { line, col } = lines.linePos(offset);
-    // One error may cause several on its line; the first is the useful one.
+    // One error may cause several on its line. Only the first is useful.
     if (findings.some((known) => known.line === line && (fatal || known.column === col))) return;
-    // After an error without recovery the parser reports the same message for every further line.
+    // After an error without recovery, the parser repeats the message for every further line.
     if (fatal && findings.at(-1)?.message === message) return;
     findings.push({ file, line: Math.max(line, 1), column: Math.max(col, 1), message, severity: 'error' });
   };
@@ -58,7 +58,7 @@ export function parseYaml(text: string, file: string): Parsed {
     Pair: (_, { key }) => {
       if (!isScalar(key)) return report(startOf(key as Node | null), 'a key must be a plain word', { fatal: true });
       if (key.value === '<<') return report(startOf(key), 'merge keys are not supported; write the keys out', { fatal: true });
-      // A whole number that is written as one is read as its digits: tiers are such keys.
+      // A whole number as a key is read as its digits. Tiers are such keys.
       if (typeof key.value === 'string' || (Number.isInteger(key.value) && key.source === String(key.value))) return undefined;
       return report(startOf(key), 'this key is not read as text; quote it', { fatal: false });
     },

@@ -5,7 +5,7 @@ import { inBackground } from './background.ts';
 import { restoreCompiled } from './compile.ts';
 import { type LoadOptions, loadConfig } from './load.ts';
 
-/** `loadConfig`; of a large file in a worker thread. */
+/** Calls `loadConfig`, for a large file in a worker thread. */
 export async function loadConfigInBackground(
   path: string,
   options: LoadOptions = {},

@@ -1,4 +1,4 @@
-// The worker thread of background.ts: does one task with one file, sends the result, and ends.
+// The worker thread of background.ts. It does one task with one file, sends the result, and ends.
 import { parentPort, workerData } from 'node:worker_threads';
 import { runEdit } from '../file/edits/run-edit.ts';
 import { redactedText } from '../file/redacted-text.ts';

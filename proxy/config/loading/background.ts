@@ -1,4 +1,4 @@
-// Runs work on a large file in a worker thread: YAML with ten thousand keys takes seconds to parse, and would block running streams.
+// Runs work on a large file in a worker thread. YAML with ten thousand keys takes seconds to parse, and would block running streams.
 import { stat } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import { InvalidEdit } from '../file/edits/invalid-edit.ts';
@@ -8,16 +8,18 @@ import { EditError, FileChanged } from '../file/yaml-places.ts';
 import { ConfigError } from '../schema/finding.ts';
 import type { LoadOptions } from './load.ts';
 
-/** A smaller file is read in a few milliseconds, less than the start of a thread takes. */
+/**
+ * The size from which a file counts as large. A smaller one is read in a few milliseconds, which is less than the start of a thread takes.
+ */
 const LARGE_FILE_BYTES = 64 * 1024;
 
-/** What a worker can do with a file. */
+/** The tasks that a worker can do with a file. */
 export type Task =
   | { readonly name: 'load'; readonly input: { readonly path: string; readonly options: LoadOptions } }
   | { readonly name: 'edit'; readonly input: EditTask }
   | { readonly name: 'redact'; readonly input: { readonly path: string } };
 
-/** The message of the worker. Errors lose their class between threads. */
+/** The message of the worker. Errors lose their class when they are sent between threads. */
 export type TaskOutcome = { readonly value: unknown } | { readonly thrown: Thrown };
 
 interface Thrown {
@@ -28,7 +30,7 @@ interface Thrown {
   readonly param?: string | undefined;
 }
 
-/** @param here the same work in this thread, for a small file */
+/** @param here does the same work in this thread, for a small file */
 export async function inBackground<Value>(path: string, task: Task, here: () => Promise<Value>): Promise<Value> {
   const size = await stat(path)
     .then((found) => found.size)
@@ -43,7 +45,7 @@ export async function inBackground<Value>(path: string, task: Task, here: () => 
   return outcome.value as Value;
 }
 
-/** Undefined for a fault of the program, which ends the worker. */
+/** Undefined for a defect of the program, which ends the worker. */
 export function thrownOf(error: unknown): Thrown | undefined {
   if (error instanceof InvalidEdit) {
     const { message, objection, param } = error;

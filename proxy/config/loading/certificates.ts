@@ -1,4 +1,4 @@
-// Reads the PEM files that the file names, and judges them: certificates that cannot be used are found before a connection needs them.
+// Reads and checks the PEM files that the file names, so that unusable certificates are found before a connection needs them.
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -14,7 +14,7 @@ export interface ReadTls {
   readonly problems: readonly Problem[];
 }
 
-/** @param path of the setting that has the files */
+/** @param path the setting that names the files */
 export async function readTls(files: TlsFiles, folder: string, path: Path): Promise<ReadTls> {
   const problems: Problem[] = [];
   const material: { -readonly [Name in keyof TlsMaterial]: string } = {};
@@ -49,7 +49,7 @@ function faultIn(name: keyof TlsMaterial, pem: string): string | undefined {
 
 const BLOCKS = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-/** All certificates of a PEM text, the own one first; undefined if there is none, or one of them is malformed. */
+/** All certificates in a PEM text, the own one first. Undefined if there is none, or one of them is malformed. */
 export function certificatesIn(pem: string): readonly X509Certificate[] | undefined {
   const blocks = pem.match(BLOCKS);
   try {
@@ -59,7 +59,7 @@ export function certificatesIn(pem: string): readonly X509Certificate[] | undefi
   }
 }
 
-/** The key, or what is wrong with the text. */
+/** The key, or a message about what is wrong with the text. */
 function keyIn(pem: string): KeyObject | string {
   if (/ENCRYPTED/.test(pem)) return 'this key is encrypted; the gateway needs one without a passphrase, in a file of mode 0600';
   try {

@@ -1,4 +1,5 @@
-// Compiles the account rows of a checked file: what an account leaves out comes from its preset, else from the usual defaults (AA1, AA17).
+// Compiles the account rows of a checked file. What an account leaves out comes from its preset, otherwise from the general defaults (AA1,
+// AA17).
 import { resolve } from 'node:path';
 import { type ApiAccountConfig, type DeclaredModel, isApiAccount } from '../../turn/provider/api-account.ts';
 import { type Preset, type PresetName, presetOf } from '../../turn/provider/presets.ts';
@@ -23,7 +24,7 @@ export type AccountContent = Omit<AccountConfig, Optional> &
   };
 
 const MAX_CONCURRENT = 32;
-/** For presets without a credential, which are servers on the operator's own machines (AA6). */
+/** The default for presets without a credential, which are servers on the operator's own machine (AA6). */
 const MAX_CONCURRENT_LOCAL = 4;
 
 export function compileAccount(row: AccountContent, folder: string): AccountConfig {
@@ -58,13 +59,13 @@ export function compileAccount(row: AccountContent, folder: string): AccountConf
   return compiled;
 }
 
-/** The ways of Responses accounts need their API: a preset's default gives way to that of Chat (AA13). */
+/** How the account compacts. The default of a preset that needs the Responses API is not used for a Chat account (AA13). */
 function compactionOf({ compact }: AccountContent, api: ApiAccountConfig['api'], preset: Preset | undefined): ApiCompaction {
   if (compact !== undefined && compact !== 'auto') return compact;
   return api === 'responses' ? (preset?.compact ?? 'summary') : 'summary';
 }
 
-/** Makes a look-up map of the levels of effort, because they are clients' words. */
+/** Makes a look-up map of the levels of effort, because they are words of clients. */
 const compileQuirks = (quirks: Quirks): Quirks => ({ ...quirks, effort_values: lookupMap(Object.entries(quirks.effort_values)) });
 
 function compileCredential(credential: Credential, folder: string): Credential {
@@ -81,12 +82,12 @@ function compileProxy({ url, credential }: ProxyConfig, folder: string): ProxyCo
   return { url, ...(credential && { credential: reference(credential, folder) }) };
 }
 
-/** The paths of files, all from the root. */
+/** The paths of the files as absolute paths. */
 function absolute(files: AccountTls, folder: string): AccountTls {
   return Object.fromEntries(Object.entries(files).map(([name, path]) => [name, resolve(folder, path)]));
 }
 
-/** A secret's reference, with an absolute path. */
+/** The reference to a secret, with an absolute path. */
 export const reference = (secret: SecretRef, folder: string): SecretRef =>
   'file' in secret ? { file: resolve(folder, secret.file) } : secret;
 

@@ -1,4 +1,4 @@
-// Compiles the checked content of a file into a Config: paths absolute, maps without prototype, everything frozen.
+// Compiles the checked content of a file into a Config: paths are absolute, maps have no prototype, everything is frozen.
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { KeyConfig, PoolConfig, ServingMode } from '../../turn/settings.ts';
@@ -7,7 +7,7 @@ import type { Config, NodeConfig, RouteConfig } from '../config.ts';
 import { type AccountContent, compileAccount, reference, restoreAccount } from './compile-account.ts';
 import { lookupMap } from './lookup-map.ts';
 
-/** The content of a valid file with defaults filled in. */
+/** The content of a valid file, with defaults filled in. */
 interface Content extends Omit<Config, 'node' | 'accounts' | 'pools' | 'keys' | 'routes'> {
   readonly node: Omit<NodeConfig, 'id'> & { readonly id?: string };
   readonly accounts: readonly AccountContent[];
@@ -16,10 +16,7 @@ interface Content extends Omit<Config, 'node' | 'accounts' | 'pools' | 'keys' | 
   readonly routes: readonly (Omit<RouteConfig, 'method' | 'path'> & Readonly<Partial<Record<RouteConfig['method'], string>>>)[];
 }
 
-/**
- * @param data content that passed the schema and every check
- * @param folder folder of the file: the base of relative paths
- */
+/** @param data content that passed the schema and all checks @param folder the folder of the file, to which paths are relative */
 export function compile(data: unknown, folder: string): Config {
   const content = data as Content;
   const paused = new Set(content.accounts.flatMap((account) => (account.paused ? account.id : [])));
@@ -54,7 +51,7 @@ function compileStore(store: Config['store'], folder: string): Config['store'] {
   return store === MEMORY ? MEMORY : `sqlite:${resolve(folder, store.slice('sqlite:'.length))}`;
 }
 
-/** The id of the only node of a SQLite store. A host's name here would change the configuration's version in every new container. */
+/** The id of the only node of a SQLite store. With the host's name, every new container would have another version of the configuration. */
 const ONLY_NODE = 'local';
 
 function compileNode({ node, store }: Content, folder: string): NodeConfig {
@@ -62,14 +59,14 @@ function compileNode({ node, store }: Content, folder: string): NodeConfig {
   return { ...others, id, ...(secret && { secret: reference(secret, folder) }) };
 }
 
-/** The value for a Pool that does not set it. */
+/** The setting of a Pool that does not set it. */
 const NO_OVERFLOW: PoolConfig['overflow'] = { on: ['quota', 'failing'], wait_ms: 0, reasoning: 'drop', tiers: {} };
 
 function compilePool(pool: Content['pools'][number], paused: ReadonlySet<string>): PoolConfig {
   return {
     ...pool,
     label: pool.label ?? pool.id,
-    // `auto` means no override (PL3): the catalog decides.
+    // `auto` means no override (PL3), so that the catalog decides.
     serving_modes: lookupMap(Object.entries(pool.serving_modes).filter(([, mode]: [string, ServingMode]) => mode !== 'auto')),
     models: lookupMap(Object.entries(pool.models)),
     assignments: pool.assignments.map((row) => ({ ...row, active: row.active && !paused.has(row.account) })),

@@ -1,5 +1,5 @@
-// Resolves what connections need: the accounts' proxies with their credentials, certificates, the proxies of the environment, the listener's
-// certificate.
+// Resolves what connections need: the proxies of accounts with their credentials, certificates, the proxies of the environment, and the
+// listener's certificate.
 import { resolve } from 'node:path';
 import { isMapping, mapping, rowsOf, text } from '../checks/rows.ts';
 import type { AccountConnections, EnvironmentProxies, LoadedConfig } from '../config.ts';
@@ -15,7 +15,7 @@ export interface ResolvedConnections {
   readonly problems: readonly Problem[];
 }
 
-/** @param data content of the file; malformed parts are skipped, because the schema and the checks report them */
+/** @param data the content of the file; malformed parts are skipped, because the schema and the checks report them */
 export async function resolveConnections(data: unknown, options: SecretOptions): Promise<ResolvedConnections> {
   const connections = new Map<string, AccountConnections>();
   const problems: Problem[] = [];
@@ -41,7 +41,7 @@ async function accountProxy(proxy: unknown, path: Path, options: SecretOptions):
   return typeof secret === 'object' ? secret : proxyServer(text(proxy.url) ?? '', secret);
 }
 
-/** Of Linux, and near that of other systems. */
+/** The longest path of a socket on Linux, and about that on other systems. */
 const MOST_PATH_BYTES = 107;
 
 function* socketPath(path: string | undefined, folder: string): Generator<Problem> {

@@ -1,4 +1,4 @@
-// Loads config.yaml: parses, validates, checks, fills in defaults and resolves secrets; reports all findings at once.
+// Loads config.yaml: parses, validates and checks it, fills in defaults, resolves secrets, and reports all findings at once.
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { ExposedModels } from '../checks/aliases.ts';
@@ -13,9 +13,9 @@ import { type ResolvedConnections, resolveConnections } from './connections.ts';
 import { fileFault, NO_FILE, resolveSecrets, type Secrets } from './secrets.ts';
 
 export interface LoadOptions {
-  /** The environment for `{ env: NAME }`; default: the process's. */
+  /** The environment for `{ env: NAME }`. Default: that of the process. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Whether an unset environment variable is an error (default, as in `serve`) or a warning (as in `check`). */
+  /** Whether an unset environment variable is an error (the default, as in `serve`) or a warning (as in `check`). */
   readonly strictEnv?: boolean;
 }
 
@@ -33,7 +33,7 @@ export async function loadConfig(path: string, options: LoadOptions = {}): Promi
 
 export interface InspectOptions extends LoadOptions {
   readonly path: string;
-  /** False: secrets are not read, for commands that only inspect or edit the file. */
+  /** If false, secrets are not read, as in commands that only inspect or edit the file. */
   readonly secrets?: boolean;
   /** The models of a running gateway, for warnings about names that it does not list. */
   readonly exposed?: ExposedModels | undefined;
@@ -53,7 +53,7 @@ export interface Inspection {
   readonly findings: readonly Finding[];
 }
 
-/** Checks the text of a file. `path` names it in findings and is the base of relative paths. */
+/** Checks the text of a file. @param path the name of the file in findings, to which relative paths refer */
 export async function inspect(
   text: string,
   { path, env = process.env, strictEnv = true, secrets = true, exposed }: InspectOptions,
@@ -92,10 +92,7 @@ const nothing = (findings: readonly Finding[]): Inspection => ({
   findings,
 });
 
-/**
- * Reads the text of a file.
- * @throws {ConfigError} when it cannot be read or is not UTF-8
- */
+/** Reads the text of a file. @throws {ConfigError} if it cannot be read or is not UTF-8 */
 export async function readConfig(path: string): Promise<string> {
   const fail = (message: string) => new ConfigError([{ file: path, line: 1, column: 1, message, severity: 'error' }]);
   const bytes = await readFile(path).catch((error: unknown) => {
@@ -109,7 +106,7 @@ export async function readConfig(path: string): Promise<string> {
   }
 }
 
-/** Keeps the first problem of each place: later ones are consequences of it. A mapping may lack several keys. */
+/** Keeps the first problem of each place, because later ones follow from it. All missing keys of a mapping are kept. */
 function firstOfEachPlace(problems: readonly Problem[]): readonly Problem[] {
   const seen = new Set<string>();
   return problems.filter(({ path, at, message }) => {

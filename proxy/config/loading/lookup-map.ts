@@ -1,4 +1,4 @@
-// A map that is looked up with clients' words.
+// Makes maps in which words of clients are looked up.
 
 /** A map without a prototype, so that a model named `constructor` is not found. */
 export function lookupMap<T>(entries: readonly (readonly [string, T])[]): Readonly<Record<string, T>> {

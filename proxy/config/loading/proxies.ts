@@ -1,11 +1,11 @@
-// The proxies that the file and the environment name, with their credentials.
+// Reads the proxies that the file and the environment name, with their credentials.
 import type { EnvironmentProxies, ProxyServer } from '../config.ts';
 import type { Path, Problem } from '../schema/finding.ts';
 
-/** The port of an address that has none. */
+/** The default ports by scheme. */
 const PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443, 'socks5:': 1080 };
 
-/** socks5h is curl's word for names that the proxy resolves, which socks5 does here too. */
+/** The protocols by scheme. `socks5h` is curl's word for a proxy that resolves names, which `socks5` means here too. */
 const PROTOCOLS: Readonly<Record<string, ProxyServer['protocol']>> = {
   'http:': 'http:',
   'https:': 'https:',
@@ -13,10 +13,7 @@ const PROTOCOLS: Readonly<Record<string, ProxyServer['protocol']>> = {
   'socks5h:': 'socks5:',
 };
 
-/**
- * @param credential `USER:PASSWORD`, in the place of one in the address
- * @returns undefined if the address is not that of a proxy
- */
+/** @param credential `USER:PASSWORD`, which replaces one in the address @returns undefined if the address is not that of a proxy */
 export function proxyServer(written: string, credential?: string): ProxyServer | undefined {
   const url = URL.canParse(written) ? new URL(written) : undefined;
   const protocol = url && PROTOCOLS[url.protocol];
@@ -40,7 +37,7 @@ function pairIn({ username, password }: URL): Pair | undefined {
   return { user: decoded(username), password: decoded(password) };
 }
 
-/** A lone percent sign is part of the password. */
+/** Decodes percent escapes. A single percent sign is part of the password. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -50,8 +47,8 @@ function decoded(text: string): string {
 }
 
 /**
- * Reads the variables as other programs do: the lower-case name is the stronger one, and an address without a scheme is one of http.
- * @param path of the setting `egress`; no message repeats a value, which may contain a password
+ * Reads the variables as other programs do: the lower-case name takes precedence, and an address without a scheme is an http address.
+ * @param path the path of the setting `egress`; messages repeat no value, because it may contain a password
  */
 export function environmentProxies(
   env: NodeJS.ProcessEnv,

@@ -1,4 +1,4 @@
-// Reloads the file of a running gateway: a valid file takes effect as a whole, an invalid one changes nothing.
+// Reloads the file of a running gateway. A valid file takes effect as a whole, and an invalid one changes nothing.
 import type { Config, LoadedConfig } from '../config.ts';
 import { type ConfigChange, diffConfigs, RESTART_SETTINGS, versionOf } from '../diff.ts';
 import type { Finding } from '../schema/finding.ts';
@@ -8,7 +8,7 @@ import type { LoadOptions } from './load.ts';
 export interface Reloaded {
   /** `versionOf` the running configuration. */
   readonly version: string;
-  /** The changes of the file, and those of earlier reloads that still wait for a restart. */
+  /** The changes in the file, including those of earlier reloads that still need a restart. */
   readonly changes: readonly ConfigChange[];
   readonly warnings: readonly Finding[];
 }
@@ -26,7 +26,8 @@ export class Reloader {
 
   /**
    * @param running the configuration at the start
-   * @param apply puts the next configuration into use; called only for changes that take effect now. If it throws, `running` stays.
+   * @param apply puts the next configuration into use; it is called only for changes that take effect now, and if it throws, `running`
+   * stays
    */
   constructor(
     running: LoadedConfig,
@@ -43,21 +44,21 @@ export class Reloader {
   }
 
   /**
-   * Reloads from file watch, signal and command run one after the other.
-   * @throws {ConfigError} when the file has errors; nothing changes then
+   * Reloads the file. Reloads by file watch, signal and command run one after another.
+   * @throws {ConfigError} if the file has errors; nothing changes then
    */
   reload(): Promise<Reloaded> {
     return this.alone((reload) => reload());
   }
 
-  /** Work without another reload before its end: an edit of the file and the reload that puts it in force. */
+  /** Runs work without another reload before its end, such as an edit of the file and the reload that makes it effective. */
   alone<Value>(work: (reload: () => Promise<Reloaded>) => Promise<Value>): Promise<Value> {
     const result = this.#queue.then(() => work(() => this.#reload()));
     this.#queue = result.catch(() => undefined);
     return result;
   }
 
-  /** What a reload would change, without one. @throws {ConfigError} when the file has errors */
+  /** The changes that a reload would make. @throws {ConfigError} if the file has errors */
   async preview(): Promise<ReloadPreview> {
     const { loaded, changes, warnings } = await this.#next();
     return { version: versionOf(this.#running.config), file_version: versionOf(loaded.config), changes, warnings };
@@ -74,7 +75,7 @@ export class Reloader {
     const { loaded, changes, warnings } = await this.#next();
     if (changes.some(({ restart }) => !restart)) {
       const config = withRunningSettings(running.config, loaded.config);
-      // Another pair of files waits for the restart that its setting needs.
+      // If the setting names other files, they are used only after the restart that the setting needs.
       const listenTls = isSame(running.config.listen.tls, loaded.config.listen.tls) ? loaded.listenTls : running.listenTls;
       const next = { ...loaded, config, listenTls };
       await this.#apply(next, changes);
@@ -84,7 +85,7 @@ export class Reloader {
   }
 }
 
-/** Settings that take a restart keep their running values. */
+/** The next configuration, in which settings that need a restart keep their running values. */
 const withRunningSettings = (running: Config, next: Config): Config =>
   RESTART_SETTINGS.reduce(
     (config, path) => withValueOf(running as unknown as Mapping, config, path.split('.')),
@@ -93,14 +94,14 @@ const withRunningSettings = (running: Config, next: Config): Config =>
 
 type Mapping = Readonly<Record<string, unknown>>;
 
-/** @returns `to` with what `from` has at this path, which may be nothing */
+/** @returns `to` with the value that `from` has at this path, which may be none */
 function withValueOf(from: Mapping, to: Mapping, [name = '', ...inner]: readonly string[]): Mapping {
   const { [name]: replaced, ...others } = to;
   const value = inner.length === 0 ? from[name] : withValueOf(from[name] as Mapping, replaced as Mapping, inner);
   return Object.freeze(value === undefined ? others : { ...to, [name]: value });
 }
 
-/** An unchanged reference may now resolve to another secret. */
+/** Secrets that changed although their references did not. */
 function* rotatedSecrets(running: LoadedConfig, next: LoadedConfig): Generator<ConfigChange> {
   for (const [account, bearer] of next.bearers) {
     const before = running.bearers.get(account);
@@ -111,7 +112,7 @@ function* rotatedSecrets(running: LoadedConfig, next: LoadedConfig): Generator<C
   yield* rotatedConnections(running, next);
 }
 
-/** An unchanged path or reference may now lead to another certificate or password. */
+/** Certificates and passwords that changed although their paths and references did not. */
 function* rotatedConnections(running: LoadedConfig, next: LoadedConfig): Generator<ConfigChange> {
   for (const [account, connection] of next.connections) {
     const before = running.connections.get(account);

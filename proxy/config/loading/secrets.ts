@@ -1,4 +1,4 @@
-// Resolves the secret references of the file; messages never contain a secret.
+// Resolves the secret references of the file. Messages never contain a secret.
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isMapping, mapping, rowsOf, text } from '../checks/rows.ts';
@@ -6,7 +6,7 @@ import type { Path, Problem, Severity } from '../schema/finding.ts';
 import { membersOfFile } from '../token-members.ts';
 
 export interface SecretOptions {
-  /** The base of relative paths. */
+  /** The folder to which paths are relative. */
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
   /** Whether an unset environment variable is an error, as in `serve`, or a warning (Q33). */
@@ -14,16 +14,16 @@ export interface SecretOptions {
 }
 
 export interface Secrets {
-  /** Account id to its bearer token, or to the value of its credential's header. */
+  /** The bearer token of each account id, or the value of its credential's header. */
   readonly bearers: ReadonlyMap<string, string>;
-  /** The URL of the PostgreSQL database; undefined if the store is another, or the reference has a problem. */
+  /** The URL of the PostgreSQL database. Undefined if the store is not PostgreSQL, or if the reference has a problem. */
   readonly database: string | undefined;
   /** The value of `node.secret`. */
   readonly nodeSecret: string | undefined;
   readonly problems: readonly Problem[];
 }
 
-/** @param data content of the file; malformed parts are skipped, because the schema reports them */
+/** @param data the content of the file; malformed parts are skipped, because the schema reports them */
 export async function resolveSecrets(data: unknown, options: SecretOptions): Promise<Secrets> {
   const bearers = new Map<string, string>();
   const problems: Problem[] = [];
@@ -41,7 +41,7 @@ export async function resolveSecrets(data: unknown, options: SecretOptions): Pro
     if (file !== undefined) note(await tokensFile(file, [...path, 'credential', 'oauth', 'file'], options));
   }
 
-  // A key file is read, or created, at first need: only an environment variable is checked here.
+  // Only an environment variable is checked here, because a key file is read or created when it is first needed.
   const storeKey = mapping(mapping(data).store_key);
   if (text(storeKey.env) !== undefined) {
     const secret = await resolveSecret(storeKey, ['store_key'], options);
@@ -62,7 +62,7 @@ async function databaseUrl(reference: unknown, options: SecretOptions): Promise<
   return { path, message: 'the referenced secret is not a URL such as postgres://USER:PASSWORD@HOST:5432/DATABASE' };
 }
 
-/** The secret, or the problem of its reference; undefined for a malformed reference. */
+/** The secret, or the problem of its reference. Undefined for a malformed reference. */
 export async function resolveSecret(
   reference: Readonly<Record<string, unknown>>,
   path: Path,
@@ -84,7 +84,7 @@ export async function resolveSecret(
 }
 
 function checked(value: string, path: Path, severity: Severity): string | Problem {
-  // Editors and secret mounts end a file with a line break that is not part of the secret.
+  // Editors and secret mounts add a line break to the file, which is not part of the secret.
   const secret = value.replace(/\r?\n$/, '');
   if (secret.trim() === '') return { path, message: 'the referenced secret is empty', severity };
   if (!/^[!-~]+$/.test(secret))
@@ -100,7 +100,7 @@ async function tokensFile(file: string, path: Path, { folder }: SecretOptions): 
   return membersOfFile(tokens) ? undefined : { path, message: 'this file has neither an access_token nor a refresh_token' };
 }
 
-/** Undefined if the text is not JSON: the parser's message would quote the file, which is secret. */
+/** Undefined if the text is not JSON. No parser error is reported, because it would quote the file, which is secret. */
 function parsed(json: string): unknown {
   try {
     return JSON.parse(json);

@@ -12,7 +12,7 @@ const TYPES: Readonly<Record<string, string>> = {
   string: 'text',
 };
 
-/** `must be a whole number from 60000 to 3600000`. */
+/** The end of a message, such as `must be a whole number from 60000 to 3600000`. */
 export function expected(node: SchemaNode): string {
   if (node.errorMessage !== undefined) return node.errorMessage;
   if (node.enum) return `must be ${choice(node.enum)}`;
@@ -29,7 +29,7 @@ export function bounds({ minimum, exclusiveMinimum, maximum, maxLength }: Schema
   return minimum === undefined ? ` above ${least}, at most ${maximum}` : ` from ${minimum} to ${maximum}`;
 }
 
-/** A correction for the value, or ''. It repeats the value only if it is a plain word close to a known one. */
+/** A likely correction of the value, or ''. The value is repeated only if it is a plain word close to a known one. */
 export function hint(schema: SchemaNode, value: unknown): string {
   const node = resolved(schema);
   if (value === null) return '; the value is missing: remove the key, or give it a value';

@@ -1,4 +1,4 @@
-// Findings: the errors and warnings of a configuration file, with their places.
+// Findings are the errors and warnings of a configuration file, with their places.
 
 export type Severity = 'error' | 'warning';
 
@@ -8,13 +8,13 @@ export type Path = readonly (string | number)[];
 /** A finding of a check, by path; `locate` adds line and column. */
 export interface Problem {
   readonly path: Path;
-  /** The reported position: the value at `path` (default), its key, or the first key inside it (for a missing key). */
+  /** The position that is reported: the value at `path` (default), its key, or the first key inside it (for a missing key). */
   readonly at?: 'value' | 'key' | 'first-key';
   readonly message: string;
   readonly severity?: Severity;
 }
 
-/** A finding for operators. Lines and columns count from 1; columns in UTF-16 units, like editors. */
+/** A finding for operators. Lines and columns are counted from 1, columns in UTF-16 units as in editors. */
 export interface Finding {
   readonly file: string;
   readonly line: number;
@@ -23,7 +23,7 @@ export interface Finding {
   readonly severity: Severity;
 }
 
-/** The file has errors. The message has one finding per line and quotes no secret. */
+/** Thrown if the file has errors. The message has one finding per line and contains no secret. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly findings: readonly Finding[];
@@ -34,14 +34,14 @@ export class ConfigError extends Error {
   }
 }
 
-/** `config.yaml:12:3: what is wrong; did you mean …?` */
+/** A finding as a line: `config.yaml:12:3: what is wrong; did you mean …?` */
 export function formatFinding({ file, line, column, message, severity }: Finding): string {
   return `${file}:${line}:${column}: ${severity === 'warning' ? 'warning: ' : ''}${message}`;
 }
 
 export const isError = (finding: Finding): boolean => finding.severity === 'error';
 
-/** Sorted by line and column. */
+/** The findings, sorted by line and column. */
 export function inFileOrder(findings: readonly Finding[]): readonly Finding[] {
   return findings.toSorted((a, b) => a.line - b.line || a.column - b.column);
 }

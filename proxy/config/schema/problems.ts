@@ -5,8 +5,8 @@ import type { Path, Problem } from './finding.ts';
 import { type SchemaNode, schema, settings } from './schema.ts';
 import { suggestion } from './suggestion.ts';
 
-// `verbose` adds the schema node and the value to each error, for its message. A test validates the schema itself: that, and optimised
-// code, would take 40 ms.
+// `verbose` adds the schema node and the value to each error, for its message. Validating the schema itself, which a test does, and
+// optimising the code would take 40 ms.
 const ajv = new Ajv({
   validateSchema: false,
   code: { optimize: false },
@@ -21,16 +21,13 @@ const ajv = new Ajv({
 ajv.addKeyword('errorMessage').addKeyword('restart');
 const check = ajv.compile(schema);
 
-/** Setting paths by their last key, to suggest the place of a misplaced key. */
+/** Setting paths by their last key, used to suggest the right place of a misplaced key. */
 const homes = Map.groupBy(
   [...settings()].map(({ path }) => path).filter((path) => !path.startsWith('routes[]')),
   (path) => path.slice(path.lastIndexOf('.') + 1),
 );
 
-/**
- * @param data defaults are filled in in place
- * @returns the problems; of one value there may be several, the most useful first
- */
+/** @param data the data, into which defaults are written @returns the problems; if a value has several, the most useful one comes first */
 export function problemsOf(data: unknown): readonly Problem[] {
   if (check(data)) return [];
   return (check.errors ?? []).flatMap((error) => problemOf(error, data) ?? []);
@@ -38,7 +35,7 @@ export function problemsOf(data: unknown): readonly Problem[] {
 
 function problemOf(error: ErrorObject, data: unknown): Problem | undefined {
   const { keyword, params, propertyName } = error;
-  // The message of a choice covers its branches; an invalid property name is reported by its own error.
+  // The message of a choice covers its branches. An invalid property name is reported by an error of its own.
   if (/\/(?:oneOf|not)\//.test(error.schemaPath) || keyword === 'propertyNames') return undefined;
   const path = pathOf(error.instancePath, data);
   const node = (error.parentSchema ?? {}) as SchemaNode;
@@ -64,7 +61,7 @@ function unknownKey(key: string, parent: SchemaNode): string {
   return `unknown key; known here: ${known.join(', ')}`;
 }
 
-/** `/accounts/0/base_url` as keys and indexes; a number is an index only inside a list. */
+/** The path of a pointer such as `/accounts/0/base_url`, as keys and indexes. A number is an index only inside a list. */
 function pathOf(pointer: string, data: unknown): Path {
   const path: (string | number)[] = [];
   let value = data;

@@ -1,4 +1,4 @@
-// The JSON Schema of config.yaml: its keys with descriptions, bounds and defaults.
+// The JSON Schema of config.yaml: keys with descriptions, bounds and defaults.
 import defaultRoutes from './default-routes.json' with { type: 'json' };
 import document from './schema.json' with { type: 'json' };
 
@@ -18,9 +18,9 @@ export interface SchemaNode {
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly additionalProperties?: false | SchemaNode;
   readonly $ref?: string;
-  /** The message for an invalid value; editors show it too. */
+  /** The message for an invalid value, which editors show too. */
   readonly errorMessage?: string;
-  /** A change takes effect only after a restart. */
+  /** Whether a change takes effect only after a restart. */
   readonly restart?: boolean;
 }
 
@@ -32,7 +32,7 @@ export const schema = {
   properties: { ...properties, routes: { ...properties.routes, default: defaultRoutes } },
 } as unknown as SchemaNode & { readonly definitions: Readonly<Record<string, SchemaNode>> };
 
-/** A node with its `$ref` resolved; its own keywords have precedence. */
+/** A node with its `$ref` resolved. The node's own keywords have precedence. */
 export function resolved(node: SchemaNode): SchemaNode {
   if (node.$ref === undefined) return node;
   const target = schema.definitions[node.$ref.replace('#/definitions/', '')];
@@ -41,14 +41,14 @@ export function resolved(node: SchemaNode): SchemaNode {
   return { ...resolved(target), ...own };
 }
 
-/** A setting of the schema: `accounts[].headers`, `pools[].models.*.prices`. */
+/** A setting of the schema, with a path such as `accounts[].headers` or `pools[].models.*.prices`. */
 export interface Setting {
   readonly path: string;
   readonly node: SchemaNode;
   readonly required: boolean;
 }
 
-/** Every setting, parents before their children, in the order of the file. */
+/** All settings, parents before their children, in the order of the file. */
 export function* settings(node: SchemaNode = schema, path = ''): Generator<Setting> {
   for (const [key, child] of Object.entries(node.properties ?? {})) {
     const own = resolved(child);

@@ -1,7 +1,10 @@
-// Names of settings for operators, and which words of a file a message may repeat.
+// Names settings for operators, and decides which words of a file a message may repeat.
 import type { Path } from './finding.ts';
 
-/** `accounts[north].max_concurrent`: list rows by their id if it is a safe word, else by index from 0. */
+/**
+ * The name of a setting, such as `accounts[north].max_concurrent`. A row is named by its id if that is a safe word, otherwise by its index
+ * from 0.
+ */
 export function nameOf(path: Path, data: unknown): string {
   let name = '';
   let value = data;
@@ -20,7 +23,7 @@ function rowName(row: unknown): string | undefined {
   return typeof name === 'string' && isWord(name) ? name : undefined;
 }
 
-/** An unknown key near a secret reference may be the secret itself. */
+/** Whether a key may be a secret, because it is unknown and near a secret reference. */
 const mayBeSecret = (step: string, path: Path): boolean => path.some((part) => NEAR_SECRETS.has(part)) && !KNOWN_NEAR_SECRETS.has(step);
 
 const NEAR_SECRETS: ReadonlySet<string | number> = new Set(['credential', 'postgres', 'proxy', 'secret', 'store_key']);
@@ -50,7 +53,10 @@ const KNOWN_NEAR_SECRETS: ReadonlySet<string> = new Set([
   'url',
 ]);
 
-/** Short words may be repeated in messages. Anything else, and any long run of letters and digits, may be a misplaced secret. */
+/**
+ * Whether a text is a short word that messages may repeat. Any other text, and any long run of letters and digits, may be a misplaced
+ * secret.
+ */
 export const isWord = (text: string): boolean => /^[\w.:/-]{1,48}$/.test(text) && !/[A-Za-z0-9]{20}/.test(text) && !looksSecret(text);
 
 /** Whether a text looks like a key, a token or a URL with credentials. */

@@ -1,8 +1,6 @@
 // Suggests the known word that is closest to a mistyped one.
 
-/**
- * @returns the candidate with the smallest edit distance to `word`; undefined if that distance exceeds a third of its length
- */
+/** @returns the candidate with the smallest edit distance to `word`; undefined if that distance exceeds a third of the word's length */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const typed = normalise(word);
   let best: string | undefined;
@@ -18,19 +16,19 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best;
 }
 
-/** `; did you mean 'listen'?`, or nothing. */
+/** The end of a message, such as `; did you mean 'listen'?`, or an empty text. */
 export function suggestion(word: string, candidates: readonly string[]): string {
   const meant = nearest(word, candidates);
   return meant === undefined ? '' : `; did you mean '${meant}'?`;
 }
 
-/** Ignores case, dashes and underscores: `maxAttempts` and `max-attempts` both match `max_attempts`. */
+/** Removes case, dashes and underscores, so that `maxAttempts` and `max-attempts` match `max_attempts`. */
 const normalise = (word: string): string => word.toLowerCase().replace(/[-_ ]/g, '');
 
-/** One begins with the other: `warning` and `warn`, `max` and `max_attempts`. */
+/** Whether one word begins with the other, such as `warning` and `warn`, or `max` and `max_attempts`. */
 const isPrefix = (a: string, b: string): boolean => Math.min(a.length, b.length) >= 3 && (a.startsWith(b) || b.startsWith(a));
 
-/** Damerau–Levenshtein distance (optimal string alignment). */
+/** The Damerau–Levenshtein distance (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 8 || a.length > 64) return Number.POSITIVE_INFINITY;
   let before: number[] = [];

@@ -4,12 +4,12 @@ import { fits } from './fits.ts';
 import { schema } from './schema.ts';
 
 /**
- * @param data a plain copy of the file's content; defaults are filled in in place
- * @returns the problems; of one value there may be several, the most useful first
+ * @param data a plain copy of the file's content, into which defaults are written
+ * @returns the problems; if a value has several, the most useful one comes first
  */
 export async function validate(data: unknown): Promise<readonly Problem[]> {
   if (fits(schema, data)) return [];
-  // Ajv, and its compiled schema, are loaded only for their messages.
+  // Ajv and its compiled schema are loaded only to describe problems.
   const { problemsOf } = await import('./problems.ts');
   return problemsOf(data);
 }

@@ -1,9 +1,9 @@
-// The chunks of one Chat stream as SSE: what all of them have in common is encoded once (D4, Q24).
+// The chunks of one Chat stream as SSE. What they have in common is encoded once (D4, Q24).
 import type { ErrorBody } from '../../turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { CALLS, type CallType, type CompletionName, type FinishReason } from './chat-completion.ts';
 
-/** A chunk around the text of its delta, which is inserted as JSON has it between its quotes. */
+/** A chunk before and after the text of its delta. The text is inserted in the form that JSON has between the quotes. */
 export interface DeltaChunk {
   readonly before: Buffer;
   readonly after: Buffer;
@@ -11,7 +11,7 @@ export interface DeltaChunk {
 
 export class ChatChunks {
   readonly #head: string;
-  /** If the last chunk has the usage, the member is null in all others. */
+  /** The end of every chunk. If the last chunk has the usage, the member is null in all others. */
   readonly #tail: string;
   #content: DeltaChunk | undefined;
   #refusal: DeltaChunk | undefined;
@@ -48,7 +48,7 @@ export class ChatChunks {
     return this.#choice(JSON.stringify({ tool_calls: [{ index, id, type: wrapper, [wrapper]: { name, [member]: '' } }] }));
   }
 
-  /** @param stated what the provider stated of the whole completion */
+  /** @param stated what the provider stated about the whole completion */
   final(reason: FinishReason, stated: JsonObject): string {
     return withMembers(this.#choice('{}', `"${reason}"`), stated);
   }
@@ -71,7 +71,7 @@ export class ChatChunks {
   }
 }
 
-/** In no JSON text, where it would be escaped. */
+/** A mark that no JSON text contains unescaped. */
 const HERE = '\0';
 
 const END = '}\n\n';

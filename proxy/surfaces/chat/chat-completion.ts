@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { asList, isObject } from '../../turn/json/json.ts';
 import type { Turn } from '../../turn/turn.ts';
 
-/** The members that name a completion, equal in all chunks of a stream. */
+/** The members that identify a completion. They are equal in all chunks of a stream. */
 export interface CompletionName {
   readonly id: string;
   /** Unix seconds. */
@@ -12,12 +12,12 @@ export interface CompletionName {
   readonly model: string;
 }
 
-/** The account's own response id is not shown: no request can name it on this surface. */
+/** The name of a completion. The account's own response id is not shown, because no request on this surface can name it. */
 export function completionName({ id, at, model }: Pick<Turn, 'id' | 'at' | 'model'>): CompletionName {
   return { id: id.replace('req_', 'chatcmpl-'), created: Math.floor(at / 1000), model: model?.id ?? '' };
 }
 
-/** The `chat.completion` of a client that did not ask for a stream. */
+/** The `chat.completion` for a client that did not ask for a stream. */
 export function chatCompletion(response: JsonObject, turn: Pick<Turn, 'id' | 'at' | 'model'>): JsonObject {
   const message = messageOf(asList(response.output));
   const { id, created, model } = completionName(turn);
@@ -49,7 +49,7 @@ export function finishReason({ status, incomplete_details: details }: JsonObject
   return calls ? 'tool_calls' : 'stop';
 }
 
-/** Null if the provider states no usage; a count that it does not state is null or missing, and never zero (Q18). */
+/** The usage; null if the provider states none. A count that is not stated is null or missing, never zero (Q18). */
 export function chatUsage(usage: Json | undefined): JsonObject | null {
   if (!isObject(usage)) return null;
   const prompt = countOf(usage.input_tokens);
@@ -69,7 +69,7 @@ const countOf = (value: Json | undefined): number | null => (typeof value === 'n
 const countsIn = (details: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(details).filter(([, value]) => typeof value === 'number'));
 
-/** The two kinds of tool calls in Chat: the words of each. */
+/** The words for the two kinds of tool calls in Chat. */
 export const CALLS = {
   function_call: { type: 'function', member: 'arguments' },
   custom_tool_call: { type: 'custom', member: 'input' },
@@ -79,7 +79,7 @@ export type CallType = keyof typeof CALLS;
 
 export const isCall = (type: Json | undefined): type is CallType => type === 'function_call' || type === 'custom_tool_call';
 
-/** The texts of a message item: its content, and its refusal. */
+/** The texts of a message item: its content and its refusal. */
 export interface MessageText {
   readonly type: 'content' | 'refusal';
   readonly text: string;
@@ -93,7 +93,10 @@ export function messageTextsIn({ content }: JsonObject): readonly MessageText[] 
   });
 }
 
-/** Reasoning is not shown: Chat has no place for it (Q24). Several messages are one text, as the SDK's `output_text` joins them. */
+/**
+ * The message of a completion. Reasoning is left out, because Chat has no member for it (Q24). Several messages become one text, as in the
+ * SDK's `output_text`.
+ */
 function messageOf(output: readonly Json[]): JsonObject {
   const items = output.filter(isObject);
   const said = items.filter(({ type }) => type === 'message').flatMap(messageTextsIn);

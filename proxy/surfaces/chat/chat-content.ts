@@ -3,10 +3,10 @@ import { invalidRequest } from '../../turn/errors/invalid-request.ts';
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { isAbsent, isList, isObject, isText } from '../../turn/json/json.ts';
 
-/** Makes the part of an input item. @param path of the part, for refusals */
+/** Makes the part of an input item. @param path the path of the part, for refusals */
 type Translation = (part: JsonObject, path: string) => JsonObject;
 
-/** The parts that a message of a role may have, by type. Content that is a string is one part of the type `text`. */
+/** The types of parts that a message of a role may have. Content that is a string counts as one part of the type `text`. */
 export type PartTypes = { readonly text: Translation } & Readonly<Partial<Record<string, Translation>>>;
 
 export const TEXT_PARTS: PartTypes = { text: textPart('input_text') };
@@ -19,7 +19,7 @@ export const USER_PARTS: PartTypes = {
     if (!isObject(image) || !isText(url)) throw invalidRequest(`${path}.image_url.url`, 'must be a non-blank string');
     return { type: 'input_image', image_url: url, ...(isAbsent(image.detail) ? {} : { detail: image.detail }) };
   },
-  // Audio has one shape in both APIs; the rule `audio` has checked it.
+  // Audio has the same form in both APIs. The rule `audio` has checked it.
   input_audio: ({ input_audio }) => ({ type: 'input_audio', input_audio }),
   file(part, path) {
     const { file } = part;

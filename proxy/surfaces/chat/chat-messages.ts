@@ -1,4 +1,4 @@
-// Translates the messages of Chat into input items: each message, tool call and tool result keeps its place (D4, Q24).
+// Translates the messages of Chat into input items. The order of messages, tool calls and tool results stays (D4, Q24).
 import { invalidRequest } from '../../turn/errors/invalid-request.ts';
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { asList, isAbsent, isList, isObject, isText } from '../../turn/json/json.ts';
@@ -21,7 +21,7 @@ export function inputItems(messages: Json | undefined): InputItems {
 class Translation implements InputItems {
   readonly items: Json[] = [];
   readonly origins: Origin[] = [];
-  /** The result of a custom tool call is another type of item than that of a function call; the message of a result does not name the type. */
+  /** The ids of custom tool calls. Their results are items of another type, but the message of a result does not state its type. */
   readonly #customCalls = new Set<string>();
 
   add(message: Json, path: string): void {
@@ -56,9 +56,9 @@ class Translation implements InputItems {
     this.#add(item, { from: 'message', path, ...(typeof content === 'string' ? {} : { parts: asList(content).length }) });
   }
 
-  /** The assistant's text, if there is any, then its calls. */
+  /** Adds the assistant's text, if there is any, then its calls. */
   #assistant(message: JsonObject, path: string): void {
-    // The older form of a call has no id, and earlier audio can be resolved only by its provider.
+    // The older form of a call has no id, and earlier audio can be found only by its provider.
     for (const member of ['function_call', 'audio'] as const) {
       if (!isAbsent(message[member])) throw invalidRequest(`${path}.${member}`, 'is not supported');
     }

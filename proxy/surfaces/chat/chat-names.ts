@@ -1,20 +1,22 @@
-// The members of a Responses request under the names that the Chat client has for them (Q24).
+// The names that a Chat client has for members of a Responses request (Q24).
 import { segmentsOf } from '../../turn/errors/param-path.ts';
 import type { MemberNames } from '../../turn/surface.ts';
 
-/** The part of a Chat request that an input item was made from. */
+/** The part of a Chat request from which an input item was made. */
 export interface Origin {
   readonly from: 'message' | 'call' | 'custom call' | 'result';
-  /** `messages.2`, or `messages.2.tool_calls.0`. */
+  /** For example `messages.2` or `messages.2.tool_calls.0`. */
   readonly path: string;
-  /** The number of parts in a message's `content`; undefined if it is a text. */
+  /** The number of parts in a message's `content`; undefined if the content is a text. */
   readonly parts?: number;
 }
 
-/** Members of the Responses request, and the members of Chat they were made from. The last match counts, because it is the longest. */
+/**
+ * Members of the Responses request with the members of Chat from which they were made. The last match counts, because it is the longest.
+ */
 const NAMES: readonly (readonly [responses: string, chat: string | null])[] = [
   ['input', 'messages'],
-  // Made of the texts of several messages.
+  // Made from the texts of several messages.
   ['instructions', 'messages'],
   ['reasoning', 'reasoning_effort'],
   ['text', 'response_format'],
@@ -25,21 +27,21 @@ const NAMES: readonly (readonly [responses: string, chat: string | null])[] = [
   ['text.format.schema', 'response_format.json_schema.schema'],
   ['text.format.strict', 'response_format.json_schema.strict'],
   ['tool_choice', 'tool_choice'],
-  // Added here.
+  // Added by the translation.
   ['include', null],
 ];
 
-/** Members of a tool that only one kind of tool has, with the wrapper they have in Chat. */
+/** Members of a tool that only one kind of tool has, with the object that contains them in Chat. */
 const TOOL_MEMBERS: ReadonlyMap<string, string> = new Map([
   ['parameters', 'function.parameters'],
   ['strict', 'function.strict'],
   ['format', 'custom.format'],
 ]);
 
-/** Members that both have in a tool. */
+/** Members of a tool that have the same place in both APIs. */
 const TOOL_OWN: ReadonlySet<string> = new Set(['type']);
 
-/** Members of a content part, with the object that has them in Chat. */
+/** Members of a content part, with the object that contains them in Chat. */
 const PART_MEMBERS: ReadonlyMap<string, string> = new Map([
   ['image_url', 'image_url.url'],
   ['detail', 'image_url.detail'],
@@ -67,7 +69,7 @@ export class ChatNames implements MemberNames {
   readonly #origins: readonly Origin[];
   readonly #cap: string;
 
-  /** @param origins of the input items. @param cap the member that states the cap of output tokens */
+  /** @param origins the origins of the input items @param cap the member that states the cap of output tokens */
   constructor(origins: readonly Origin[], cap: string) {
     this.#origins = origins;
     this.#cap = cap;
@@ -101,7 +103,7 @@ function nameIn({ from, path, parts }: Origin, [member, part, ...below]: readonl
   }
   if (member !== 'content') return member === 'role' ? `${path}.role` : path;
   if (part === undefined || parts === undefined) return `${path}.content`;
-  // The refusal of an assistant's message comes after the parts of its content.
+  // The refusal of an assistant's message was placed after the parts of its content.
   if (Number(part) >= parts) return `${path}.refusal`;
   const [own, ...rest] = below;
   return [path, 'content', part, ...(own === undefined ? [] : [PART_MEMBERS.get(own) ?? own, ...rest])].join('.');

@@ -1,4 +1,4 @@
-// Parameters of Chat that have no counterpart: refused if they ask for something, removed if they do not (Q24).
+// Parameters of Chat without a counterpart. They are refused if they have an effect, and otherwise removed (Q24).
 import { invalidRequest } from '../../turn/errors/invalid-request.ts';
 import { type HasEffect, refuseAsking } from '../../turn/errors/neutral-values.ts';
 import type { Json } from '../../turn/json/json.ts';
@@ -8,7 +8,7 @@ import type { Body } from '../../turn/turn.ts';
 const always = (): boolean => true;
 const isEmptyList = (value: Json): boolean => isList(value) && value.length === 0;
 
-/** `audio` before `modalities`: a request for spoken output has both. */
+/** `audio` comes before `modalities`, because a request for spoken output has both. */
 const WITHOUT_COUNTERPART = new Map<string, HasEffect>([
   ['n', (value) => value !== 1],
   ['logprobs', (value) => value !== false],
@@ -25,7 +25,10 @@ const WITHOUT_COUNTERPART = new Map<string, HasEffect>([
   ['function_call', (value) => value !== 'none' && value !== 'auto'],
 ]);
 
-/** Parameters of Responses that Chat has under another name, or not at all: they would get past the checks of Chat's own. */
+/**
+ * Parameters of Responses that Chat has under another name, or not at all. They are refused, because they would bypass the checks of Chat's
+ * own parameters.
+ */
 const OF_RESPONSES = new Map<string, HasEffect>([
   ['input', always],
   ['instructions', always],
@@ -38,17 +41,17 @@ const OF_RESPONSES = new Map<string, HasEffect>([
   ['background', (value) => value !== false],
 ]);
 
-/** `stream_options` describe the Chat stream, which is made here. */
+/** Parameters that are removed. `stream_options` describes the Chat stream, which is made here. */
 const IGNORED = ['user', 'seed', 'stream_options'] as const;
 
 const REMOVED: readonly string[] = [...WITHOUT_COUNTERPART.keys(), ...OF_RESPONSES.keys(), ...IGNORED];
 
-/** All other parameters are sent under their own names, unknown ones too. */
+/** Removes Chat's own parameters. All others are sent under their own names, including unknown ones. */
 export function withoutOwnParameters(body: Body): void {
   refuseAsking(body, WITHOUT_COUNTERPART);
   refuseAsking(body, OF_RESPONSES);
   const { stream, stream_options: options } = body;
-  // Otherwise a client that waits for a stream would get one answer.
+  // Otherwise a client that expects a stream would get one answer.
   if (!isAbsent(stream) && typeof stream !== 'boolean') throw invalidRequest('stream', 'must be a boolean');
   if (!isAbsent(options) && !isObject(options)) throw invalidRequest('stream_options', 'must be an object');
   for (const name of REMOVED) delete body[name];

@@ -1,4 +1,4 @@
-// The request of a Chat client as one of the Responses API: its parameters, tools, messages and settings (D4, Q24).
+// Translates the request of a Chat client into a request of the Responses API: its parameters, tools, messages and settings (D4, Q24).
 import { isObject } from '../../turn/json/json.ts';
 import type { Decoded } from '../../turn/surface.ts';
 import type { Turn, Work } from '../../turn/turn.ts';

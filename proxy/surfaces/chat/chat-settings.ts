@@ -2,15 +2,15 @@
 import { isAbsent, type Json } from '../../turn/json/json.ts';
 import type { Body } from '../../turn/turn.ts';
 
-/** The smallest cap that the Responses API takes. Chat takes any, and clients that only probe a model ask for one token. */
+/** The smallest cap that the Responses API takes. Chat takes any cap, and clients that only test a model ask for one token. */
 const LEAST_CAP = 16;
 
-/** @param permitted by the key's policy. @returns the member that states the cap */
+/** @param permitted the cap of the key's policy @returns the member that states the cap */
 export function translateSettings(body: Body, permitted: number | undefined): string {
   const { reasoning_effort: effort, max_completion_tokens: cap, max_tokens: olderCap } = body;
   for (const name of ['reasoning_effort', 'max_completion_tokens', 'max_tokens']) delete body[name];
   if (!isAbsent(effort)) body.reasoning = { effort };
-  // The limit of the key applies to both members: if only the older one is above it, that one is refused.
+  // The key's limit applies to both members. If only the older one exceeds it, that member is refused.
   const older = isAbsent(cap) || (!isAbove(cap, permitted) && isAbove(olderCap, permitted));
   const stated = older ? olderCap : cap;
   if (isAbsent(stated)) return 'max_completion_tokens';
@@ -20,7 +20,7 @@ export function translateSettings(body: Body, permitted: number | undefined): st
 
 const isAbove = (cap: Json | undefined, permitted = Number.POSITIVE_INFINITY): boolean => typeof cap === 'number' && cap > permitted;
 
-/** What is not a count stays: the provider refuses it. */
+/** The cap as it is sent. A value that is not a count stays, and the provider refuses it. */
 function accepted(cap: Json, permitted = LEAST_CAP): Json {
   return typeof cap === 'number' && Number.isSafeInteger(cap) && cap >= 1 ? Math.max(cap, Math.min(LEAST_CAP, permitted)) : cap;
 }

@@ -1,4 +1,4 @@
-// The SSE stream of Chat Completions: Responses events become chunks, their deltas without being parsed (D4, F1.9, Q24).
+// The SSE stream of Chat Completions. Responses events become chunks, and deltas are not parsed (D4, F1.9, Q24).
 import type { ServerResponse } from 'node:http';
 import { KeepaliveSseSink } from '../../clients/http/replies/keepalive-sse-sink.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
@@ -22,7 +22,7 @@ import {
   statedByProvider,
 } from './chat-completion.ts';
 
-/** The events that are parsed: items as they open and close, and the end. */
+/** The events that are parsed: those that open and close items, and those that end the reply. */
 const WANTS: ReadonlySet<string> = new Set([
   'response.output_item.added',
   'response.output_item.done',
@@ -30,16 +30,16 @@ const WANTS: ReadonlySet<string> = new Set([
   'response.incomplete',
 ]);
 
-/** A tool call of the stream; its index is its place among the calls. */
+/** A tool call of the stream. Its index is its number among the calls. */
 interface Call {
   readonly chunk: DeltaChunk;
   readonly sent: SentText;
-  /** Whether a part of its arguments or input was written. */
+  /** Whether a part of its arguments or its input was written. */
   written: boolean;
 }
 
 export interface ChatStreamOptions {
-  /** The client asked for a chunk with the usage (`stream_options.include_usage`). */
+  /** Whether the client asked for a chunk with the usage (`stream_options.include_usage`). */
   readonly includeUsage: boolean;
 }
 
@@ -49,18 +49,18 @@ export class ChatSseSink extends KeepaliveSseSink {
   readonly #chunks: ChatChunks;
   readonly #includeUsage: boolean;
   readonly #delta = new DeltaText();
-  /** Whether the chunk with the role was written: it comes before all others but an error. */
+  /** Whether the chunk with the role was written. It precedes all chunks except an error. */
   #begun = false;
-  /** Whether a text of the message in progress was written. */
+  /** Whether text of the current message was written. */
   #said = false;
-  /** The texts of the message in progress. */
+  /** The texts of the current message. */
   #sent = this.#unsent();
-  /** Events of the account that could not be read: each may have been a piece of a text. */
+  /** The number of the account's events that could not be read. Each may have been a piece of a text. */
   #losses = 0;
-  /** Calls by the place of the item in the output, or by its id. */
+  /** Calls by the place of their item in the output, or by the item's id. */
   readonly #calls = new Map<Json | undefined, Call>();
   #callCount = 0;
-  /** After the last chunk or an error, only the end mark may follow. */
+  /** In the other states only the end mark may follow. */
   #state: 'open' | 'finished' | 'failed' = 'open';
 
   constructor(response: ServerResponse, turn: StreamedTurn, { includeUsage }: ChatStreamOptions) {
@@ -110,7 +110,7 @@ export class ChatSseSink extends KeepaliveSseSink {
 
   override close(closing: readonly (Event | Refusal)[], outcome: Outcome): void {
     for (const last of closing) if (last instanceof Refusal) this.#fail({ ...last.error });
-    // An end that could not be parsed does not count.
+    // A terminal event that could not be parsed does not count.
     if (this.#state === 'open') this.#fail({ ...new Refusal('upstream_error').error });
     if (this.#state === 'finished') this.write('data: [DONE]\n\n');
     super.close([], outcome);
@@ -129,7 +129,7 @@ export class ChatSseSink extends KeepaliveSseSink {
 
   #say(type: MessageText['type'], text: Buffer | undefined): void {
     if (!text) return;
-    // A message that begins with a refusal has no content, as in a collected answer.
+    // As in a collected answer, a message that begins with a refusal has no content.
     this.#begin(type === 'content' ? '' : null);
     this.#said = true;
     this.#sent[type].wrote(text);
@@ -161,7 +161,7 @@ export class ChatSseSink extends KeepaliveSseSink {
     this.#begin(null);
     const place = this.#callCount++;
     const chunk = this.#chunks.callDelta(place, type);
-    // A provider may begin any number of calls, with ids of any length.
+    // Counted, because a provider may begin any number of calls with ids of any length.
     this.turn.holdReply(chunk.before.length + chunk.after.length + (typeof at === 'string' ? at.length : 0));
     const call = { chunk, sent: new SentText(() => this.#losses), written: false };
     this.#calls.set(at, call);
@@ -169,7 +169,7 @@ export class ChatSseSink extends KeepaliveSseSink {
     return call;
   }
 
-  /** Writes the items that came without deltas: some providers send only finished items. */
+  /** Writes what no delta contained. Some providers send only finished items. */
   #complete(item: JsonObject, at: Json | undefined): void {
     if (item.type === 'message') {
       const said = messageTextsIn(item);
@@ -186,17 +186,17 @@ export class ChatSseSink extends KeepaliveSseSink {
       const call = this.#calls.get(at) ?? this.#open(item, at);
       const given = item[CALLS[item.type].member];
       if (call && typeof given === 'string') this.#write(call, call.written ? restOf(call.sent, given) : encoded(given));
-      // Each item without index and id counts as a new one.
+      // An item without index and id always counts as a new one.
       if (isAbsent(at)) this.#calls.delete(at);
     }
   }
 
   #finish(response: JsonObject): void {
-    // If no delta and no item came before, only the response has the output.
+    // Only the response has the output if no delta and no item came before.
     if (!this.#begun) {
       for (const [index, item] of asList(response.output).entries()) if (isObject(item)) this.#complete(item, index);
     } else if (this.#losses > 0 && this.#said) {
-      // The event that finished the message may be among those that could not be read.
+      // The event that finished the message may be one of those that could not be read.
       const message = asList(response.output).findLast((item) => isObject(item) && item.type === 'message');
       if (isObject(message)) this.#complete(message, undefined);
     }
@@ -215,8 +215,8 @@ export class ChatSseSink extends KeepaliveSseSink {
 }
 
 /**
- * The part of a text that was not written yet. @throws Refusal if the finished text does not begin with what was written, which cannot be
- * taken back
+ * The part of a text that was not written yet.
+ * @throws Refusal if the finished text does not begin with what was written, because that cannot be taken back
  */
 function restOf(sent: SentText, finished: string): Buffer | undefined {
   const missing = sent.missing(finished);
@@ -224,5 +224,5 @@ function restOf(sent: SentText, finished: string): Buffer | undefined {
   return missing;
 }
 
-/** The text as JSON has it between its quotes. */
+/** The text in the form that JSON has between the quotes. */
 const encoded = (text: string): Buffer => Buffer.from(JSON.stringify(text).slice(1, -1));

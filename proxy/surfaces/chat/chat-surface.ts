@@ -1,4 +1,4 @@
-// The surface of Chat Completions: addressed like the compatible surface, with requests, completions and streams of its own (D4, A8).
+// The surface of Chat Completions. It is addressed like the compatible surface, and has its own requests, completions and streams (D4, A8).
 import { publicError, publicFailure } from '../../turn/errors/sanitise.ts';
 import { surface } from '../../turn/surface.ts';
 import { withoutMarker } from '../../turn/wire/lite-marker.ts';
@@ -15,7 +15,7 @@ export const chatSurface = surface<ChatStreamOptions>({
   answer: chatCompletion,
   stream: (response, turn, options) => new ChatSseSink(response, turn, options),
 
-  /** With the error as the stream's error chunk has it (F1.9); rules read the rest. */
+  /** The event of a failure, with the error that the stream's error chunk has (F1.9). Rules read the other members. */
   failureEvent(data, failure, known, { wire }) {
     const stated = shownError(failure);
     const resets = failure.resetsAt === undefined ? {} : { resets_at: failure.resetsAt };

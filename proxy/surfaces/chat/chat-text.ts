@@ -1,4 +1,4 @@
-// `response_format` and `verbosity` of Chat become `text` (Q24).
+// Translates `response_format` and `verbosity` of Chat into `text` (Q24).
 import { invalidRequest } from '../../turn/errors/invalid-request.ts';
 import type { Json, JsonObject } from '../../turn/json/json.ts';
 import { isAbsent, isObject, isText } from '../../turn/json/json.ts';
@@ -15,7 +15,7 @@ export function translateText(body: Body): void {
   if (Object.keys(text).length > 0) body.text = text;
 }
 
-/** A JSON schema loses the object that wraps it. */
+/** The format of the text. A JSON schema is taken out of the object that contains it in Chat. */
 function textFormat(format: Json): JsonObject {
   const type = isObject(format) ? format.type : undefined;
   if (!isObject(format) || (type !== 'text' && type !== 'json_object' && type !== 'json_schema')) {

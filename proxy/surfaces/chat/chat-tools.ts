@@ -1,4 +1,4 @@
-// Flattens the tools of Chat: takes functions and custom tools out of the objects that wrap them (F5.5, Q24).
+// Flattens the tools of Chat: functions and custom tools are taken out of the objects that contain them (F5.5, Q24).
 import { invalidRequest, unknownMember } from '../../turn/errors/invalid-request.ts';
 import { grammarFault } from '../../turn/json/grammar-fault.ts';
 import type { Json, JsonObject } from '../../turn/json/json.ts';
@@ -17,7 +17,7 @@ function flatTools(tools: readonly Json[]): readonly Json[] {
   return tools.map((tool, i) => {
     const path = `tools.${i}`;
     const type = isObject(tool) ? tool.type : undefined;
-    // A rule refuses it, with one text on every surface (F1.3).
+    // A rule refuses such a tool with the same text on every surface (F1.3).
     if (type === 'mcp') return tool;
     if (!isObject(tool) || (type !== 'function' && type !== 'custom')) throw invalidRequest(`${path}.type`, 'must be function or custom');
     const flat = type === 'function' ? flatFunction(tool, path) : flatCustom(tool, path);
@@ -30,10 +30,10 @@ function flatTools(tools: readonly Json[]): readonly Json[] {
 
 const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
 
-/** A strict schema has to forbid additional properties explicitly. */
+/** The parameters of a strict function without parameters. A strict schema has to forbid additional properties explicitly. */
 const NO_STRICT_PARAMETERS: JsonObject = { ...NO_PARAMETERS, required: [], additionalProperties: false };
 
-/** Chat's defaults are written out: a function of Responses is strict by default, and must have parameters. */
+/** A function with Chat's defaults written out, because a function of Responses is strict by default and must have parameters. */
 function flatFunction(tool: JsonObject, path: string): JsonObject {
   const inside = tool.function;
   if (!isObject(inside)) throw invalidRequest(`${path}.function`, 'must be an object');
@@ -66,7 +66,7 @@ const TEXT_MEMBERS: ReadonlySet<string> = new Set(['type']);
 const FORMAT_MEMBERS: ReadonlySet<string> = new Set(['type', 'grammar']);
 const GRAMMAR_MEMBERS: ReadonlySet<string> = new Set(['syntax', 'definition']);
 
-/** Unconstrained text, or a grammar, which Chat wraps once more. */
+/** The format of a custom tool: unconstrained text, or a grammar, which Chat puts into one more object. */
 function flatFormat(format: Json, path: string): JsonObject {
   if (!isObject(format)) throw invalidRequest(path, 'must be an object');
   const { type, grammar } = format;

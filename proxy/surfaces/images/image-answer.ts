@@ -1,4 +1,4 @@
-// The answer of an image request on /v1: the image that the host's tool call made, in the shape of the Images API (D10, Q22).
+// The answer to an image request on /v1. It has the form of the Images API, and the image that the host's tool call made (D10, Q22).
 import { Refusal } from '../../turn/errors/refusal.ts';
 import { asList, isObject, isText, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { imageUsage } from '../../turn/reply/image-usage.ts';
@@ -6,7 +6,7 @@ import type { Turn } from '../../turn/turn.ts';
 
 /** @throws Refusal if no image was made */
 export function imageAnswer(response: JsonObject, { at }: Pick<Turn, 'at'>): JsonObject {
-  // The request asked for one image: only the first call counts.
+  // Only the first call counts, because the request asked for one image.
   const call = asList(response.output).find(isImage);
   if (!call) throw new Refusal('image_generation_failed');
   const { created_at, usage } = response;

@@ -1,7 +1,7 @@
-// The members of the Responses request of an image under the names that the Images API has for them (Q22).
+// The names that the Images API has for members of the Responses request of an image (Q22).
 import type { MemberNames } from '../../turn/surface.ts';
 
-/** The members of the image tool that the Images API names otherwise. All others have the same names. */
+/** The members of the image tool that have other names in the Images API. */
 const TOOL_MEMBERS: ReadonlyMap<string, string | null> = new Map([
   ['input_image_mask', 'mask'],
   ['type', null],
@@ -13,12 +13,12 @@ const PART = /^input(?:\[\d+\]|\.\d+)\.content(?:\[(\d+)\]|\.(\d+))/;
 export class ImageNames implements MemberNames {
   readonly #images: readonly string[];
 
-  /** @param images the members that have the images, in their order */
+  /** @param images the members that contain the images, in order */
   constructor(images: readonly string[]) {
     this.#images = images;
   }
 
-  /** Null for members that were made from nothing in the client's request, such as the choice of the tool. */
+  /** Null for members that come from nothing in the client's request, such as the choice of the tool. */
   nameOf(param: string): string | null {
     if (param === 'model') return param;
     const [, member] = TOOL.exec(param) ?? [];

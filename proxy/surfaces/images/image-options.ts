@@ -1,8 +1,8 @@
-// The parameters of images on /v1 that the image tool has too (Q22).
+// The parameters of images on /v1 that the image tool takes too (Q22).
 import { isAbsent } from '../../turn/json/json.ts';
 import type { Body } from '../../turn/turn.ts';
 
-/** Texts that are passed to the tool; the provider checks their values. */
+/** Texts that are passed to the tool. The provider checks their values. */
 export const TOOL_TEXTS = ['size', 'quality', 'background', 'input_fidelity', 'output_format', 'moderation'] as const;
 
 /** `output_compression` as a number; undefined if it is absent. */

@@ -1,4 +1,4 @@
-// Checks the parameters of images on /v1: those that the image tool accepts, and that all others have a neutral value (Q22).
+// Checks the parameters of images on /v1. Those that the image tool does not take must have a neutral value (Q22).
 import { invalidRequest } from '../../turn/errors/invalid-request.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import { isBodyFile } from '../../turn/json/body-file.ts';
@@ -8,7 +8,7 @@ import { compressionOf, TOOL_TEXTS } from './image-options.ts';
 import { imagesIn, SOURCE_MEMBERS } from './image-sources.ts';
 import { imageTypeOf } from './image-type.ts';
 
-/** The values of a parameter that lose nothing when it is removed. In a form every value is a text. */
+/** The values with which a parameter can be removed without loss. In a form every value is a text. */
 const NEUTRAL: ReadonlyMap<string, ReadonlySet<Json>> = new Map<string, ReadonlySet<Json>>([
   ['n', new Set([1, '1'])],
   ['response_format', new Set(['b64_json'])],
@@ -18,10 +18,10 @@ const NEUTRAL: ReadonlyMap<string, ReadonlySet<Json>> = new Map<string, Readonly
 
 const TAKEN: ReadonlySet<string> = new Set(['model', 'prompt', 'user', 'output_compression', ...TOOL_TEXTS]);
 
-/** Parameters of the public API that may be named in an answer; any other name is a client's text. */
+/** Parameters of the public API that an answer may name. Any other name is text of the client. */
 const NAMED: ReadonlySet<string> = new Set([...NEUTRAL.keys(), ...SOURCE_MEMBERS, 'style', 'images']);
 
-/** @param edits whether the request edits images, which it then has. @throws Refusal */
+/** @param edits whether the request edits images, which it then has to contain @throws Refusal */
 export function checkParameters(body: Body, { edits }: { readonly edits: boolean }): void {
   for (const [name, value] of Object.entries(body)) {
     if (isAbsent(value)) continue;

@@ -1,4 +1,4 @@
-// Translates an image request on /v1 into a Responses turn of the Pool's host model, which has to call the image tool (D10, Q22).
+// Translates an image request on /v1 into a Responses turn of the Pool's host model, which must call the image tool (D10, Q22).
 import type { BodyFile } from '../../turn/json/body-file.ts';
 import { isAbsent, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { dispatchedKind } from '../../turn/routes/kinds.ts';
@@ -35,7 +35,7 @@ function toolOf(body: Body): JsonObject {
   return tool;
 }
 
-/** Checked before: it is an image. */
+/** The data URL of a file that was checked to be an image. */
 function dataUrl(value: Json): string {
   const { data } = value as BodyFile;
   return `data:${imageTypeOf(data)};base64,${data}`;

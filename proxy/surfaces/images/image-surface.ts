@@ -1,4 +1,5 @@
-// The surface of images on /v1: addressed like the compatible surface, with requests and answers of its own, and never streamed (D10, Q22).
+// The surface of images on /v1. It is addressed like the compatible surface, has its own requests and answers, and never streams (D10,
+// Q22).
 import { surface } from '../../turn/surface.ts';
 import { publicSurface } from '../public/public-surface.ts';
 import { imageAnswer } from './image-answer.ts';

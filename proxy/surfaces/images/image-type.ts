@@ -1,4 +1,4 @@
-// The media type of an image, from its first bytes: what a client states of a file may be anything.
+// Determines the media type of an image from its first bytes, because the type that a client states may be wrong.
 
 const HEAD_BYTES = 12;
 
@@ -11,7 +11,7 @@ const TYPES: readonly { readonly type: string; readonly matches: (head: Buffer) 
   { type: 'image/gif', matches: (head) => isAscii(head, 0, 'GIF8') },
 ];
 
-/** @param base64 of the whole file. Undefined for bytes that are not an image of these types */
+/** @param base64 the whole file @returns undefined if the bytes are not an image of these types */
 export function imageTypeOf(base64: string): string | undefined {
   const head = Buffer.from(base64.slice(0, (HEAD_BYTES / 3) * 4), 'base64');
   return TYPES.find(({ matches }) => matches(head))?.type;

@@ -1,4 +1,4 @@
-// The models of a Pool in the shape of the Messages API, with its aliases (AM32).
+// The models of a Pool, with its aliases, in the form of the Messages API (AM32).
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { NamedModel } from '../../turn/surface.ts';
@@ -22,7 +22,7 @@ export function modelObject({ id, displayName, created, window }: NamedModel): J
 const DEFAULT_LIMIT = 20;
 const MOST = 1_000;
 
-/** One page of the list. @param query `limit`, `after_id`, `before_id`. @throws Refusal */
+/** One page of the list. @param query the parameters `limit`, `after_id` and `before_id` @throws Refusal */
 export function modelPage(models: readonly NamedModel[], query: URLSearchParams): JsonObject {
   const limit = limitIn(query.get('limit'));
   const place = (id: string | null, member: string): number | undefined => {
@@ -35,7 +35,7 @@ export function modelPage(models: readonly NamedModel[], query: URLSearchParams)
   const after = place(query.get('after_id'), 'after_id');
   const from = after === undefined ? 0 : after + 1;
   const rest = models.slice(from, before);
-  // A page before an id ends at that id.
+  // A page before an id ends just before that id.
   const page = before !== undefined && after === undefined ? rest.slice(-limit) : rest.slice(0, limit);
   return {
     data: page.map(modelObject),

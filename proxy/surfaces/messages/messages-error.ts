@@ -1,4 +1,4 @@
-// The errors of Messages clients: their envelope, types and statuses, and the sentences that clients act on (AM10 to AM18).
+// The errors of Messages clients: their form, types and statuses, and the sentences that clients act on (AM10 to AM18).
 import { OVERLOAD_CODES } from '../../turn/errors/error-codes.ts';
 import type { Failure } from '../../turn/errors/failure.ts';
 import { type ErrorBody, Refusal } from '../../turn/errors/refusal.ts';
@@ -15,7 +15,7 @@ type MessagesErrorType =
   | 'overloaded_error'
   | 'api_error';
 
-/** The part of an error that its envelope shows. */
+/** The part of an error that the client's error shows. */
 type Stated = Pick<ErrorBody, 'message' | 'code' | 'param' | 'resets_at'>;
 
 const TYPES: Readonly<Record<string, MessagesErrorType>> = {
@@ -38,7 +38,7 @@ const TYPES: Readonly<Record<string, MessagesErrorType>> = {
   server_error: 'api_error',
 };
 
-/** The status by which clients know that a service is overloaded: they ask three times, and then try another model. */
+/** The status of an overloaded service. Clients ask it three times, and then try another model. */
 const OVERLOADED = 529;
 
 function typeOf(code: string | null, status: number): MessagesErrorType {
@@ -48,18 +48,18 @@ function typeOf(code: string | null, status: number): MessagesErrorType {
   return status >= 500 ? 'api_error' : 'invalid_request_error';
 }
 
-/** The code that clients act on by name; it is that of one member alone. */
+/** The code of an error. The refusal of `thread` has a code of its own, which clients recognise. */
 const codeOf = ({ code, param }: Stated): string =>
   param === 'thread' && code === 'unsupported_parameter' ? 'thread_unsupported_request' : (code ?? 'upstream_error');
 
-/** The body of an answer, or the data of an event. */
+/** The body of an answer, or the data of an event, with an error. */
 function envelope(stated: Stated, type: MessagesErrorType, requestId: string): JsonObject {
   const { resets_at } = stated;
   const details = { error_code: codeOf(stated), ...(resets_at === undefined ? {} : { resets_at }) };
   return { type: 'error', error: { type, message: messageOf(stated), details }, request_id: requestId };
 }
 
-/** An error's place begins its message, because clients print the message alone (AM11). */
+/** The message of an error. The place of the error comes first, because clients print only the message (AM11). */
 function messageOf({ message, param, code }: Stated): string {
   const place = code === 'invalid_model' ? 'model' : param;
   if (place === null) return message;
@@ -67,7 +67,7 @@ function messageOf({ message, param, code }: Stated): string {
   return `${place}: ${message.startsWith(own) ? message.slice(own.length) : message}`;
 }
 
-/** A refusal as a Messages client gets it. */
+/** A refusal in the form that a Messages client gets. */
 export class MessagesRefusal extends Refusal {
   override readonly status: number;
   override readonly error: ErrorBody;
@@ -75,7 +75,7 @@ export class MessagesRefusal extends Refusal {
   readonly #of: Refusal;
   readonly #requestId: string;
 
-  /** @param message in place of the refusal's own, and of its place */
+  /** @param message replaces the refusal's own message and place */
   constructor(of: Refusal, requestId: string, message?: string) {
     super('server_error');
     const overloaded = of.code === 'server_is_overloaded';
@@ -100,11 +100,11 @@ export class MessagesRefusal extends Refusal {
   }
 }
 
-/** The event of a refusal that closes a stream. */
+/** The event of a refusal that ends a stream. */
 export const streamError = ({ error, status }: Refusal, requestId: string): JsonObject =>
   envelope(error, typeOf(error.code, status), requestId);
 
-/** The event of an account's failure inside a stream. @param error as the surface made it */
+/** The event of an account's failure inside a stream. @param error the error that the surface made */
 export const failedStream = (error: ErrorBody, requestId: string): JsonObject =>
   envelope(error, error.type as MessagesErrorType, requestId);
 
@@ -115,7 +115,7 @@ export function failureType({ cause, error: { code, type } }: Failure): Messages
   return cause === 'request' ? 'invalid_request_error' : 'api_error';
 }
 
-/** The sentence on which clients compact their conversation (AM15). @param window of the model, if it is known */
+/** The sentence at which clients compact their conversation (AM15). @param window the model's context window, if it is known */
 export function tooLong(tokens: number, window: number | undefined): string {
   const count = window === undefined ? Math.max(tokens, 1) : Math.max(tokens, window + 1);
   return `prompt is too long: ${count} tokens > ${window ?? count - 1} maximum`;
@@ -123,11 +123,14 @@ export function tooLong(tokens: number, window: number | undefined): string {
 
 export const isTooLong = (code: string | null): boolean => code === 'context_length_exceeded';
 
-/** The sentence that clients print when a Pool is out of quota: its turns are not tried again before (AM12). @param resetsAt Unix seconds */
+/**
+ * The sentence that clients print if a Pool has no quota left. They do not try their turns again before the reset (AM12).
+ * @param resetsAt Unix seconds
+ */
 export function outOfQuota(message: string, resetsAt: number): string {
   return `${message} It resets at ${new Date(resetsAt * 1000).toISOString().replace('.000Z', 'Z')}.`;
 }
 
-/** The sentence from which clients learn the largest cap (AM17). */
+/** The sentence from which clients learn the largest permitted cap (AM17). */
 export const tooManyOutput = (asked: number, most: number): string =>
   `max_tokens: ${asked} > ${most}, which is the maximum allowed number of output tokens for this API key`;

@@ -1,4 +1,4 @@
-// Puts the Responses turn of a Messages request in the place of the client's body, for the model that serves it (AM26, AM34, AM45).
+// Replaces the client's body with the Responses turn of the Messages request, for the model that serves it (AM26, AM34, AM45).
 import { asList, isObject, type JsonObject } from '../../turn/json/json.ts';
 import type { Answer, Decoded } from '../../turn/surface.ts';
 import type { Turn, Work } from '../../turn/turn.ts';
@@ -25,7 +25,7 @@ export function messagesRequest(work: Work, turn: Turn): Decoded<MessagesRequest
     ...(session === undefined ? {} : { prompt_cache_key: cacheKeyOf(turn, session) }),
     ...(maxTokens > 0 ? { max_output_tokens: Math.max(maxTokens, Math.min(LEAST_CAP, turn.key.output_tokens?.max ?? LEAST_CAP)) } : {}),
     ...(level === undefined ? {} : { reasoning: { ...(isObject(members.reasoning) ? members.reasoning : {}), effort: level } }),
-    // Lite accepts no choice that is an object: the tool goes out alone.
+    // Lite takes no choice that is an object, so that only the chosen tool is sent.
     ...(isLite && named ? { tools: [named.tool], tool_choice: 'required' } : {}),
     ...(isLite && members.parallel_tool_calls !== undefined ? { parallel_tool_calls: false } : {}),
   };
@@ -43,7 +43,7 @@ export function messagesRequest(work: Work, turn: Turn): Decoded<MessagesRequest
 /** The levels of efforts, ascending. */
 const SCALE: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'];
 
-/** The highest level of the model that is not above the asked one, else its lowest. */
+/** The model's highest level that does not exceed the requested one, otherwise its lowest level. */
 function levelOf({ level }: AskedEffort, { supported_reasoning_levels: levels }: JsonObject): string {
   const listed = asList(levels)
     .map((one) => (isObject(one) ? one.effort : one))

@@ -1,4 +1,4 @@
-// The surface of Messages: clients of the Anthropic API, whose requests become Responses turns and whose replies become messages.
+// The surface of Messages, for clients of the Anthropic API. Their requests become Responses turns, and the replies become messages.
 import { Refusal, RelayedRefusal } from '../../turn/errors/refusal.ts';
 import { publicError } from '../../turn/errors/sanitise.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
@@ -22,7 +22,7 @@ export const messagesSurface = surface<MessagesRequest>({
   modelPage,
   modelObject,
   countTokens,
-  // The first that is known counts: a key of another vendor in the other header does no harm (AM7).
+  // The first known credential counts, so that a key of another vendor in the other header does no harm (AM7).
   credentials: (headers) => [...bearerSecrets(headers), ...secretsIn(headers['x-api-key'])],
   decode: messagesRequest,
   requestHeaders: traceHeaders,
@@ -44,7 +44,10 @@ export const messagesSurface = surface<MessagesRequest>({
 
   refusesByStatus: true,
 
-  /** Clients ask an overloaded service three times, and then another model; any other failure of a provider they try for minutes (AM12). */
+  /**
+   * The refusal for a failure. Clients ask an overloaded service three times, and then another model, but repeat their request for minutes
+   * after any other failure of a provider (AM12).
+   */
   refusalOf(failure, options, known) {
     if (failureType(failure) !== 'overloaded_error') return publicSurface.refusalOf(failure, options, known);
     const { retryAfterMs } = failure;
@@ -54,7 +57,7 @@ export const messagesSurface = surface<MessagesRequest>({
     });
   },
 
-  /** The sink puts the error into its envelope. */
+  /** The event of a failure. The sink adds the form of the error. */
   failureEvent(_data, failure, known) {
     return { type: 'error', error: { ...publicError(shownError(failure), known), type: failureType(failure) } };
   },
@@ -62,7 +65,10 @@ export const messagesSurface = surface<MessagesRequest>({
 
 const PATH = '/v1/messages';
 
-/** Rows under its path that no kind serves; and with its header the model lists, and paths of /v1 that no row serves (AM3, AM10). */
+/**
+ * Whether a request belongs to this surface: its path is below /v1/messages and no kind serves it, or it has the Messages header and asks
+ * for a model list or for a path of /v1 that no row serves (AM3, AM10).
+ */
 function isOfMessages({ path, headers, kind }: Addressed): boolean {
   if (path === PATH || path.startsWith(`${PATH}/`)) return true;
   const isShared = kind === undefined || kind === 'models' || kind === 'model';
@@ -76,10 +82,10 @@ async function countTokens(body: Body, turn: Turn): Promise<JsonObject> {
   return { input_tokens: tokens, ...(request.managesContext ? { context_management: { original_input_tokens: tokens } } : {}) };
 }
 
-/** The codes of the Responses API for an image that it cannot use. */
+/** The codes of the Responses API for an image that cannot be used. */
 const IMAGE_CODES = /^(?:invalid|empty|unsupported|failed_to_download)(?:_base64)?_image|^image_/;
 
-/** What a client gets of an account's refusal of an image or a PDF (AM18). */
+/** The refusal that a client gets if an account refused an image or a PDF (AM18). */
 function unreadable({ status, error: { code, param } }: Refusal, { places }: MessagesRequest): string | undefined {
   if (status !== 400) return undefined;
   const type = param === null ? undefined : places.typeAt(param);
@@ -87,7 +93,7 @@ function unreadable({ status, error: { code, param } }: Refusal, { places }: Mes
   return type === 'input_file' ? 'Could not process PDF' : undefined;
 }
 
-/** The words of a refusal that clients act on; undefined if they are its own. */
+/** The sentence for a refusal that clients act on. Undefined if the refusal keeps its own message. */
 function sentence(refusal: Refusal, { key, model }: Pick<Turn, 'key' | 'model'>, request: MessagesRequest): string | undefined {
   const { code, resets_at, message } = refusal.error;
   if (isTooLong(code)) return tooLong(request.tokens ?? estimatedTokens(request), model?.window);

@@ -1,4 +1,4 @@
-// The session that a Messages request belongs to, by what its clients send (AM64, AM65).
+// The session that a Messages request belongs to, from what its clients send (AM64, AM65).
 import { hash } from 'node:crypto';
 import { isObject, type Json } from '../../turn/json/json.ts';
 import type { Headers, Turn } from '../../turn/turn.ts';
@@ -6,7 +6,7 @@ import { sessionOf } from '../../turn/wire/session.ts';
 
 const MARK = '_session_';
 
-/** The session; undefined if the client names none. @param metadata of the request */
+/** The session; undefined if the client names none. @param metadata the request's member `metadata` */
 export function messagesSession({ headers, wire }: Pick<Turn, 'headers' | 'wire'>, metadata: Json | undefined): string | undefined {
   const session =
     sessionOf(headers, wire) ?? header(headers, 'x-claude-code-session-id') ?? sessionIn(isObject(metadata) ? metadata.user_id : undefined);
@@ -14,7 +14,7 @@ export function messagesSession({ headers, wire }: Pick<Turn, 'headers' | 'wire'
   return session === undefined || agent === undefined ? session : `${session} ${agent}`;
 }
 
-/** The prompt cache of a session: the account does not learn the session's own name (AM65). */
+/** The cache key of a session. It is a digest, so that the account does not learn the session's name (AM65). */
 export const cacheKeyOf = ({ pool, key }: Pick<Turn, 'pool' | 'key'>, session: string): string =>
   hash('sha256', JSON.stringify([pool.id, key.id, session]), 'hex').slice(0, 32);
 

@@ -1,4 +1,5 @@
-// The signature of a thinking block: the account's reasoning ciphertext with a digest, so that a foreign or changed one is recognised (AM37, AM38).
+// The signature of a thinking block: the account's reasoning ciphertext with a digest, by which foreign and changed signatures are
+// recognised (AM37, AM38).
 import { createHash } from 'node:crypto';
 
 const MARKER = 'pgs1.';
@@ -9,7 +10,7 @@ const digestOf = (ciphertext: string): string => createHash('sha256').update(cip
 
 export const signatureOf = (ciphertext: string): string => `${MARKER}${digestOf(ciphertext)}.${ciphertext}`;
 
-/** The ciphertext inside a signature of ours; undefined for one of another vendor, or one that was cut or changed. */
+/** The ciphertext in a signature of this gateway; undefined if the signature is another vendor's, or was cut or changed. */
 export function ciphertextIn(signature: string): string | undefined {
   if (!signature.startsWith(MARKER) || signature[CIPHERTEXT_AT - 1] !== '.') return undefined;
   const ciphertext = signature.slice(CIPHERTEXT_AT);

@@ -1,21 +1,21 @@
-// Finds the first stop sequence in a text that comes in pieces (AM47, AM48, AM50). The pieces' borders change nothing.
+// Finds the first stop sequence in a text that comes in pieces, regardless of where it is divided (AM47, AM48, AM50).
 
-/** A node of the automaton of Aho and Corasick: a beginning of one or more sequences. */
+/** A node of the automaton of Aho and Corasick. It stands for a prefix of one or more sequences. */
 interface Node {
-  /** Characters of the beginning. */
+  /** The number of characters of the prefix. */
   readonly depth: number;
   readonly next: Map<number, Node>;
-  /** The longest end of this beginning that is a beginning itself; the root has none. */
+  /** The node of the longest suffix of this prefix that is itself a prefix. The root has none. */
   fallback: Node | undefined;
-  /** The longest sequence that ends here. */
+  /** The longest sequence that ends at this node. */
   match: string | undefined;
 }
 
-/** What a piece of text becomes. */
+/** The result of reading a piece of text. */
 export interface Scanned {
-  /** The text that can be shown: no stop sequence can begin in it any more. */
+  /** The text that can be shown, because no stop sequence can begin in it. */
   readonly text: string;
-  /** The sequence that the text reached; the matcher reads nothing after it. */
+  /** The sequence that the text reached. The matcher reads nothing after it. */
   readonly match?: string;
 }
 
@@ -29,7 +29,7 @@ export class StopSequences {
     this.#link();
   }
 
-  /** The matcher of one text block: a sequence does not reach from one block into the next. */
+  /** The matcher of one text block. A sequence cannot extend over two blocks. */
   matcher(): StopMatcher {
     return new StopMatcher(this.#root);
   }
@@ -53,7 +53,7 @@ export class StopSequences {
     for (let parent = queue.shift(); parent; parent = queue.shift()) {
       for (const [unit, child] of parent.next) {
         child.fallback = parent === this.#root ? this.#root : step(this.#root, parent.fallback ?? this.#root, unit);
-        // A sequence that is the end of a longer beginning ends here too; a longer one that ends here has precedence.
+        // A sequence that is a suffix of a longer prefix ends here too. A longer sequence that ends here takes precedence.
         child.match ??= child.fallback.match;
         queue.push(child);
       }
@@ -64,7 +64,7 @@ export class StopSequences {
 export class StopMatcher {
   readonly #root: Node;
   #at: Node;
-  /** The end of the text so far that may be the beginning of a sequence. */
+  /** The end of the text so far that may begin a sequence. */
   #held = '';
 
   constructor(root: Node) {
@@ -84,7 +84,7 @@ export class StopMatcher {
     return { text: text.slice(0, shown) };
   }
 
-  /** The text that was held back, if the block ends without a match. */
+  /** Returns the text that was held back, if the block ends without a match. */
   end(): string {
     const rest = this.#held;
     this.#held = '';
@@ -94,7 +94,7 @@ export class StopMatcher {
 
 const node = (depth: number): Node => ({ depth, next: new Map(), fallback: undefined, match: undefined });
 
-/** The node of the longest beginning that the text ends with after one more character. */
+/** The node of the longest prefix with which the text ends after one more character. */
 function step(root: Node, from: Node, unit: number): Node {
   for (let at: Node | undefined = from; at; at = at.fallback) {
     const next = at.next.get(unit);

@@ -1,4 +1,4 @@
-// The tokens of a Messages request, as `count_tokens` states them (AM61 to AM63).
+// Counts the tokens of a Messages request for `count_tokens` (AM61 to AM63).
 import { asList, isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { MessagesRequest } from './request/decode.ts';
 
@@ -7,7 +7,7 @@ const OF_TOOL = 8;
 const OF_IMAGE = 1_000;
 const LEAST_OF_PDF = 1_000;
 const BYTES_PER_PDF_TOKEN = 30;
-/** The estimate for a text that could not be counted in time. */
+/** The estimate for texts that could not be counted in time. */
 const BYTES_PER_TOKEN = 4;
 
 /** Counts the tokens of texts; undefined if they are not counted in time. */
@@ -32,7 +32,7 @@ export function estimatedTokens({ body, messages }: Pick<MessagesRequest, 'body'
 
 const estimate = (text: string): number => Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
 
-/** Collects the texts of a request. @returns the tokens of what is no text */
+/** Collects the texts of a request. @returns the tokens of everything that is not text */
 function partsOf({ instructions, input, tools }: JsonObject, texts: string[]): number {
   if (typeof instructions === 'string') texts.push(instructions);
   let known = 0;
@@ -47,7 +47,7 @@ function partsOf({ instructions, input, tools }: JsonObject, texts: string[]): n
   return known;
 }
 
-/** Without the names of its members: models read a function in a shorter form than JSON (AM63). */
+/** The texts of a tool, without the names of its members, because models read a function in a shorter form than JSON (AM63). */
 function textsOfTool(tool: JsonObject): readonly string[] {
   const { type, name, description, parameters } = tool;
   if (type !== 'function') return [JSON.stringify(tool)];
@@ -65,7 +65,7 @@ function ofContent(content: Json | undefined, texts: string[]): number {
   return known;
 }
 
-/** @param data a data URL in base64; absent if the file is elsewhere */
+/** @param data a data URL in base64; absent if the file is not in the request */
 function ofPdf(data: Json | undefined): number {
   const bytes = typeof data === 'string' ? ((data.length - data.indexOf(',') - 1) * 3) / 4 : 0;
   return Math.max(LEAST_OF_PDF, Math.ceil(bytes / BYTES_PER_PDF_TOKEN));

@@ -1,4 +1,4 @@
-// The native surface: agent clients, which get an account's headers, events and errors as sent, without what identifies its owner.
+// The native surface, for agent clients. They get an account's headers, events and errors as sent, without what identifies its owner.
 import { SseSink } from '../../clients/http/replies/sse-sink.ts';
 import { loggedCode } from '../../turn/errors/error-codes.ts';
 import { blamesAccount } from '../../turn/errors/failure.ts';
@@ -35,7 +35,7 @@ export const nativeSurface = surface({
   refusalOf(failure, options, known) {
     const { answer, status } = failure;
     if (answer === undefined || status === undefined) return publicSurface.refusalOf(failure, options, known);
-    // A 402 blames the account, and a redirect names another host: neither is an answer for a client.
+    // A 402 blames the account, and a redirect names another host. Neither is passed on to a client.
     if (status === 402 || status < 400) return new Refusal('upstream_error');
     const text = answer.body.toString('utf8');
     let body: string;
@@ -46,7 +46,7 @@ export const nativeSurface = surface({
       body = withoutOwner(text, known.secrets());
     }
     const headers = nativeAnswerHeaders(answer.headers, options);
-    // Some clients sleep for any Retry-After (Q1): an impossible wait is not passed on.
+    // An impossible wait is not passed on, because some clients sleep for any Retry-After (Q1).
     if (failure.retryAfterMs === undefined) delete headers['retry-after'];
     return { status, headers, body, code: loggedCode(failure.error.code) };
   },
@@ -59,7 +59,7 @@ function cleanEnd(data: JsonObject, known: Confidential, options: AnswerHeaderOp
   return headers === clean.headers ? clean : { ...clean, headers };
 }
 
-/** Over SSE native clients ignore `error` events, and wait for the end of the response (RB21). */
+/** A failure as `response.failed`. Over SSE, native clients ignore `error` events and wait for the end of the response (RB21). */
 function failedResponse(event: JsonObject, { responseId }: FailureEventOptions): JsonObject {
   const { code = null, message = '', param = null, sequence_number } = event;
   const error = isObject(event.error) ? event.error : { code, message, param };
@@ -70,7 +70,7 @@ function failedResponse(event: JsonObject, { responseId }: FailureEventOptions):
       ...(responseId === undefined ? {} : { id: responseId }),
       object: 'response',
       status: 'failed',
-      // Clients decide by the code: an error that states only its type has the type there.
+      // Clients decide by the code. If an error states only its type, the type is used as the code.
       error: { ...error, code: error.code ?? error.type ?? null },
       output: [],
     },

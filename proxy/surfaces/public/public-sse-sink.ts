@@ -1,21 +1,21 @@
-// The SSE stream of the compatible surface: numbers without gaps, comments while it is idle, and a marked end.
+// The SSE stream of the compatible surface. Its numbers have no gaps, comments are sent while it is idle, and its end is marked.
 import { KeepaliveSseSink } from '../../clients/http/replies/keepalive-sse-sink.ts';
 import { errorEvent, Refusal } from '../../turn/errors/refusal.ts';
 import { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
 
-/** More than there are types of events. */
+/** The most types that are remembered. It is more than there are types of events. */
 const MAX_TYPES = 256;
 
 const NUMBERED = '"sequence_number"';
 
 export class PublicSseSink extends KeepaliveSseSink {
-  /** The last event with a number, unparsed until the number is needed; or the number itself. */
+  /** The last event with a number, which is parsed only when the number is needed, or the number itself. */
   #last: ReplyEvent | number | undefined;
   readonly #lastEvent = new ReplyEvent();
-  /** Whether events of a type have numbers, as the bytes of the first one show. */
+  /** Whether events of a type have numbers, as the first event of the type showed. */
   readonly #numbered = new Map<string, boolean>();
-  /** The next number, once the account's numbers no longer hold. */
+  /** The next number, set when the account's numbers no longer hold. */
   #next: number | undefined;
 
   override raw(event: ReplyEvent): void {
@@ -37,7 +37,7 @@ export class PublicSseSink extends KeepaliveSseSink {
 
   override event(event: Event): void {
     const { data } = event;
-    // Providers may omit the sequence number of an error event; here every error has one (Q2).
+    // Providers may omit the sequence number of an error event. Here every error has one (Q2).
     const isError = event.type === 'error';
     if (isError && data.sequence_number === undefined) this.renumber();
     if (this.#next !== undefined && (isError || 'sequence_number' in data)) {
@@ -65,12 +65,12 @@ export class PublicSseSink extends KeepaliveSseSink {
     const known = type === '' ? undefined : this.#numbered.get(type);
     if (known !== undefined) return known;
     const found = bytes.subarray(start, end).includes(NUMBERED);
-    // Types are a provider's text, in any number.
+    // Limited, because types are text of a provider.
     if (this.#numbered.size < MAX_TYPES) this.#numbered.set(type, found);
     return found;
   }
 
-  /** The number after the last one that was written. Parses that event, only here. */
+  /** The number after the last one that was written. Only here that event is parsed. */
   #nextNumber(): number {
     if (this.#next !== undefined) return this.#next;
     const last = this.#last;

@@ -1,4 +1,4 @@
-// The compatible surface of Responses: SDK clients, which get errors only in the shape of the error table (Q1, Q3).
+// The compatible surface of Responses, for SDK clients. They get errors only in the form of the error table (Q1, Q3).
 import { loggedCode } from '../../turn/errors/error-codes.ts';
 import type { ProviderError } from '../../turn/errors/error-statement.ts';
 import { blamesAccount, type Failure } from '../../turn/errors/failure.ts';
@@ -18,23 +18,23 @@ export function bearerSecrets(headers: Headers): readonly string[] {
   return token === undefined ? [] : [token];
 }
 
-/** Statuses of a provider that mean the same to an SDK. */
+/** Statuses of a provider that have the same meaning for an SDK. */
 const SHARED_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 409, 413, 422]);
 
-/** Replaces an error that blames the account. */
+/** The error that replaces one that blames the account. */
 const UPSTREAM_ERROR: ProviderError = new Refusal('upstream_error').error;
 
 /** The error that a client of the compatible surface gets for a failure inside a stream (Q3). */
 export const shownError = (failure: Failure): ProviderError => (blamesAccount(failure) ? UPSTREAM_ERROR : failure.error);
 
-/** The type that the same refusal has in an answer that is not streamed (Q3, Q17). */
+/** The type that the refusal has in an answer that is not streamed (Q3, Q17). */
 export function errorType({ cause }: Failure): string {
   if (cause === 'quota') return 'usage_limit_reached';
   if (cause === 'rate') return 'rate_limit_error';
   return cause === 'request' ? 'invalid_request_error' : 'server_error';
 }
 
-/** The first and only event of a stream that is refused, with the type that the same refusal has in a collected answer. */
+/** The only event of a stream that is refused. Its type is the one that the refusal has in a collected answer. */
 export function publicRefusalEvent({ error }: Failure, { error: { type, resets_at } }: Refusal, known: Confidential): Event {
   const shown = { ...publicError(error, known), type, ...(resets_at === undefined ? {} : { resets_at }) };
   return { type: 'error', data: errorEvent(shown, 0) };
@@ -78,7 +78,7 @@ export const publicSurface = surface({
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       });
     }
-    // Any other refusal inside a 200 either blames the request, or counts as a failed reply (Q3).
+    // Any other refusal inside a 200 either blames the request or counts as a failed reply (Q3).
     const shown = status === 200 ? (cause === 'request' ? 400 : undefined) : status;
     if (shown === undefined || !SHARED_STATUSES.has(shown) || (error.message === null && error.code === null)) {
       return new Refusal('upstream_error');

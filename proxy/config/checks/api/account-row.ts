@@ -1,4 +1,4 @@
-// What a row of `accounts` says of its API and its preset, in content that may be invalid.
+// Reads the API and the preset of a row of `accounts`, from content that may be invalid.
 import { PRESETS, type Preset, type PresetName } from '../../../turn/provider/presets.ts';
 import type { AccountConfig } from '../../../turn/settings.ts';
 import type { Path } from '../../schema/finding.ts';
@@ -8,7 +8,7 @@ export interface AccountRow {
   readonly path: Path;
   readonly row: Mapping;
   readonly api: AccountConfig['api'];
-  /** Undefined also if the file names no known one, which the schema reports. */
+  /** Undefined if the row has no preset, or an unknown one, which the schema reports. */
   readonly preset: (Preset & { readonly name: PresetName }) | undefined;
 }
 
@@ -20,10 +20,10 @@ export function accountRows(data: unknown): readonly AccountRow[] {
   });
 }
 
-/** Accounts that speak the Responses or the Chat API. */
+/** The rows of accounts that speak the Responses API or the Chat API. */
 export const apiAccountRows = (data: unknown): readonly AccountRow[] => accountRows(data).filter(({ api }) => api !== 'agent');
 
-/** Whether requests of this account have a credential. */
+/** Whether requests of this account carry a credential. */
 export const hasCredential = ({ row }: AccountRow): boolean => row.credential !== undefined && row.credential !== 'none';
 
 const APIS = ['agent', 'responses', 'chat'] as const;

@@ -1,4 +1,4 @@
-// Checks the settings of accounts against their API and preset: what another API has, what only one of them has (AA1, AA12, AA13, AA15).
+// Checks the settings of accounts against their API and preset, and reports those of another API (AA1, AA12, AA13, AA15).
 import type { Problem } from '../../schema/finding.ts';
 import { mapping, text, textsAt } from '../rows.ts';
 import { type AccountRow, accountRows } from './account-row.ts';
@@ -37,12 +37,12 @@ function* agentAccount({ row, path }: AccountRow): Generator<Problem> {
   }
 }
 
-/** Members of the translated request without which it is none. */
+/** Members that must not be dropped, because a request without them is not valid. */
 const NEVER_DROPPED: ReadonlySet<string> = new Set(['model', 'messages', 'input', 'stream']);
 
 const SECRET_PARAMETERS: ReadonlySet<string> = new Set(['key', 'api_key', 'api-key', 'token', 'access_token', 'sig', 'code']);
 
-/** What Chat has no request for. */
+/** Settings for which the Chat API has no requests. */
 const NOT_ON_CHAT: ReadonlySet<string> = new Set(['images', 'files']);
 
 function* apiAccount({ row, path, api }: AccountRow): Generator<Problem> {
@@ -83,7 +83,7 @@ const COMPACTIONS: Readonly<Record<AccountRow['api'], readonly string[]>> = {
   chat: ['summary', 'none'],
 };
 
-/** The schema reports a word that no account has. */
+/** Checks `compact`. The schema reports unknown words. */
 function* compaction({ row, api, path }: AccountRow): Generator<Problem> {
   const word = text(row.compact);
   const known = COMPACTIONS[api];

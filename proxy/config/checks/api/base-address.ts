@@ -1,11 +1,11 @@
-// Checks the address of an API account: a prefix of paths, and where plain http may go (AA2, AA5).
+// Checks the address of an API account: it must be a prefix of paths, and plain http is only allowed for some hosts (AA2, AA5).
 import { isLoopback } from '../../../base/process/loopback.ts';
 import type { Path, Problem } from '../../schema/finding.ts';
 import { text } from '../rows.ts';
 import { type AccountRow, hasCredential } from './account-row.ts';
 import { networkOfHost } from './host-network.ts';
 
-/** What requests add to the address. */
+/** The paths that requests add to the address. */
 export const API_PATHS = [
   '/responses',
   '/chat/completions',
@@ -18,7 +18,10 @@ export const API_PATHS = [
   '/files',
 ] as const;
 
-/** No message repeats the address: it may contain a password or a token. @param account whose `base_url` is an address */
+/**
+ * Messages do not repeat the address, because it may contain a password or a token.
+ * @param account an account whose `base_url` is an address
+ */
 export function* checkBaseAddress(account: AccountRow): Generator<Problem> {
   const { row, path: at } = account;
   const written = text(row.base_url) ?? '';

@@ -1,4 +1,4 @@
-// Checks the credentials of accounts by their API: bearer, a header of any name, or none (AA4).
+// Checks the credentials of accounts against their API: a bearer, a header of any name, or none (AA4).
 import { isRehearsal } from '../../../turn/provider/rehearsal-address.ts';
 import type { Problem } from '../../schema/finding.ts';
 import { isMapping, mapping, text } from '../rows.ts';
@@ -30,7 +30,7 @@ function* problemsOf({ row, api, preset, path }: AccountRow): Generator<Problem>
   if (isMapping(header)) yield* headerName(header, { row, at: [...at, 'header', 'name'] });
 }
 
-/** The gateway and the connection set them, or they say who the client is. */
+/** Headers that cannot carry a credential: the gateway or the connection sets them, or they identify the client. */
 const OTHERS: ReadonlySet<string> = new Set([
   'accept-encoding',
   'authorization',

@@ -1,4 +1,4 @@
-// Where a host is: in a private network, in a public one, or nowhere that a provider could be (AA5).
+// Determines the network of a host: private, public, or one in which no provider can be (AA5).
 import { BlockList, isIP } from 'node:net';
 
 /** `forbidden`: a link-local or an unspecified address. */
@@ -21,14 +21,14 @@ const FORBIDDEN = listOf([
   ['fe80::', 10],
 ]);
 
-/** Names that no public resolver knows. */
+/** The ends of names that public resolvers do not know. */
 const PRIVATE_NAMES = ['.local', '.internal', '.lan', '.home.arpa', '.svc'] as const;
 
 /** @param host of a URL: lower case, an IPv6 address in brackets */
 export function networkOfHost(host: string): Network {
   const address = host.replace(/^\[|\]$/g, '');
   const version = isIP(address);
-  // A mapped IPv4 address is checked by the rules of IPv4.
+  // A mapped IPv4 address is checked as an IPv4 address.
   if (version !== 0) {
     const family = version === 4 ? 'ipv4' : 'ipv6';
     if (FORBIDDEN.check(address, family)) return 'forbidden';

@@ -1,4 +1,4 @@
-// Warns of settings of API accounts that are possible, and seldom meant (AA6, AA12).
+// Warns about settings of API accounts that are possible but rarely intended (AA6, AA12).
 import { QUIRKS } from '../../../turn/provider/quirks.ts';
 import type { Path, Problem } from '../../schema/finding.ts';
 import { isMapping, mapping, type Row, rowsOf, text } from '../rows.ts';
@@ -9,7 +9,7 @@ export function warnOfApiSettings(data: unknown): readonly Problem[] {
   return problems.map((problem) => ({ ...problem, severity: 'warning' }));
 }
 
-/** Native clients wait no longer. */
+/** How long native clients wait. */
 const CLIENTS_WAIT_MS = 300_000;
 
 function* settings(account: AccountRow): Generator<Problem> {
@@ -40,7 +40,7 @@ function* settings(account: AccountRow): Generator<Problem> {
   }
 }
 
-/** What a preset fills in for its other API is no mistake of the file. */
+/** Warns about quirks of another API. A quirk that a preset sets for its other API is not reported, because it is not in the file. */
 function* quirksOfOthers({ path, row, api }: AccountRow): Generator<Problem> {
   for (const name of Object.keys(mapping(row.quirks))) {
     const apis: readonly string[] | undefined = Object.hasOwn(QUIRKS, name) ? QUIRKS[name as keyof typeof QUIRKS].apis : undefined;
@@ -54,7 +54,7 @@ const declares = ({ catalog, models }: AccountRow['row']): boolean => catalog !=
 
 const isWindowless = ({ row }: Row): boolean => row.context_window === undefined && row.kind !== 'embedding';
 
-/** A USD limit counts nothing for a model without a price. An account without a credential costs nothing. */
+/** Warns about models without a price, for which a USD limit counts nothing. An account without a credential costs nothing. */
 function* unpriced(data: unknown): Generator<Problem> {
   const limited = new Set(
     rowsOf(data, 'keys').flatMap(({ row }) => {

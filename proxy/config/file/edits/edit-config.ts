@@ -1,4 +1,4 @@
-// Carries out an ordered edit on a file: the same for commands and the admin API.
+// Applies an edit to a file. Commands and the admin API use the same function.
 import { inBackground } from '../../loading/background.ts';
 import { type EditOrder, prefixOf, type SecretOrder } from './edit-order.ts';
 import type { Pools } from './edited-pools.ts';
@@ -6,9 +6,9 @@ import { makeSecret, secretName } from './new-secret.ts';
 import { runEdit } from './run-edit.ts';
 
 export interface EditOptions {
-  /** The Pools that may be changed; all if absent. */
+  /** The Pools that may be changed. All if absent. */
   readonly owned?: Pools;
-  /** Whether the edited file is also checked for secrets that cannot be read, as a reload does; default false. */
+  /** Whether the edited file is also checked for secrets that cannot be read, as in a reload. Default: false. */
   readonly secrets?: boolean;
 }
 
@@ -17,7 +17,7 @@ export interface EditResult {
   readonly changed: boolean;
 }
 
-/** Of an order that makes a secret: it is nowhere else. */
+/** The result of an edit that makes a secret. The secret is kept nowhere else. */
 export interface SecretResult extends EditResult {
   readonly made: { readonly secret: string; readonly name: string };
 }
@@ -25,10 +25,10 @@ export interface SecretResult extends EditResult {
 export type ResultOf<Order extends EditOrder> = Order extends SecretOrder ? SecretResult : EditResult;
 
 /**
- * @throws {ConfigError} when the file is invalid
- * @throws {EditRefused} when the edited file would be invalid
- * @throws {InvalidEdit} when its content does not permit the edit
- * @throws {EditError} when it cannot be edited or replaced
+ * @throws {ConfigError} if the file is invalid
+ * @throws {EditRefused} if the edited file would be invalid
+ * @throws {InvalidEdit} if the content of the file does not permit the edit
+ * @throws {EditError} if the file cannot be edited or replaced
  */
 export async function editConfig<Order extends EditOrder>(
   path: string,

@@ -1,4 +1,4 @@
-// THE EDITS that commands and the admin API order: plain data, so that a large file is edited in a thread of its own.
+// THE EDITS that commands and the admin API can request. They are plain data, so that a large file can be edited in a separate thread.
 import type { Edit } from '../edit.ts';
 import type { EditInput } from '../file-replacement.ts';
 import { type AccountPause, accountPause } from './account-pause.ts';
@@ -21,26 +21,26 @@ export type EditOrder =
 /** The edits that make a secret. */
 export type SecretOrder = KeyCreation | KeyRotation | TokenCreation;
 
-/** How the secrets begin. */
+/** The prefix of the secret that each edit makes. */
 const PREFIXES: Readonly<Record<SecretOrder['do'], 'pg-' | 'pg-mcp-'>> = {
   'key.create': 'pg-',
   'key.rotate': 'pg-',
   'token.create': 'pg-mcp-',
 };
 
-/** Undefined for an order that makes no secret. */
+/** Undefined for an edit that makes no secret. */
 export const prefixOf = ({ do: name }: EditOrder): 'pg-' | 'pg-mcp-' | undefined =>
   name in PREFIXES ? PREFIXES[name as SecretOrder['do']] : undefined;
 
 export interface OrderTask {
   readonly order: EditOrder;
-  /** The Pools that may be changed; undefined: all. */
+  /** The Pools that may be changed. Undefined means all. */
   readonly owned: Pools;
-  /** The hash of the secret that the order makes; empty if it makes none. */
+  /** The hash of the secret that the edit makes; empty if it makes none. */
   readonly sha256: string;
 }
 
-/** @returns the edits; none if nothing has to change. @throws InvalidEdit */
+/** @returns the edits; none if nothing has to change @throws InvalidEdit */
 export function editsOf(input: EditInput, { order, owned, sha256 }: OrderTask): readonly Edit[] {
   switch (order.do) {
     case 'account.pause':

@@ -1,7 +1,7 @@
-// The Pools that the operator of an edit may change: checked against the file that is edited, which may be newer than the configuration.
+// The Pools that the operator of an edit may change. They are checked against the file, which may be newer than the running configuration.
 import { InvalidEdit } from './invalid-edit.ts';
 
-/** Undefined: all. */
+/** Undefined means all Pools. */
 export type Pools = readonly string[] | undefined;
 
 /** @throws InvalidEdit */

@@ -1,14 +1,17 @@
 // An edit that the content of the file does not permit. The file is unchanged.
 import { suggestion } from '../../schema/suggestion.ts';
 
-/** `unknown`: a row is missing. `state`: what the file has does not permit it. `argument`: a value is wrong. `right`: it is of a foreign Pool. */
+/**
+ * `unknown`: a row is missing. `state`: the content of the file does not permit the edit. `argument`: a value is wrong. `right`: the row
+ * belongs to a Pool that the operator may not change.
+ */
 export type Objection = 'unknown' | 'state' | 'argument' | 'right';
 
 /** An edit that is refused. Its message is for operators. */
 export class InvalidEdit extends Error {
   override readonly name = 'InvalidEdit';
   readonly objection: Objection;
-  /** The argument that is wrong. */
+  /** The wrong argument. */
   readonly param: string | undefined;
 
   constructor(objection: Objection, message: string, param?: string) {
@@ -21,7 +24,7 @@ export class InvalidEdit extends Error {
 /**
  * The index of the row with this id.
  * @param noun `key` or `Pool`, for the message
- * @throws {InvalidEdit} when there is none; it suggests the nearest id
+ * @throws {InvalidEdit} if there is no such row; the message suggests the nearest id
  */
 export function indexIn(rows: readonly { readonly id: string }[], id: string, noun: string): number {
   const index = rows.findIndex((row) => row.id === id);

@@ -8,7 +8,7 @@ import type { Plain } from '../yaml-render.ts';
 import { type Pools, requireOwned } from './edited-pools.ts';
 import { InvalidEdit, indexIn } from './invalid-edit.ts';
 
-/** What a key may use, as it is written in the file. */
+/** What a key may use, in the form of the file. */
 export interface KeyPolicies {
   readonly expires_at?: string;
   readonly models?: readonly string[];
@@ -35,7 +35,7 @@ export interface KeyStatusChange {
   readonly status: KeyConfig['status'];
 }
 
-/** @param sha256 of its new secret @throws InvalidEdit */
+/** @param sha256 the hash of the new secret @throws InvalidEdit */
 export function keyCreation({ config }: EditInput, { id, pool, policies }: KeyCreation, owned: Pools, sha256: string): readonly Edit[] {
   requireOwned(pool, owned);
   indexIn(config.pools, pool, 'Pool');
@@ -48,25 +48,28 @@ export function keyCreation({ config }: EditInput, { id, pool, policies }: KeyCr
   ];
 }
 
-/** @param sha256 of its further secret: the others work until their hashes are removed from the file @throws InvalidEdit */
+/**
+ * @param sha256 the hash of the additional secret; other secrets are valid until their hashes are removed from the file
+ * @throws InvalidEdit
+ */
 export function keyRotation({ config }: EditInput, { id }: KeyRotation, owned: Pools, sha256: string): readonly Edit[] {
   return [{ append: ['keys', indexOfUsable(config, id, owned), 'secret_sha256'], row: sha256 }];
 }
 
-/** @returns the edits; none if the key is already in that state. @throws InvalidEdit */
+/** @returns the edits; none if the key is already in that state @throws InvalidEdit */
 export function keyStatusChange({ config }: EditInput, { id, status }: KeyStatusChange, owned: Pools): readonly Edit[] {
   if (config.keys[indexOfOwned(config, id, owned)]?.status === status) return [];
   return [{ set: ['keys', indexOfUsable(config, id, owned), 'status'], to: status }];
 }
 
-/** A key that has expired when it is written is a mistake. @throws InvalidEdit */
+/** Refuses an expiry time that has already passed. @throws InvalidEdit */
 export function checkExpiry(expires_at: string | undefined): void {
   if (expires_at !== undefined && msOfIso(expires_at) <= Date.now()) {
     throw new InvalidEdit('argument', `expires_at ${expires_at} is in the past`, 'expires_at');
   }
 }
 
-/** @throws InvalidEdit also for a revoked key */
+/** @throws InvalidEdit, also if the key is revoked */
 export function indexOfUsable(config: Config, id: string, owned: Pools): number {
   const index = indexOfOwned(config, id, owned);
   if (config.keys[index]?.status === 'revoked') throw new InvalidEdit('state', `key '${id}' is revoked, and that is final`);

@@ -1,4 +1,4 @@
-// The edits that change what a key may use: each setting by itself, so that its comments stay.
+// The edits that change what a key may use. Each setting is edited separately, so that its comments stay.
 import { isDeepStrictEqual } from 'node:util';
 import { type Mapping, mapping, rowsOf } from '../../checks/rows.ts';
 import type { Path } from '../../schema/finding.ts';
@@ -8,7 +8,7 @@ import type { Plain } from '../yaml-render.ts';
 import type { Pools } from './edited-pools.ts';
 import { checkExpiry, indexOfUsable, type KeyPolicies } from './key-edits.ts';
 
-/** Null removes a policy or a limit; an absent one stays. */
+/** The changes. Null removes a policy or a limit; an absent one stays. */
 export type KeyPolicyChanges = { readonly [Name in Exclude<keyof KeyPolicies, 'limits'>]?: KeyPolicies[Name] | null } & {
   readonly limits?: { readonly [Name in keyof NonNullable<KeyPolicies['limits']>]?: number | null } | null;
 };
@@ -19,7 +19,7 @@ export interface KeyPolicyChange {
   readonly changes: KeyPolicyChanges;
 }
 
-/** @returns the edits; none if the policy is already set. @throws InvalidEdit */
+/** @returns the edits; none if the policy is already set @throws InvalidEdit */
 export function keyPolicyChange({ config, content }: EditInput, { id, changes }: KeyPolicyChange, owned: Pools): readonly Edit[] {
   checkExpiry(changes.expires_at ?? undefined);
   const index = indexOfUsable(config, id, owned);
@@ -27,7 +27,7 @@ export function keyPolicyChange({ config, content }: EditInput, { id, changes }:
   return Object.entries(changes).flatMap(([name, to]) => settingEdits(written[name], to, ['keys', index, name]));
 }
 
-/** @param now what is written, undefined if nothing is @param to what shall be, null for nothing */
+/** @param now the value in the file, undefined if there is none @param to the new value, null to remove it */
 function settingEdits(now: unknown, to: unknown, path: Path): readonly Edit[] {
   if (to === undefined || isDeepStrictEqual(now, to)) return [];
   if (to === null) return now === undefined ? [] : [{ remove: path }];
@@ -36,7 +36,10 @@ function settingEdits(now: unknown, to: unknown, path: Path): readonly Edit[] {
   return [{ set: path, to: to as Plain }];
 }
 
-/** Of limits the named ones change; of an effort policy one replaces the other. What goes is removed last: a mapping is never empty meanwhile. */
+/**
+ * The edits of a mapping. Named limits are changed, while one effort policy replaces the other. Members are removed last, so that the
+ * mapping is never empty in between.
+ */
 function memberEdits(now: Mapping, to: Mapping, path: Path): readonly Edit[] {
   const isPartial = path.at(-1) === 'limits';
   const gone = Object.keys(now).filter((name) => (isPartial ? to[name] === null : to[name] === undefined));
@@ -47,7 +50,7 @@ function memberEdits(now: Mapping, to: Mapping, path: Path): readonly Edit[] {
   ];
 }
 
-/** Row by row: a list on several lines keeps its comments. */
+/** The edits of a list, row by row, so that a list on several lines keeps its comments. */
 function listEdits(now: unknown, to: readonly string[], path: Path): readonly Edit[] {
   if (!Array.isArray(now)) return [{ set: path, to }];
   const gone = now.flatMap((row: unknown, i) => (to.includes(row as string) ? [] : [i])).toReversed();

@@ -9,17 +9,17 @@ import { indexIn } from './invalid-edit.ts';
 export interface ModeChoice {
   readonly do: 'mode.set';
   readonly pool: string;
-  /** Exposed model id. */
+  /** The exposed id of the model. */
   readonly model: string;
   readonly mode: ServingMode;
 }
 
-/** @returns the edits; none if the mode is already set. @throws InvalidEdit */
+/** @returns the edits; none if the mode is already set @throws InvalidEdit */
 export function modeEdits({ config, content }: EditInput, { pool, model, mode }: ModeChoice, owned: Pools): readonly Edit[] {
   requireOwned(pool, owned);
   const index = indexIn(config.pools, pool, 'Pool');
   const path = ['pools', index, 'serving_modes', model];
-  // `auto` is compiled to no override (PL3), but the file may contain it: so the written value is compared.
+  // The value in the file is compared, because `auto` is compiled to no override (PL3).
   const written = mapping(rowsOf(content, 'pools')[index]?.row.serving_modes);
   const now = isMapping(written) && Object.hasOwn(written, model) ? written[model] : undefined;
   if (mode === 'auto') return now === undefined ? [] : [{ remove: path }];

@@ -1,4 +1,4 @@
-// One edit of one file, in the thread that asks for it.
+// Applies one edit to one file, in the calling thread.
 import { rewriteConfig } from '../file-replacement.ts';
 import { editsOf, type OrderTask } from './edit-order.ts';
 

@@ -4,7 +4,7 @@ import type { EditInput } from '../file-replacement.ts';
 import { InvalidEdit, indexIn } from './invalid-edit.ts';
 import { secretName } from './new-secret.ts';
 
-/** Another token of a known operator has none of the rights. */
+/** A new operator with its token, or a further token for an existing operator, which sets no rights. */
 export interface TokenCreation {
   readonly do: 'token.create';
   readonly operator: string;
@@ -16,11 +16,11 @@ export interface TokenCreation {
 export interface TokenRevocation {
   readonly do: 'token.revoke';
   readonly operator: string;
-  /** Its name: the first digits of its hash. */
+  /** The name of the token: the first digits of its hash. */
   readonly token: string;
 }
 
-/** @param sha256 of the new token @throws InvalidEdit */
+/** @param sha256 the hash of the new token @throws InvalidEdit */
 export function tokenCreation({ config }: EditInput, { operator, owns, assigned, admin }: TokenCreation, sha256: string): readonly Edit[] {
   const index = config.operators.findIndex(({ id }) => id === operator);
   const hasRights = owns !== undefined || assigned !== undefined || admin === true;
@@ -35,7 +35,7 @@ export function tokenCreation({ config }: EditInput, { operator, owns, assigned,
   return [{ append: ['operators'], row }];
 }
 
-/** With its last token the operator goes. @throws InvalidEdit */
+/** The edits that revoke a token. An operator without a token is removed. @throws InvalidEdit */
 export function tokenRevocation({ config: { operators } }: EditInput, { operator, token }: TokenRevocation): readonly Edit[] {
   const index = indexIn(operators, operator, 'operator');
   const hashes = operators[index]?.token_sha256 ?? [];

@@ -1,19 +1,19 @@
-// Writes the blocks of one message, one after the other (AM51, AM53), and ends the message at a stop sequence (AM48).
+// Writes the blocks of one message one after another (AM51, AM53), and ends the message at a stop sequence (AM48).
 import type { JsonObject } from '../../../turn/json/json.ts';
 import type { StopSequences } from '../stop-sequences.ts';
 
-/** The kinds of texts that come in deltas, by the member that carries them. */
+/** The kinds of texts that are sent in deltas, by the member that contains them. */
 export type TextDelta = 'text' | 'thinking' | 'partial_json';
 
-/** Receives the blocks: as events of a stream, or as the content of a whole message. */
+/** Receives the blocks. They become events of a stream, or the content of a whole message. */
 export interface BlockOutput {
   start(index: number, block: JsonObject): void;
-  /** @param encoded a part of the text, as JSON has it between its quotes; a view that is valid during the call */
+  /** @param encoded a part of the text in the form that JSON has between the quotes; the view is valid during the call */
   text(index: number, kind: TextDelta, encoded: Buffer): void;
-  /** Replaces the text of the open block. @throws Refusal if it was already shown */
+  /** Replaces the text of the open block. @throws Refusal if the text was already shown */
   replace(index: number, kind: TextDelta, encoded: Buffer): void;
   delta(index: number, delta: JsonObject): void;
-  /** @param cut the account's reply ended inside the block */
+  /** @param cut whether the account's reply ended inside the block */
   stop(index: number, cut: boolean): void;
 }
 
@@ -28,7 +28,7 @@ export class BlockWriter {
   readonly #output: BlockOutput;
   readonly #stops: StopSequences | undefined;
   #count = 0;
-  /** The stop sequence that ended the message: what follows is dropped. */
+  /** The stop sequence that ended the message. Later text is dropped. */
   #matched: string | undefined;
 
   constructor(output: BlockOutput, stops: StopSequences | undefined) {
@@ -40,7 +40,7 @@ export class BlockWriter {
     return this.#matched;
   }
 
-  /** Opens a block. Its caller closes it before it opens another one. */
+  /** Opens a block. The caller closes it before it opens another one. */
   open(block: JsonObject): OpenBlock {
     if (this.#matched !== undefined) return DROPPED;
     const index = this.#count++;
@@ -54,13 +54,13 @@ export class BlockWriter {
     };
   }
 
-  /** A block of text, which begins with its first character (AM53). */
+  /** A block of text. It is opened with its first character (AM53). */
   textBlock(): OpenBlock {
     const block = new TextBlock(() => this.open({ type: 'text', text: '' }));
     return this.#stops ? this.#stoppedBy(this.#stops, block) : block;
   }
 
-  /** The text is decoded only for turns with stop sequences. */
+  /** Wraps a block to find stop sequences. Only for turns with stop sequences is the text decoded. */
   #stoppedBy(stops: StopSequences, block: OpenBlock): OpenBlock {
     let matcher = stops.matcher();
     const show = (text: string): void => {
@@ -92,7 +92,7 @@ export class BlockWriter {
   }
 }
 
-/** Opens at the first text; citations that come before it wait for it. */
+/** A block that opens at its first text. Citations that come before are kept until then. */
 class TextBlock implements OpenBlock {
   readonly #begin: () => OpenBlock;
   #open: OpenBlock | undefined;
@@ -127,7 +127,7 @@ class TextBlock implements OpenBlock {
 
 const DROPPED: OpenBlock = { text: () => undefined, replace: () => undefined, delta: () => undefined, close: () => undefined };
 
-/** A text as JSON has it between its quotes. */
+/** A text in the form that JSON has between the quotes. */
 export const encoded = (text: string): Buffer => Buffer.from(JSON.stringify(text).slice(1, -1));
 
 export const decoded = (piece: Buffer): string => JSON.parse(`"${piece.toString()}"`) as string;

@@ -1,6 +1,6 @@
-// Keeps the parts of a reply in order: the first open one is written as it comes, what comes for later ones is held until then (AM54).
+// Keeps the parts of a reply in order. The first open part is written as it arrives; content of later parts is held until then (AM54).
 
-/** What was held of one part. */
+/** The content of one part that is held. */
 interface Lane {
   readonly held: (() => void)[];
   finished: boolean;
@@ -12,7 +12,7 @@ export interface LaneMemory {
   release(bytes: number): void;
 }
 
-/** The memory of a part's place. */
+/** The memory that is counted for each part. */
 const LANE_BYTES = 100;
 
 export class Lanes<Key> {
@@ -26,12 +26,12 @@ export class Lanes<Key> {
     this.#memory = memory;
   }
 
-  /** Whether what comes for this part can be written now. Opens the part; one that ended never opens again. */
+  /** Whether content of this part can be written now. Opens the part; a part that has ended is not opened again. */
   isFirst(key: Key): boolean {
     if (this.#first === key) return true;
     if (this.#finished.has(key)) return false;
     if (!this.#lanes.has(key)) {
-      // A provider may open any number of parts.
+      // Counted, because a provider may open any number of parts.
       this.#memory.hold(LANE_BYTES);
       this.#lanes.set(key, { held: [], finished: false });
     }
@@ -40,13 +40,13 @@ export class Lanes<Key> {
     return true;
   }
 
-  /** Runs `write` now, or when the parts before have ended. @param bytes the memory that it holds until then. @throws TooMuchHeld */
+  /** Runs `write` now, or when the earlier parts have ended. @param bytes the memory that is held until then @throws TooMuchHeld */
   write(key: Key, bytes: number, write: () => void): void {
     if (this.isFirst(key)) write();
     else if (!this.#finished.has(key)) this.#hold(this.#lanes.get(key), bytes, write);
   }
 
-  /** Marks the part as ended: nothing more comes for it. */
+  /** Marks the part as ended. No more content comes for it. */
   finish(key: Key): void {
     if (this.#finished.has(key)) return;
     this.#finished.add(key);
@@ -77,7 +77,7 @@ export class Lanes<Key> {
       this.#lanes.delete(key);
       this.#first = undefined;
     }
-    // All that was held is written.
+    // Everything that was held has been written.
     this.#memory.release(this.#bytes);
     this.#bytes = 0;
   }

@@ -1,4 +1,4 @@
-// A message of an account's reply as text blocks: each part is a block of its own, with its citations (AM53, AM54).
+// Turns a message of an account's reply into text blocks. Each part is one block with its citations (AM53, AM54).
 import { asList, isObject, type JsonObject } from '../../../turn/json/json.ts';
 import { type Losses, SentText } from '../../../turn/reply/sent-text.ts';
 import { type BlockWriter, encoded, type OpenBlock } from './block-writer.ts';
@@ -40,7 +40,7 @@ export class MessageBlocks implements ItemBlocks {
 
   partDone(part: number, finished: JsonObject | undefined): void {
     if (this.#losses() > 0) {
-      // Without the text the finished item has it.
+      // If the event does not contain the part, the text comes with the finished item.
       if (!finished) return;
       this.#parts.write(part, 0, () => this.#complete(part, finished));
     }

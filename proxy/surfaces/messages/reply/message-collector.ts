@@ -1,4 +1,4 @@
-// The whole message of a client that asked for no stream: what the events of its stream would add up to (AM56).
+// Collects the whole message for a client that asked for no stream. It equals the sum of the events that a stream would have (AM56).
 import { isObject, type JsonObject } from '../../../turn/json/json.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import type { Collector, StreamedTurn } from '../../../turn/surface.ts';

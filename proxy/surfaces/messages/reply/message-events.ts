@@ -1,4 +1,4 @@
-// Reads the Responses events of a reply into the blocks of a message; deltas are not parsed (AM52, AM54).
+// Turns the Responses events of a reply into the blocks of a message. Deltas are not parsed (AM52, AM54).
 import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { DeltaText } from '../../../turn/reply/delta-text.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
@@ -9,7 +9,7 @@ import type { DeltaKind } from './item-blocks.ts';
 import type { LaneMemory } from './lanes.ts';
 import { type EventPlace, MessageReply } from './message-reply.ts';
 
-/** The deltas by their events, with the member that distinguishes the parts of an item. */
+/** The deltas by their event types, with the member that numbers the parts of an item. */
 const DELTAS: ReadonlyMap<string, { readonly kind: DeltaKind; readonly part: 'content_index' | 'summary_index' | undefined }> = new Map([
   ['response.output_text.delta', { kind: 'text', part: 'content_index' }],
   ['response.refusal.delta', { kind: 'refusal', part: 'content_index' }],
@@ -18,7 +18,7 @@ const DELTAS: ReadonlyMap<string, { readonly kind: DeltaKind; readonly part: 'co
   ['response.function_call_arguments.delta', { kind: 'arguments', part: undefined }],
 ]);
 
-/** The ends of parts that have deltas. */
+/** The events that end parts which have deltas. */
 const PART_ENDS: ReadonlySet<string> = new Set(['response.content_part.done', 'response.reasoning_summary_part.done']);
 
 /** The events that have to be parsed. */
@@ -34,19 +34,19 @@ export const MESSAGE_EVENTS: ReadonlySet<string> = new Set([
 export class MessageEvents {
   readonly reply: MessageReply;
   readonly #text = new DeltaText();
-  /** Bytes of text, thinking and arguments, for an estimate of the usage (Q18). */
+  /** The bytes of text, thinking and arguments, for an estimate of the usage (Q18). */
   #bytes = 0;
 
   constructor(output: BlockOutput, { thinking, stops, clientNames }: MessagesRequest, memory: LaneMemory) {
     this.reply = new MessageReply(output, { thinking, stops, clientName: (name) => clientNames.get(name) ?? name, memory });
   }
 
-  /** The output that came so far, in tokens (Q18). */
+  /** The estimated output so far, in tokens (Q18). */
   get outputTokens(): number {
     return Math.ceil(this.#bytes / 4);
   }
 
-  /** An event as it came. @throws TooMuchHeld */
+  /** Takes an event whose bytes are unparsed. @throws TooMuchHeld */
   raw(event: ReplyEvent): void {
     const delta = DELTAS.get(event.type);
     const text = delta && this.#text.of(event);
@@ -59,7 +59,7 @@ export class MessageEvents {
     this.#delta(delta.kind, placeOf(this.#text.placeOf(event)), part, text);
   }
 
-  /** An event that was parsed. @throws TooMuchHeld */
+  /** Takes an event that was parsed. @throws TooMuchHeld */
   event({ type, data, size = 0 }: Event): void {
     const { item, output_index: index, item_id: id, annotation, delta } = data;
     const place = { index, id: id ?? (isObject(item) ? item.id : undefined) };

@@ -7,7 +7,7 @@ import { writeSearch } from './search-blocks.ts';
 import { ThinkingBlock } from './thinking-block.ts';
 import { ToolUseBlock } from './tool-use-block.ts';
 
-/** The blocks of an item; undefined where a client gets nothing of it. @param item as it opened */
+/** The blocks of an item; undefined if the client gets nothing of it. @param item the item when it was opened */
 export function itemBlocks(item: JsonObject, writer: BlockWriter, options: ItemOptions): ItemBlocks | undefined {
   switch (item.type) {
     case 'message':

@@ -1,4 +1,4 @@
-// The message itself: its name and its empty start, its end, and its usage (AM52, AM56 to AM60).
+// The parts of a message around its content: its start, its end, and its usage (AM52, AM56 to AM60).
 import type { JsonObject } from '../../../turn/json/json.ts';
 import type { Turn } from '../../../turn/turn.ts';
 import type { MessagesRequest } from '../request/decode.ts';
@@ -7,7 +7,7 @@ import { messageUsage, type UsageCounts, usageInResponse } from './message-usage
 
 type NamedTurn = Pick<Turn, 'id' | 'model'>;
 
-/** A message before its content. @param inputTokens the estimate, because some clients read the input only here */
+/** The start of a message. @param inputTokens the estimate, which is stated because some clients read the input only here */
 export function messageStart({ id, model }: NamedTurn, inputTokens: number): JsonObject {
   return {
     id: messageId(id),
@@ -31,7 +31,7 @@ export function usageOfMessage(response: JsonObject, searches: number, estimated
   return messageUsage(usageInResponse(response.usage) ?? estimated(), searches);
 }
 
-/** The members that a request with `context_management` gets. */
+/** The members that are added for a request with `context_management`. */
 export const contextOf = ({ managesContext }: Pick<MessagesRequest, 'managesContext'>): JsonObject =>
   managesContext ? { context_management: { applied_edits: [] } } : {};
 
@@ -40,5 +40,5 @@ export function messageDelta(end: MessageEnd, usage: JsonObject, context: JsonOb
   return { type: 'message_delta', delta: { ...end, container: null }, usage, ...context };
 }
 
-/** An event of the stream. */
+/** An event of the stream as SSE. */
 export const sseOf = (data: JsonObject & { readonly type: string }): string => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;

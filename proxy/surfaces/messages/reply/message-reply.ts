@@ -1,4 +1,5 @@
-// The reply of an account as the blocks of one message, in the order of its items, and how the message ended (AM52 to AM58).
+// Turns the reply of an account into the blocks of one message, in the order of its items, and determines how the message ended (AM52 to
+// AM58).
 import { asList, isAbsent, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { StopSequences } from '../stop-sequences.ts';
 import { type BlockOutput, BlockWriter } from './block-writer.ts';
@@ -6,13 +7,13 @@ import type { DeltaKind, ItemBlocks, ItemOptions } from './item-blocks.ts';
 import { Lanes } from './lanes.ts';
 import { itemBlocks } from './message-items.ts';
 
-/** Where an event belongs: the item's index in the output, its id, or both. */
+/** The item that an event belongs to: its index in the output, its id, or both. */
 export interface EventPlace {
   readonly index?: Json | undefined;
   readonly id?: Json | undefined;
 }
 
-/** How a message ended, as `message_delta` and whole messages have it. */
+/** How a message ended, in the form of `message_delta` and of whole messages. */
 export type MessageEnd = {
   readonly stop_reason: 'stop_sequence' | 'max_tokens' | 'refusal' | 'tool_use' | 'end_turn';
   readonly stop_sequence: string | null;
@@ -23,7 +24,7 @@ export interface MessageReplyOptions extends Omit<ItemOptions, 'losses'> {
   readonly stops: StopSequences | undefined;
 }
 
-/** The item that a delta belongs to, if the account did not open it. */
+/** The item that is assumed for a delta if the account did not open one. */
 const UNOPENED: Readonly<Partial<Record<DeltaKind, JsonObject>>> = {
   text: { type: 'message' },
   refusal: { type: 'message' },
@@ -40,11 +41,11 @@ export class MessageReply {
   readonly #options: ItemOptions;
   readonly #writer: BlockWriter;
   readonly #lanes: Lanes<number>;
-  /** Items by their number here; indexes and ids lead to it. */
+  /** The items by their number here. Indexes and ids are mapped to these numbers. */
   readonly #items: KnownItem[] = [];
   readonly #byIndex = new Map<Json, number>();
   readonly #byId = new Map<Json, number>();
-  /** Calls whose arguments began before their name was known: the finished item has them whole. */
+  /** Calls whose arguments began before their name was known. Their arguments are taken from the finished item. */
   readonly #nameless = new Set<Json | undefined>();
   #refused = false;
   #calls = 0;
@@ -57,27 +58,27 @@ export class MessageReply {
     this.#lanes = new Lanes(options.memory);
   }
 
-  /** The stop sequence that the text has reached: the account's reply is of no use any more. */
+  /** The stop sequence that the text has reached. After it, the rest of the account's reply is not used. */
   get matched(): string | undefined {
     return this.#writer.matched;
   }
 
-  /** Web searches with a query, for the usage. */
+  /** The number of web searches that have a query, for the usage. */
   get searches(): number {
     return this.#searches;
   }
 
-  /** Notes that an event could not be read, which may have been a piece of a text. */
+  /** Notes that an event could not be read. It may have been a piece of a text. */
   lost(): void {
     this.#losses += 1;
   }
 
-  /** @param bytes the memory that the item takes if it is held. @throws TooMuchHeld */
+  /** @param bytes the memory that the item needs if it is held @throws TooMuchHeld */
   opened(item: JsonObject, place: EventPlace, bytes: number): void {
     if (this.#find(place) === undefined && !this.#nameless.has(keyOf(place))) this.#open(item, place, bytes);
   }
 
-  /** @param text as JSON has it between its quotes; a view. @throws TooMuchHeld */
+  /** @param text a view, in the form that JSON has between the quotes @throws TooMuchHeld */
   delta(kind: DeltaKind, place: EventPlace, part: number, text: Buffer): void {
     if (kind === 'refusal') this.#refused = true;
     const at = this.#find(place) ?? this.#openFor(kind, place);
@@ -91,7 +92,7 @@ export class MessageReply {
     this.#lanes.write(at, kept.length, () => item.blocks()?.delta?.(kind, part, kept));
   }
 
-  /** @param finished the part as it is when it ends, if the account sends it */
+  /** @param finished the part in the event that ends it, if the account sends it */
   partDone(place: EventPlace, part: number, finished?: JsonObject): void {
     this.#write(place, 0, (blocks) => blocks.partDone?.(part, finished));
   }
@@ -110,7 +111,7 @@ export class MessageReply {
     this.#lanes.finish(at);
   }
 
-  /** Writes what only the terminal event brought, and closes what is open. @param response of the terminal event */
+  /** Writes what only the terminal event contained, and closes open blocks. @param response the response in the terminal event */
   finish(response: JsonObject): MessageEnd {
     for (const [index, item] of asList(response.output).entries()) {
       if (isObject(item)) this.done(item, { index, id: item.id }, 0);
@@ -147,7 +148,7 @@ export class MessageReply {
     });
   }
 
-  /** An id has precedence: some accounts count only the items that they list at the end. */
+  /** The number of an item. The id takes precedence, because some accounts number only the items that they list at the end. */
   #find({ index, id }: EventPlace): number | undefined {
     const byId = isAbsent(id) ? undefined : this.#byId.get(id);
     return byId ?? (isAbsent(index) ? undefined : this.#byIndex.get(index));
@@ -160,7 +161,7 @@ export class MessageReply {
     return undefined;
   }
 
-  /** @returns undefined if a client gets nothing of the item */
+  /** @returns undefined if the client gets nothing of the item */
   #open(item: JsonObject, { index, id }: EventPlace, bytes: number): number | undefined {
     if (!this.#isShown(item)) return undefined;
     const at = this.#items.length;

@@ -1,4 +1,5 @@
-// The SSE stream of a Messages client: blocks as events, pings while nothing else is written, one error event if the reply fails (AM51 to AM60).
+// The SSE stream of a Messages client: blocks as events, pings while nothing else is written, and one error event if the reply fails (AM51
+// to AM60).
 import type { ServerResponse } from 'node:http';
 import { KeepaliveSseSink } from '../../../clients/http/replies/keepalive-sse-sink.ts';
 import { type ErrorBody, Refusal } from '../../../turn/errors/refusal.ts';
@@ -36,7 +37,7 @@ export class MessageSseSink extends KeepaliveSseSink implements BlockOutput {
     this.#events = new MessageEvents(this, request, turn.held);
   }
 
-  /** The account's reply is of no use behind a stop sequence (AM49). */
+  /** Whether a stop sequence was reached. The rest of the account's reply is then not used (AM49). */
   get satisfied(): boolean {
     return this.#events.reply.matched !== undefined;
   }
@@ -67,7 +68,7 @@ export class MessageSseSink extends KeepaliveSseSink implements BlockOutput {
 
   override close(closing: readonly (Event | Refusal)[], outcome: Outcome): void {
     for (const last of closing) if (last instanceof Refusal) this.#fail(streamError(last, this.turn.id));
-    // An end that could not be parsed does not count.
+    // A terminal event that could not be parsed does not count.
     if (this.#state === 'open') this.#fail(streamError(new Refusal('upstream_error'), this.turn.id));
     super.close([], outcome);
   }
@@ -86,7 +87,7 @@ export class MessageSseSink extends KeepaliveSseSink implements BlockOutput {
     this.append(AFTER);
   }
 
-  /** What was written cannot be taken back (AM16). */
+  /** Fails, because text that was written cannot be taken back (AM16). */
   replace(): void {
     throw new Refusal('upstream_error');
   }
@@ -119,7 +120,7 @@ export class MessageSseSink extends KeepaliveSseSink implements BlockOutput {
     return failedStream(stated, this.turn.id);
   }
 
-  /** @param error the event */
+  /** @param error the event to send */
   #fail(error: JsonObject): void {
     if (this.#state !== 'open') return;
     this.write(sseOf({ ...error, type: 'error' }));

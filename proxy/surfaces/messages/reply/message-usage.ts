@@ -1,8 +1,8 @@
-// The usage of a message: the account's input counts without its cached tokens, and its output (AM59, AM60).
+// The usage of a message: the account's input without its cached tokens, and its output (AM59, AM60).
 import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 
 export interface UsageCounts {
-  /** The account's whole input, cached tokens included. */
+  /** The whole input, including cached tokens. */
   readonly input: number;
   readonly cached: number;
   readonly output: number;
@@ -26,7 +26,7 @@ export function usageInResponse(usage: Json | undefined): UsageCounts | undefine
   };
 }
 
-/** @param searches web searches of the message */
+/** @param searches the number of web searches in the message */
 export function messageUsage({ input, cached, output, thinking }: UsageCounts, searches: number): JsonObject {
   return {
     input_tokens: input - cached,

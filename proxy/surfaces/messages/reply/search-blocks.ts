@@ -1,8 +1,8 @@
-// A web search of an account's reply as two blocks: the call, and its sources as results.
+// Turns a web search of an account's reply into two blocks: the call, and its sources as results.
 import { asList, isObject, type JsonObject } from '../../../turn/json/json.ts';
 import { type BlockWriter, encoded } from './block-writer.ts';
 
-/** A search without a query is none. */
+/** Writes the blocks. A search without a query is left out. */
 export function writeSearch({ id, action }: JsonObject, writer: BlockWriter): void {
   if (!isObject(action)) return;
   const query = action.query ?? asList(action.queries)[0];
@@ -15,7 +15,7 @@ export function writeSearch({ id, action }: JsonObject, writer: BlockWriter): vo
   writer.open({ type: 'web_search_tool_result', tool_use_id: use, content }).close();
 }
 
-/** Derived from the search's own id, so that streams and whole messages have the same id. */
+/** The id of the call. It is derived from the search's own id, so that streams and whole messages have the same one. */
 const searchUseId = (id: string): string => `srvtoolu_${id.replaceAll(/[^A-Za-z0-9_]/g, '')}`;
 
 function resultOf({ url, title }: JsonObject): JsonObject[] {

@@ -1,4 +1,4 @@
-// Reasoning of an account's reply as a thinking block with its signature, or as a redacted one (AM35, AM36).
+// Turns reasoning of an account's reply into a thinking block with its signature, or into a redacted block (AM35, AM36).
 import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { signatureOf } from '../signature.ts';
 import { type BlockWriter, encoded, type OpenBlock } from './block-writer.ts';
@@ -7,7 +7,10 @@ import { Lanes } from './lanes.ts';
 
 const BLANK_LINE = encoded('\n\n');
 
-/** The parts of a summary, joined by blank lines. A summary has precedence over raw reasoning, whatever comes after the first text. */
+/**
+ * The parts of a summary are joined with blank lines. A summary takes precedence over raw reasoning, unless raw reasoning was written
+ * first.
+ */
 export class ThinkingBlock implements ItemBlocks {
   readonly #writer: BlockWriter;
   readonly #display: ThinkingDisplay;

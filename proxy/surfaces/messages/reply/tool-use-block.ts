@@ -1,4 +1,4 @@
-// A function call of an account's reply as a tool_use block (AM55).
+// Turns a function call of an account's reply into a tool_use block (AM55).
 import type { JsonObject } from '../../../turn/json/json.ts';
 import { SentText } from '../../../turn/reply/sent-text.ts';
 import { toolUseId } from '../tool-identity.ts';

@@ -1,4 +1,4 @@
-// The content of a whole message: what the events of its stream add up to (AM55, AM56).
+// The content of a whole message, which equals the sum of the events of a stream (AM55, AM56).
 import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { type BlockOutput, decoded, type TextDelta } from './block-writer.ts';
 
@@ -36,7 +36,7 @@ export class WholeMessage implements BlockOutput {
     this.#at(index).cut = cut;
   }
 
-  /** A call that was cut is left out: its input is no JSON. */
+  /** The content. A call that was cut is left out, because its input is not JSON. */
   content(): JsonObject[] {
     return this.#blocks.flatMap(({ block, texts, cut }) => {
       const isCall = 'input' in block;
@@ -60,7 +60,7 @@ export class WholeMessage implements BlockOutput {
   }
 }
 
-/** Arguments that are no JSON object are an empty input. */
+/** The input of a call. Arguments that are not a JSON object become an empty input. */
 function inputOf(text: string): JsonObject {
   try {
     const input: unknown = JSON.parse(text);

@@ -1,8 +1,8 @@
-// The blocks that a user, or a tool result, may have, as parts of input items (AM28, AM30).
+// Translates the blocks that a user's message or a tool result may have into parts of input items (AM28, AM30).
 import { isAbsent, isText, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { blocksOf, malformed, objectAt, textAt } from './malformed.ts';
 
-/** A part of an input item, with the place of its block. */
+/** A part of an input item, with the place of the block it was made from. */
 export interface Part {
   readonly part: JsonObject;
   readonly place: string;
@@ -14,7 +14,7 @@ const textPart = (text: string): JsonObject => ({ type: 'input_text', text });
 
 const joined = (lines: readonly (string | undefined)[], by: string): string => lines.filter((line) => line !== undefined).join(by);
 
-/** A text, image, document or search result of a user or a tool; undefined for every other type. */
+/** The parts for a text, image, document or search result of a user or a tool; undefined for every other type. */
 export function userParts(block: JsonObject, place: string): readonly Part[] | undefined {
   const parts = partsOf(block, place);
   // Empty text blocks are left out.
@@ -76,7 +76,7 @@ function documentParts({ source: given, title, context }: JsonObject, place: str
   }
 }
 
-/** Accounts tell a file's type by the end of its name. */
+/** The name of a PDF. It ends in `.pdf`, because accounts determine a file's type by its name. */
 function pdfName(title: Json | undefined): string {
   if (!isText(title)) return 'document.pdf';
   return title.toLowerCase().endsWith('.pdf') ? title : `${title}.pdf`;
@@ -100,7 +100,10 @@ function searchResult({ title, source, content }: JsonObject, place: string): st
 
 const ERROR_LINE = '[tool error]';
 
-/** The output of a call: one text, or a list of parts if it has more than texts. @param referenced gets the names of tools that became available */
+/**
+ * The output of a call: one text, or a list of parts if it contains more than texts.
+ * @param referenced called with the names of tools that became available
+ */
 export function toolOutput({ content, is_error: failed }: JsonObject, place: string, referenced: (name: string) => void): Json {
   const parts = blocksOf(content, `${place}.content`).flatMap(([block, at]): readonly JsonObject[] => {
     if (block.type === 'tool_reference') {

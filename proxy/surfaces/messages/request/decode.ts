@@ -1,4 +1,4 @@
-// A Messages request as the Responses turn that serves it, and what its reply needs to be a message again (AM25 to AM46).
+// Translates a Messages request into the Responses turn that serves it, and keeps what the translation of its reply needs (AM25 to AM46).
 import { asList, isText, type JsonObject } from '../../../turn/json/json.ts';
 import type { ThinkingDisplay } from '../reply/item-blocks.ts';
 import type { StopSequences } from '../stop-sequences.ts';
@@ -11,12 +11,12 @@ import { type AskedEffort, thinkingOf } from './thinking.ts';
 import { type SentTool, Tools, toolChoiceOf } from './tools.ts';
 
 export interface MessagesRequest {
-  /** The Responses request; its effort and its cap are those that the client asked for. */
+  /** The Responses request, with the effort and the cap that the client asked for. */
   readonly body: JsonObject;
   readonly streamed: boolean;
-  /** The number of the client's messages. */
+  /** The number of messages in the client's request. */
   readonly messages: number;
-  /** The client's cap; 0 asks for a check of the request without a reply (AM26). Undefined if tokens are counted. */
+  /** The client's cap. With 0 the client asks only for a check of the request (AM26). Undefined if tokens are counted. */
   readonly maxTokens: number | undefined;
   readonly effort: AskedEffort | undefined;
   readonly thinking: ThinkingDisplay;
@@ -25,15 +25,15 @@ export interface MessagesRequest {
   readonly named: SentTool | undefined;
   /** Whether the reply has `context_management` (AM56). */
   readonly managesContext: boolean;
-  /** The client's names of tools, by those of the account (AM43). */
+  /** The client's names of tools, by the names that the account gets (AM43). */
   readonly clientNames: ReadonlyMap<string, string>;
   readonly places: Places;
-  /** The tokens of the request, if they were counted for an error. */
+  /** The tokens of the request, if they were counted for an error message. */
   tokens?: number;
 }
 
 export interface DecodeOptions {
-  /** A request that only counts tokens needs no cap (AM61). */
+  /** Whether the request only counts tokens. It then needs no cap (AM61). */
   readonly counts: boolean;
 }
 

@@ -1,4 +1,4 @@
-// The messages of a conversation as input items, in their order (AM28 to AM31, AM38).
+// Translates the messages of a conversation into input items, in their order (AM28 to AM31, AM38).
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import { isAbsent, isList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { ciphertextIn } from '../signature.ts';
@@ -10,7 +10,7 @@ import type { ToolChanges } from './tools.ts';
 
 const MOST_MESSAGES = 100_000;
 
-/** An input item, and the places that it and its parts were made from. */
+/** An input item, with the places from which it and its parts were made. */
 export interface Item {
   readonly item: JsonObject;
   readonly place: string;
@@ -19,11 +19,11 @@ export interface Item {
 
 export interface History {
   readonly items: readonly Item[];
-  /** The effort of the last system message that has one, with its place (AM33). */
+  /** The effort in the last system message that states one, with its place (AM33). */
   readonly effort: { readonly level: Json; readonly place: string } | undefined;
 }
 
-/** @param tools gets what the conversation changes of the declared tools (AM46) */
+/** @param tools receives what the conversation changes about the declared tools (AM46) */
 export function historyOf(messages: Json | undefined, tools: ToolChanges): History {
   if (!isList(messages) || messages.length === 0) throw malformed('messages', 'must be a non-empty array');
   if (messages.length > MOST_MESSAGES) throw malformed('messages', `must have at most ${MOST_MESSAGES} messages`);
@@ -40,14 +40,14 @@ class Reader {
   readonly #lastUser: number;
   readonly #items: Item[] = [];
   #effort: History['effort'];
-  /** The role of the last message that was no system message. */
+  /** The role of the last message that was not a system message. */
   #role: 'user' | 'assistant' | undefined;
   readonly #calls = new Set<string>();
-  /** Calls of the assistant's last messages that have no result yet, and the place of the message of each. */
+  /** Calls of the assistant's last messages that have no result yet, each with the place of its message. */
   readonly #open = new Map<string, string>();
-  /** Calls that a result may name: those of the assistant's last messages. */
+  /** Calls that a result may refer to: those of the assistant's last messages. */
   readonly #answerable = new Set<string>();
-  /** The message item that the next block may join. */
+  /** The message item to which the next block may be added. */
   #message: { readonly role: string; readonly content: JsonObject[]; readonly parts: string[] } | undefined;
 
   constructor(tools: ToolChanges, lastUser: number) {
@@ -85,7 +85,7 @@ class Reader {
     return { items: this.#items, effort: this.#effort };
   }
 
-  /** The user's messages behind the assistant's have ended: each call has its result. */
+  /** Checks, after the user's messages that follow the assistant's, that each call has its result. */
   #answered(): void {
     const [unanswered] = this.#open.values();
     if (unanswered !== undefined) throw malformed(unanswered, UNANSWERED);
@@ -121,7 +121,7 @@ class Reader {
           this.#compaction(block, at);
           break;
         default:
-          // What servers of another vendor did is left out: a conversation that began there goes on here.
+          // Calls of another vendor's servers are left out, so that a conversation that began there can continue here.
           this.#message = undefined;
       }
     }
@@ -142,7 +142,7 @@ class Reader {
     if (!isAbsent(effort)) this.#effort = { level: effort, place: `${place}.output_config.effort` };
   }
 
-  /** Adjacent texts, images and documents of one message are one item. */
+  /** Adds text, images and documents. Adjacent ones of one message become one item. */
   #say(role: string, parts: readonly { readonly part: JsonObject; readonly place: string }[] | undefined, at: string): void {
     if (!parts) throw malformed(`${at}.type`, 'must be text, image, document, search_result or tool_result');
     if (parts.length === 0) return;
@@ -182,7 +182,7 @@ class Reader {
     this.#push({ type: 'function_call_output', call_id: toolUseId(id), output }, at);
   }
 
-  /** A block that this gateway did not sign, or that was changed, is dropped without a trace. */
+  /** Adds reasoning. A block that this gateway did not sign, or that was changed, is silently dropped. */
   #reasoning(signature: Json | undefined, at: string): void {
     this.#message = undefined;
     const ciphertext = typeof signature === 'string' ? ciphertextIn(signature) : undefined;

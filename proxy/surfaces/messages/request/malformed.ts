@@ -1,12 +1,12 @@
-// The refusal of a malformed member of a Messages request: names its place, never its text (AM11).
+// The refusal of a malformed member of a Messages request. It states the place of the member, never its text (AM11).
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import { isAbsent, isList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 
-/** @param place dotted, with indexes: `messages.0.content.1`. @param what ends the sentence that begins with the place */
+/** @param place dotted, with indexes: `messages.0.content.1` @param what the end of the sentence that begins with the place */
 export const malformed = (place: string, what: string): Refusal =>
   new Refusal('invalid_request', { param: place, message: `\`${place}\` ${what}` });
 
-/** A member whose meaning would be lost. */
+/** The refusal of a member that the gateway cannot honour. */
 export const unsupported = (place: string, what = 'is not supported'): Refusal =>
   new Refusal('unsupported_parameter', { param: place, message: `\`${place}\` ${what}` });
 
@@ -20,7 +20,7 @@ export function textAt(value: Json | undefined, place: string): string {
   return value;
 }
 
-/** The blocks of a content with their places: a string is one text block. */
+/** The blocks of a content, with their places. A string is one text block. */
 export function blocksOf(content: Json | undefined, place: string): readonly (readonly [block: JsonObject, place: string])[] {
   if (typeof content === 'string') return [[{ type: 'text', text: content }, place]];
   if (isAbsent(content)) return [];

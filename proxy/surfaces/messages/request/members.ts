@@ -1,10 +1,10 @@
-// The members of a Messages request beside its messages, tools and thinking (section 5 of the surface's table).
+// The members of a Messages request other than its messages, tools and thinking (section 5 of the surface's table).
 import { isAbsent, isList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { StopSequences } from '../stop-sequences.ts';
 import { malformed, objectAt, unsupported } from './malformed.ts';
 import { hasStrictForm } from './strict-form.ts';
 
-/** Members whose meaning would be lost. */
+/** Members that are refused, because the gateway cannot honour them. */
 const REFUSED = ['safeguards', 'thread', 'compaction', 'container'] as const;
 
 export function refuseUnsupported(body: JsonObject): void {
@@ -24,7 +24,7 @@ export function maxTokensOf({ max_tokens: most }: JsonObject): number {
   return most;
 }
 
-/** A value of 1 is the default, which some accounts refuse. */
+/** The sampling parameters. A value of 1 is left out, because it is the default and some accounts refuse it. */
 export function samplingOf({ temperature, top_p }: JsonObject): JsonObject {
   const asked = (value: Json | undefined): boolean => !isAbsent(value) && value !== 1;
   return { ...(asked(temperature) ? { temperature } : {}), ...(asked(top_p) ? { top_p } : {}) };
@@ -48,11 +48,11 @@ export function stopSequencesOf({ stop_sequences: given }: JsonObject): StopSequ
 
 export interface MessagesFormat {
   readonly format: JsonObject;
-  /** The client's member. */
+  /** The place in the client's request. */
   readonly place: string;
 }
 
-/** A JSON schema for the text of the reply (AM27). */
+/** The JSON schema for the text of the reply (AM27). */
 export function formatOf({ output_config: config, output_format: older }: JsonObject): MessagesFormat | undefined {
   const given = isAbsent(config) ? undefined : objectAt(config, 'output_config').format;
   if (!isAbsent(given) && !isAbsent(older)) throw malformed('output_format', 'and `output_config.format` must not both be present');

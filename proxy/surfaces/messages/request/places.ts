@@ -1,4 +1,4 @@
-// The places of a Responses turn in the words of the Messages request that it was made from (AM11, AM14).
+// Maps places in a Responses turn to places in the Messages request that it was made from (AM11, AM14).
 import { asList, isObject } from '../../../turn/json/json.ts';
 import type { Item } from './history.ts';
 import type { SentTool } from './tools.ts';
@@ -13,7 +13,7 @@ export interface PlacesOptions {
 const TOOL = /^tools(?:\[(\d+)\]|\.(\d+))(?:\.([a-z_]+)(.*))?$/;
 const INPUT = /^input(?:\[(\d+)\]|\.(\d+))(?:\.content(?:\[(\d+)\]|\.(\d+)))?/;
 
-/** Members under one name on both sides. */
+/** Members that have the same name in both requests. */
 const SHARED: ReadonlySet<string> = new Set(['model', 'temperature', 'top_p', 'stream', 'tools', 'tool_choice', 'tool_choice.name']);
 
 export class Places {
@@ -23,7 +23,7 @@ export class Places {
     this.#options = options;
   }
 
-  /** The client's place; null if the client has nothing there. */
+  /** The place in the client's request; null if it has no such place. */
   of(param: string): string | null {
     if (SHARED.has(param)) return param;
     const [, bracketed, dotted, member, rest = ''] = TOOL.exec(param) ?? [];
@@ -32,7 +32,7 @@ export class Places {
     return this.#inInput(param) ?? this.#member(param);
   }
 
-  /** The type of the part or the item that was made of the block at this place of the client's. */
+  /** The type of the part or item that was made from the block at this place in the client's request. */
   typeAt(place: string): string | undefined {
     for (const { item, place: own, parts } of this.#options.items) {
       const at = parts.indexOf(place);

@@ -1,12 +1,12 @@
 // Whether a JSON schema has the form that strict output needs (AM27).
 import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 
-/** Members of a schema that are schemas, lists of schemas, or maps of schemas. */
+/** Members of a schema that contain a schema, a list of schemas, or a map of schemas. */
 const ONE = ['items', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'] as const;
 const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'] as const;
 const MAPS = ['properties', '$defs', 'definitions', 'patternProperties'] as const;
 
-/** A direct object root; every object closed, with all its properties required. */
+/** Whether the root is of the type object, and every object is closed and requires all its properties. */
 export const hasStrictForm = (schema: JsonObject): boolean => schema.type === 'object' && isStrict(schema);
 
 function isStrict(schema: Json | undefined): boolean {

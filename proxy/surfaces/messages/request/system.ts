@@ -1,8 +1,11 @@
-// The system texts of a Messages request as instructions (AM28, section 5).
+// Translates the system texts of a Messages request into instructions (AM28, section 5).
 import { isAbsent, isList, type Json } from '../../../turn/json/json.ts';
 import { blocksOf, malformed, textAt } from './malformed.ts';
 
-/** A pseudo header of some clients that differs with each session: as instructions it would spoil the prompt cache between them. */
+/**
+ * Whether a text is a pseudo header of some clients. It differs with each session, so that in the instructions it would prevent a shared
+ * prompt cache.
+ */
 export const isBilling = (text: string): boolean => text.trimStart().startsWith('x-anthropic-billing-header:');
 
 /** The instructions; undefined if no text is left. */

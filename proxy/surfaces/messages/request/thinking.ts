@@ -1,16 +1,16 @@
-// What a Messages request asks of reasoning: its effort, and how the client gets it (AM33, AM35).
+// What a Messages request states about reasoning: its effort, and how the client gets it (AM33, AM35).
 import { isAbsent, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { ThinkingDisplay } from '../reply/item-blocks.ts';
 import type { History } from './history.ts';
 import { malformed, objectAt } from './malformed.ts';
 
-/** An effort on the client's scale, with the place that it came from; `lowest` is the model's lowest level. */
+/** An effort on the client's scale, with its place. `lowest` stands for the model's lowest level. */
 export interface AskedEffort {
   readonly level: string | 'lowest';
   readonly place: string;
 }
 
-/** Efforts by the largest budget of each, in tokens. */
+/** The level for a token budget, with the largest budget of each level. */
 const BUDGETS: readonly (readonly [most: number, level: string])[] = [
   [4_096, 'low'],
   [16_384, 'medium'],
@@ -20,7 +20,7 @@ const BUDGETS: readonly (readonly [most: number, level: string])[] = [
 
 export interface Thinking {
   readonly display: ThinkingDisplay;
-  /** Undefined if the client asks for none. */
+  /** Undefined if the client asks for no effort. */
   readonly effort: AskedEffort | undefined;
 }
 
@@ -43,7 +43,7 @@ function displayOf({ type, display }: JsonObject): ThinkingDisplay {
   return display === 'omitted' ? 'omitted' : 'text';
 }
 
-/** Checks the shape too, so it runs if another effort has precedence. */
+/** The effort in the member `thinking`. It also checks the member's form, so that it is called even if another effort takes precedence. */
 function effortBy({ type, budget_tokens: budget }: JsonObject): AskedEffort | undefined {
   switch (type) {
     case 'enabled': {

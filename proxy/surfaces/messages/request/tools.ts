@@ -4,7 +4,7 @@ import { upstreamToolName } from '../tool-identity.ts';
 import { malformed, objectAt, textAt, unsupported } from './malformed.ts';
 import { hasStrictForm } from './strict-form.ts';
 
-/** A tool as it is sent, and where the client declared it. */
+/** A tool as it is sent to the account, with the place at which the client declared it. */
 export interface SentTool {
   /** The client's name. */
   readonly name: string;
@@ -13,13 +13,13 @@ export interface SentTool {
 }
 
 interface Declared extends SentTool {
-  /** Not sent before the conversation names it. */
+  /** Whether the tool is sent only after the conversation has named it. */
   isDeferred: boolean;
 }
 
-/** What a conversation changes of the declared tools. */
+/** Receives what a conversation changes about the declared tools. */
 export interface ToolChanges {
-  /** A tool result names a tool that is available now. */
+  /** Called if a tool result names a tool that becomes available. */
   named(name: string): void;
   added(tool: JsonObject, place: string): void;
   removed(tool: JsonObject, place: string): void;
@@ -27,12 +27,12 @@ export interface ToolChanges {
 
 const NAME = /^[A-Za-z0-9_-]{1,128}$/;
 const WEB_SEARCH = /^web_search_\d{8}$/;
-/** Tools of a vendor's servers that only help to find or check others: turns go on without them. */
+/** Tools of a vendor's servers that only help to find or check other tools. They are left out, because turns work without them. */
 const LEFT_OUT = /^(tool_search_tool|advisor)_/;
 const TOOL_SEARCH = /^tool_search_tool_/;
 
 export class Tools implements ToolChanges {
-  /** Tools by the client's names, in their order. */
+  /** The tools by the client's names, in order. */
   readonly #tools = new Map<string, Declared>();
   #searchesTools = false;
 
@@ -53,7 +53,7 @@ export class Tools implements ToolChanges {
       return;
     }
     const definition = objectAt(tool.definition, `${place}.definition`);
-    // Added again, a tool has its new definition.
+    // A tool that is added again gets its new definition.
     if (typeof definition.name === 'string') this.#tools.delete(definition.name);
     this.#declare({ ...definition, defer_loading: false }, `${place}.definition`);
   }
@@ -62,7 +62,7 @@ export class Tools implements ToolChanges {
     this.#tools.delete(referenced(tool, place));
   }
 
-  /** @param chosen the tool that must be called, which is sent in any case */
+  /** @param chosen the tool that must be called; it is always sent */
   sent(chosen?: string): readonly SentTool[] {
     return [...this.#tools.values()].filter(({ name, isDeferred }) => !isDeferred || this.#searchesTools || name === chosen);
   }
@@ -87,13 +87,13 @@ export class Tools implements ToolChanges {
   }
 }
 
-/** The tool that a change names. */
+/** The name of the tool that a change refers to. */
 function referenced({ type, name }: JsonObject, place: string): string {
   if (type !== 'tool_reference') throw unsupported(`${place}.type`);
   return textAt(name, `${place}.name`);
 }
 
-/** `strict` is always written: an absent member would be strict. */
+/** A function tool. `strict` is always written, because an absent member would mean true. */
 function functionTool({ description, input_schema: schema, strict }: JsonObject, name: string, place: string): JsonObject {
   if (!isObject(schema)) throw malformed(`${place}.input_schema`, 'must be an object');
   if (!isAbsent(description)) textAt(description, `${place}.description`);
@@ -118,7 +118,7 @@ function webSearch({ allowed_domains, blocked_domains, user_location }: JsonObje
   };
 }
 
-/** The choice as it is sent, and whether calls may be parallel. */
+/** The choice as it is sent, and whether calls may run in parallel. */
 export interface ToolChoice {
   readonly tool_choice?: Json;
   readonly parallel_tool_calls?: boolean;
@@ -146,7 +146,7 @@ export function toolChoiceOf(choice: Json | undefined, declared: Tools): ToolCho
   return { tools, named: undefined, tool_choice: word, ...parallel(tools, alone === true) };
 }
 
-/** The choice of one of several tools; an account that runs Lite gets `required` and that tool alone. */
+/** The choice of one of several tools. An account that runs Lite gets `required` and only that tool. */
 function choiceOf(named: SentTool | undefined): Json {
   const { type, name } = named?.tool ?? {};
   return type === 'function' ? { type, name: name ?? null } : { type: type ?? null };
