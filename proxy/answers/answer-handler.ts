@@ -3,11 +3,11 @@ import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Answer } from '../turn/surface.ts';
 import type { Body } from '../turn/turn.ts';
 
-/** The part of the turn's client that handlers use. */
+/** What handlers use of the turn's client. */
 export interface AnsweredClient {
   /** Reads the JSON body of the request. @throws Refusal */
   json(): Promise<Body>;
 }
 
-/** Runs with a slot of the route's admission class. @throws Refusal */
+/** Answers a turn, in a slot of the route's admission class. @throws Refusal */
 export type AnswerHandler = (turn: LiveTurn, client: AnsweredClient) => Answer | Promise<Answer>;

@@ -1,4 +1,5 @@
-// `GET /v1/files` and `GET /v1/files/{file_id}`: metadata of the Pool's files; content and delete end after the check of the owner (D6, D8).
+// `GET /v1/files` and `GET /v1/files/{file_id}`: metadata of the Pool's files. Content and delete are refused after the check of the owner
+// (D6, D8).
 import type { FileRow } from '../../store/store.ts';
 import { fileObject } from '../files/file-object.ts';
 import type { Files } from '../files/files.ts';
@@ -6,7 +7,7 @@ import { Refusal } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { AnswerHandler } from './answer-handler.ts';
 
-/** The limits of the public API: 1 to 10,000. */
+/** The largest `limit`; the public API allows 1 to 10,000. */
 const MOST_ROWS = 10_000;
 
 const HEADERS = { 'cache-control': 'no-store' };
@@ -38,7 +39,7 @@ export function fileReadAnswers(files: Files): AnswerHandler {
   return async (turn) => ({ status: 200, headers: HEADERS, body: JSON.stringify(fileObject(await ownFile(turn, files))) });
 }
 
-/** The request is recorded like any other, by its row with this code (D8). */
+/** Refuses the request. Like any other it has a row, with the code of the refusal (D8). */
 export function fileDeniedAnswers(files: Files): AnswerHandler {
   return async (turn) => {
     await ownFile(turn, files);

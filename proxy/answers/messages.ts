@@ -1,4 +1,4 @@
-// What Messages clients ask beside turns: the tokens of a request, and one model (AM32, AM61).
+// What Messages clients request besides turns: the tokens of a request, and one model (AM32, AM61).
 import type { ModelDirectory } from '../models/model-directory.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
@@ -6,7 +6,7 @@ import { resolveName } from '../turn/model-alias.ts';
 import type { NamedModel } from '../turn/surface.ts';
 import type { AnswerHandler } from './answer-handler.ts';
 
-/** `POST /v1/messages/count_tokens`: after the checks of a turn's model; no account gets it. */
+/** `POST /v1/messages/count_tokens`. The turn's model is checked before, and no account gets the request. */
 export const tokenCountAnswers: AnswerHandler = async (turn, client) => {
   const work = { body: await client.json() };
   await turn.rules.request(work);
@@ -15,7 +15,7 @@ export const tokenCountAnswers: AnswerHandler = async (turn, client) => {
   return { status: 200, headers: {}, body: JSON.stringify(count) };
 };
 
-/** `GET /v1/models/{model_id}`: by any name that a turn could have. Other clients than those of Messages have no such route (AM3). */
+/** `GET /v1/models/{model_id}`, for any name that a turn can use. Only Messages clients have this route (AM3). */
 export function modelAnswer(models: ModelDirectory): AnswerHandler {
   return (turn) => {
     const { surface, key } = turn;
@@ -40,7 +40,7 @@ function nameIn(segment: string): string {
   }
 }
 
-/** The models of a list, then the aliases without a star that stand for one of them. */
+/** The models of a list, followed by the aliases without a star that stand for one of them. */
 export function withAliases(models: readonly NamedModel[], { pool }: Pick<LiveTurn, 'pool'>): readonly NamedModel[] {
   const aliases = Object.entries(pool.aliases ?? {}).flatMap(([id, target]) => {
     const model = id.includes('*') || models.some((one) => one.id === id) ? undefined : models.find((one) => one.id === target);

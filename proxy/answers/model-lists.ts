@@ -1,4 +1,4 @@
-// The two model lists, answered from catalog state without a request to an account (ML3, D1, A1).
+// The two model lists. They are answered from the catalogs in memory, without a request to an account (ML3, D1, A1).
 import { withDeadline } from '../base/time/clock.ts';
 import type { Listing } from '../models/lists/listings.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
@@ -8,10 +8,10 @@ import { type ClientVersion, clientVersionOf, parseVersion } from '../turn/wire/
 import type { AnswerHandler } from './answer-handler.ts';
 import { withAliases } from './messages.ts';
 
-/** Native clients wait 5 s for a list, and accept an empty one. */
+/** How long the first list may wait. Native clients wait 5 s for a list, and accept an empty one. */
 const FIRST_ROUND_MS = 4_000;
 
-/** `GET /backend-api/agent/models` and its alias: with the ETag that native turns repeat (Q14). */
+/** `GET /backend-api/agent/models` and its alias, with the ETag that native turns repeat (Q14). */
 export function catalogAnswers(models: ModelDirectory, ready: Promise<void>): AnswerHandler {
   return async (turn) => {
     await firstRound(models, turn, ready);
@@ -19,7 +19,7 @@ export function catalogAnswers(models: ModelDirectory, ready: Promise<void>): An
   };
 }
 
-/** `GET /v1/models`, in the shape of the client's API. */
+/** `GET /v1/models`, in the form of the client's API. */
 export function modelAnswers(models: ModelDirectory, ready: Promise<void>): AnswerHandler {
   return async (turn) => {
     await firstRound(models, turn, ready);
@@ -32,12 +32,12 @@ export function modelAnswers(models: ModelDirectory, ready: Promise<void>): Answ
   };
 }
 
-/** A Pool without any model, right after the very first start, waits for the first round of catalogs. */
+/** Waits for the first round of catalogs, if the Pool has no model yet just after the very first start. */
 async function firstRound(models: ModelDirectory, turn: LiveTurn, ready: Promise<void>): Promise<void> {
   if (models.models(turn.pool).all().length === 0) await withDeadline(ready, turn, FIRST_ROUND_MS);
 }
 
-/** The version that the request asks the list for, else the one that its headers state, as those of its turns do. */
+/** The client version for the list: the one in the request's query, otherwise the one in its headers, as in turns. */
 function listedVersion({ query, headers }: LiveTurn): ClientVersion | undefined {
   return parseVersion(new URLSearchParams(query).get('client_version') ?? undefined) ?? clientVersionOf(headers);
 }
@@ -47,7 +47,7 @@ function conditional({ body, etag }: Listing, ifNoneMatch: string | undefined): 
   return matches(ifNoneMatch, etag) ? { status: 304, headers, body: '' } : { status: 200, headers, body };
 }
 
-/** Weak comparison: `W/` makes no difference. */
+/** Compares ETags weakly: `W/` makes no difference. */
 function matches(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');

@@ -1,4 +1,5 @@
-// `GET /api/agent/usage`, `/meter/usage` and `/backend-api/meter/usage`: the Pool's quota windows, from evidence (C4, Q20).
+// `GET /api/agent/usage`, `/meter/usage` and `/backend-api/meter/usage`: the quota windows of the Pool, computed from those of its accounts
+// (C4, Q20).
 import type { Health } from '../accounts/health/health.ts';
 import type { Quota } from '../accounts/quota/quota.ts';
 import { classOf, fullest, type WindowClass } from '../accounts/quota/quota-window.ts';
@@ -17,7 +18,7 @@ export interface PoolUsageServices {
   };
 }
 
-/** Integers only: native clients read nothing else. */
+/** A window of the Pool. Native clients read only integers. */
 interface PoolWindow {
   readonly used_percent: number;
   readonly limit_window_seconds: number;
@@ -55,7 +56,7 @@ function routableAccounts({ assignments }: PoolConfig, { capacity, loaded }: Poo
   );
 }
 
-/** The mean over the fullest window of the class of each account; null if no account has one. */
+/** The mean over the accounts, of which each counts with its fullest window of the class. Null if no account has such a window. */
 function windowOf(which: WindowClass, accounts: readonly (readonly QuotaWindow[])[], now: number): PoolWindow | null {
   const windows = accounts.flatMap((own) => fullest(own.filter((window) => classOf(window) === which)) ?? []);
   const [first] = windows;
@@ -72,5 +73,5 @@ function windowOf(which: WindowClass, accounts: readonly (readonly QuotaWindow[]
   };
 }
 
-/** A window without a stated reset ends no later than one that begins now. */
+/** The reset of a window. If none is stated, it is the latest possible one, as if the window began now. */
 const resetOf = ({ resetsAt, seconds }: QuotaWindow, now: number): number => resetsAt ?? now + seconds;

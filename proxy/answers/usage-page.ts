@@ -1,4 +1,5 @@
-// `GET /usage` and `GET /usage/{file}`: the page of key holders, and its files. It asks the browser's user for a key, and `GET /v1/usage` with it.
+// `GET /usage` and `GET /usage/{file}`: the page for holders of keys, and its files. It asks its user for a key, and requests `GET
+// /v1/usage` with it.
 import { CLIENTS, KEY_VARIABLE } from '../pages/client-settings.ts';
 import { type Site, siteOf } from '../pages/site.ts';
 import { encodedFile } from '../pages/static-files.ts';
@@ -6,7 +7,7 @@ import { Refusal } from '../turn/errors/refusal.ts';
 import type { WireWords } from '../turn/settings.ts';
 import type { AnswerHandler } from './answer-handler.ts';
 
-/** No other page embeds it, frames it, or learns from where its visitors came. */
+/** Headers that forbid other pages to embed the page, and hide from other pages that its visitors came from here. */
 const PROTECTION: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'cross-origin-resource-policy': 'same-origin',
@@ -52,13 +53,13 @@ const usageSite = (): Promise<Site> =>
     packages: { preact: 'preact', 'preact/hooks': 'preact/hooks', htm: 'htm' },
     main: 'usage/main.js',
     isFirst: () => true,
-    // One segment: a row of the route table has each file.
+    // One segment, because each file has a row in the route table.
     addressOf: (name, digest) => `/usage/${name.replaceAll('/', '-').replace(/\.(\w+)$/, `.${digest}.$1`)}`,
-    // From a file of this one folder `./x.js` and `../base/x.js` lead here.
+    // All files are in one folder, in which `./x.js` and `../base/x.js` lead to these addresses.
     importedAs: (name) => [`/${name}`, `/usage/${name.split('/').at(-1)}`],
   });
 
-/** The settings of clients, with marks in the place of what the page knows: its own origin, and a model of the key. */
+/** The settings of clients. They have marks for what only the page knows: its own origin, and a model of the key. */
 const clientTexts = (agent: string): unknown => ({
   key: KEY_VARIABLE,
   clients: CLIENTS.map(({ name, title, where, note, text }) => ({

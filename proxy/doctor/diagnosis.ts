@@ -1,4 +1,4 @@
-// A diagnosis: what one check of `doctor` found, in a sentence for operators. It contains no secret.
+// A diagnosis is what one check of `doctor` found, in a sentence for operators. It contains no secret.
 
 export type Level = 'ok' | 'warning' | 'problem';
 
@@ -19,9 +19,9 @@ export type CheckName =
 
 export interface Diagnosis {
   readonly check: CheckName;
-  /** `problem`: the gateway does not work, will not, or exposes a secret. */
+  /** `problem`: the gateway does not work, will not work, or exposes a secret. */
   readonly level: Level;
   readonly message: string;
-  /** What to do; absent if nothing has to be done. */
+  /** What to do. Absent if nothing has to be done. */
   readonly advice?: string;
 }

@@ -1,5 +1,5 @@
-// `doctor`: runs the checks that an operator would make by hand; those of Node, of the file and of the database, which others judge, are here.
-// It changes nothing, and sends no turn; credentials go to API accounts alone, with a read of their models (AA86).
+// `doctor` runs the checks that an operator would make by hand. This file has the checks of Node, the file and the database. It changes
+// nothing and sends no turn. Only API accounts get their credential, with a read of their models (AA86).
 import { inspectStore } from '../../store/tools/inspection.ts';
 import { machine } from '../base/process/machine.ts';
 import type { Inspection } from '../config/loading/load.ts';
@@ -15,16 +15,16 @@ import type { Host } from './surroundings/host.ts';
 import { surroundingsDiagnosis, surroundingsOf } from './surroundings/surroundings.ts';
 
 export interface DoctorOptions {
-  /** Path of the configuration file. */
+  /** The path of the configuration file. */
   readonly path: string;
   readonly inspection: Pick<Inspection, 'config' | 'bearers' | 'connections' | 'environment' | 'listenTls' | 'storeUrl' | 'findings'>;
   readonly gateway: GatewayAnswer;
   readonly host: Host;
-  /** Whether accounts are asked. */
+  /** Whether accounts are contacted. */
   readonly network: boolean;
 }
 
-/** All checks in the order of their printing; with an invalid file only those that need none. */
+/** All checks, in the order in which they are printed. If the file is invalid, only the checks that do not need it. */
 export async function diagnose({ path, inspection, gateway, host, network }: DoctorOptions): Promise<readonly Diagnosis[]> {
   const { config, bearers, connections, environment, listenTls, storeUrl } = inspection;
   const general = [...configurationDiagnoses(path, inspection), nodeDiagnosis(process.version)];
@@ -44,7 +44,7 @@ export async function diagnose({ path, inspection, gateway, host, network }: Doc
   return [...general, ...checked.flat()];
 }
 
-/** @param path of the file */
+/** @param path the path of the file */
 function configurationDiagnoses(path: string, { config, findings }: Pick<Inspection, 'config' | 'findings'>): readonly Diagnosis[] {
   const check = 'configuration';
   if (findings.length === 0) return [{ check, level: 'ok', message: `${path} has no errors and no warnings.` }];
@@ -55,10 +55,10 @@ function configurationDiagnoses(path: string, { config, findings }: Pick<Inspect
   });
 }
 
-/** An integrity check reads the whole database; meanwhile the gateway cannot shorten its log of writes. */
+/** The longest integrity check, which reads the whole database. During it the gateway cannot shorten its log of writes. */
 const DEADLINE_MS = 30_000;
 
-/** @param url empty if the variable that has it is not set here */
+/** @param url the URL of the database; empty if its variable is not set here */
 async function storeDiagnoses(url: string): Promise<readonly Diagnosis[]> {
   if (url === '') {
     const advice = 'Run doctor with the environment of the gateway.';
@@ -70,7 +70,7 @@ async function storeDiagnoses(url: string): Promise<readonly Diagnosis[]> {
   return conditions.map((condition) => ({ check: 'store', ...condition }));
 }
 
-/** As in scripts/setup.mjs, which a container does not have. */
+/** The oldest version of Node, as in scripts/setup.mjs, which a container does not have. */
 export const OLDEST_NODE = '24.9.0';
 
 /** @param version as in `v24.9.0` */

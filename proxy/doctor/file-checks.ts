@@ -1,4 +1,4 @@
-// The modes of the files that hold secrets or decide where secrets are sent: who may read them, and who may write them.
+// Checks the modes of files that hold secrets or decide where secrets are sent: who can read them, and who can write them.
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -10,7 +10,7 @@ const check = 'files';
 
 interface CheckedFile {
   readonly path: string;
-  /** `settings` has no secret, but decides where credentials go; `rows` are metadata and encrypted credentials. */
+  /** `settings`: no secret, but it decides where credentials are sent. `rows`: metadata and encrypted credentials. */
   readonly holds: 'settings' | 'secret' | 'rows';
 }
 
@@ -19,7 +19,7 @@ interface Configured {
   readonly storeUrl: string;
 }
 
-/** @param path of the configuration file */
+/** @param path the path of the configuration file */
 export async function fileDiagnoses(path: string, { config, storeUrl }: Configured): Promise<readonly Diagnosis[]> {
   const files: readonly CheckedFile[] = [
     { path, holds: 'settings' },
@@ -74,7 +74,7 @@ async function fileFaults({ path, holds }: CheckedFile): Promise<readonly Diagno
   return faults;
 }
 
-/** Who may write a folder may replace its files, unless it is sticky. */
+/** A user who can write a folder can replace its files, unless the folder is sticky. */
 async function folderFaults(path: string): Promise<readonly Diagnosis[]> {
   const mode = await modeOf(path);
   if (mode === undefined || !(mode & OTHERS_WRITE) || mode & STICKY) return [];
@@ -82,7 +82,7 @@ async function folderFaults(path: string): Promise<readonly Diagnosis[]> {
   return [{ check, level: 'problem', message, advice: `chmod o-w ${path}` }];
 }
 
-/** A new key is created at the next start; what the old one encrypted is lost. */
+/** If the key file is missing, the next start creates a new key, and everything that the old key encrypted is lost. */
 async function keyFaults(store_key: Config['store_key'], storeUrl: string): Promise<readonly Diagnosis[]> {
   if (!('file' in store_key) || (await modeOf(store_key.file)) !== undefined) return [];
   const written = await Promise.all(storeFiles(storeUrl).map(modeOf));
@@ -97,7 +97,7 @@ async function keyFaults(store_key: Config['store_key'], storeUrl: string): Prom
   ];
 }
 
-/** Undefined for a file that does not exist, or whose folder may not be read. Links are followed, as by the gateway. */
+/** The mode of a file. Undefined if it does not exist, or if its folder cannot be read. Links are followed, as the gateway does. */
 const modeOf = (path: string): Promise<number | undefined> =>
   stat(path).then(
     ({ mode }) => mode,

@@ -1,4 +1,5 @@
-// The running gateway: whether it is ready, on this file, and logged in at its accounts. Without one: whether its ports are free.
+// Checks the running gateway: whether it is ready, uses this file, and is logged in at its accounts. If none is running, checks whether its
+// ports are free.
 import { createServer } from 'node:net';
 import { type CatalogReply, challengedAccounts, type StatusReply } from '../admin/replies/status-reply.ts';
 import type { Config } from '../config/config.ts';
@@ -49,7 +50,7 @@ function runningDiagnoses(config: Config, { ready, version, accounts, store, cat
     const message = `A guard of the network answers the turns of account ${account} with a challenge page.`;
     found.push({ check, level: 'problem', message, advice: CHALLENGE_ADVICE });
   }
-  // The list of an account that must log in cannot be read either.
+  // The list of an account that has to log in cannot be read either, so that it is not reported twice.
   const out = new Set(accounts.filter(({ status }) => status === 'reauth_required').map(({ account }) => account));
   return [...found, ...catalogs.filter(({ account }) => !out.has(account)).flatMap(catalogDiagnoses)];
 }
@@ -64,7 +65,7 @@ const CHECK_NETWORK = 'Check the network between this machine and the provider.'
 const CHALLENGE_ADVICE =
   'List the headers that its provider demands under the `headers` of the account; some networks are refused whatever the headers are.';
 
-/** The gateway repeats a read that failed; what does not end by itself is a problem. */
+/** The causes of failed reads. The gateway repeats a failed read, so that only a failure that does not end by itself is a problem. */
 export const READ_FAILURES: Readonly<Record<string, readonly [cause: string, advice: string]>> = {
   client_version: [
     'its provider does not accept the client version that was stated',
@@ -78,7 +79,7 @@ export const READ_FAILURES: Readonly<Record<string, readonly [cause: string, adv
   network: ['there is no connection to its provider, or it breaks off', CHECK_NETWORK],
 };
 
-/** Clients of some versions read no larger list, and no client waits longer than 5 s. */
+/** The size from which a list is large. Some versions of clients read no larger list, and no client waits longer than 5 s. */
 const LARGE_LIST_BYTES = 1_048_576;
 const SLOW_LIST_MS = 2_000;
 
@@ -125,7 +126,7 @@ async function portDiagnoses({ listen, admin, metrics, node }: Config, unavailab
 
 const nameOf = ({ host, port }: Address): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
-/** The system's code of why the address cannot be listened on; undefined if it can. */
+/** The system's code if the address cannot be listened on; undefined if it can. */
 function listenFault({ host, port }: Address): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const server = createServer();
@@ -150,6 +151,6 @@ function faultDiagnosis(
   }
   const message = `${nameOf(address)} is in use; ${/[.?]$/.test(unavailable) ? unavailable : `${unavailable}.`}`;
   const advice = 'Find the program that has the port; stop it, or choose another port.';
-  // A gateway whose admin listener cannot be found may have the port.
+  // The port may belong to a gateway whose admin listener cannot be reached.
   return { check, level: asked ? 'problem' : 'warning', message, advice };
 }

@@ -1,10 +1,10 @@
-// Limits of the configuration against those of the machine or container: memory, and open files.
+// Compares limits of the configuration with those of the machine or container: memory and open files.
 import type { Machine } from '../base/process/machine.ts';
 import type { Config } from '../config/config.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import type { SurroundingsKind } from './surroundings/surroundings.ts';
 
-/** @param limits those of the running gateway, else of this process */
+/** @param limits the limits of the running gateway, otherwise of this process */
 export function machineDiagnoses(
   config: Config,
   { memory_bytes, open_files }: Pick<Machine, 'memory_bytes' | 'open_files'>,
@@ -13,7 +13,7 @@ export function machineDiagnoses(
   return [memoryDiagnosis(config, memory_bytes), ...(open_files === null ? [] : [openFilesDiagnosis(config, open_files, kind)])];
 }
 
-/** Memory of a gateway that holds no bodies and replies. */
+/** The memory of a gateway without bodies and replies. */
 const BASE_BYTES = 192 << 20;
 
 function memoryDiagnosis({ limits, guard }: Config, memory: number): Diagnosis {
@@ -33,7 +33,7 @@ function memoryDiagnosis({ limits, guard }: Config, memory: number): Diagnosis {
 
 const mebibytes = (bytes: number): string => `${Math.floor(bytes / (1 << 20))} MiB`;
 
-/** The database, logs, listeners, Node's own, and the gateway's own calls. */
+/** The files of the database, logs, listeners, Node itself, and the gateway's own calls. */
 const OTHER_FILES = 256;
 
 const RAISED: Readonly<Record<SurroundingsKind, (files: number) => string>> = {

@@ -1,4 +1,5 @@
-// The lists of models of API accounts: read once with their credentials, and compared with what the file declares (AA86). No turn is sent.
+// Checks the lists of models of API accounts. Each is read once with the account's credential, and compared with what the file declares
+// (AA86). No turn is sent.
 import type { Config, LoadedConfig } from '../config/config.ts';
 import { apiCatalog } from '../providers/api-accounts/models/model-list.ts';
 import { isObject } from '../turn/json/json.ts';
@@ -65,13 +66,13 @@ function diagnosesOf(account: ApiAccountConfig, answer: CatalogAnswer | undefine
   return [models, ...unlisted(account, new Set(listed.keys())), ...tooLarge(account, listed)];
 }
 
-/** Of a list that is not there. */
+/** The advice if the account has no list at its path. */
 export const pathAdvice = ({ base_url }: ApiAccountConfig): string =>
   new URL(base_url).pathname.includes('/v1')
     ? 'Correct the path of base_url.'
     : 'Most servers have it below /v1: try base_url with /v1 at its end.';
 
-/** Azure lists base models, not deployments. */
+/** The declared models that the list does not have. Azure is left out, because it lists base models, not deployments. */
 function unlisted({ id, preset, catalog, models }: ApiAccountConfig, listed: ReadonlySet<string>): readonly Diagnosis[] {
   if (preset === 'azure') return [];
   const own = new Set([...Object.values(models), ...catalog.map((row) => row.id)]);

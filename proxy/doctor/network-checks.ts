@@ -1,4 +1,4 @@
-// The certificates, and the accounts over the network: names, connections, certificates and clocks.
+// Checks certificates, and reaches the accounts over the network: names, connections, certificates and clocks.
 import { X509Certificate } from 'node:crypto';
 import type { Config, LoadedConfig } from '../config/config.ts';
 import { isRehearsal } from '../turn/provider/rehearsal-address.ts';
@@ -7,7 +7,7 @@ import type { EgressRoute } from '../upstream/egress/route.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import { type Certificate, type Reached, reach } from './reach.ts';
 
-/** At most, for each step; a lower `timeouts.upstream_connect_ms` is the gateway's own. */
+/** The longest time of each step. A lower `timeouts.upstream_connect_ms` applies only to the gateway. */
 const DEADLINE_MS = 10_000;
 
 export async function networkDiagnoses(
@@ -101,7 +101,7 @@ const refusedCertificate = (origin: string, fault: string): Diagnosis => ({
   advice: 'Inform the provider. For a certificate authority of your own name its file in tls.ca of the account.',
 });
 
-/** The certificate of the client listener. @param pem its file, which was found to be one */
+/** The certificate of the client listener. @param pem the content of its file, which was found to be valid */
 export function ownCertificateDiagnosis(pem: string): Diagnosis {
   const check = 'certificate';
   const days = Math.floor((Date.parse(new X509Certificate(pem).validTo) - Date.now()) / DAY_MS);
@@ -112,12 +112,16 @@ export function ownCertificateDiagnosis(pem: string): Diagnosis {
 
 const RENEW = 'Replace its files: the gateway reads them again by itself.';
 
-/** Half a second of rounding, and the way; NTP keeps a clock within less. */
+/**
+ * The largest difference of a clock that is not reported. Rounding is half a second, and the way takes time. NTP keeps a clock within less.
+ */
 const OFF_MS = 5_000;
-/** Beyond it nodes refuse each other's requests (Q34), and cooldowns and quota end at a wrong time. */
+/**
+ * The difference from which a clock is a problem: nodes refuse each other's requests (Q34), and cooldowns and quota end at a wrong time.
+ */
 const WRONG_MS = 30_000;
 
-/** The median of the accounts: one of them may be wrong itself. */
+/** Compares the clock with the median of the accounts' clocks, because a single account may be wrong itself. */
 function clockDiagnoses(aheadMs: readonly number[]): readonly Diagnosis[] {
   const check = 'clock';
   const median = aheadMs.toSorted((a, b) => a - b)[Math.floor(aheadMs.length / 2)];
@@ -138,13 +142,13 @@ function clockDiagnoses(aheadMs: readonly number[]): readonly Diagnosis[] {
 interface Destination {
   /** Scheme, host and port. */
   readonly origin: string;
-  /** How its accounts are connected to; undefined for direct connections. */
+  /** The route of its accounts; undefined for direct connections. */
   readonly route: EgressRoute | undefined;
-  /** Ids of the accounts that use it, each as people read it. */
+  /** The ids of the accounts that use it, as they are shown to people. */
   readonly users: readonly string[];
 }
 
-/** Simulated accounts have none. Accounts that reach an origin in different ways are asked each in its own. */
+/** The origins of the accounts, without simulated ones. An origin that accounts reach in different ways is checked in each of them. */
 function destinations(
   { accounts }: Pick<Config, 'accounts'>,
   ways: Pick<LoadedConfig, 'connections' | 'environment'>,

@@ -1,4 +1,4 @@
-// Reaches an origin as the gateway would, step by step: its host's name, the connection with its certificate, and an answer.
+// Reaches an origin as the gateway would, step by step: the name of its host, the connection with its certificate, and an answer.
 import { lookup } from 'node:dns/promises';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -10,30 +10,30 @@ import { type EgressRoute, NO_TUNNEL } from '../upstream/egress/route.ts';
 export interface Certificate {
   /** Unix milliseconds. */
   readonly validTo: number;
-  /** OpenSSL's or Node's code of why the gateway would refuse it; undefined for one that it accepts. */
+  /** The code of OpenSSL or Node with which the gateway would refuse the certificate; undefined if it would accept it. */
   readonly fault: string | undefined;
 }
 
 export interface Reached {
-  /** How many addresses the host's name has; undefined for an address, which needs no name. */
+  /** The number of addresses of the host's name. Undefined if the host is an address. */
   readonly addresses?: number;
-  /** Of the name. */
+  /** The time of the look-up of the name. */
   readonly lookupMs?: number;
   /** Undefined for plain http. */
   readonly certificate?: Certificate;
-  /** Time until the connection can be used, with its TLS handshake. */
+  /** The time until the connection can be used, including its TLS handshake. */
   readonly connectedMs?: number;
   /** Time from the start of the connection to the answer. */
   readonly answerMs?: number;
-  /** The clock of the origin minus the one of this machine, to half a second. */
+  /** The clock of the origin minus the clock of this machine, accurate to half a second. */
   readonly clockAheadMs?: number;
   /** The step that failed, with the system's code or `late`. */
   readonly failure?: { readonly step: 'dns' | 'connection' | 'certificate' | 'answer'; readonly code: string };
 }
 
 /**
- * @param route the way of the account's connections: a proxy resolves names itself
- * @param deadlineMs for each of the three steps
+ * @param route the route of the account's connections, because a proxy resolves names itself
+ * @param deadlineMs the longest time of each of the three steps
  */
 export async function reach(origin: string, route: EgressRoute | undefined, deadlineMs: number): Promise<Reached> {
   const { hostname } = new URL(origin);
@@ -50,8 +50,8 @@ export async function reach(origin: string, route: EgressRoute | undefined, dead
 }
 
 /**
- * Requests the head of `/`, without a credential. A certificate that the gateway would refuse is accepted, because nothing secret is sent
- * and its dates are read. Behind a proxy it is refused, which is the failure of a step of its own.
+ * Requests the head of `/` without a credential. A certificate that the gateway would refuse is accepted, because nothing secret is sent,
+ * and its dates can then be read. Through a proxy it is refused, and reported as a failed step.
  */
 function ask(origin: string, route: EgressRoute | undefined, deadlineMs: number): Promise<Reached> {
   const { promise, resolve } = Promise.withResolvers<Reached>();
@@ -80,14 +80,14 @@ function ask(origin: string, route: EgressRoute | undefined, deadlineMs: number)
       if (socket instanceof TLSSocket) certificate = certificateOf(socket);
       wait();
     };
-    // A tunnel comes when it can be used.
+    // A tunnel is passed on only when it can be used.
     if (route?.isProxied) connected();
     else socket.once(secure ? 'secureConnect' : 'connect', connected);
   });
   request.on('response', ({ headers }) => {
     const answerMs = performance.now() - began;
     const date = Date.parse(headers.date ?? '');
-    // The header has whole seconds, rounded down, and was written about half of the way ago.
+    // The header states whole seconds, rounded down, and was written about half of the round trip ago.
     const ahead = date + 500 - (Date.now() - answerMs / 2);
     end({ answerMs, connectedMs: connectedMs ?? answerMs, ...(Number.isNaN(date) ? {} : { clockAheadMs: ahead }) });
   });
@@ -102,17 +102,17 @@ function ask(origin: string, route: EgressRoute | undefined, deadlineMs: number)
 function certificateOf(socket: TLSSocket): { readonly certificate?: Certificate } {
   const { valid_to } = socket.getPeerCertificate();
   if (valid_to === undefined) return {};
-  // Typed as an Error; in fact the code of one.
+  // The type is Error, but the value is the code of an error.
   const fault = socket.authorized ? undefined : String(socket.authorizationError);
   return { certificate: { validTo: Date.parse(valid_to), fault } };
 }
 
-/** The codes by which OpenSSL and Node refuse a certificate. */
+/** Matches the codes with which OpenSSL and Node refuse a certificate. */
 const CERTIFICATE_FAULT = /CERT|UNABLE_TO_(?:GET|VERIFY)|SELF_SIGNED|HOSTNAME_MISMATCH/;
 
 const ownCodeOf = (thrown: Error): string | undefined => ('code' in thrown ? String(thrown.code) : undefined);
 
-/** Why a tunnel was not opened: the proxy's answer, or why the proxy was not reached. */
+/** The reason why a tunnel was not opened: the proxy's answer, or why the proxy could not be reached. */
 function codeOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return 'unknown reason';
   const code = ownCodeOf(thrown);

@@ -1,4 +1,4 @@
-// Encrypts stored credentials with AES-256-GCM, each text with its own initialisation vector.
+// Encrypts stored credentials with AES-256-GCM. Each text has its own initialisation vector.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 const ALGORITHM = 'aes-256-gcm';
@@ -14,7 +14,7 @@ export class Cipher {
     this.#key = key;
   }
 
-  /** @param place authenticated with the text: sealed for one account, it cannot be opened for another */
+  /** @param place authenticated with the text, so that a text sealed for one account cannot be opened for another */
   seal(text: string, place: string): string {
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv(ALGORITHM, this.#key, iv, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(place));
@@ -22,7 +22,7 @@ export class Cipher {
     return [VERSION, iv.toString('base64url'), sealed.toString('base64url')].join('.');
   }
 
-  /** Undefined if it was not sealed with this key for this place. */
+  /** Undefined if the text was not sealed with this key for this place. */
   open(sealed: string, place: string): string | undefined {
     const [version, iv, rest] = sealed.split('.');
     if (version !== VERSION || iv === undefined || rest === undefined) return undefined;

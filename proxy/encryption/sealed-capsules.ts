@@ -1,4 +1,4 @@
-// Seals the capsules of clients' items with AES-256-GCM; nothing of them is stored, and every node with the same store key opens them (AA22).
+// Seals the capsules in clients' items with AES-256-GCM. They are not stored, and every node with the same store key can open them (AA22).
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { CAPSULE_PREFIX, type CapsuleItem, type Capsules } from '../turn/provider/capsule.ts';
 
@@ -6,7 +6,7 @@ const ALGORITHM = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** What became of capsules; the metric has no other labels (AA83). */
+/** What was done with capsules. The metric has no other labels (AA83). */
 export type CapsuleResult = 'sealed' | 'opened' | 'refused';
 
 export class SealedCapsules implements Capsules {
@@ -18,7 +18,7 @@ export class SealedCapsules implements Capsules {
     this.#key = key;
   }
 
-  /** Opens the same capsules, and counts apart: for explanations, which are no turns. */
+  /** Capsules with the same key and a separate count, for explanations, which are not turns. */
   apart(): SealedCapsules {
     return new SealedCapsules(this.#key);
   }
@@ -50,5 +50,5 @@ export class SealedCapsules implements Capsules {
   }
 }
 
-/** Item types have no line break, so no two places are equal. */
+/** The authenticated place. Item types have no line break, so that all places are different. */
 const placeOf = (pool: string, item: CapsuleItem): Buffer => Buffer.from(`${item}\n${pool}`);

@@ -1,9 +1,9 @@
-// A secret that all nodes on one database must have in common: a node with another one does not start (Q34).
+// Checks a secret that all nodes on one database must share. A node with another secret does not start (Q34).
 import { type Store, StoreError } from '../../store/store.ts';
 import { StoreKey } from './store-key.ts';
 
 /**
- * Compares the secret with that of the nodes that started earlier, by a digest of a fixed text under it. The first node stores its own.
+ * Compares the secret with that of nodes that started earlier, by a digest of a fixed text. The first node stores its digest.
  * @throws StoreError `other_secret`
  */
 export async function agreeOnSecret(
@@ -16,7 +16,7 @@ export async function agreeOnSecret(
 }
 
 /**
- * Checks that all nodes have the secret that signs what nodes send each other. It may be replaced while no node runs.
+ * Checks that all nodes have the same secret for signing requests between nodes. It may be replaced while no node runs.
  * @throws StoreError `other_secret`
  */
 export async function agreeOnNodeSecret(store: Pick<Store, 'checkValues' | 'nodes'>, secret: string): Promise<void> {

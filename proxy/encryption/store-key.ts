@@ -1,4 +1,4 @@
-// The key of the store: read from the place that `store_key` names, or created there. Each purpose has a key derived from it.
+// The key of the store. It is read from the place that `store_key` names, or created there. Each purpose has a key derived from it.
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { link, open, readFile, rm } from 'node:fs/promises';
 import { makeFolderOf, writeFaultOf } from '../../store/folder.ts';
@@ -11,7 +11,7 @@ import { KeyedDigest } from './digest.ts';
 import { SealedCapsules } from './sealed-capsules.ts';
 
 const KEY_BYTES = 32;
-/** A shorter key can be guessed. */
+/** The shortest key. A shorter one could be guessed. */
 const LEAST_CHARACTERS = 16;
 
 export class StoreKey {
@@ -21,7 +21,7 @@ export class StoreKey {
     this.#secret = secret;
   }
 
-  /** Digests for one purpose: they cannot be inverted without the key, and equal values of two purposes have different digests. */
+  /** Makes digests for one purpose. They cannot be inverted without the key, and equal values of two purposes have different digests. */
   digest(purpose: string): KeyedDigest {
     return new KeyedDigest(this.#derive(`digest ${purpose}`));
   }
@@ -41,7 +41,7 @@ export class StoreKey {
 
 /**
  * Reads the key of a store, or creates its file.
- * @param store as in the configuration; a store in memory gets a random key
+ * @param store the setting of the configuration; a store in memory gets a random key
  * @throws StoreError with a message for the operator
  */
 export async function storeKeyOf(store: Config['store'], reference: SecretRef, env: NodeJS.ProcessEnv = process.env): Promise<StoreKey> {
@@ -52,7 +52,7 @@ export async function storeKeyOf(store: Config['store'], reference: SecretRef, e
   return new StoreKey(secret);
 }
 
-/** The key of a store if there is one: nothing is created. */
+/** The key of a store if it exists. Nothing is created. */
 export async function existingStoreKey(reference: SecretRef, env: NodeJS.ProcessEnv): Promise<StoreKey | undefined> {
   const secret = 'env' in reference ? env[reference.env] : await contentOf(reference.file).catch(() => undefined);
   return secret === undefined || secret.length < LEAST_CHARACTERS ? undefined : new StoreKey(secret);
@@ -74,7 +74,7 @@ async function fileSecret(file: string): Promise<string> {
 /** Undefined if the file does not exist. */
 async function contentOf(file: string): Promise<string | undefined> {
   try {
-    // Editors and secret mounts end a file with a line break that is not part of the key.
+    // Editors and secret mounts add a line break, which is not part of the key.
     return (await readFile(file, 'utf8')).replace(/\r?\n$/, '');
   } catch (thrown) {
     if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return undefined;
@@ -82,7 +82,7 @@ async function contentOf(file: string): Promise<string | undefined> {
   }
 }
 
-/** Writes a temporary file and links it: the key file is complete or absent, and two processes that create it use the same one. */
+/** Writes a temporary file and links it, so that the key file is complete or absent, and two processes that create it use the same key. */
 async function created(file: string): Promise<string> {
   const secret = randomSecret();
   await makeFolderOf(file);

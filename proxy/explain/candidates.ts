@@ -1,4 +1,4 @@
-// Explains which accounts of a Pool are candidates for a turn; for each account the first reason that applies (UA1, Q12).
+// Explains which accounts of a Pool are candidates for a turn. Each account has the first reason that applies (UA1, Q12).
 import type { Standing } from '../accounts/selection/candidate-accounts.ts';
 import { priceAt } from '../turn/costs/prices.ts';
 import { presetName } from '../turn/provider/api-account.ts';
@@ -13,20 +13,23 @@ export interface ExplainedAccount {
   readonly api: string;
   readonly preset: string | null;
   readonly tier: number;
-  /** `first` is preferred to `overflow`; `pinned` takes only turns that are pinned to it; `higher_tier` those that lower tiers cannot take; `unknown` without the running gateway. */
+  /**
+   * `first`: preferred to `overflow`. `pinned`: takes only turns that are pinned to it. `higher_tier`: takes turns that lower tiers cannot
+   * take. `unknown`: without the running gateway.
+   */
   readonly takes: 'first' | 'overflow' | 'pinned' | 'higher_tier' | 'no' | 'unknown';
-  /** What it lacks for the turn (AA18). */
+  /** What the account lacks for the turn (AA18). */
   readonly lack: LackReason | null;
-  /** USD for a million tokens of the model there; null without a model, and if it has none (AA70). */
+  /** The price of the model at this account, in USD for a million tokens. Null without a model, or if it has no price (AA70). */
   readonly prices: Prices | null;
-  /** Those that hold in its tier. */
+  /** The caps that apply in its tier. */
   readonly caps: readonly ExplainedCap[];
   /**
-   * An effort to what goes out for it, null if none is sent (AA45): of a given body its own; else each that turns of the key may ask for.
-   * Empty for agent accounts without a body: they get each as it is.
+   * The account's word for each effort, null if no effort is sent (AA45). With a body these are its efforts, otherwise all that turns of
+   * the key may ask for. Empty for agent accounts without a body, which get each effort unchanged.
    */
   readonly efforts: Readonly<Record<string, string | null>>;
-  /** What its encoding would change or remove of the body (AA16); null without one, and if it cannot take the turn. */
+  /** What the encoding would change or remove in the body (AA16). Null without a body, or if the account cannot take the turn. */
   readonly adapted: readonly string[] | null;
   readonly why: string;
 }
@@ -79,7 +82,7 @@ function lackText({ reason, param }: Lack, api: string): string {
   return `it ${MEANING[reason]}${param === undefined ? '' : `: ${param}`} (${reason})`;
 }
 
-/** The efforts that turns of the key may ask for, as they are when policies have seen them. */
+/** The efforts that turns of the key may ask for, after policies were applied. */
 function efforts(key: KeyConfig | undefined): readonly string[] {
   const policy = key?.reasoning_effort;
   if (policy && 'always' in policy) return [EFFORT_ALIASES.get(policy.always) ?? policy.always];
@@ -95,12 +98,12 @@ function effortsAt(account: AccountConfig, { key, live, model, preview, provider
     const asked = preview.accounts.get(account.id)?.effort;
     return asked === undefined ? {} : { [asked]: sent(asked) };
   }
-  // What the model declares is known to the running gateway.
+  // Only the running gateway knows the model's levels.
   if (!effort || model === undefined || !source) return {};
   return Object.fromEntries(efforts(key).map((asked) => [asked, sent(asked)]));
 }
 
-/** Why the configuration alone excludes the account (UA1). */
+/** The reason why the configuration alone excludes the account (UA1). */
 function excludedBy({ active, eligible }: AssignmentConfig, account: AccountConfig | undefined): string | undefined {
   if (account?.paused) return 'the account is paused';
   if (!active) return 'its assignment is not active';
@@ -127,7 +130,7 @@ function candidacy(id: string, facts: Facts): Candidacy {
 
 const windowOf = ({ window }: LiveSource): string => (window === undefined ? 'no stated window' : `a window of ${window}`);
 
-/** The account with its price and its caps (AA72). */
+/** The text about an account of a higher tier, with its price and its caps (AA72). */
 function higherTier({ account: id, tier }: LiveSource, { config, pool, model, caps }: Facts): Candidacy {
   const account = config.accounts.find((one) => one.id === id);
   const prices = account && priceAt(account, model, pool);

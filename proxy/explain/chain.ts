@@ -1,17 +1,17 @@
-// Explains the chain of models of a turn: which it goes on to, and where it would end now (AA74 to AA77).
+// Explains the fallbacks of a turn's model: which models would follow, and which one would serve the turn now (AA74 to AA77).
 import type { ExplainedChoice } from './choice.ts';
 import type { Facts } from './facts.ts';
 
 export interface ExplainedChain {
-  /** The asked model first. */
+  /** The models in order, the requested one first. */
   readonly models: readonly ExplainedLink[];
-  /** The model that would serve the turn now; null if none would, or if that is not known. */
+  /** The model that would serve the turn now. Null if none would, or if that is unknown. */
   readonly ends: string | null;
 }
 
 export interface ExplainedLink {
   readonly model: string;
-  /** The account that it would go to; null if there is none, or it is not known. */
+  /** The account that the turn would go to. Null if there is none, or if it is unknown. */
   readonly account: string | null;
   readonly why: string;
 }
@@ -23,10 +23,10 @@ export interface LinkedTurn {
   readonly choice: ExplainedChoice | undefined;
 }
 
-/** Only this refusal says that no account can serve the model: each other one is the answer. */
+/** The only refusal after which a fallback is tried. Any other refusal is the client's answer. */
 const NO_ACCOUNT = '503 no_eligible_account';
 
-/** @param turns the asked model, then its fallbacks */
+/** @param turns the requested model, then its fallbacks */
 export function chainOf(turns: readonly LinkedTurn[]): ExplainedChain {
   const models = turns.map(({ facts, refused, choice }) => ({
     model: facts.model ?? '',
@@ -35,7 +35,7 @@ export function chainOf(turns: readonly LinkedTurn[]): ExplainedChain {
   }));
   const [asked, ...others] = turns;
   const serves = ({ refused, choice }: LinkedTurn): boolean => refused === null && (choice?.account !== null || choice?.waits === true);
-  // What continues a response, or has files at an account, stays with its model; a refusal for anything else is the answer.
+  // A turn that continues a response, or has files at an account, stays with its model. Any other refusal is the client's answer.
   const isBound = asked?.facts.preview?.hard !== undefined;
   const goesOn = asked?.refused === null || asked?.refused?.startsWith(NO_ACCOUNT);
   if (!asked || turns.some(({ refused, choice }) => refused === null && choice === undefined)) return { models, ends: null };

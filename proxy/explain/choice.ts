@@ -1,4 +1,4 @@
-// Explains which account a next turn would go to: by its session, else by the Pool's strategy (Q7, Q10).
+// Explains which account the next turn would go to: by its session, otherwise by the Pool's strategy (Q7, Q10).
 import { lackRefusal } from '../accounts/selection/lacking-accounts.ts';
 import type { OverflowReason } from '../turn/tiers.ts';
 import type { Facts, LiveSource } from './facts.ts';
@@ -6,18 +6,18 @@ import type { Facts, LiveSource } from './facts.ts';
 export interface ExplainedChoice {
   /** Null if no account can take the turn now. */
   readonly account: string | null;
-  /** Accounts that the strategy scores the same: the id of each turn decides between them and `account`. */
+  /** Accounts that the strategy scores equally. The id of each turn decides between them and `account`. */
   readonly tied: readonly string[];
-  /** `hard_pin`, `soft_pin` or the Pool's strategy, as in the rows of the request log; null without an account. */
+  /** `hard_pin`, `soft_pin` or the Pool's strategy, as in the rows of the request log. Null without an account. */
   readonly reason: string | null;
   readonly why: string;
-  /** Set if the turn waits for an account that is at its maximum. */
+  /** Set if the turn waits for an account that has no free slot. */
   readonly waits?: boolean;
 }
 
 const NOBODY = { account: null, tied: [], reason: null } as const satisfies Partial<ExplainedChoice>;
 
-/** Undefined if it is not known: without the running gateway, without a model, or for a model that is not in the Pool. */
+/** Undefined if the choice is unknown: without the running gateway, without a model, or for a model that is not in the Pool. */
 export function explainChoice(facts: Facts): ExplainedChoice | undefined {
   const { live, pool, session, lacking, preview } = facts;
   if (!live || live.presence === 'suppressed' || live.sources.length === 0) return undefined;
@@ -53,7 +53,7 @@ function leftText({ session }: Facts, pinned: LiveSource | undefined): string {
   return `its session's account ${session.account} cannot take it (${pinned?.standing?.availability ?? 'not_a_source'}); `;
 }
 
-/** What the turn gets: by the accounts that do not serve it now, else by what they lack (AA25). */
+/** The refusal of the turn. It depends on the accounts that do not serve it now, otherwise on what they lack (AA25). */
 function refusalText({ live, lacking, pool }: Facts, admitted: readonly LiveSource[]): string {
   if (live?.refusal !== undefined && admitted.some(({ standing }) => standing)) return live.refusal;
   const lacks = (live?.sources ?? []).flatMap(({ account, routable }) => (routable ? (lacking.get(account) ?? []) : []));
@@ -62,7 +62,10 @@ function refusalText({ live, lacking, pool }: Facts, admitted: readonly LiveSour
   return `${status} ${code}${error.param === null ? '' : ` at ${error.param}`}`;
 }
 
-/** The best of the lowest tier that the turn may overflow to now (AA66). What keeps a key's turns below it is a lack. */
+/**
+ * The best accounts of the lowest tier that the turn may overflow to now (AA66). A key that must stay in base tiers has a lack at these
+ * accounts.
+ */
 function bestHigher({ pool }: Facts, sources: readonly LiveSource[]): readonly LiveSource[] | undefined {
   const tiers = [...new Set(sources.flatMap(({ place, tier }) => (place === 'higher' ? tier : [])))].sort((a, b) => a - b);
   for (const tier of tiers) {
@@ -90,7 +93,7 @@ const REASONS: Readonly<Record<NonNullable<LiveSource['standing']>['availability
 
 const isAvailable = ({ standing }: LiveSource): boolean => standing?.availability === 'available';
 
-/** The available sources of a place with the highest score, in configuration order; undefined if there are none. */
+/** The available sources at a place with the highest score, in the order of the configuration. Undefined if there are none. */
 function best(sources: readonly LiveSource[], place: LiveSource['place']): readonly LiveSource[] | undefined {
   const available = sources.filter((source) => source.place === place && isAvailable(source));
   const top = Math.max(...available.map(scoreOf));

@@ -1,4 +1,4 @@
-// Explains what a turn of this key and model would get: its refusal, mode, rules and accounts, each with its reason.
+// Explains what a turn of a key and a model would get: its refusal, mode, rules and accounts, each with its reason.
 import { configuredMode } from '../models/mode-resolution.ts';
 import type { JsonObject } from '../turn/json/json.ts';
 import { type ResolvedName, resolveName, withoutMarks } from '../turn/model-alias.ts';
@@ -17,10 +17,10 @@ import { lackingOf } from './lacking.ts';
 
 export interface Question {
   readonly key?: string | undefined;
-  /** In the place of the body's. */
+  /** Replaces the model in the body. */
   readonly model?: string | undefined;
   readonly session?: ExplainedSession | undefined;
-  /** Of a turn of this route. */
+  /** The body of a turn of this route. */
   readonly body?: JsonObject | undefined;
 }
 
@@ -30,14 +30,14 @@ export interface ExplainedTurn {
   readonly model: string | null;
   /** The alias that stands for the model (AM69); null for an exposed id. */
   readonly alias: string | null;
-  /** The refusal before an account is chosen, such as `403 model_not_allowed: …`; null when none is known here. */
+  /** The refusal before an account is chosen, such as `403 model_not_allowed: …`. Null if none is known. */
   readonly refused: string | null;
   /** Null without a model. */
   readonly mode: ExplainedMode | null;
-  /** Rule name to its effect on this turn. Rules that depend only on the body are left out. */
+  /** The effect of each rule on this turn, by its name. Rules that depend only on the body are left out. */
   readonly rules: Readonly<Record<string, string>>;
   readonly accounts: readonly ExplainedAccount[];
-  /** Null for a turn that is refused, and if it is not known. */
+  /** Null for a turn that is refused, or if the choice is unknown. */
   readonly choice: ExplainedChoice | null;
   /** Null for a model without fallbacks. */
   readonly chain: ExplainedChain | null;
@@ -49,14 +49,14 @@ export interface ExplainSources {
   readonly providerOf: ProviderOf;
   /** Undefined without the running gateway. */
   readonly live?: LiveModels;
-  /** For questions with a body; only the running gateway has them. */
+  /** For questions with a body. Only the running gateway has them. */
   readonly previews?: TurnPreviews;
   /** Unix milliseconds. */
   readonly now: number;
 }
 
 /**
- * Explains the turn for the key's Pool, or for every Pool when no key is named.
+ * Explains the turn for the key's Pool, or for every Pool if no key is named.
  * @returns undefined for a key that is not in the configuration
  */
 export async function explainTurns(
@@ -105,7 +105,7 @@ interface Explained extends ExplainSources {
   readonly key: KeyConfig | undefined;
 }
 
-/** @param asked the name that its client sends @param model the exposed id that it stands for */
+/** @param asked the name that the client sends @param model the exposed id that it stands for */
 async function linkedTurn(explained: Explained, asked: string | undefined, model: string | undefined): Promise<LinkedTurn> {
   const { config, route, question, pool, key, live, previews, providerOf, now } = explained;
   const { session, body } = question;
@@ -123,7 +123,7 @@ async function linkedTurn(explained: Explained, asked: string | undefined, model
   return { facts, refused, choice: refused === null ? explainChoice(facts) : undefined };
 }
 
-/** Without the running gateway nothing is known of what was spent. */
+/** The caps without a running gateway, when the money spent is unknown. */
 const capsWithout = (pool: PoolConfig): readonly ExplainedCap[] =>
   tiersOf(pool).caps.flatMap(({ tier = null, limits }) =>
     (['day', 'month'] as const).flatMap((window) => {
@@ -185,7 +185,7 @@ function modeOf(pool: PoolConfig, model: string, live: LiveModel | undefined): E
   return { ...mode, why: mode.source === 'override' ? override : catalog };
 }
 
-/** The first refusal, in the order of the checks (Q4). */
+/** The first refusal in the order of the checks (Q4). */
 function refusalOf({ key, model, live, pool, preview, now }: Facts, route: Route): string | null {
   if (key && key.status !== 'active') return `401 api_key_disabled: key ${key.id} is ${key.status}`;
   if (key?.expires_at !== undefined && now >= key.expires_at) return `401 api_key_expired: key ${key.id} has expired`;

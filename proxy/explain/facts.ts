@@ -9,7 +9,7 @@ import type { TurnFacts } from '../turn/rules/rule.ts';
 import type { KeyConfig, PoolConfig, Prices } from '../turn/settings.ts';
 import type { ModeDecision, Route } from '../turn/turn.ts';
 
-/** The part of a configuration that explanations read: all of it, or what one operator may see. */
+/** The part of a configuration that explanations read. It may be limited to what one operator may see. */
 export type ExplainedConfig = Pick<Config, 'accounts' | 'keys' | 'pools'>;
 
 export interface Facts extends TurnFacts {
@@ -17,11 +17,11 @@ export interface Facts extends TurnFacts {
   /** Undefined without the running gateway, or without a model. */
   readonly live: LiveModel | undefined;
   readonly providerOf: ProviderOf;
-  /** What its body shows; undefined if none is given, or without the running gateway. */
+  /** What the turn's body shows. Undefined if no body is given, or without the running gateway. */
   readonly preview: TurnPreview | undefined;
   /** The caps of the Pool's higher tiers. */
   readonly caps: readonly ExplainedCap[];
-  /** By account, for such turns. */
+  /** What accounts lack for such turns, by account. */
   readonly lacking: ReadonlyMap<string, Lack>;
   /** The session that the turn names; undefined if it names none. */
   readonly session: ExplainedSession | undefined;
@@ -29,13 +29,13 @@ export interface Facts extends TurnFacts {
   readonly now: number;
 }
 
-/** A session as the store has it. */
+/** A session in the store. */
 export interface ExplainedSession {
-  /** The account of its last turn; undefined for a session that is not known. */
+  /** The account of its last turn; undefined if the session is unknown. */
   readonly account: string | undefined;
 }
 
-/** The running gateway's catalogs and account health, without a request to any account. */
+/** The catalogs and the health of accounts in the running gateway. No account is contacted. */
 export interface LiveModels {
   model(pool: PoolConfig, id: string): LiveModel;
   caps(pool: PoolConfig): readonly ExplainedCap[];
@@ -43,7 +43,7 @@ export interface LiveModels {
 
 /** A cap of higher tiers in US dollars (AA69). */
 export interface ExplainedCap {
-  /** Null for all tiers above 0 together. */
+  /** The tier of the cap. Null for all tiers above 0 together. */
   readonly tier: number | null;
   readonly window: 'day' | 'month';
   readonly max: number;
@@ -66,48 +66,54 @@ export interface PreviewedRequest {
 }
 
 export interface TurnPreview {
-  /** What its rules refuse it with, such as `400 unsupported_parameter at tools.2.type`. */
+  /** The refusal of its rules, such as `400 unsupported_parameter at tools.2.type`. */
   readonly refused: string | undefined;
-  /** The account that it must go to: it continues a response of it, or has files there (Q10). */
+  /** The account that the turn must go to, because it continues a response or has files there (Q10). */
   readonly hard: string | undefined;
   readonly accounts: ReadonlyMap<string, PreviewedAttempt>;
-  /** US dollars, with the least output (AA69). */
+  /** The cost in US dollars with the least output (AA69). */
   readonly leastCost: (prices: Prices) => number;
 }
 
-/** The turn as one account would get it. */
+/** The turn in the form that one account would get. */
 export interface PreviewedAttempt {
   readonly lack: Lack | undefined;
-  /** Names of what its encoding changes or removes (AA16). */
+  /** The names of what the encoding changes or removes (AA16). */
   readonly adapted: readonly string[];
   /** Undefined if the turn asks for none. */
   readonly effort: string | undefined;
 }
 
 export interface LiveModel {
-  /** In the whole Pool: `routable`, `unroutable`, `invisible`, `suppressed`, `absent`; `unknown` before any of its catalogs was read. */
+  /**
+   * The presence in the whole Pool: `routable`, `unroutable`, `invisible`, `suppressed`, `absent`. `unknown` before any catalog of the Pool
+   * was read.
+   */
   readonly presence: string;
   readonly mode: ModeDecision | undefined;
-  /** Such a model takes no turns. */
+  /** Whether the model makes embeddings. Such a model takes no turns. */
   readonly makesEmbeddings: boolean;
-  /** The entry of the canonical cohort; undefined for a model that is absent. */
+  /** The entry of the canonical cohort. Undefined if the model is absent. */
   readonly entry: JsonObject | undefined;
   readonly sources: readonly LiveSource[];
-  /** What a turn would get while no account can take it, such as `429 usage_limit_reached`; undefined while one can. */
+  /** The answer that a turn would get if no account can take it now, such as `429 usage_limit_reached`. Undefined if one can. */
   readonly refusal: string | undefined;
 }
 
 /** An account of the Pool that lists the model. */
 export interface LiveSource {
   readonly account: string;
-  /** In the canonical cohort; outside it with a window of at least the same size; or with a smaller one, for pinned turns only (Q12). `higher`: in a higher tier. */
+  /**
+   * `cohort`: in the canonical cohort. `overflow`: outside it, with a window of at least the same size. `smaller`: with a smaller window,
+   * for pinned turns only (Q12). `higher`: in a higher tier.
+   */
   readonly place: 'cohort' | 'overflow' | 'smaller' | 'higher';
   /** The tier of its assignment (AA65). */
   readonly tier: number;
   readonly routable: boolean;
-  /** Whether its own entry has a literal `true`. */
+  /** Whether the account's entry has a literal `true` for Lite. */
   readonly lite: boolean;
-  /** The context window that its entry states, in tokens. */
+  /** The context window in the account's entry, in tokens. */
   readonly window: number | undefined;
   /** Undefined if the configuration excludes the account. */
   readonly standing: Standing | undefined;

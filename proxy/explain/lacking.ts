@@ -1,4 +1,4 @@
-// What the accounts of a Pool lack for a turn, as far as it is known before it is sent: by its kind, its body and its tier (AA18).
+// What the accounts of a Pool lack for a turn, as far as that is known before it is sent, from its kind, its body and its tier (AA18).
 import { isFree, priceAt } from '../turn/costs/prices.ts';
 import type { Lack } from '../turn/provider/lack.ts';
 import type { ProviderApi } from '../turn/provider/provider-api.ts';
@@ -7,7 +7,7 @@ import type { AccountConfig, AssignmentConfig, Prices } from '../turn/settings.t
 import type { Route } from '../turn/turn.ts';
 import type { ExplainedCap, Facts } from './facts.ts';
 
-/** What the lacks of accounts are read from. */
+/** The facts from which lacks are determined. */
 export type LackFacts = Pick<Facts, 'config' | 'pool' | 'key' | 'model' | 'live' | 'preview' | 'caps' | 'providerOf'>;
 
 export function lackingOf(facts: LackFacts, route: Route): ReadonlyMap<string, Lack> {
@@ -45,36 +45,36 @@ const isSource = ({ account, assignment }: Assigned, { live }: LackFacts): boole
   !account.paused &&
   (live === undefined || live.sources.some((source) => source.account === account.id));
 
-/** Only the body of a turn shows more than its kind. */
+/** What the account lacks for this turn. Without a body only its kind is known. */
 function ofTurn(account: AccountConfig, { kind }: Route, { live, preview, providerOf }: LackFacts): Lack | undefined {
   const previewed = preview?.accounts.get(account.id);
   if (previewed || kind === undefined) return previewed?.lack;
   const provider: ProviderApi = providerOf(account);
-  // Agent backends, which take every turn, make no embeddings.
+  // Agent backends take every turn, but make no embeddings.
   if (!provider.lacks) return kind === 'embeddings' ? { reason: 'kind' } : undefined;
   return provider.lacks({ kind, body: undefined }, account, live?.sources.find((source) => source.account === account.id)?.own);
 }
 
-/** The paths whose requests use no model: they cost nothing. */
+/** The paths whose requests use no model, so that they cost nothing. */
 const COSTLESS: ReadonlySet<string | undefined> = new Set(['files', 'forward']);
 
 function ofTier(account: AccountConfig, { tier }: AssignmentConfig, { kind }: Route, facts: LackFacts): Lack | undefined {
   const caps = capsAt(tier, facts.caps);
   if (caps.length === 0 || COSTLESS.has(dispatchedKind(kind)?.path)) return undefined;
-  // The price may be the model's: without one nothing is known of it.
+  // The price depends on the model, which is not known here.
   if (facts.model === undefined) return undefined;
   const prices = priceAt(account, facts.model, facts.pool);
   if (!prices) return { reason: 'no_price' };
   return isSpent(caps, prices, facts) ? { reason: 'overflow_spent' } : undefined;
 }
 
-/** Without a body: where nothing is left. */
+/** Whether the caps have no room for the turn. Without a body they have none if they are used up. */
 function isSpent(caps: readonly ExplainedCap[], prices: Prices, { preview }: LackFacts): boolean {
   if (isFree(prices)) return false;
   const cost = preview?.leastCost(prices) ?? 0;
   return caps.some(({ left }) => left !== null && (left <= 0 || cost > left));
 }
 
-/** The caps that hold in a tier (AA69). */
+/** The caps that apply in a tier (AA69). */
 export const capsAt = (tier: number, caps: readonly ExplainedCap[]): readonly ExplainedCap[] =>
   tier === 0 ? [] : caps.filter((cap) => cap.tier === null || cap.tier === tier);

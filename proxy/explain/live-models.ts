@@ -1,4 +1,4 @@
-// The models of the running gateway as explanations read them: catalogs, account health, quota and load.
+// The models of the running gateway for explanations: catalogs, account health, quota and load.
 import type { Health } from '../accounts/health/health.ts';
 import type { CandidateAccounts } from '../accounts/selection/candidate-accounts.ts';
 import { bucketWindow } from '../models/context-window.ts';

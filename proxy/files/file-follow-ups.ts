@@ -1,4 +1,4 @@
-// The follow-ups of file requests: the row with the file's account, the upload of its bytes, its finalisation.
+// What follows requests for files: the row with the file's account, the upload of its bytes, and its finalisation.
 import type { FileRow } from '../../store/store.ts';
 import type { FollowedAnswer, FollowUp, FollowUps } from '../dispatch/follow-up.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
@@ -16,7 +16,7 @@ export interface FileFollowUpOptions {
   readonly finalisation: Finalisation;
 }
 
-/** A file that is not finalised by then is forgotten: its upload address has long expired. */
+/** The time after which a file that is not finalised is forgotten. Its upload address has expired long before. */
 const UNFINISHED_MS = 86_400_000;
 
 export function fileFollowUps(options: FileFollowUpOptions): FollowUps {
@@ -27,13 +27,13 @@ export function fileFollowUps(options: FileFollowUpOptions): FollowUps {
   };
 }
 
-/** `POST /backend-api/files`: the client gets the account's answer once the store has the owner (C1). */
+/** `POST /backend-api/files`: the client gets the account's answer after the store has recorded the owner (C1). */
 async function created(followed: FollowedAnswer, { files }: FileFollowUpOptions): ReturnType<FollowUp> {
   await files.save(newRow(followed));
   return followed.answer;
 }
 
-/** `POST /backend-api/files/{file_id}/uploaded` (C2). */
+/** `POST /backend-api/files/{file_id}/uploaded`: the file is finalised (C2). */
 async function finished(followed: FollowedAnswer, { files, finalisation }: FileFollowUpOptions): ReturnType<FollowUp> {
   const { turn, answer } = followed;
   const fileId = turn.params.file_id ?? '';
@@ -46,8 +46,8 @@ async function finished(followed: FollowedAnswer, { files, finalisation }: FileF
 }
 
 /**
- * `POST /v1/files`: the bytes go to the address that the account named, unless it has them already; the client gets the file object (D7).
- * The address is not stored.
+ * `POST /v1/files`: the bytes are sent to the address that the account named, unless the account has them already. The client gets the file
+ * object (D7). The address is not stored.
  */
 async function uploaded(followed: FollowedAnswer, { files, finalisation }: FileFollowUpOptions): ReturnType<FollowUp> {
   const row = newRow(followed);
@@ -69,7 +69,7 @@ async function uploaded(followed: FollowedAnswer, { files, finalisation }: FileF
 
 type Upload = NonNullable<ProviderFiles['upload']>;
 
-/** Selection gives no request for a file to an account whose API has none. */
+/** The file functions of the account's API. Requests for files are only sent to accounts whose API has them. */
 function filesOf({ provider }: FollowedAnswer): ProviderFiles {
   if (!provider.files) throw new Error('a file at an account that keeps none');
   return provider.files;
@@ -94,7 +94,7 @@ async function sendBytes(followed: FollowedAnswer, upload: Upload): Promise<void
   if (status < 200 || status >= 300) throw upstreamError(followed, 'upstream_status');
 }
 
-/** @throws Refusal `upstream_error` if the account gave the file no id that can be used */
+/** @throws Refusal `upstream_error` if the account's id for the file cannot be used */
 function newRow(followed: FollowedAnswer): FileRow {
   const { turn, account, work, answer } = followed;
   const id = filesOf(followed).idOf(answer);
@@ -116,13 +116,13 @@ function newRow(followed: FollowedAnswer): FileRow {
 
 function finalisedRow(row: FileRow, answer: JsonObject, followed: FollowedAnswer): FileRow {
   const { upload, sizeOf, expiryOf } = filesOf(followed);
-  // An account that took the bytes with the request is done with them.
+  // An account that took the bytes with the request needs no finalisation.
   const status = upload ? upload.finalisedOf(answer) : 'success';
   if (status === 'success') return { ...row, status: 'processed', bytes: sizeOf(answer) ?? row.bytes, expires_at: expiryOf(answer) };
   return status === 'error' ? { ...row, status: 'error' } : row;
 }
 
-/** Only its kind is reported: an error of the network may repeat the address. */
+/** Only the kind of the error is reported, because a network error may repeat the address. */
 const failed =
   (followed: FollowedAnswer) =>
   (thrown: unknown): never => {

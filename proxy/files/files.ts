@@ -1,10 +1,10 @@
-// The files of all Pools: which account has each. The store is the truth; memory keeps the recent ones for turns that name them (Q10, Q21).
+// The files of all Pools with their accounts. The store has all of them; memory has the recent ones for turns that name them (Q10, Q21).
 import { type FileRow, type Store, StoreError } from '../../store/store.ts';
 import { RecentEntries } from '../base/bytes/recent-entries.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 
-/** About 2 MB of memory when it is full. */
+/** The files in memory. They take about 2 MB. */
 const CAPACITY = 5_000;
 
 export class Files {
@@ -17,7 +17,10 @@ export class Files {
     this.#clock = clock;
   }
 
-  /** A promise if the file is not in memory, or only with its former expiry: another process may have created or finalised it. */
+  /**
+   * Returns a promise if the file is not in memory, or if its expiry there has passed, because another process may have created or
+   * finalised it.
+   */
   find(pool: string, id: string): FileRow | undefined | Promise<FileRow | undefined> {
     const known = this.#recent.get(nameOf(pool, id));
     return known && !this.#isExpired(known) ? known : this.read(pool, id);
@@ -35,7 +38,7 @@ export class Files {
     return this.#store.list(filter).catch(unreadable);
   }
 
-  /** Durable once it resolves. */
+  /** Saves a file. It is durable when the promise resolves. */
   async save(row: FileRow): Promise<void> {
     await this.#store.save(row);
     this.#recent.set(nameOf(row.pool, row.id), row);
@@ -54,5 +57,5 @@ function unreadable(thrown: unknown): never {
   });
 }
 
-/** No Pool's id contains a line break. */
+/** The name of a file in memory. The id of a Pool contains no line break. */
 const nameOf = (pool: string, id: string): string => `${pool}\n${id}`;

@@ -1,4 +1,4 @@
-// Finalises a file at its account: repeats the request until the account has processed it (Q21).
+// Finalises a file at its account. The request is repeated until the account has processed the file (Q21).
 import { isObject, type JsonObject } from '../turn/json/json.ts';
 import type { ProviderFiles } from '../turn/provider/reads.ts';
 import type { CallAnswer, CallBounds } from '../upstream/call.ts';
@@ -22,7 +22,7 @@ export interface Finalising {
   readonly signal: AbortSignal;
 }
 
-/** The account's last answer: of status `retry` if the time is over. */
+/** The account's last answer. Its status is `retry` if the time is over. */
 export class Finalisation {
   readonly #options: FinalisationOptions;
 
@@ -32,7 +32,7 @@ export class Finalisation {
 
   /**
    * @param first the answer that the account has given already
-   * @throws Error if the account does not answer with a JSON object and a status of success, or the signal aborts
+   * @throws Error if the account does not answer with a JSON object and a success status, or if the signal aborts
    */
   async finalise({ to, path, finalisedOf, clock, signal }: Finalising, first?: JsonObject): Promise<JsonObject> {
     const end = clock.now() + LONGEST_MS;

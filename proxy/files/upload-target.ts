@@ -1,11 +1,11 @@
-// Checks where the bytes of a file may be sent: the provider names the address, so it is untrusted text (Q21).
+// Checks where the bytes of a file may be sent. The provider names the address, so it is untrusted text (Q21).
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 import { isLoopback } from '../base/process/loopback.ts';
 
 /**
- * IPv4 networks that are not public: IANA's registry of special-purpose addresses, without three networks that it calls globally reachable
- * (192.31.196.0/24, 192.52.193.0/24, 192.175.48.0/24); multicast; and what is reserved for future use.
+ * IPv4 networks that are not public: those in IANA's registry of special-purpose addresses (without three networks that it calls globally
+ * reachable: 192.31.196.0/24, 192.52.193.0/24, 192.175.48.0/24), multicast, and networks that are reserved for future use.
  */
 const INTERNAL_IPV4 = blockList('ipv4', [
   ['0.0.0.0', 8], // this network
@@ -25,12 +25,12 @@ const INTERNAL_IPV4 = blockList('ipv4', [
 ]);
 
 /**
- * The only IPv6 network with public addresses. Outside it are loopback, private, link-local, site-local and multicast addresses, and those
- * that contain an IPv4 address which a translator on the way reaches: ::/96, ::ffff:0:0:0/96, 64:ff9b::/96, 64:ff9b:1::/48.
+ * The only IPv6 network with public addresses. Outside it are loopback, private, link-local, site-local and multicast addresses, and
+ * addresses that contain an IPv4 address which a translator can reach: ::/96, ::ffff:0:0:0/96, 64:ff9b::/96, 64:ff9b:1::/48.
  */
 const GLOBAL_IPV6 = blockList('ipv6', [['2000::', 3]]);
 
-/** Its networks that are not public. */
+/** Networks inside it that are not public. */
 const INTERNAL_IPV6 = blockList('ipv6', [
   ['2001::', 23], // protocol assignments: Teredo, which contains IPv4 addresses, and benchmarks
   ['2001:db8::', 32], // documentation
@@ -46,19 +46,19 @@ function blockList(family: 'ipv4' | 'ipv6', networks: readonly (readonly [networ
   return list;
 }
 
-/** A mapped IPv4 address is checked as the IPv4 address: the connection goes there. */
+/** Whether an address is not public. A mapped IPv4 address is checked as an IPv4 address, because the connection goes there. */
 function isInternal(address: string): boolean {
   if (isIP(address) !== 6) return INTERNAL_IPV4.check(address);
   if (IPV4_MAPPED.check(address, 'ipv6')) return INTERNAL_IPV4.check(address, 'ipv6');
   return !GLOBAL_IPV6.check(address, 'ipv6') || INTERNAL_IPV6.check(address, 'ipv6');
 }
 
-/** An address that bytes may go to. */
+/** An address to which bytes may be sent. */
 export interface UploadTarget {
   readonly url: URL;
   /**
-   * The checked addresses of its host. The connection goes to one of them, even if the name resolves to another one a moment later. Empty for a
-   * name that a proxy resolves.
+   * The checked addresses of the host. The connection goes to one of them, even if the name resolves to another address a moment later.
+   * Empty if a proxy resolves the name.
    */
   readonly addresses: readonly Address[];
 }
@@ -68,7 +68,7 @@ export interface Address {
   readonly family: number;
 }
 
-/** Addresses of a host name. */
+/** Resolves a host name to addresses. */
 export type Resolve = (host: string) => Promise<readonly Address[]>;
 
 export interface UploadTargetOptions {
@@ -79,12 +79,12 @@ export interface UploadTargetOptions {
 const resolveByDns: Resolve = (host) => lookup(host, { all: true });
 
 /**
- * Permitted are https, and plain http on loopback for an account that is on loopback itself. An https host with an internal address is
- * permitted only to an account that is on an internal network too: the answer of a public provider must not send the gateway, which an
- * operator's network trusts, to an address in that network.
+ * Checks an address. Permitted are https, and plain http on loopback for an account that is on loopback itself. An https host with an
+ * internal address is permitted only to an account in an internal network: the answer of a public provider must not direct the gateway,
+ * which an operator's network trusts, to an address in that network.
  * @param written the provider's text
  * @param base the account's own address
- * @param options `isProxied`: a proxy resolves the name; only a host that is written as an address is checked
+ * @param options `isProxied`: a proxy resolves the name, and only a host that is written as an address is checked
  * @returns undefined if the target is not permitted, or its host has no address
  */
 export async function uploadTarget(
@@ -107,7 +107,7 @@ export async function uploadTarget(
   return own.some(({ address }) => isInternal(address)) ? { url, addresses } : undefined;
 }
 
-/** No name of a proxied account is looked up here. */
+/** Resolves nothing. The proxy resolves the names of its accounts. */
 const UNRESOLVED: Resolve = () => Promise.resolve([]);
 
 const bare = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, '$1');

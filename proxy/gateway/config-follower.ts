@@ -1,4 +1,4 @@
-// Reloads the configuration when the file is saved, on SIGHUP and on command; every change is logged and audited (S9).
+// Reloads the configuration when the file is saved, on SIGHUP and on command. Every change is logged and audited (S9).
 import { auditWait } from '../admin/answers/audit-wait.ts';
 import { type AuditEntry, auditEntries, keysOf } from '../config/audit-changes.ts';
 import type { LoadedConfig } from '../config/config.ts';
@@ -16,7 +16,7 @@ export interface ReloadTarget {
   readonly loaded: LoadedConfig;
   readonly services: Pick<Services, 'clock' | 'counters' | 'log' | 'store'>;
   reload(loaded: LoadedConfig): Promise<void>;
-  /** Reads the credential files again if the configuration did not change: an operator may have logged an account in again (Q9). */
+  /** Reads the credential files again if the configuration did not change, because an operator may have logged an account in again (Q9). */
   refresh(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export class ConfigFollower {
     return this.#lastReloadSucceeded;
   }
 
-  /** Audits that changes made while no gateway ran, and changes that waited for a restart, take effect now. */
+  /** Audits changes that take effect now: those made while no gateway ran, and those that waited for a restart. */
   started(): Promise<void> {
     this.#started = this.#auditStart();
     return this.#started;
@@ -71,8 +71,8 @@ export class ConfigFollower {
 
   /**
    * Reloads whenever the file changes, or a file of the listener's certificate.
-   * @param since its state when it was read: a later save is a change
-   * @returns stops watching
+   * @param since the file's state when it was read, so that a later save counts as a change
+   * @returns a function that stops watching
    */
   watch(since?: FileState): () => void {
     const { path, config } = this.#target.loaded;
@@ -85,27 +85,27 @@ export class ConfigFollower {
     };
   }
 
-  /** @throws ConfigError when the file is invalid; nothing changes then */
+  /** Reloads the file. @throws ConfigError if the file is invalid; nothing changes then */
   reload(actor: ReloadActor): Promise<Reloaded> {
     return this.#reloader.alone((reload) => this.#reloaded(actor, reload));
   }
 
-  /** What a reload would change. @throws ConfigError when the file is invalid */
+  /** The changes that a reload would make. @throws ConfigError if the file is invalid */
   preview(): Promise<ReloadPreview> {
     return this.#reloader.preview();
   }
 
   /**
-   * Edits the file, and reloads it before anything else does: the change is audited as this actor's.
-   * @throws what `editConfig` does; nothing changes then
+   * Edits the file, and reloads it before another edit or reload. The change is audited with this actor.
+   * @throws what `editConfig` throws; nothing changes then
    */
   edit<Order extends EditOrder>(actor: ReloadActor, order: Order, owned: EditOptions['owned']): Promise<ResultOf<Order>> {
     const { path } = this.#target.loaded;
     return this.#reloader.alone(async (reload) => {
-      // Loaded with the first edit: a start does not wait for it.
+      // Loaded with the first edit, so that it does not delay the start.
       const { editConfig } = await import('../config/file/edits/edit-config.ts');
       const result = await editConfig(path, order, { owned, secrets: true });
-      // Also for an unchanged file, which may have been edited a moment ago.
+      // An unchanged file is reloaded too, because it may have been edited a moment ago.
       await this.#reloaded(actor, reload).catch((thrown: unknown) => {
         if (!result.changed || !(thrown instanceof ConfigError)) throw thrown;
         throw new EditError('the file has the edit, and errors that were saved meanwhile: it is in force when they are corrected');
@@ -141,13 +141,13 @@ export class ConfigFollower {
     }
   }
 
-  /** Each node has a file of its own. */
+  /** The name under which the configuration is kept. Each node has a file of its own. */
   get #name(): string {
     const { loaded, services } = this.#target;
     return services.store.shared ? `node/${loaded.config.node.id}` : 'running';
   }
 
-  /** The change has taken effect already, so a store that cannot take the rows is only logged. */
+  /** Writes audit rows. The change has taken effect already, so that a failure of the store is only logged. */
   async #audit(by: ReloadActor, rows: readonly AuditEntry[]): Promise<void> {
     const { clock, log, store } = this.#target.services;
     const { config: running } = this.#reloader.running;
@@ -156,7 +156,7 @@ export class ConfigFollower {
     try {
       await Promise.all([
         ...rows.map((row) => store.audit.record({ at, actor, ...row })),
-        // Last: a process that dies between two writes leaves the rows twice rather than not at all.
+        // Written after the audit rows. If the process dies between the two writes, the rows are written twice, but are not lost.
         store.runningConfig.save({ name: this.#name, config: redact(running) as object, version: versionOf(running), at }),
       ]);
     } catch {

@@ -1,11 +1,11 @@
-// The consumers of the change feed: they update this process's memory with the changes of other processes on the store (Q34).
+// Applies the changes that other processes on the store make to this process's memory (Q34).
 import type { Change } from '../../store/store.ts';
 import type { Services } from './services.ts';
 
-/** Registers them. An embedded store needs them too: during a restart the former gateway may still write. */
+/** Registers the consumers of changes. An embedded store needs them too, because during a restart the former gateway may still write. */
 export function followOtherProcesses(services: Services): void {
   const { capacity, catalog, changes, continuity, exclusive, store, usageRefresh } = services;
-  // Credentials are applied before account states: a refused bearer that has been replaced does not disable its account.
+  // Credentials are applied before account states, so that the refusal of a replaced bearer does not disable its account.
   changes.on('credentials', (keys) => followCredentials(services, keys));
   changes.on('account_state', async (keys) => {
     await capacity.refresh(keys);
@@ -25,7 +25,7 @@ export function followOtherProcesses(services: Services): void {
   changes.on('pins', (keys) => continuity.forget(keys.map(([hash]) => String(hash))));
 }
 
-/** Ends refusals of logins that a command replaced in the store while no gateway ran. */
+/** Ends refusals of accounts whose logins a command replaced in the store while no gateway ran. */
 export function endFormerRefusals(services: Services, accounts: readonly { readonly id: string }[]): void {
   for (const { id } of accounts) endFormerRefusal(services, id);
 }
@@ -37,7 +37,7 @@ async function followCredentials(services: Services, keys: readonly Change['key'
     const row = await store.credentials.find(account);
     if (row?.sealed === null) capacity.adoptRefusal(row);
     else if (store.shared) {
-      // Not awaited: a refresh of this process may be under way, and may wait for the next change.
+      // Not awaited, because a refresh in this process may be waiting for the next change.
       void credentials.adopt(account).then(
         () => endFormerRefusal(services, account),
         () => undefined,
@@ -46,7 +46,7 @@ async function followCredentials(services: Services, keys: readonly Change['key'
   }
 }
 
-/** Ignores a refusal that is older than the account's login: it concerns the former login, because two nodes wrote at the same time. */
+/** Ignores a refusal that is older than the account's login. It concerns the former login, and two nodes wrote at the same time. */
 function endFormerRefusal({ capacity, credentials }: Services, account: string): void {
   const loginAt = credentials.loginAt(account);
   if (loginAt === undefined) return;

@@ -33,11 +33,11 @@ export interface GatewayOptions {
   readonly loaded: LoadedConfig;
   readonly clock?: Clock;
   readonly log?: Log;
-  /** The load of the process, as its guard reads it. */
+  /** The load of the process, which its guard reads. */
   readonly load?: ProcessLoad;
-  /** The API of each account. */
+  /** Returns the API of an account. */
   readonly providerOf?: ProviderOf;
-  /** Surfaces beside those of the kinds: they claim their requests. */
+  /** Surfaces in addition to those of the kinds. They claim their requests. */
   readonly surfaces?: readonly Surface[];
   /** The provider of rehearsal accounts. */
   readonly startRehearsal?: StartRehearsal;
@@ -67,7 +67,7 @@ export class Gateway {
   readonly #providers: Providers;
   readonly #rehearsals: RehearsalProviders;
   readonly #current: { generation: Generation };
-  /** Once an operator has asked for anything. */
+  /** Created when an operator first asks for logins. */
   #logins: RunningLogins | undefined;
   #accepting = false;
   #closing = false;
@@ -141,7 +141,7 @@ export class Gateway {
     this.#metrics = new AdminServer(this.services.log);
   }
 
-  /** The configuration that turns begin with now. */
+  /** The configuration with which new turns begin. */
   get loaded(): LoadedConfig {
     return this.#current.generation.loaded;
   }
@@ -163,11 +163,11 @@ export class Gateway {
     return this.#accepting && catalog.ready && usage.ready && (node?.isReady ?? true);
   }
 
-  /** Accepts connections at once; `/readyz` follows the first round of catalogs and of usage reads. */
+  /** Accepts connections at once. `/readyz` reports ready after the first round of reads of catalogs and usage. */
   async listen(): Promise<Addresses> {
     const { accounting, capacity, catalog, changes, clock, continuity, credentials, log, node, store, usage } = this.services;
     const { listen, admin, metrics, accounts } = this.loaded.config;
-    // First, because the node publishes the address together with its name. No node forwards to a process without sessions.
+    // First, because the node publishes the address together with its name, and other nodes forward only to a process with sessions.
     const address = await this.#hop?.listen((hop) => this.websockets.acceptForwarded(hop));
     await node?.membership.start(address ?? null);
     await changes.start();
@@ -201,20 +201,20 @@ export class Gateway {
     return new OperatorsSite({ gateway: this, logins: this.#logins, measurements, cipher: this.#adminCipher, admin });
   }
 
-  /** Loads what a start does not wait for, so that the first request of an operator is not slow. */
+  /** Loads what the start leaves out, so that the first request of an operator is not slow. */
   async warmUp(): Promise<void> {
     await this.#admin.load();
   }
 
   /**
-   * Takes a new configuration for every turn from now on; turns in flight keep theirs. Resolves when the catalogs of its accounts were
-   * read, or the deadline has passed: the next change does not wait for an account that does not answer.
+   * Uses a new configuration for every turn from now on. Turns in flight keep theirs. Resolves when the catalogs of its accounts were read,
+   * or when the deadline has passed, so that an account which does not answer does not delay the next change.
    */
   async reload(loaded: LoadedConfig): Promise<void> {
     const { capacity, catalog, clock, credentials, log, node, upstreams, usage } = this.services;
     await this.#providers.load(loaded.config.accounts);
     const endFormer = await this.#rehearsals.reconfigure(loaded.config);
-    // A gateway that stops takes no turns, and its connections may have ended: there is nothing to configure.
+    // A gateway that stops takes no new turns, and its connections may have ended.
     if (this.#closing) return;
     void upstreams.configure(loaded, (account) => this.#rehearsals.urlOf(account)).then(endFormer);
     this.#current.generation = new Generation(loaded);
@@ -224,7 +224,7 @@ export class Gateway {
     void node?.membership.publish();
     const followed = credentials.configure(loaded);
     usage.configure(loaded.config.accounts);
-    // Last: a store that does not answer must not delay anything else, above all not the end of a revoked key.
+    // Awaited last, because a store that does not answer must not delay anything else, especially not the end of a revoked key.
     await followed;
     await withDeadline(catalog.reload(loaded.config.accounts), clock, CATALOG_DEADLINE_MS);
   }
@@ -235,13 +235,13 @@ export class Gateway {
     return this.#rehearsals.urlOf(account);
   }
 
-  /** Reads the credential files again that the configuration names: an operator may have logged an account in again. */
+  /** Reads the credential files that the configuration names again, because an operator may have logged an account in again. */
   refresh(): Promise<void> {
     return this.services.credentials.configure(this.loaded);
   }
 
   /**
-   * Turns readiness off, waits for running turns, cuts the rest after `drain_ms`; then writes and closes everything.
+   * Stops the gateway: reports not ready, waits for running turns, cuts the rest after `drain_ms`, then writes and closes everything.
    * @returns whether all rows and settlements are in the store
    */
   async close(): Promise<boolean> {

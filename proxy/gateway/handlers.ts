@@ -1,4 +1,4 @@
-// The handlers of turns: the gateway's own answers, dispatch to accounts, and the runner over both.
+// The handlers of turns: the gateway's own answers, dispatch to accounts, and the runner that uses both.
 import { RULES } from '../../rules/index.ts';
 import { fileDeniedAnswers, fileListAnswers, fileReadAnswers } from '../answers/files.ts';
 import { keyUsageAnswers } from '../answers/key-usage.ts';
@@ -42,7 +42,7 @@ export function turnRunner(services: Services, process: ProcessState): TurnRunne
   });
 }
 
-/** @param more surfaces beside those of the kinds */
+/** @param more surfaces in addition to those of the kinds */
 export function turnHost(services: Services, more: readonly Surface[] = []): TurnHost {
   const { counters, log, replies } = services;
   return {

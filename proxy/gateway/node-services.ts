@@ -1,5 +1,5 @@
 // The services of a process that shares its store with other nodes: membership, slots of accounts, limits over all nodes (Q34). With SQLite
-// there are none.
+// they do not exist.
 import manifest from '../../package.json' with { type: 'json' };
 import type { ChangeFeed } from '../../store/change-feed.ts';
 import type { Store } from '../../store/store.ts';
@@ -50,7 +50,7 @@ export class NodeServices {
     this.settlements = new Settlements(store.limits, clock);
   }
 
-  /** The digest of the configuration that turns begin with now. */
+  /** The digest of the configuration with which new turns begin. */
   get digest(): string {
     const { config } = this.#options.loaded();
     if (this.#digest?.of !== config) this.#digest = { of: config, digest: sharedDigestOf(config) };
@@ -77,7 +77,7 @@ export class NodeServices {
     changes.on('slots', (keys) => this.shares.changed(keys.map(([account]) => String(account))));
   }
 
-  /** Reads the other nodes again for `status`; after a second without an answer the former state stays. */
+  /** Reads the other nodes again for `status`. If there is no answer within a second, the former state is kept. */
   async refresh(): Promise<void> {
     await withDeadline(this.membership.readNodes(), this.#options.clock, READ_MS);
   }
@@ -89,7 +89,7 @@ export class NodeServices {
     return nodesStatus({ membership, shares, database: store.database(), settlementsWaiting, digest, now: clock.now() });
   }
 
-  /** @returns how many settlements are lost */
+  /** @returns the number of settlements that are lost */
   async stop(): Promise<number> {
     await this.settlements.close(SETTLE_MS);
     const { waiting } = this.settlements;

@@ -1,4 +1,5 @@
-// Tells operators when money begins to be spent: at the first use of a tier after an hour, and when a cap is reached, once in each window (AA72).
+// Notifies operators when a turn begins to spend money: at the first use of a tier after an hour, and once per window when a cap is reached
+// (AA72).
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../base/process/log.ts';
 import type { Clock } from '../base/time/clock.ts';
@@ -10,29 +11,31 @@ export interface OverflowNoticesOptions {
   readonly store: Pick<Store, 'audit' | 'leases'>;
   readonly log: Log;
   readonly clock: Clock;
-  /** Names this process. */
+  /** The name of this process. */
   readonly owner: string;
   readonly pools: () => readonly PoolConfig[];
 }
 
 const HOUR_MS = 3_600_000;
-/** A use is written to the lease no more often than this. */
+/** The shortest time between two writes of a use to the lease. */
 const RENEW_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** Leases record which notices were given, for all nodes and through restarts. They are not released: they end with the hour or the window. */
+/**
+ * Leases record the notices that were given, for all nodes and over restarts. They are not released, and end with the hour or the window.
+ */
 export class OverflowNotices {
   readonly #options: OverflowNoticesOptions;
-  /** When each lease was last asked for, by name. */
+  /** When each lease was last requested, by name. */
   readonly #asked = new Map<string, number>();
-  /** The leases that this process has. */
+  /** The leases of this process. */
   readonly #held = new Map<string, Awaited<ReturnType<Store['leases']['acquire']>>>();
 
   constructor(options: OverflowNoticesOptions) {
     this.#options = options;
   }
 
-  /** A turn goes to a tier above its base tier. */
+  /** Called when a turn goes to a tier above its base tier. */
   used(pool: string, tier: number): void {
     const name = `overflow/used/${pool}/${tier}`;
     if (!this.#isDue(name, RENEW_MS)) return;
@@ -41,7 +44,7 @@ export class OverflowNotices {
     });
   }
 
-  /** A turn found no room below the cap, in this window. */
+  /** Called when the cost of a turn does not fit into a cap in this window. */
   spent({ id, tier }: Cap, window: CapWindow): void {
     const { clock, pools } = this.#options;
     const pool = pools().find((one) => tiersOf(one).caps.some((cap) => cap.id === id));
@@ -63,7 +66,7 @@ export class OverflowNotices {
     });
   }
 
-  /** Whether the name was not asked for within this time. */
+  /** Whether the name was not requested within this time. */
   #isDue(name: string, ms: number): boolean {
     const now = this.#options.clock.now();
     const last = this.#asked.get(name);
@@ -72,7 +75,7 @@ export class OverflowNotices {
     return true;
   }
 
-  /** Whether this is the first use in an hour, at any node. */
+  /** Whether this is the first use in an hour, over all nodes. */
   async #use(name: string): Promise<boolean> {
     const held = this.#held.get(name);
     const renewed = held && (await this.#options.store.leases.renew(held, HOUR_MS).catch(() => held));
@@ -83,7 +86,7 @@ export class OverflowNotices {
     return this.#acquire(name, HOUR_MS);
   }
 
-  /** A store that does not answer must not hide the notice: each node then gives its own. */
+  /** Takes a lease. If the store does not answer, each node gives its own notice, so that none is missed. */
   async #acquire(name: string, ms: number): Promise<boolean> {
     const { store, owner } = this.#options;
     try {

@@ -1,4 +1,4 @@
-// Deletes rows past their retention: by age soon after the start and every hour, by size every minute.
+// Deletes rows after their retention: by age soon after the start and every hour, by size every minute.
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../base/process/log.ts';
 import type { Counters } from '../base/process/metrics.ts';
@@ -6,12 +6,12 @@ import type { Clock } from '../base/time/clock.ts';
 import type { Config } from '../config/config.ts';
 
 const EVERY_MS = 3_600_000;
-/** Later than the other work of a start, and early enough for gateways that never run for an hour. */
+/** The time of the first deletion. It is after the other work of a start, and early enough for gateways that never run for an hour. */
 const FIRST_MS = 60_000;
-/** The time in which a log may grow past its size. */
+/** The interval of deletions by size, in which a log may exceed its size. */
 const TRIM_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** The days that usage answers read, and one more for differences between clocks (D5). */
+/** The days that answers about usage read, and one more for differences between clocks (D5). */
 const USAGE_DAYS = 29;
 
 export interface RetentionOptions {
@@ -22,11 +22,11 @@ export interface RetentionOptions {
   readonly retention: () => Config['retention'];
 }
 
-/** @returns the undo */
+/** @returns a function that stops the deletions */
 export function keepRetention({ store, clock, log, counters, retention }: RetentionOptions): () => void {
   const purge = async (): Promise<void> => {
     const { requests_days, audit_days } = retention();
-    // A clock that was set forward by mistake must not delete rows.
+    // The earlier of both clocks, because a clock that was set forward by mistake must not delete rows.
     const now = Math.min(clock.now(), clock.wallTime());
     const purged = await store.purge({
       requestsBefore: now - requests_days * DAY_MS,
@@ -43,7 +43,7 @@ export function keepRetention({ store, clock, log, counters, retention }: Retent
     counters.add('requests_trimmed', rows);
     log.debug('log_trimmed', { rows });
   };
-  // A locked or full disk: the next time tries again.
+  // A locked or full disk is tried again at the next time.
   const endPurges = repeated(clock, purge, { firstMs: FIRST_MS, everyMs: EVERY_MS, failed: () => log.warn('purge_failed') });
   const endTrims = repeated(clock, trim, { firstMs: TRIM_MS, everyMs: TRIM_MS, failed: () => log.warn('purge_failed') });
   return () => {

@@ -1,4 +1,4 @@
-// The services that outlive a configuration: each is created once, and connected to the others here.
+// The services that outlive a configuration. Each is created once here, and connected to the others.
 import { randomUUID } from 'node:crypto';
 import { allowsModel, reflectedEntry } from '../../rules/helpers/key-policy.ts';
 import { ChangeFeed } from '../../store/change-feed.ts';
@@ -58,16 +58,16 @@ export interface ServicesOptions {
   readonly log: Log;
   readonly store: Store;
   readonly key: StoreKey;
-  /** The configuration that turns begin with now. */
+  /** The configuration with which new turns begin. */
   readonly loaded: () => LoadedConfig;
   readonly load: ProcessLoad;
   readonly providerOf: ProviderOf;
-  /** The base URL of a simulated account, as its provider listens. */
+  /** The base URL at which the provider listens for a simulated account. */
   readonly baseOf: (account: string) => string;
 }
 
 const CATALOG_BOUNDS = { bytes: 16_777_216, ms: 30_000 };
-/** The list of an API account (AA8). */
+/** The bounds for the list of an API account (AA8). */
 const API_CATALOG_BOUNDS = { ...CATALOG_BOUNDS, bytes: 4_194_304 };
 
 export class Services {
@@ -78,11 +78,11 @@ export class Services {
   readonly counters = new Counters();
   readonly turnMetrics = new TurnMetrics();
   readonly retryBudgets = new RetryBudgets();
-  /** Bytes of request bodies and frames that are being read. */
+  /** The bytes of request bodies and frames that are being read. */
   readonly bodies = new BodyMemory();
-  /** Bytes that turns hold of their replies. */
+  /** The bytes that turns hold of their replies. */
   readonly replies = new MemoryGuard();
-  /** The bytes held of uploads that stream through. */
+  /** The bytes that are held of uploads, which are passed on as streams. */
   readonly uploads = new UploadMeter();
   readonly heartbeat: Heartbeat;
   readonly websockets: WebsocketSupport;
@@ -93,7 +93,7 @@ export class Services {
   readonly guard: OverloadGuard;
   readonly usage: AccountUsage;
   readonly accounting: Accounting;
-  /** What the tiers of Pools cost. */
+  /** The costs of the tiers of Pools. */
   readonly spending: OverflowSpending;
   readonly tiers: TierServices;
   /** Undefined if the store has one node. */
@@ -225,13 +225,13 @@ export class Services {
     });
   }
 
-  /** The provider refuses all tokens of the account: health treats that like a refused turn (Q5). */
+  /** Handles that the provider refuses all tokens of the account. For health this is like a refused turn (Q5). */
   #refused(account: string): void {
     const { health } = this.capacity;
     health.end(health.begin(account, '(credential)'), unsentFailure('refused'));
   }
 
-  /** An operator logged the account in again: an operator action (S9) that clears the account's state (Q9). */
+  /** Handles that an operator logged the account in again. This is an operator action (S9), which clears the account's state (Q9). */
   #imported(account: string): void {
     this.capacity.health.reset(account);
     const changed = { path: `accounts[${account}].credential`, from: '(changed)', to: '(changed)' };
@@ -253,7 +253,7 @@ export class Services {
   }
 }
 
-/** An account without its login is not asked: its list is refused as it is with a wrong credential. */
+/** The answer for an account without its login, which is not asked. It is the same as after a wrong credential. */
 function notAsked(thrown: unknown): CatalogAnswer {
   if (asUnavailable(thrown).why !== 'refused') throw thrown;
   return { status: 401, body: undefined, bytes: 0, refusal: 'credential' };

@@ -1,4 +1,4 @@
-// The logins in the store of a gateway that does not run: a command reads and writes them in its place.
+// The logins in the store of a gateway that is not running. A command reads and writes them instead.
 import { randomUUID } from 'node:crypto';
 import { openStore, type Store, StoreError } from '../../store/store.ts';
 import { knownLogin, loginOrder } from '../admin/answers/logins/login-order.ts';
@@ -15,7 +15,7 @@ import { TokenVault } from '../upstream/credentials/token-vault.ts';
 
 export interface StoredLoginsOptions {
   readonly config: Config;
-  /** What `openStore` takes. */
+  /** The argument of `openStore`. */
   readonly storeUrl: string;
 }
 
@@ -30,7 +30,7 @@ export class StoredLogins {
     this.#vault = vault;
   }
 
-  /** @throws StoreError also if a gateway has the store */
+  /** @throws StoreError, also if a gateway uses the store */
   static async open({ config, storeUrl }: StoredLoginsOptions): Promise<StoredLogins> {
     const store = await openStore(storeUrl, { clock: () => systemClock.now(), gateway: true });
     try {
@@ -61,7 +61,10 @@ export class StoredLogins {
     };
   }
 
-  /** Stores a login. Nothing is read with it: the gateway does that when it starts. @returns why not, in a sentence */
+  /**
+   * Stores a login without trying it, because the gateway uses it when it starts.
+   * @returns the reason in a sentence if it was not stored
+   */
   async store(id: string, request: LoginRequest): Promise<LoginReply | { readonly refused: string }> {
     const order = loginOrder(this.#config, id, { request, now: systemClock.now() });
     if (!order) return { refused: 'there are no tokens' };

@@ -1,4 +1,4 @@
-// Runs a request through its rules and encodes it for each account that could take it, as a turn would be. Nothing is sent (AA85).
+// Runs a request through its rules and encodes it for each account that could take it, as in a turn. Nothing is sent (AA85).
 import { LackingAccounts } from '../accounts/selection/lacking-accounts.ts';
 import { type Composition, composeFrame, composeJson } from '../dispatch/request/compose.ts';
 import type { PreviewedAttempt, PreviewedRequest, TurnPreview, TurnPreviews } from '../explain/facts.ts';
@@ -48,7 +48,7 @@ export class GatewayPreviews implements TurnPreviews {
       services: {
         ...{ capacity, clock, files, tokens },
         capsules: capsules.apart(),
-        // A turn reads the lists of its accounts again for an unknown model: an explanation asks no account.
+        // For an unknown model a turn reads the lists of its accounts again. An explanation sends no request to an account.
         models: {
           find: (pool, id) => models.models(pool).find(id),
           presence: (pool, id) => models.presence(pool, id),
@@ -104,7 +104,7 @@ export class GatewayPreviews implements TurnPreviews {
     return turn.model !== undefined && this.#services.models.serves(turn.pool, turn.model.id, account);
   }
 
-  /** An account of a higher tier takes only turns that fit its window (AA10). */
+  /** Whether the turn exceeds the context window of an account of a higher tier, which then cannot take it (AA10). */
   #windowLack({ turn, expected }: Prepared, account: string): Lack | undefined {
     const { all, tierOf } = tiersOf(turn.pool);
     const lowest = all.find((tier) =>
@@ -122,7 +122,7 @@ export class GatewayPreviews implements TurnPreviews {
     const composition: Composition = {
       ...{ turn, provider, work },
       account: compacting ? { ...account, compact: capacity.compactPaths.of(account) } : account,
-      // Nothing leaves, so that no credential is needed.
+      // No credential is needed, because nothing is sent.
       own: {},
       session: undefined,
       model: turn.model && models.accountModel(account, turn.model.id),
@@ -131,7 +131,7 @@ export class GatewayPreviews implements TurnPreviews {
     };
     const frame = turn.client === 'websocket' && account.websocket ? composeFrame(body, composition) : undefined;
     const { request, adapted = [] } = frame ?? composeJson(body, composition);
-    // A large body is written in parts, which may fail as those of a turn do.
+    // Awaited, because writing a large body in parts may fail as in a turn.
     await request.body;
     return { lack: undefined, adapted, effort: askedEffort(body) };
   }
@@ -139,7 +139,7 @@ export class GatewayPreviews implements TurnPreviews {
 
 const refusalText = ({ status, code, error: { param } }: Refusal): string => `${status} ${code}${param === null ? '' : ` at ${param}`}`;
 
-/** A key without policies. */
+/** A key of the Pool without policies. */
 const anyKeyOf = ({ id }: PoolConfig): KeyConfig => ({
   id: '(any key)',
   pool: id,

@@ -1,4 +1,4 @@
-// The condition of an account in one word: whether it gets turns now, and if not, why and until when.
+// The condition of an account in one word, and the reason and the end if it gets no turns.
 import type { AccountStatus } from '../accounts/capacity.ts';
 import { isChallenged } from '../accounts/health/health-status.ts';
 import type { QuotaStatus } from '../accounts/quota/quota-status.ts';
@@ -20,7 +20,7 @@ export const CONDITIONS = [
   'invisible',
 ] as const;
 
-/** What each word means, for descriptions. */
+/** The meanings of the words, for descriptions. */
 export const CONDITION_TEXT =
   'available: takes turns. at_max_concurrent: as many turns run there as max_concurrent permits. out_of_quota: its provider refuses turns until ' +
   'a quota window resets. reserved: what is left of its quota is kept for its owner. cooldown: a pause after failures or a rate limit. probing: ' +
@@ -30,13 +30,13 @@ export const CONDITION_TEXT =
 
 export interface AccountCondition {
   readonly state: (typeof CONDITIONS)[number];
-  /** When it ends, Unix milliseconds; undefined if it has no known end. */
+  /** The end of the condition in Unix milliseconds; undefined if it is not known. */
   readonly until: number | undefined;
   /** The cause of a cooldown, or of a failed read of its model list. */
   readonly cause: string | undefined;
 }
 
-/** The condition of the whole account; single models may be in cooldown in addition. */
+/** The condition of the whole account. In addition, single models may be in cooldown. */
 export function conditionOf(
   { visible, paused, max_concurrent }: AccountConfig,
   health: AccountStatus | undefined,

@@ -1,4 +1,4 @@
-// Why a turn of the log went to its account, and to none of the others: read from its row, its attempts, and the Pool as it is now.
+// Explains why a logged turn went to its account and not to another one, from its row, its attempts, and the current Pool.
 import { CHOSEN_BECAUSE, NOT_CHOSEN_BECAUSE } from '../../store/schema/logged-rows.ts';
 import type { AttemptRow, RequestRow } from '../../store/store.ts';
 import { list, object, oneOf, text, type ValueOf } from '../turn/json/field-schemas.ts';
@@ -14,7 +14,7 @@ export type AccountThen = ValueOf<typeof ACCOUNT_THEN>;
 
 export const ACCOUNTS_THEN = list('The accounts of its Pool, and why each was chosen, tried or not chosen then.', ACCOUNT_THEN);
 
-/** By label, as the log names accounts: those that were tried, then the others that the Pool has now. */
+/** The accounts by label, as in the log: first those that were tried, then the others that the Pool has now. */
 export function accountsThen(row: RequestRow, attempts: readonly AttemptRow[], view: OperatorView): readonly AccountThen[] {
   const { account: chosen, why } = row;
   const tried = new Map(attempts.map(({ account, status, error_class }) => [account, error_class ?? `status ${status}`]));
@@ -37,7 +37,7 @@ const meaningOf = (reason: string): string => NOT_CHOSEN_BECAUSE[reason] ?? reas
 
 const chosenBecause = (reason: string): string => CHOSEN_BECAUSE[reason] ?? `the strategy ${reason} of the Pool preferred it`;
 
-/** Why an account that was not tried was not chosen: the row counts the accounts of each reason, and does not name them. */
+/** The reason why an account that was not tried was not chosen. The row counts the accounts for each reason, without their names. */
 function notChosenBecause(why: RequestRow['why']): string {
   const reasons = Object.entries(why?.others ?? {}).filter(([reason]) => reason !== 'tried');
   if (reasons.length === 0)

@@ -1,4 +1,4 @@
-// What needs an operator: accounts, Pools and keys that are out of order, each with its state and a sentence.
+// What needs an operator's attention: accounts, Pools and keys that do not work, each with its state and a sentence.
 import { list, nullable, object, oneOf, text, time, type ValueOf } from '../turn/json/field-schemas.ts';
 import type { AccountCondition } from './account-condition.ts';
 import type { OperatorView } from './operator-view.ts';
@@ -19,7 +19,7 @@ export const MATTERS = list('The sentences of attention as objects, with what ea
 
 export type Matter = ValueOf<typeof MATTER>;
 
-/** @param routable the number of models that turns of the Pool at this index can get */
+/** @param routable returns the number of models that turns of the Pool at this index can use */
 export function mattersOf(
   view: OperatorView,
   conditions: ReadonlyMap<string, AccountCondition>,

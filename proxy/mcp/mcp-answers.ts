@@ -1,4 +1,4 @@
-// `/mcp`: the operators' read-only metadata endpoint, JSON-RPC over stateless Streamable HTTP (G1, G2, Q25).
+// `/mcp`, the read-only metadata endpoint for operators: JSON-RPC over stateless Streamable HTTP (G1, G2, Q25).
 import type { AnsweredClient, AnswerHandler } from '../answers/answer-handler.ts';
 import { JsonSyntaxRefusal, Refusal } from '../turn/errors/refusal.ts';
 import { isObject } from '../turn/json/json.ts';
@@ -18,7 +18,7 @@ export function mcpAnswers(sources: McpSources): AnswerHandler {
     }
     const message = await messageOf(client);
     if ('status' in message) return message;
-    // The SDK takes about 100 ms to load: a start does not wait for it.
+    // Loading the SDK takes about 100 ms, so that it does not happen at the start.
     const { exchange } = await import('./protocol.ts');
     const view = new OperatorView(turn.operator, sources);
     const response = await exchange({ message: message.body, headers: turn.headers, view, turn });
@@ -28,7 +28,7 @@ export function mcpAnswers(sources: McpSources): AnswerHandler {
   };
 }
 
-/** The JSON-RPC message, or the answer to a body that is none. @throws Refusal for bodies that exceed a limit */
+/** The JSON-RPC message, or the answer to a body that is not one. @throws Refusal if the body exceeds a limit */
 async function messageOf(client: AnsweredClient): Promise<{ readonly body: Body } | Answer> {
   let body: Body;
   try {
@@ -60,14 +60,14 @@ const refused = (code: number, message: string, id: unknown = null): Answer => (
   code: 'invalid_request',
 });
 
-// Params of the wrong shape: the SDK reports them as an internal error, with its schema's report as the message. The fault is the
-// client's, so the error is replaced.
+// The SDK reports params of the wrong form as an internal error, with its schema's report as the message. It is replaced, because the
+// client is at fault.
 const INTERNAL = -32603;
 const INVALID_PARAMS = -32602;
 
-/** @param text an answer of the SDK @returns it, or the error -32602 with the names of what is wrong */
+/** @param text an answer of the SDK @returns the answer, or the error -32602 with the names of what is wrong */
 function withInvalidParams(text: string): string {
-  // Answers of tools may be large.
+  // A fast check, because answers of tools may be large.
   if (text.startsWith('{"result":')) return text;
   const answer = jsonOf(text);
   if (!isObject(answer) || !isObject(answer.error)) return text;

@@ -17,9 +17,9 @@ export interface McpSources {
     readonly capacity: {
       /** Health, load and admission, of all accounts and classes. */
       status(): CapacityStatus;
-      /** Turns that run at an account, of these Pools. */
+      /** The number of turns that run at an account for these Pools. */
       readonly selection: { readonly candidates: { inFlight(account: string, pools: readonly string[]): number } };
-      /** Turns by route class, of these Pools. */
+      /** The turns of these Pools by route class. */
       readonly admission: { status(pools: readonly string[]): CapacityStatus['admission'] };
     };
     readonly catalog: { readonly accounts: { status(): readonly AccountCatalogStatus[] } };

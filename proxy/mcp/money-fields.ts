@@ -1,4 +1,4 @@
-// Prices, and the caps of higher tiers, as tools return them.
+// Prices and the caps of higher tiers, in the form that tools return.
 import type { ExplainedCap } from '../explain/facts.ts';
 import { integer, nullable, number, object, oneOf, type ValueOf } from '../turn/json/field-schemas.ts';
 

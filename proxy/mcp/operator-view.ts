@@ -1,5 +1,5 @@
-// What one operator sees: the Pools that it owns or is assigned, their keys, and the accounts that are assigned to them (G3); on the admin
-// listener also everything.
+// What one operator may see: the Pools that it owns or is assigned, their keys, and the accounts that are assigned to them (G3). On the
+// admin listener it may also be everything.
 import type { Config } from '../config/config.ts';
 import { versionOf } from '../config/diff.ts';
 import type { AccountConfig, AssignmentConfig, KeyConfig, OperatorConfig, PoolConfig } from '../turn/settings.ts';
@@ -10,22 +10,22 @@ export interface Assigned extends AssignmentConfig {
   readonly pool: string;
 }
 
-/** Tools read the configuration only through a view, and rows only of its Pools: they cannot see anything outside. */
+/** Tools read the configuration only through a view, and only rows of its Pools, so that they see nothing outside. */
 export class OperatorView {
   readonly operator: string;
   readonly services: McpSources['services'];
   readonly process: ProcessState;
   readonly rules: McpSources['rules'];
-  /** In configuration order, as the other two. */
+  /** The Pools in the order of the configuration. The accounts and keys have that order too. */
   readonly pools: readonly PoolConfig[];
   readonly keys: readonly KeyConfig[];
   readonly accounts: readonly AccountConfig[];
-  /** Whether it is of the whole gateway: accounts of no Pool and requests without a key are in it too. */
+  /** Whether the view is of the whole gateway. It then includes accounts of no Pool, and requests without a key. */
   readonly isWhole: boolean;
   readonly #config: Config;
   readonly #owns: ReadonlySet<string>;
 
-  /** The view of those who may change the configuration. @param operator its id, or another name */
+  /** The view for those who may change the configuration. @param operator the operator's id, or another name */
   static whole(operator: string, sources: McpSources): OperatorView {
     const owns = sources.services.loaded().config.pools.map(({ id }) => id);
     return new OperatorView({ id: operator, token_sha256: [], owns, assigned: [], admin: true }, sources, { isWhole: true });
@@ -56,22 +56,25 @@ export class OperatorView {
     return this.accounts.map(({ id }) => id);
   }
 
-  /** Settings of the gateway as a whole, which name no Pool, key or account. */
+  /** Settings of the whole gateway, which name no Pool, key or account. */
   get settings(): Pick<Config, 'admission' | 'routes' | 'wire'> {
     return this.#config;
   }
 
-  /** Digest of the running configuration: equal for equal settings. */
+  /** The digest of the running configuration. It is equal for equal settings. */
   get configVersion(): string {
     return versionOf(this.#config);
   }
 
-  /** Unix milliseconds of the machine's wall clock. */
+  /** The wall clock's time in Unix milliseconds. */
   now(): number {
     return this.services.clock.wallTime();
   }
 
-  /** The Pools that a filter of rows names: all of the view without one, and none for a Pool outside it. Undefined for all rows. */
+  /**
+   * The Pools that a filter of rows selects: without a filter all Pools of the view, and none for a Pool outside it. Undefined for all
+   * rows.
+   */
   poolsFor(filter: string | undefined): readonly string[] | undefined {
     if (filter === undefined) return this.isWhole ? undefined : this.poolIds;
     return this.poolIds.filter((id) => id === filter);
@@ -85,14 +88,14 @@ export class OperatorView {
     return this.#owns.has(id);
   }
 
-  /** Whether it owns all Pools of the account, and there is one. */
+  /** Whether the account is in a Pool, and the operator owns all of the account's Pools. */
   ownsAccount(id: string): boolean {
     if (this.isWhole) return true;
     const pools = this.#config.pools.filter(({ assignments }) => assignments.some(({ account }) => account === id));
     return pools.length > 0 && pools.every((pool) => this.isOwned(pool));
   }
 
-  /** The label under which the rows of an account are logged. @param name its id or its label */
+  /** The label of an account in log rows. @param name the account's id or label */
   labelOf(name: string): string {
     return this.accounts.find(({ id }) => id === name)?.label ?? name;
   }

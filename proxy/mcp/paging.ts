@@ -1,4 +1,4 @@
-// Pages of lists: how many rows, and the cursor that names where the next page begins.
+// Pages of lists: the number of rows, and the cursor at which the next page begins.
 import type { ListPlace } from '../../store/store.ts';
 import { integer, nullable, text } from '../turn/json/field-schemas.ts';
 import { ToolError } from './tool.ts';
@@ -12,7 +12,7 @@ export const PAGE_ARGS = {
   cursor: text('The next_cursor of the previous answer, with the same other arguments: returns the page after it.', { maxLength: 200 }),
 };
 
-/** The field of an answer that names its next page. */
+/** The field of an answer with the cursor of the next page. */
 export const NEXT_CURSOR = { next_cursor: nullable(text('Pass it as cursor for the next page; null on the last page.')) };
 
 export interface PageArgs {
@@ -31,7 +31,9 @@ export function pageOf<Row>(all: readonly Row[], { limit = ROWS, cursor }: PageA
   return { rows: all.slice(from, from + limit), next_cursor: from + limit < all.length ? encode(from + limit) : null };
 }
 
-/** A page of the rows that `read` reads from an offset on. It reads one row more than the page has, to see whether another page follows. */
+/**
+ * A page of the rows that `read` reads from an offset. It reads one more row than the page has, to find out whether another page follows.
+ */
 export async function pageByOffset<Row>(
   { limit = ROWS, cursor }: PageArgs,
   read: (page: { readonly offset: number; readonly limit: number }) => Promise<readonly Row[]>,
@@ -41,7 +43,7 @@ export async function pageByOffset<Row>(
   return { rows: rows.slice(0, limit), next_cursor: rows.length > limit ? encode(offset + limit) : null };
 }
 
-/** A page of log rows. The next page begins after the last row of this one, however many rows are added meanwhile. */
+/** A page of log rows. The next page begins after the last row of this one, even if rows are added meanwhile. */
 export async function pageOfLog<Row extends ListPlace>(
   { limit = ROWS, cursor }: PageArgs,
   read: (page: { readonly before: ListPlace | undefined; readonly limit: number }) => Promise<readonly Row[]>,
@@ -70,7 +72,7 @@ function offsetOf(cursor: string | undefined): number {
   return offset;
 }
 
-/** The cursor of the page after a row of a log. */
+/** The cursor of the page that follows a row of a log. */
 export const placeText = ({ at, id }: ListPlace): string => encode([at, id]);
 
 /** @throws ToolError */

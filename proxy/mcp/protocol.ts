@@ -1,4 +1,5 @@
-// The Model Context Protocol by the official SDK: one server per request, without sessions. Loaded by the first request with a token.
+// Implements the Model Context Protocol with the official SDK: one server per request, without sessions. It is loaded at the first request
+// with a token.
 import {
   createMcpHandler,
   fromJsonSchema,
@@ -21,15 +22,15 @@ const INSTRUCTIONS =
   'request log, audit log, usage and routing. It has no prompts, answers or secrets. You see the Pools of one operator; ids outside them are ' +
   'unknown. Times are ISO 8601 in UTC; service_status has the current time. Lists have a limit and a next_cursor. Begin with service_status.';
 
-/** The longest time that a tool may take. After it the client gets an answer, while the database finishes its query. */
+/** The longest time of a tool. After it the client gets an answer, while the database still finishes its query. */
 const TOOL_MS = 20_000;
 
 const SERVER = { name: 'poolgate', title: 'poolgate', version: manifest.version };
 
-/** Tests validate the schemas of the tools: the first call does not wait for that. */
+/** Schemas are not validated here, because tests do that and the first call would wait for it. */
 const ajv = new Ajv({ validateSchema: false, allErrors: true, strict: false, validateFormats: false });
 
-/** The validator that the SDK calls, with the arguments and with the answer of a tool; a model can correct an argument by its messages. */
+/** The validator that the SDK uses for the arguments and for the answer of a tool. A model can correct an argument with its messages. */
 const argumentCheck: jsonSchemaValidator = {
   getValidator<Value>(schema: object) {
     const check = ajv.compile<Value>(schema);
@@ -50,7 +51,7 @@ function messageOf({ keyword, params, instancePath, message }: ErrorObject, know
   return `${place} ${message}`;
 }
 
-/** Compiled once: a server is made for each request. */
+/** The tools for the SDK. They are compiled once, because each request makes a server. */
 const REGISTERED = TOOLS.map((tool) => ({
   tool,
   config: {
@@ -62,7 +63,7 @@ const REGISTERED = TOOLS.map((tool) => ({
   },
 }));
 
-/** One JSON-RPC message, as it arrived. */
+/** One JSON-RPC message as it arrived. */
 export interface McpExchange {
   readonly message: object;
   readonly headers: TurnHeaders;
@@ -70,10 +71,10 @@ export interface McpExchange {
   readonly turn: Pick<LiveTurn, 'after' | 'fault'>;
 }
 
-/** Headers that the protocol reads, in addition to those of a parameter. */
+/** The headers that the protocol reads, besides those of parameters. */
 const READ = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
-/** Answers one message. Both eras of the protocol are served: 2025 (`initialize`) and 2026 (every request carries its version). */
+/** Answers one message. Both versions of the protocol are served: 2025 (with `initialize`) and 2026 (every request states its version). */
 export async function exchange({ message, headers, view, turn }: McpExchange): Promise<Response> {
   const request = new Request('http://localhost/mcp', { method: 'POST', headers: headersOf(headers) });
   const options = { parsedBody: message };
@@ -90,7 +91,7 @@ export async function exchange({ message, headers, view, turn }: McpExchange): P
   }
 }
 
-/** The answer is always JSON, whatever the client accepts. */
+/** The headers for the SDK. The answer is always JSON, whatever the client accepts. */
 function headersOf(headers: TurnHeaders): Headers {
   const own = new Headers({ 'content-type': 'application/json', accept: 'application/json, text/event-stream' });
   for (const [name, value] of Object.entries(headers)) {

@@ -1,11 +1,11 @@
-// When a quota window would be used up, at the mean rate since it began: from what the provider stated alone.
+// Forecasts when a quota window will be used up, at the mean rate since it began. Only numbers that the provider stated are used.
 import type { WindowStatus } from '../accounts/quota/quota-status.ts';
 
-/** A window that began later than this, or is used less, shows no rate yet. */
+/** The least age of a window for a forecast. A younger window, or one that is hardly used, shows no rate yet. */
 const LEAST_MS = 600_000;
 const LEAST_PERCENT = 1;
 
-/** Unix milliseconds; undefined for a window that lasts until its reset, is used up, or of which too little is known. */
+/** Unix milliseconds. Undefined for a window that lasts until its reset, that is used up already, or of which too little is known. */
 export function usedUpAt({ seconds, used_percent: used, resets_at, stated_at }: WindowStatus): number | undefined {
   if (resets_at === null || used < LEAST_PERCENT || used >= 100) return undefined;
   const reset = resets_at * 1000;

@@ -1,4 +1,4 @@
-// Rows of the request log as tools return them: the described fields that may leave the gateway (Q25), absent values as null, times as text.
+// Rows of the request log in the form that tools return: fields that may leave the gateway (Q25), absent values as null, times as text.
 import type { Described, Description } from '../../store/schema/described-fields.ts';
 import { ATTEMPT, type AttemptRow, REQUEST, type RequestRow } from '../../store/schema/logged-rows.ts';
 import { counts, flag, integer, nullable, object, oneOf, type Schema, text, time } from '../turn/json/field-schemas.ts';

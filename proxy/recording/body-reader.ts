@@ -1,10 +1,10 @@
-// What reads a decoded body for the recording: one implementation each for JSON, events, forms and everything else.
+// The interface for reading a decoded body into a recording. JSON, events, forms and other bodies each have an implementation.
 import type { RecordedBody } from './fixture.ts';
 
 export type ReadBody = Omit<RecordedBody, 'bytes' | 'encoding'>;
 
 export interface BodyReader {
   push(chunk: Buffer): void;
-  /** The body has ended, whole or not. */
+  /** Called when the body has ended, complete or not. */
   end(): ReadBody | Promise<ReadBody>;
 }

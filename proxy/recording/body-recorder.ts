@@ -1,4 +1,4 @@
-// Records one body while it passes: decodes it, and keeps of JSON, events and forms what the redactor leaves.
+// Records one body while it passes. It is decoded, and JSON, events and forms are recorded as the redactor returns them.
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import type { BodyReader, ReadBody } from './body-reader.ts';
@@ -7,7 +7,7 @@ import type { RecordedBody } from './fixture.ts';
 import { FormRecorder } from './form-recorder.ts';
 import type { Redactor } from './redactor.ts';
 
-/** Most bytes of a decoded body that are held until it has ended: longer JSON is recorded by its length alone. */
+/** The most bytes of a decoded body that are held until its end. Of longer JSON only the length is recorded. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024;
 
 const DECODERS: Readonly<Record<string, () => Transform>> = {
@@ -19,7 +19,7 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
 };
 
 export interface BodyRecorderOptions {
-  /** Values of the headers; undefined if absent. */
+  /** The values of the headers; undefined if absent. */
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly redactor: Redactor;
@@ -46,7 +46,7 @@ export class BodyRecorder {
     this.#decoded = this.#followDecoder();
   }
 
-  /** The bytes as sent. They are not kept. */
+  /** Takes bytes as they were sent. They are not kept. */
   push(chunk: Buffer): void {
     this.#bytes += chunk.length;
     if (this.#undecodable || this.#ended) return;
@@ -54,7 +54,7 @@ export class BodyRecorder {
     else this.#take(chunk);
   }
 
-  /** The body has ended, whole or not. Undefined for an empty one. */
+  /** Called when the body has ended, complete or not. Undefined for an empty body. */
   async end(): Promise<RecordedBody | undefined> {
     this.#ended = true;
     if (this.#decoder && !this.#undecodable) this.#decoder.end();
@@ -88,7 +88,7 @@ export class BodyRecorder {
     this.#reader.push(chunk);
   }
 
-  /** By the type, and without one by the first byte: streams of agent backends have no type (RB16). */
+  /** Chooses the reader by the media type, or by the first byte if there is none, because streams of agent backends have no type (RB16). */
   #readerFor(first: Buffer): BodyReader {
     const { contentType = '', redactor, now } = this.#options;
     const type = contentType.toLowerCase();

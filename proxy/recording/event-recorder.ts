@@ -1,4 +1,4 @@
-// Records an SSE stream event by event; an event is redacted when its last byte has come.
+// Records an SSE stream event by event. An event is redacted when its last byte has come.
 import type { ReplyEvent } from '../turn/reply/reply-event.ts';
 import { SseSplitter } from '../upstream/events/sse-splitter.ts';
 import type { BodyReader, ReadBody } from './body-reader.ts';
@@ -37,7 +37,7 @@ export class EventRecorder implements BodyReader {
   push(chunk: Buffer): void {
     if (this.#tooLarge) return;
     try {
-      // A copy: the splitter keeps the rest of a chunk, and the relay's buffer is reused.
+      // Copied, because the splitter keeps the rest of a chunk, while the relay's buffer is reused.
       this.#splitter.push(Buffer.from(chunk));
     } catch (thrown) {
       if (!(thrown instanceof TooLarge)) throw thrown;

@@ -4,33 +4,36 @@ import type { Json } from '../turn/json/json.ts';
 import { isObject } from '../turn/json/json.ts';
 import type { HeaderLine } from './head-redaction.ts';
 
-/** The version of the shape. A replay refuses other versions. */
+/** The version of the format. A replay refuses other versions. */
 export const FIXTURE_VERSION = 1;
 
 export interface Fixture {
   readonly format: 'poolgate-recording';
   readonly version: typeof FIXTURE_VERSION;
-  /** Exchanges that were relayed and not recorded, because the recording was full. */
+  /** The number of exchanges that were relayed but not recorded, because the recording was full. */
   readonly left_out: number;
   readonly exchanges: readonly Exchange[];
 }
 
 export interface Exchange {
-  /** From the start of the recording; all times are in coarse steps (see timing.ts). */
+  /** The time since the start of the recording. All times are in coarse steps (see timing.ts). */
   readonly at_ms: number;
   readonly request: RecordedRequest;
   /** Absent if the account could not be reached, or the connection ended before an answer. */
   readonly answer?: RecordedAnswer;
-  /** Of an accepted websocket, in order of arrival at the relay. */
+  /** The frames of an accepted websocket, in the order of their arrival at the relay. */
   readonly frames?: readonly RecordedFrame[];
   readonly end: ExchangeEnd;
 }
 
-/** Who ended the exchange. `cut`: the account's connection died, `left`: the client's did; `unreachable`: there was no connection. */
+/**
+ * How the exchange ended. `cut`: the account's connection died. `left`: the client's connection died. `unreachable`: there was no
+ * connection.
+ */
 export type ExchangeEnd = 'complete' | 'cut' | 'left' | 'unreachable';
 
 export interface RecordedRequest {
-  /** `WS` for the upgrade to a websocket. */
+  /** The method; `WS` for the upgrade to a websocket. */
   readonly method: string;
   readonly path: string;
   readonly headers: readonly HeaderLine[];
@@ -38,33 +41,33 @@ export interface RecordedRequest {
 }
 
 export interface RecordedAnswer {
-  /** From the request's last byte. */
+  /** The time since the request's last byte. */
   readonly after_ms: number;
   readonly status: number;
   readonly headers: readonly HeaderLine[];
   readonly body?: RecordedBody;
 }
 
-/** A body, decoded: exactly one of `json`, `events`, `parts` and `opaque`. */
+/** A decoded body. It has exactly one of `json`, `events`, `parts` and `opaque`. */
 export interface RecordedBody {
-  /** As sent, in bytes, before decoding. */
+  /** The number of bytes that were sent, before decoding. */
   readonly bytes: number;
-  /** The content encoding that it was sent in. */
+  /** The content encoding with which it was sent. */
   readonly encoding?: string;
   readonly json?: Json;
   readonly events?: readonly RecordedEvent[];
   readonly parts?: readonly RecordedPart[];
-  /** Why nothing but the length is recorded. */
+  /** The reason why only the length is recorded. */
   readonly opaque?: 'malformed' | 'undecodable' | 'other' | 'too large';
 }
 
 /** One event of an SSE stream. */
 export interface RecordedEvent {
-  /** Time since the previous event, or since the answer's head. */
+  /** The time since the previous event, or since the answer's head. */
   readonly after_ms?: number;
   /** Whether the event has an `event:` line. */
   readonly named?: true;
-  /** JSON data; `[DONE]`; or the placeholder of other data. Absent for a comment. */
+  /** JSON data, `[DONE]`, or the placeholder of other data. Absent for a comment. */
   readonly data?: Json;
 }
 
@@ -72,17 +75,17 @@ export interface RecordedPart {
   readonly name: string;
   readonly filename?: string;
   readonly type?: string;
-  /** Of a field; a file has only `bytes`. */
+  /** The value of a field. A file has only `bytes`. */
   readonly value?: string;
   readonly bytes: number;
 }
 
 export interface RecordedFrame {
   readonly from: 'client' | 'account';
-  /** Time since the previous frame. */
+  /** The time since the previous frame. */
   readonly after_ms?: number;
   readonly json?: Json;
-  /** The placeholder of a text that is no JSON. */
+  /** The placeholder of a text that is not JSON. */
   readonly text?: string;
   /** Length of a binary message. */
   readonly binary?: number;
@@ -111,7 +114,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** One line per exchange member, frame and event: a recording is read by people, and its changes in a diff. */
+/** The recording as text. Each exchange member, frame and event has a line, so that people can read it and see changes in a diff. */
 export function fixtureText(fixture: Fixture): string {
   const lines = (value: unknown, indent: string, open: readonly string[]): string => {
     if (Array.isArray(value) && open[0] === '*') {

@@ -1,4 +1,4 @@
-// Records a multipart form: the names of its fields, and of their contents the lengths.
+// Records a multipart form: the names of its fields, and the lengths of their contents.
 import { once } from 'node:events';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { BodyReader, ReadBody } from './body-reader.ts';
@@ -6,7 +6,7 @@ import type { RecordedPart } from './fixture.ts';
 import type { Redactor } from './redactor.ts';
 import { isProtocolText } from './vocabulary.ts';
 
-/** All bytes have been given to the parser: it needs no more than this. */
+/** The longest wait for the parser after it has got all bytes. */
 const LONGEST_PARSE_MS = 1_000;
 
 export class FormRecorder implements BodyReader {
@@ -55,7 +55,7 @@ export class FormRecorder implements BodyReader {
   }
 }
 
-/** Undefined for a type without a boundary. */
+/** The parser; undefined for a type without a boundary. */
 function formOf(contentType: string): BusboyInstance | undefined {
   try {
     return new Busboy({ headers: { 'content-type': contentType } });

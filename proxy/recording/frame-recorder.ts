@@ -1,11 +1,11 @@
-// Records the messages of one direction of a websocket from copies of the bytes that pass, without taking part in the connection.
+// Records the messages in one direction of a websocket from copies of the passing bytes, without taking part in the connection.
 import type { Writable } from 'node:stream';
 import * as ws from 'ws';
 import type { Json } from '../turn/json/json.ts';
 import type { RecordedFrame } from './fixture.ts';
 import type { Redactor } from './redactor.ts';
 
-/** Parts of ws that its types leave out. */
+/** Members of ws that its types lack. */
 interface FrameParser {
   readonly Receiver: new (options: {
     readonly isServer: boolean;
@@ -18,7 +18,7 @@ interface FrameParser {
 
 const { Receiver, PerMessageDeflate, extension } = ws as unknown as FrameParser;
 
-/** Most bytes of one message; a longer one ends the recording of its direction. */
+/** The most bytes of one message. A longer one ends the recording of its direction. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 const DEFLATE = 'permessage-deflate';
 
@@ -47,12 +47,12 @@ export class FrameRecorder {
   }
 
   push(chunk: Buffer): void {
-    // A copy: the parser removes the mask in place.
+    // Copied, because the parser removes the mask in place.
     if (!this.#failed) this.#parser.write(Buffer.from(chunk));
   }
 }
 
-/** @throws RangeError, SyntaxError for a header that is none */
+/** @throws RangeError, SyntaxError if the header is not valid */
 function agreed(header: string | undefined, isServer: boolean): Readonly<Record<string, unknown>> {
   const configurations = header === undefined ? undefined : extension.parse(header)[DEFLATE];
   if (configurations === undefined) return {};

@@ -1,17 +1,17 @@
-// The path and the headers of a request or answer as a recording holds them: names stay, and of the values those on a safe list.
+// Redacts the path and the headers of a request or answer. Names are kept, and values only if they are on a safe list.
 import { memberKind } from './member-kinds.ts';
 import type { Redactor } from './redactor.ts';
 import { isProtocolName, isProtocolText } from './vocabulary.ts';
 
-/** Name and value, in the order and spelling of the wire. */
+/** Name and value, in the order and spelling in which they were sent. */
 export type HeaderLine = readonly [name: string, value: string];
 
-/** Values that are made of protocol words describe the message, and no account. */
+/** Headers whose values are made of protocol words. They describe the message, not an account. */
 const SAFE = new Set(
   `accept accept-encoding cache-control connection content-encoding content-type expect keep-alive openai-beta originator
   sec-websocket-extensions transfer-encoding upgrade vary x-accel-buffering x-reasoning-included x-should-retry`.split(/\s+/),
 );
-/** Safe headers of native clients, whose names begin with `x-codex-`, `x-openai-` or `x-internal-`. */
+/** Matches safe headers of native clients, whose names begin with `x-codex-`, `x-openai-` or `x-internal-`. */
 const SAFE_NATIVE = /^x-[a-z-]+-(beta-features|plan-type|active-limit|rate-limit-reached-type|responses-lite)$/;
 const NUMBER = new Set([
   'content-length',
@@ -50,7 +50,7 @@ function credential(value: string, redactor: Redactor): string {
   return scheme === undefined ? redactor.text(value) : `${scheme} <text:${secret.length}>`;
 }
 
-/** The first product and its version: providers and gateways read them (RB2). */
+/** The first product of a user agent with its version, which providers and gateways read (RB2). */
 function product(value: string, redactor: Redactor): string {
   const [, name = '', version = '', rest = ''] = /^([\w.-]+)\/(\d{1,4}(?:\.\d{1,4}){1,3})(.*)$/s.exec(value) ?? [];
   return isProtocolText(name) ? `${name}/${version}${redactor.text(rest)}` : redactor.text(value);
@@ -64,7 +64,7 @@ function mediaType(value: string, redactor: Redactor): string {
   return boundary === undefined ? `${type}${redactor.text(rest)}` : `${type}; boundary=<text:${boundary.length}>`;
 }
 
-/** A path with its query: segments that are no protocol words become ids, values of the query too. */
+/** A path with its query. Segments and query values that are not protocol words become ids. */
 export function redactedPath(url: string, redactor: Redactor): string {
   const [path = '', query] = url.split(/\?(.*)/s, 2);
   const segment = (text: string): string => (text === '' || isProtocolText(text) ? text : redactor.id(text));

@@ -1,4 +1,4 @@
-// What the value of a member is, by the member's name: a protocol word, an id, a count, a time, or by default a text.
+// Determines the kind of a member's value by the member's name: a protocol word, an id, a count, a time, or by default a text.
 
 export type MemberKind = 'word' | 'id' | 'name' | 'model' | 'member' | 'version' | 'base64' | 'count' | 'time' | 'text';
 
@@ -30,12 +30,12 @@ const KINDS: ReadonlyMap<string, MemberKind> = new Map(
   Object.entries(NAMES).flatMap(([kind, names]) => names.split(/\s+/).map((name) => [name, kind as MemberKind])),
 );
 
-/** Quota headers, which websockets carry as members: `x-codex-primary-used-percent`. */
+/** Matches quota headers, which websockets send as members: `x-codex-primary-used-percent`. */
 const QUOTA = /^x-[a-z]+(?:-[a-z]+)*-(used-percent|window-minutes|reset-after-seconds|over-secondary-limit-percent)$/;
 const QUOTA_RESET = /^x-[a-z]+(?:-[a-z]+)*-reset-at$/;
 const OPAQUE = /(^|[_-])(ids?|key|state)$/;
 
-/** @param name as in the JSON; '' for a member that is not kept */
+/** @param name the name in the JSON; '' for a member that is not kept */
 export function memberKind(name: string): MemberKind {
   const known = KINDS.get(name);
   if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-// The placeholder of a value in a recording: its kind and its length, `<text:21299>`, and how a replay makes a value of it again.
+// The placeholder of a value in a recording states its kind and length, such as `<text:21299>`. A replay makes a value from it.
 
 /**
  * | placeholder | value |
@@ -19,7 +19,7 @@ export interface Expansion {
   readonly now: number;
 }
 
-/** The value that a replay makes of a string of a recording. */
+/** The value that a replay uses for a string of a recording. */
 export function expanded(text: string, { now }: Expansion): string | number | boolean {
   const whole = WHOLE.exec(text)?.[1];
   if (whole === 'number') return 0;
@@ -56,7 +56,7 @@ function replacementOf(kind: string, parts: readonly string[], now: number): str
 
 const TEXT = 'lorem ipsum dolor sit amet, ';
 
-/** Ends in a letter: a text that ends in white space might be trimmed on its way. */
+/** A text of this length. It ends in a letter, because white space at its end might be trimmed. */
 const filled = (pattern: string, length: number): string =>
   length === 0 ? '' : `${pattern.repeat(Math.ceil(length / pattern.length)).slice(0, length - 1)}a`;
 

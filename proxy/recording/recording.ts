@@ -1,17 +1,17 @@
-// A recording in progress: numbers its exchanges, and writes what was recorded so far to its file, redacted.
+// A recording in progress. It numbers its exchanges, and writes what was recorded so far to its file, redacted.
 import { rename, writeFile } from 'node:fs/promises';
 import type { Exchange, Fixture } from './fixture.ts';
 import { FIXTURE_VERSION, fixtureText } from './fixture.ts';
 import { Redactor } from './redactor.ts';
 import { coarse } from './timing.ts';
 
-/** Most exchanges of one recording; later ones are relayed only. */
+/** The most exchanges of one recording. Later ones are only relayed. */
 const MAX_EXCHANGES = 2_000;
 
 export interface RecordingOptions {
-  /** Path of the file; only its owner may read it. */
+  /** The path of the file, which only its owner may read. */
   readonly path: string;
-  /** Names of members that are kept although they are no protocol words. */
+  /** Names of members that are kept, although they are not protocol words. */
   readonly keep?: readonly string[];
   /** Monotonic milliseconds, and Unix milliseconds. */
   readonly now?: () => number;
@@ -23,7 +23,7 @@ export class Recording {
   readonly now: () => number;
   readonly #path: string;
   readonly #startedAt: number;
-  /** In the order in which they began; undefined while one runs. */
+  /** The exchanges in the order in which they began. Undefined while one runs. */
   readonly #exchanges: (Exchange | undefined)[] = [];
   #leftOut = 0;
   #writing: Promise<void> = Promise.resolve();
@@ -35,12 +35,12 @@ export class Recording {
     this.redactor = new Redactor({ keep, now: () => wallClock() / 1000 });
   }
 
-  /** Exchanges that have ended. */
+  /** The number of exchanges that have ended. */
   get count(): number {
     return this.#exchanges.filter((exchange) => exchange !== undefined).length;
   }
 
-  /** Begins an exchange. @returns what takes it when it has ended; undefined if the recording is full */
+  /** Begins an exchange. @returns a function to call with the exchange when it has ended; undefined if the recording is full */
   begin(): ((exchange: Omit<Exchange, 'at_ms'>) => Promise<void>) | undefined {
     if (this.#exchanges.length >= MAX_EXCHANGES) {
       this.#leftOut += 1;
@@ -54,7 +54,7 @@ export class Recording {
     };
   }
 
-  /** Replaces the file: a recorder that is killed leaves the exchanges that had ended. */
+  /** Replaces the file. If the recorder is killed, the file has the exchanges that had ended. */
   write(): Promise<void> {
     this.#writing = this.#writing.then(() => this.#replace());
     return this.#writing;

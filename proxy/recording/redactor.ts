@@ -1,14 +1,14 @@
-// Replaces every value of a conversation that is not a protocol word with its kind and length. What it does not know it replaces.
+// Replaces every value of a conversation that is not a protocol word with its kind and length. Unknown values are replaced too.
 import { isList, isObject, type Json, type JsonObject } from '../turn/json/json.ts';
 import { memberKind } from './member-kinds.ts';
 import { knownSentence } from './sentences.ts';
 import { isProtocolName, isProtocolText, isPublicModel } from './vocabulary.ts';
 
-/** Deeper values are replaced as a whole. */
+/** The depth below which a value is replaced as a whole. */
 const MAX_DEPTH = 64;
 
 export interface RedactorOptions {
-  /** Names of members that the operator keeps, with the values of a kept member still replaced. */
+  /** Names of members that the operator keeps. Values of such members are still replaced. */
   readonly keep?: readonly string[];
   /** Unix seconds. */
   readonly now: () => number;
@@ -17,7 +17,7 @@ export interface RedactorOptions {
 export class Redactor {
   readonly #keep: ReadonlySet<string>;
   readonly #now: () => number;
-  /** Numbers of values, by prefix: equal values get equal placeholders. Only in memory, for the time of the recording. */
+  /** The numbers of values by prefix, so that equal values get equal placeholders. They are kept only in memory, during the recording. */
   readonly #numbers = new Map<string, Map<string, number>>();
 
   constructor({ keep = [], now }: RedactorOptions) {
@@ -25,17 +25,17 @@ export class Redactor {
     this.#now = now;
   }
 
-  /** A JSON body, event or frame. */
+  /** Redacts a JSON body, event or frame. */
   json(value: Json): Json {
     return this.#value(value, '', 0);
   }
 
-  /** The value of one member, header or query parameter. */
+  /** Redacts the value of one member, header or query parameter. */
   member(name: string, value: string): Json {
     return this.#string(value, this.#isKept(name) ? name : '');
   }
 
-  /** A string that no member names: a path segment, a file's name, a comment. */
+  /** Redacts a string without a name: a path segment, the name of a file, or a comment. */
   text(text: string): string {
     if (text === '') return '';
     const url = /^(data:)([\w/+.-]*)|^(https?|wss?):/.exec(text);
@@ -44,7 +44,7 @@ export class Redactor {
     return isJsonText(text) ? `<json:${text.length}>` : `<text:${text.length}>`;
   }
 
-  /** An opaque value: equal ones stay equal. A window's id keeps its counter; a model's is its name. */
+  /** Redacts an opaque value, so that equal ones stay equal. The id of a window keeps its counter, and the id of a model its name. */
   id(value: string): string {
     if (isPublicModel(value)) return value;
     const [, id = value, counter = ''] = /^(.+?)(:\d{1,4})?$/s.exec(value) ?? [];
@@ -58,7 +58,7 @@ export class Redactor {
     return isPublicModel(name) ? name : `<model:${this.#number('model', name)}>`;
   }
 
-  /** A member's name: its own if it is made of protocol words. */
+  /** Redacts the name of a member. It is kept if it is made of protocol words. */
   memberName(name: string): string {
     return this.#isKept(name) ? name : `member_${this.#number('member', name)}`;
   }
@@ -83,7 +83,7 @@ export class Redactor {
     );
   }
 
-  /** @param member '' for a member that is not kept: then nothing of the value is */
+  /** @param member '' for a member that is not kept, of whose value nothing is kept either */
   #string(text: string, member: string): string {
     if (text === '') return '';
     switch (memberKind(member)) {
@@ -102,7 +102,7 @@ export class Redactor {
       case 'base64':
         return `<base64:${text.length}>`;
       case 'count':
-        // The `status` of an answer is a number, and that of a response a word.
+        // The `status` of an answer is a number, while that of a response is a word.
         return /^\d{1,9}(\.\d{1,4})?$/.test(text) || isProtocolText(text) ? text : this.text(text);
       case 'time':
         return /^\d{9,12}$/.test(text) ? this.time(Number(text)) : this.text(text);
@@ -111,12 +111,12 @@ export class Redactor {
     }
   }
 
-  /** A refusal that is stated in words alone, or the placeholder of any other text. */
+  /** A refusal that is stated only in text, or the placeholder of any other text. */
   sentence(text: string): string {
     return knownSentence(text, (name) => (isProtocolName(name) ? name : isPublicModel(name) ? name : this.id(name))) ?? this.text(text);
   }
 
-  /** Unix seconds become seconds from now, in steps of a minute. */
+  /** Unix seconds as seconds from now, in steps of a minute. */
   time(seconds: number): string {
     return `<time:${Math.round((seconds - this.#now()) / 60) * 60}>`;
   }

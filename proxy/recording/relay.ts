@@ -1,4 +1,4 @@
-// The recording relay: passes a client's requests to one account as they are, and copies of all bytes to the recording.
+// The recording relay. It passes a client's requests to one account unchanged, and copies of all bytes to the recording.
 import { createServer, request as httpRequest, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
@@ -12,7 +12,7 @@ import type { Recording } from './recording.ts';
 import { recordSocket } from './socket-recorder.ts';
 import { coarse } from './timing.ts';
 
-/** For connecting to the account. */
+/** The longest time for connecting to the account. */
 const CONNECT_MS = 10_000;
 const LOOPBACK = '127.0.0.1';
 
@@ -20,7 +20,7 @@ export interface RelayOptions {
   /** The account's base URL, to which the paths of requests are appended. */
   readonly to: URL;
   readonly recording: Recording;
-  /** Default: a free one. */
+  /** The port. Default: a free one. */
   readonly port?: number;
 }
 
@@ -37,7 +37,7 @@ export class RecordingRelay {
     this.url = `http://${LOOPBACK}:${port}`;
   }
 
-  /** Listens on loopback only: what reaches the relay goes on with the client's credential. */
+  /** Listens only on loopback, because what reaches the relay is sent on with the client's credential. */
   static async start(options: RelayOptions): Promise<RecordingRelay> {
     const server = createServer({ requestTimeout: 0 });
     const sockets = new Set<Socket>();
@@ -56,7 +56,7 @@ export class RecordingRelay {
     return new RecordingRelay(server, port, { sockets, running });
   }
 
-  /** Ends all connections, and resolves when their exchanges are in the file. */
+  /** Ends all connections. Resolves when their exchanges are in the file. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const socket of this.#sockets) socket.destroy();
@@ -64,7 +64,7 @@ export class RecordingRelay {
   }
 }
 
-/** One request on its way. */
+/** One request that is relayed. */
 class Relayed {
   readonly #recording: Recording;
   readonly #to: URL;
@@ -85,7 +85,7 @@ class Relayed {
   async answer(response: ServerResponse): Promise<void> {
     const sending = this.#send();
     response.once('close', () => sending.destroy());
-    // An account may answer before it has the whole request.
+    // An account may answer before it has received the whole request.
     void pipeline(this.#request, this.#tap(this.#body), sending)
       .catch(() => undefined)
       .finally(() => {
@@ -134,7 +134,7 @@ class Relayed {
     const send = protocol === 'https:' ? httpsRequest : httpRequest;
     const headers = rawHeaders.map((value, i) => (i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === 'host' ? host : value));
     const path = pathname.replace(/\/$/, '') + url;
-    // The types know a list of headers only as pairs; Node takes the raw list, whose order and spelling it keeps.
+    // The types allow only pairs, but Node accepts the raw list and keeps its order and spelling.
     const options = { method, hostname, port, path, headers: headers as never, setHost: false, agent: false as const };
     const sending = send(options);
     sending.once('socket', (socket) => {
@@ -205,7 +205,7 @@ const isSwitched = (
   answer: IncomingMessage | readonly [IncomingMessage, Socket, Buffer],
 ): answer is readonly [IncomingMessage, Socket, Buffer] => Array.isArray(answer);
 
-/** The head of a switch of protocols, as the account sent it. */
+/** The head of an answer that switches protocols, as the account sent it. */
 function headOf({ rawHeaders }: IncomingMessage): string {
   const lines = rawHeaders.flatMap((name, i) => (i % 2 === 0 ? [`${name}: ${rawHeaders[i + 1]}`] : []));
   return `HTTP/1.1 101 Switching Protocols\r\n${lines.join('\r\n')}\r\n\r\n`;

@@ -1,6 +1,9 @@
-// Refusals that providers state in words alone: clients and gateways read these sentences, so a recording keeps them.
+// Refusals that providers state only in text. Clients and gateways read these sentences, so that a recording keeps them.
 
-/** A provider's sentence; `%` is a name in it. Sources: spec of the wire formats, openai/codex and public threads about each sentence. */
+/**
+ * A provider's sentence, in which `%` stands for a name. Sources: the specification of the wire formats, openai/codex, and public threads
+ * about each sentence.
+ */
 const SENTENCES: readonly string[] = [
   'Stream must be set to true',
   'Store must be set to false',
@@ -29,7 +32,7 @@ const PATTERNS = SENTENCES.map((sentence) => ({
   sentence,
 }));
 
-/** The sentence with the name in it replaced by `nameOf`; undefined for any other text. */
+/** The sentence with its name replaced by `nameOf`; undefined for any other text. */
 export function knownSentence(text: string, nameOf: (name: string) => string): string | undefined {
   for (const { pattern, sentence } of PATTERNS) {
     const found = pattern.exec(text);

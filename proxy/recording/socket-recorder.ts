@@ -1,4 +1,4 @@
-// Pipes the two sockets of a websocket into each other, and records its frames in the order in which they passed.
+// Connects the two sockets of a websocket, and records its frames in the order in which they passed.
 import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -7,13 +7,13 @@ import { FrameRecorder } from './frame-recorder.ts';
 import type { Redactor } from './redactor.ts';
 import { Stopwatch } from './timing.ts';
 
-/** Most frames of one websocket; later ones are relayed only. */
+/** The most frames of one websocket. Later ones are only relayed. */
 const MAX_FRAMES = 200_000;
 
 export interface SocketRecorderOptions {
   readonly client: Socket;
   readonly account: Socket;
-  /** Bytes that came with the heads. */
+  /** The bytes that came with the heads. */
   readonly early: { readonly client: Buffer; readonly account: Buffer };
   readonly extensions: string | undefined;
   readonly redactor: Redactor;
@@ -41,7 +41,7 @@ export async function recordSocket(
     if (early[from].length > 0) source.unshift(early[from]);
     await pipeline(source, tap, target).catch(() => undefined);
     first ??= from;
-    // A side that died takes the other with it, as it would without the relay.
+    // If one side dies the other is ended too, as it would be without the relay.
     target.destroySoon();
   };
   await Promise.all([direction('client', client, account), direction('account', account, client)]);

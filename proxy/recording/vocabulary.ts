@@ -1,6 +1,6 @@
-// The words of the protocols that a recording may hold: everything that is not made of them is replaced (see redactor.ts).
+// The words of protocols that a recording may contain. Everything else is replaced (see redactor.ts).
 
-/** Words of member names, types, paths and header values. Each is public: it is in the documentation or the source of a client or provider. */
+/** Words of member names, types, paths and header values. Each is public, in the documentation or the source of a client or provider. */
 const WORDS = new Set(
   `a accel access accepted account across action actions active activity add added additional agent all allow allowed alpha analytics and annotation
   annotations api append apply approval arc arch arguments array assistant at attempt audio auto available aws b64 background backend bad balance
@@ -37,13 +37,13 @@ const WORDS = new Set(
   ),
 );
 
-/** `response.output_item.done` is made of words, and so is `x-codex-primary-reset-at`. */
+/** Characters between words, as in `response.output_item.done` and `x-codex-primary-reset-at`. */
 const SEPARATORS = /[\s._/;,=+*:[\]-]+/;
-/** Versions, dates and positions; longer numbers may be ids. */
+/** Matches versions, dates and positions. Longer numbers may be ids. */
 const SHORT_NUMBER = /^\d{1,4}$/;
 const LONGEST = 120;
 
-/** Whether the text has a protocol word, and beside such words only short numbers. */
+/** Whether the text consists of protocol words and short numbers, with at least one word. */
 export function isProtocolText(text: string): boolean {
   if (text.length > LONGEST || !/[a-z]/i.test(text)) return false;
   return text
@@ -52,10 +52,10 @@ export function isProtocolText(text: string): boolean {
     .every((part) => part === '' || WORDS.has(part) || SHORT_NUMBER.test(part));
 }
 
-/** Whether a member's name is public: protocol text without spaces, and not only a number. */
+/** Whether a member's name is public: it is protocol text without spaces, and not only a number. */
 export const isProtocolName = (name: string): boolean => /^\$?[A-Za-z][\w.-]*$/.test(name) && isProtocolText(name.replace('$', ''));
 
-/** The public names of models begin with a family, `gpt-5.1-codex-mini`, and have only such parts. */
+/** Matches the family with which the public name of a model begins, as in `gpt-5.1-codex-mini`. All other parts are protocol words. */
 const MODEL_FAMILY = /^(gpt|chatgpt|codex|claude|o\d|model)$/;
 const MODEL_PART =
   /^(\d{1,2}(\.\d{1,2})?[a-z]?|\d{4}|codex|mini|nano|max|pro|spark|lite|full|image|audio|transcribe|chat|latest|preview|turbo|instant|thinking|auto|review|opus|sonnet|haiku|a|b|c)$/;

@@ -1,4 +1,4 @@
-// A recording with values in place of its placeholders: what the scripted client sends, and what the scripted account answers.
+// A recording with values instead of placeholders: what the scripted client sends, and what the scripted account answers.
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { Exchange, Fixture, RecordedBody } from '../recording/fixture.ts';
 import type { HeaderLine } from '../recording/head-redaction.ts';
@@ -28,9 +28,9 @@ export interface ConversationAnswer {
 export interface ReplayBody {
   readonly encoding: string | undefined;
   readonly json?: Json;
-  /** Data of events: JSON, `[DONE]` or other text. Comments are left out. */
+  /** The data of events: JSON, `[DONE]` or other text. Comments are left out. */
   readonly events?: readonly { readonly named: boolean; readonly data: Json }[];
-  /** Decoded bytes, as the client or account of the recording could have sent them. */
+  /** The decoded bytes, as the client or account of the recording could have sent them. */
   readonly bytes: Buffer;
 }
 
@@ -44,7 +44,7 @@ export interface ReplayFrame {
 
 const FORM_BOUNDARY = 'recorded-form';
 
-/** @param now Unix seconds that times of the recording are relative to */
+/** @param now the time to which times of the recording are relative, in Unix seconds */
 export function replayConversation({ exchanges }: Fixture, now: number): readonly ConversationExchange[] {
   const text = (value: string): string => String(expanded(value, { now }));
   const json = (value: Json): Json => expandedJson(value, now);
@@ -103,11 +103,11 @@ function bodyOf(recorded: RecordedBody, json: (value: Json) => Json, text: (valu
     });
     return { encoding, bytes: Buffer.from(`${parts.join('')}--${FORM_BOUNDARY}--\r\n`) };
   }
-  // What was malformed is malformed again: it begins as JSON and does not end.
+  // A malformed body is replayed as a malformed one, which begins like JSON and does not end.
   return { encoding, bytes: Buffer.from(`{${'x'.repeat(Math.max(0, recorded.bytes - 1))}`) };
 }
 
-/** One event as text, with an `event:` line if it had one. */
+/** An event as text, with an `event:` line if it had one. */
 export function sseText(data: Json, named: boolean): string {
   const type = isObject(data) && typeof data.type === 'string' ? data.type : undefined;
   return `${named && type !== undefined ? `event: ${type}\n` : ''}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
@@ -121,5 +121,5 @@ const ENCODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
   zstd: zstdCompressSync,
 };
 
-/** The bytes in the encoding in which the recorded ones were sent. */
+/** The bytes in the content encoding of the recorded body. */
 export const encodedBytes = ({ encoding = '', bytes }: ReplayBody): Buffer => ENCODERS[encoding]?.(bytes) ?? bytes;

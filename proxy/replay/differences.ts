@@ -1,4 +1,4 @@
-// What differs between two JSON values, two sets of headers or two sequences of events, by place and kind.
+// Finds the differences between two JSON values, two sets of headers or two sequences of events, by place and kind.
 import { canonicalJson, isList, isObject, type Json } from '../turn/json/json.ts';
 
 export type DifferenceKind = 'added' | 'removed' | 'changed' | 'order';
@@ -6,10 +6,13 @@ export type DifferenceKind = 'added' | 'removed' | 'changed' | 'order';
 export interface Difference {
   /** `request` to the account, or `answer` to the client. */
   readonly side: 'request' | 'answer';
-  /** `header accept`, `body input.*.role`, `event response.created response.model`, `status`. List positions are `*`. */
+  /**
+   * The place: `header accept`, `body input.*.role`, `event response.created response.model`, `status`. `*` stands for a position in a
+   * list.
+   */
   readonly place: string;
   readonly kind: DifferenceKind;
-  /** Recorded and replayed values, cut. Both are placeholders' values: nothing of a conversation. */
+  /** The recorded and the replayed value, shortened. Both are values of placeholders, so that they contain nothing of a conversation. */
   readonly recorded?: string;
   readonly replayed?: string;
 }
@@ -23,7 +26,7 @@ const shown = (value: Json | undefined): string => {
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
 };
 
-/** @param place of the value; '' for a whole body */
+/** @param place the place of the value; '' for a whole body */
 export function jsonDifferences(recorded: Json | undefined, replayed: Json | undefined, place: string): readonly Found[] {
   if (recorded === undefined && replayed === undefined) return [];
   if (recorded === undefined) return [{ place, kind: 'added', replayed: shown(replayed) }];
@@ -48,7 +51,7 @@ function listDifferences(recorded: readonly Json[], replayed: readonly Json[], p
   );
 }
 
-/** What makes two elements of a list comparable. */
+/** What identifies an element of a list for a comparison. */
 function kindOf(value: Json): string {
   if (!isObject(value)) return typeof value;
   const { type = 'message', role = '', name = '' } = value;
@@ -56,8 +59,8 @@ function kindOf(value: Json): string {
 }
 
 /**
- * Pairs of two sequences in order; an element without a partner is paired with undefined.
- * @param same from the strictest to the weakest: a partner by a stricter one is preferred
+ * Pairs the elements of two sequences in order. An element without a partner is paired with undefined.
+ * @param same comparisons, the strictest first; a partner by a stricter one is preferred
  */
 export function aligned<T>(
   before: readonly T[],
@@ -80,7 +83,7 @@ export function aligned<T>(
   return [...pairs, ...after.slice(next).map((rest) => [undefined, rest] as const)];
 }
 
-/** Elements that may have been added in one place. */
+/** The most elements that may have been added at one place. */
 const LOOK_AHEAD = 8;
 
 export function headerDifferences(
@@ -94,7 +97,7 @@ export function headerDifferences(
   );
 }
 
-/** Events or frames, aligned by their type. */
+/** Compares events or frames, which are paired by their type. */
 export function eventDifferences(recorded: readonly Json[], replayed: readonly Json[]): readonly Found[] {
   return aligned(recorded, replayed, [(a, b) => eventType(a) === eventType(b)]).flatMap(([before, after]) =>
     jsonDifferences(before, after, `event ${eventType(before ?? after ?? null)}`),

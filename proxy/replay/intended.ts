@@ -6,11 +6,11 @@ interface Intended {
   readonly side: Difference['side'];
   readonly place: RegExp;
   readonly kinds?: readonly DifferenceKind[];
-  /** Default: all. */
+  /** The surfaces. Default: all. */
   readonly surfaces?: readonly RecordedSurface[];
-  /** Only of the upgrade to a websocket. */
+  /** Set if it applies only to the upgrade to a websocket. */
   readonly upgrade?: true;
-  /** Ids of the contract's statements, as in the titles of tests. */
+  /** The ids of the contract's statements, as in the titles of tests. */
   readonly clause: string;
   readonly why: string;
 }
@@ -247,7 +247,7 @@ const INTENDED: readonly Intended[] = [
   { side: 'answer', place: /^body(\.models|\.data)/, clause: 'MC1 Q13', why: "the gateway's own model list" },
 ];
 
-/** The statement that demands this difference; undefined for an unexpected one. */
+/** The statement that demands this difference; undefined if the difference is unexpected. */
 export function intendedReason(
   difference: Difference,
   { surface, method }: Pick<ConversationExchange, 'surface' | 'method'>,

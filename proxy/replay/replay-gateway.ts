@@ -1,4 +1,4 @@
-// The gateway of a replay: a generated configuration with one account, in memory, on free ports of loopback.
+// The gateway of a replay. It has a generated configuration with one account, a store in memory, and free ports on loopback.
 import { hash, randomBytes } from 'node:crypto';
 import { Log } from '../base/process/log.ts';
 import { inspect } from '../config/loading/load.ts';
@@ -12,10 +12,10 @@ export interface ReplayGateway {
 }
 
 const BEARER = 'REPLAY_BEARER';
-/** The words of the one vendor whose native paths are known. */
+/** The words of the only vendor whose native paths are known. */
 const CODEX = { agent: 'codex', meter: 'wham', lite_marker: 'x-openai-internal-codex-responses-lite' };
 
-/** @param accountUrl base URL of the scripted account */
+/** @param accountUrl the base URL of the scripted account */
 export async function startReplayGateway(accountUrl: string, conversation: readonly ConversationExchange[]): Promise<ReplayGateway> {
   const key = `pg-replay-${randomBytes(16).toString('hex')}`;
   const file = {
@@ -24,11 +24,11 @@ export async function startReplayGateway(accountUrl: string, conversation: reado
     store: 'sqlite::memory:',
     ...(conversation.some(({ path }) => path.startsWith('/backend-api/codex/')) ? { wire: CODEX } : {}),
     guard: { event_loop_ms: 0, memory_percent: 0 },
-    // A client of a recording that leaves does not come back.
+    // The client of a recording does not reconnect.
     timeouts: { websocket_resume_ms: 0, drain_ms: 1_000 },
     limits: { pins_in_memory: 1_000 },
     accounts: [{ id: 'recorded', label: 'Recorded', base_url: accountUrl, credential: { bearer: { env: BEARER } } }],
-    // A recorded failure is answered as it is, not tried again at another account.
+    // A recorded failure is answered without an attempt at another account.
     pools: [{ id: 'replay', label: 'Replay', max_attempts: 1, assignments: [{ account: 'recorded' }] }],
     keys: [{ id: 'client', pool: 'replay', secret_sha256: [hash('sha256', key, 'hex')] }],
   };

@@ -1,4 +1,4 @@
-// Plays a recording through a gateway, and says what differs from the direct conversation on either side of it.
+// Replays a recording through a gateway, and reports the differences from the direct conversation on both sides of the gateway.
 import type { Fixture } from '../recording/fixture.ts';
 import { asList, isObject, type Json, type JsonObject } from '../turn/json/json.ts';
 import { type ConversationExchange, replayConversation } from './conversation.ts';
@@ -9,11 +9,11 @@ import { ScriptedAccount } from './scripted-account.ts';
 import { type Received, sendExchange } from './scripted-client.ts';
 
 export interface ReplayedDifference extends Difference {
-  /** Index of the exchange in the recording. */
+  /** The index of the exchange in the recording. */
   readonly exchange: number;
-  /** How often it occurs in the exchange. */
+  /** How often the difference occurs in the exchange. */
   readonly times: number;
-  /** The statement that demands it; absent for an unexpected difference. */
+  /** The statement that demands the difference; absent if it is unexpected. */
   readonly clause?: string;
   readonly why?: string;
 }
@@ -45,7 +45,7 @@ export async function replay(fixture: Fixture, now = Math.floor(Date.now() / 100
   return { exchanges: conversation.length, differences };
 }
 
-/** What the gateway answers without its account. */
+/** Whether the gateway answers the exchange without its account. */
 const isOwnAnswer = ({ method, path }: ConversationExchange): boolean =>
   method === 'GET' && /\/(models|usage|files[^/]*)$/.test(path.split('?')[0] ?? '');
 
@@ -101,7 +101,7 @@ function answerDifferences({ answer, frames, method, surface, end }: Conversatio
   return found.map((one) => ({ side: 'answer', ...one }));
 }
 
-/** Chat chunks are made by the gateway: their number may differ, their members may not. */
+/** Differences between Chat chunks. The gateway makes them, so that their number may differ, but not their members. */
 function shapeDifferences(recorded: readonly Json[], replayed: readonly Json[]): readonly Found[] {
   const shape = (chunks: readonly Json[]): Json =>
     Object.fromEntries(
@@ -128,7 +128,7 @@ function counted(found: readonly Difference[]): readonly (Difference & { readonl
   return [...byPlace.values()];
 }
 
-/** The recorded catalog, and an entry for each other model that turns or lists name. */
+/** The recorded catalog, with an entry for each other model that turns or lists name. */
 function modelsOf(conversation: readonly ConversationExchange[]): readonly JsonObject[] {
   const bodies = conversation.flatMap(({ body, frames }) => [
     body?.json,

@@ -1,8 +1,9 @@
-// A recorded answer as the Responses events that a backend account sends: a collected response and Chat answers are no events of that API.
+// Turns a recorded answer into the Responses events that a backend account sends, because collected responses and Chat answers are not
+// events of that API.
 import { asList, asString, isObject, type Json, type JsonObject } from '../turn/json/json.ts';
 import type { ConversationAnswer, RecordedSurface } from './conversation.ts';
 
-/** Undefined for an answer that an account sends as it is: events of the Responses API, and everything that is no reply. */
+/** Undefined for an answer that an account sends unchanged: events of the Responses API, and answers other than replies. */
 export function responsesEvents({ status, body }: ConversationAnswer, surface: RecordedSurface): readonly JsonObject[] | undefined {
   if (status !== 200 || body === undefined) return undefined;
   if (surface === 'chat') return ofResponse(responseOfChat(body.json, body.events?.map(({ data }) => data) ?? []));
@@ -41,7 +42,7 @@ function ofResponse(response: JsonObject): readonly JsonObject[] {
   return [...events, { type: terminal, response }].map((event, sequence_number) => ({ ...event, sequence_number }));
 }
 
-/** A completion, or the chunks of a stream, as the response that it was made of. */
+/** The response from which a completion, or the chunks of a stream, were made. */
 function responseOfChat(completion: Json | undefined, chunks: readonly Json[]): JsonObject {
   const all = [completion, ...chunks].filter(isObject);
   const choices = all.flatMap((one) => asList(one.choices).filter(isObject));

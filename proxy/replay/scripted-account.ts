@@ -1,4 +1,4 @@
-// The account of a replay: answers each request as the recorded account did, and keeps what it received.
+// The account of a replay. It answers each request as the recorded account did, and keeps what it received.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
@@ -11,13 +11,13 @@ import { responsesEvents } from './responses-events.ts';
 export interface ReplayedRequest {
   readonly method: string;
   readonly path: string;
-  /** Raw names and values. */
+  /** Names and values as they were received. */
   readonly headers: readonly (readonly [string, string])[];
   readonly json?: Json;
   readonly bytes: number;
 }
 
-/** Headers that belong to one connection, or are set with the body. */
+/** Headers that belong to one connection, or are set together with the body. */
 const NOT_REPLAYED = new Set([
   'connection',
   'keep-alive',
@@ -34,7 +34,7 @@ export class ScriptedAccount {
   readonly #sockets: WebSocketServer;
   readonly #models: readonly JsonObject[];
   #exchange: ConversationExchange | undefined;
-  /** How many client frames of the running exchange have been answered. */
+  /** The number of client frames in the running exchange that have been answered. */
   #answered = 0;
   #arrivals: ReplayedRequest[] = [];
   #frames: Json[] = [];
@@ -56,7 +56,7 @@ export class ScriptedAccount {
     this.#url = `http://127.0.0.1:${port}`;
   }
 
-  /** Answers as in this exchange from now on. */
+  /** Answers with this exchange from now on. */
   play(exchange: ConversationExchange): void {
     this.#exchange = exchange;
     this.#answered = 0;
@@ -64,12 +64,12 @@ export class ScriptedAccount {
     this.#frames = [];
   }
 
-  /** Requests and upgrades of the running exchange; reads of the gateway's own are left out. */
+  /** The requests and upgrades of the running exchange, without the gateway's own reads. */
   get arrivals(): readonly ReplayedRequest[] {
     return this.#arrivals;
   }
 
-  /** Frames of the running exchange. */
+  /** The frames of the running exchange. */
   get frames(): readonly Json[] {
     return this.#frames;
   }
@@ -93,7 +93,7 @@ export class ScriptedAccount {
     this.#arrivals.push(arrivalOf(request, bytes));
     const exchange = this.#exchange;
     const answer = exchange?.answer;
-    // No answer was recorded: the connection died.
+    // No answer was recorded, because the connection died.
     if (!exchange || !answer || exchange.method === 'WS') return void response.destroy();
     const events = responsesEvents(answer, exchange.surface);
     response.writeHead(answer.status, replayedHeaders(events ? EVENT_STREAM : answer.headers));
@@ -157,7 +157,7 @@ const EVENT_STREAM = [['content-type', 'text/event-stream']] as const;
 const replayedHeaders = (lines: readonly (readonly [string, string])[]): Record<string, string> =>
   Object.fromEntries(lines.filter(([name]) => !NOT_REPLAYED.has(name)));
 
-/** The frames of the account between the frame at this place and the client's next one. */
+/** The account's frames between the frame at this index and the client's next one. */
 function repliesAfter(frames: readonly ReplayFrame[], at: number): readonly ReplayFrame[] {
   const rest = frames.slice(at + 1);
   const next = rest.findIndex(({ from }) => from === 'client');

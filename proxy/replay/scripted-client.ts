@@ -1,4 +1,4 @@
-// The client of a replay: sends each request and frame as the recorded client did, and collects what comes back.
+// The client of a replay. It sends each request and frame as the recorded client did, and collects the answers.
 import { request } from 'node:http';
 import { WebSocket } from 'ws';
 import { isObject, type Json } from '../turn/json/json.ts';
@@ -9,24 +9,24 @@ export interface Received {
   readonly status?: number;
   readonly headers: readonly (readonly [string, string])[];
   readonly body?: Pick<ReplayBody, 'json' | 'events'>;
-  /** Over HTTP: the connection died before the end of the answer. */
+  /** Over HTTP, whether the connection died before the end of the answer. */
   readonly cut?: boolean;
-  /** Of a websocket. */
+  /** The frames of a websocket. */
   readonly frames: readonly Json[];
-  /** Answers that did not come in time. */
+  /** The answers that did not come in time. */
   readonly overdue?: string;
 }
 
-/** For each answer; the gateway and both scripts run in one process. */
+/** The longest wait for each answer. The gateway and both scripts run in one process. */
 const ANSWER_MS = 10_000;
 
 /** Headers that the connection or the replay sets. */
 const OWN = new Set(['host', 'connection', 'keep-alive', 'content-length', 'transfer-encoding', 'authorization', 'upgrade', 'expect']);
 
 export interface ClientOptions {
-  /** The gateway's origin. */
+  /** The origin of the gateway. */
   readonly url: string;
-  /** Secret of the Pool key. */
+  /** The secret of the Pool key. */
   readonly key: string;
 }
 
@@ -114,7 +114,7 @@ async function overWebsocket(exchange: ConversationExchange, { url, key }: Clien
     socket.send(frame.json !== undefined ? JSON.stringify(frame.json) : (frame.text ?? Buffer.alloc(frame.binary ?? 0)));
     const awaited = lastBeforeNext(exchange.frames, at);
     if (awaited === undefined) continue;
-    // A turn of the gateway may have fewer frames, and has more; it ends with the type that it was recorded to end with.
+    // A turn through the gateway may have fewer or more frames. It ends with the type with which it was recorded to end.
     const came = await until(() => frames.slice(seen).some((one) => typeOf(one) === awaited));
     if (!came) overdue = awaited;
   }

@@ -1,4 +1,4 @@
-// The servers that clients connect to: one at host and port, with TLS or without, and one at a path of the file system.
+// The servers that clients connect to: one at a host and port, with or without TLS, and one at a path in the file system.
 import { createServer, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -12,7 +12,7 @@ export interface ClientServersOptions {
   readonly loaded: LoadedConfig;
   readonly server: ServerOptions;
   readonly counters: Counters;
-  /** A new connection, after its TLS handshake. @param parse hands it to Node's parser */
+  /** Called for a new connection, after its TLS handshake. @param parse passes the connection to Node's parser */
   readonly opened: (socket: Socket, parse: (socket: Socket) => void, isUnix: boolean) => void;
   /** Attaches the handlers of requests and upgrades. */
   readonly serve: (server: Server) => void;
@@ -47,18 +47,18 @@ export class ClientServers {
     this.#tcp.setSecureContext({ ...VERSIONS, ...listenTls });
   }
 
-  /** Resolves with the address of host and port, if there is one, once all accept connections. */
+  /** Resolves when all servers accept connections, with the address of host and port if there is one. */
   async listen({ host, port, unix }: Config['listen']): Promise<AddressInfo | undefined> {
     if (unix && this.#unix) await listenAt(this.#unix, unix.path, Number.parseInt(unix.mode, 8));
     return this.#tcp && typeof port === 'number' ? listenOn(this.#tcp, host, port) : undefined;
   }
 
-  /** Accepts no connections; resolves when the open ones have ended. */
+  /** Stops accepting connections. Resolves when the open ones have ended. */
   async close(): Promise<void> {
     await Promise.all(this.#servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))));
   }
 
-  /** Ends the connections that are between two requests, or before the first. */
+  /** Ends connections that are between two requests, or before their first one. */
   closeIdle(): void {
     for (const server of this.#servers) server.closeIdleConnections();
     for (const socket of this.#handshaking) socket.destroy();
@@ -81,7 +81,7 @@ export class ClientServers {
       const raw = connectionBelow(socket);
       if (raw) this.#handshaking.delete(raw);
     });
-    // Node's listener would answer in plain text to a client that has no connection yet.
+    // Without this, Node would answer a failed handshake in plain text.
     secured.removeAllListeners('tlsClientError').on('tlsClientError', (_error, socket) => {
       counters.add('tls_handshakes_failed');
       socket.destroy();
@@ -90,7 +90,7 @@ export class ClientServers {
   }
 
   #prepared(server: Server, { loaded, counters, opened, serve }: ClientServersOptions, isUnix: boolean): Server {
-    // Node drops further headers silently, and one of those might frame the body: a request with one too many is refused.
+    // Node silently drops further headers, one of which might frame the body. A request with more headers than the limit is refused.
     server.maxHeadersCount = loaded.config.limits.header_count + 1;
     limit(server, loaded.config);
     server.on('drop', () => counters.add('connections_refused'));

@@ -1,4 +1,4 @@
-// The request of a client's upgrade: each turn of the connection begins with it, in the configuration at that time.
+// The request for a client's upgrade. Each turn of the connection begins with it, in the configuration of that moment.
 import { refusalOf } from '../turn/errors/refusal.ts';
 import { LiveTurn } from '../turn/live-turn.ts';
 import type { Match } from '../turn/routes/route-table.ts';
@@ -12,12 +12,12 @@ export interface UpgradeRequest {
   readonly path: string;
   readonly query: string;
   readonly headers: Headers;
-  /** Of the client; undefined where it is not known. */
+  /** The client's address; undefined if it is not known. */
   readonly address: string | undefined;
   readonly client: { keyOf(secret: string, generation: Generation): KeyConfig | undefined };
 }
 
-/** The reason why a connection accepts no further turn. */
+/** Why a connection accepts no further turn. */
 export const UNUSABLE_KEY = 'the key cannot be used any more';
 const NOT_SERVED = 'this endpoint is not served any more';
 
@@ -26,7 +26,7 @@ export class ClientUpgrade {
   readonly turn: LiveTurn;
   readonly #request: UpgradeRequest;
   readonly #host: TurnHost;
-  /** Its row in the configuration of the last frame. */
+  /** The row of the route table for it, in the configuration of the last frame. */
   #found: { readonly generation: Generation; readonly match: Match | undefined } | undefined;
 
   constructor(request: UpgradeRequest, match: Match, generation: Generation, host: TurnHost) {
@@ -35,7 +35,7 @@ export class ClientUpgrade {
     this.turn = this.#turn(match, generation, undefined);
   }
 
-  /** A further turn; undefined where this configuration has no such row. @param mode that another node captured for it */
+  /** A further turn. Undefined if this configuration has no such row. @param mode the mode that another node captured for it */
   turnIn(generation: Generation, mode?: ModeDecision): LiveTurn | undefined {
     if (this.#found?.generation !== generation) {
       const found = generation.routes.find('WS', this.#request.path);
@@ -45,7 +45,7 @@ export class ClientUpgrade {
     return match && this.#turn(match, generation, mode);
   }
 
-  /** The reason why this configuration accepts no further turn of it; undefined where it does. */
+  /** The reason why the connection accepts no further turn in this configuration; undefined if it does. */
   unusableIn(generation: Generation): string | undefined {
     const turn = this.turnIn(generation);
     if (!turn) return NOT_SERVED;

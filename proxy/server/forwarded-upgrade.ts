@@ -7,10 +7,13 @@ import type { KeyConfig } from '../turn/settings.ts';
 import type { UpgradeRequest } from './client-upgrade.ts';
 import type { Generation } from './generation.ts';
 
-/** A forwarded frame has the client's frame, encoded again, and its mode. A few numbers may become longer than the client wrote them. */
+/**
+ * The factor for the size of forwarded messages. A forwarded message contains the client's frame, encoded again, and its mode. A few
+ * numbers may become longer.
+ */
 export const FORWARDED_SIZE = 2;
 
-/** The other node has checked the secret of the key: here the id of the key identifies it. */
+/** The request of a forwarded client. The other node has checked the key's secret, so that the key's id is enough here. */
 export function forwardedRequest({ path, query, headers, address, key: id }: ForwardedClient): UpgradeRequest {
   let known: { readonly generation: Generation; readonly key: KeyConfig | undefined } | undefined;
   const keyOf = (secret: string, generation: Generation): KeyConfig | undefined => {
@@ -20,7 +23,7 @@ export function forwardedRequest({ path, query, headers, address, key: id }: For
   return { path, query, headers: { ...headers, authorization: `Bearer ${id}` }, address, client: { keyOf } };
 }
 
-/** The frame of a message; any other message ends the connection, or is ignored. */
+/** The frame in a message. Any other message is ignored or ends the connection. */
 export function readForwarded(data: Buffer, connection: WebsocketConnection): Frame | undefined {
   const message = decodeMessage(data);
   if (message?.kind === 'frame') return message;

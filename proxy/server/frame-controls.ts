@@ -1,4 +1,4 @@
-// The frames of a client that interrupt or steer its running response: sent to the account that runs it, under the rules of a turn, or
+// Frames of a client that interrupt or steer its running response. They are sent to the account that runs it, under the rules of a turn, or
 // answered here (RB29, RB31).
 import type { BodyMemory } from '../base/bytes/body-memory.ts';
 import type { Counters } from '../base/process/metrics.ts';
@@ -21,24 +21,24 @@ export interface FrameControlsOptions {
   readonly runner: Pick<TurnRunner, 'recordRefused'>;
   readonly clock: Clock;
   readonly counters: Counters;
-  /** Bytes of client frames in memory. */
+  /** The bytes of client frames in memory. */
   readonly guard: BodyMemory;
-  /** A further turn of the connection, in the mode of the one before it. Undefined where its endpoint is not served any more. */
+  /** Makes a further turn of the connection, in the mode of the one before. Undefined if its endpoint is no longer served. */
   readonly turnOf: (connection: WebsocketConnection, mode: ModeDecision | undefined) => LiveTurn | undefined;
 }
 
 /** A response that began without a request of its client. */
 export interface Continued {
-  /** The request that its client would have sent for it. */
+  /** The request that the client would have sent for it. */
   readonly frame: TurnFrame;
-  /** Its events, until a turn takes them. */
+  /** The events of the response, until a turn takes them. */
   readonly following: FollowingFrames;
 }
 
-/** The longest wait for the further response of a steered one. */
+/** The longest wait for the further response after a steered one. */
 const CONTINUES_MS = 10_000;
 
-/** The members of the running turn's frame that rules read for input that is added to it. Tools and texts are in the response already. */
+/** Members of the running turn's frame that rules need for the added input. Tools and texts are in the response already. */
 const INHERITED = ['model', 'reasoning', 'max_output_tokens', 'store', 'include'] as const;
 
 export class FrameControls {
@@ -48,7 +48,7 @@ export class FrameControls {
     this.#options = options;
   }
 
-  /** Never rejects. @param client of the turn that runs on the connection */
+  /** Never rejects. @param client the client of the turn that runs on the connection */
   async take(frame: TurnFrame, connection: WebsocketConnection, client: FrameClient | undefined): Promise<void> {
     this.#options.counters.add('control_frames');
     const running = client?.isAt(connection) ? client : undefined;
@@ -59,7 +59,7 @@ export class FrameControls {
     else connection.send([JSON.stringify(failed)]);
   }
 
-  /** The further response that the client's steers have begun; undefined where none begins. */
+  /** The further response that the client's steers have begun; undefined if none begins. */
   async continuation(client: FrameClient, connection: WebsocketConnection): Promise<Continued | undefined> {
     const { controls } = client;
     const following = controls.ended();
@@ -82,7 +82,7 @@ export class FrameControls {
     return undefined;
   }
 
-  /** @returns the answer, where the account does not get the frame */
+  /** @returns the answer, if the account does not get the frame */
   async #steer(
     { json, bytes }: TurnFrame,
     connection: WebsocketConnection,
@@ -120,10 +120,10 @@ export class FrameControls {
   }
 }
 
-/** The response ended while its steer was checked. */
+/** Thrown if the response ended while its steer was checked. */
 class NotActive extends Error {}
 
-/** @returns the answer, where neither the account nor the reply gets the frame */
+/** @returns the answer, if neither the account nor the reply gets the frame */
 function interrupt(json: Body, client: FrameClient | undefined): JsonObject | undefined {
   const { response_id: id } = json;
   if (typeof id !== 'string' || id === '')
@@ -134,14 +134,14 @@ function interrupt(json: Body, client: FrameClient | undefined): JsonObject | un
   return undefined;
 }
 
-/** The request that its client would send to continue the response with the input. */
+/** The request with which the client would continue the response with this input. */
 function inherited({ settings }: FrameClient, frame: Body): Body {
   const body: Body = { previous_response_id: frame.previous_response_id, input: inputOf([frame]) };
   for (const name of INHERITED) if (settings[name] !== undefined) body[name] = settings[name];
   return body;
 }
 
-/** The input as the account gets it: the checks and edits of a turn that continues the response with it. @throws Refusal */
+/** The input as the account gets it. It was checked and edited like a turn that continues the response. @throws Refusal */
 async function allowedInput(turn: LiveTurn, body: Body, { account, provider }: Pick<LiveReply, 'account' | 'provider'>): Promise<Json> {
   turn.rules.admit();
   if (asksForCompaction(body)) throw new Refusal('invalid_request', { param: 'input' });
@@ -153,7 +153,7 @@ async function allowedInput(turn: LiveTurn, body: Body, { account, provider }: P
   turn.rules.attempt(out);
   const { input = [] } = out.body;
   if (!Array.isArray(input)) return input;
-  // In Lite the list of tools comes first in every request; the response has it.
+  // In Lite every request begins with the list of tools, but the running response has it already.
   return turn.model?.mode?.effective === 'lite' && isEmptyPrefix(input[0]) ? input.slice(1) : input;
 }
 

@@ -1,4 +1,4 @@
-// The turns of client websockets: one for each frame, or the turn that its client comes back for (Q28, Q29).
+// The turns of client websockets. Each frame is a turn, or continues a turn for which its client has reconnected (Q28, Q29).
 import type { MemoryGuard } from '../base/bytes/memory-guard.ts';
 import type { WebsocketConnection } from '../clients/websocket/connection.ts';
 import type { Frame, TurnFrame } from '../clients/websocket/frame.ts';
@@ -17,14 +17,14 @@ import type { TurnRunner } from './turn-runner.ts';
 
 export interface FrameTurnsOptions extends FrameControlsOptions {
   readonly runner: TurnRunner;
-  /** Bytes that turns hold of their replies. */
+  /** The bytes that turns hold of their replies. */
   readonly replies: MemoryGuard;
   readonly running: RunningTurns;
-  /** Undefined where the store is one node's. */
+  /** Undefined if the store has one node. */
   readonly nodes?: NodeSessions | undefined;
 }
 
-/** A turn that a client may come back for, and its session with its key. */
+/** A turn for which a client may reconnect, and its session with the key. */
 interface Identified {
   readonly session: string;
   readonly identity: TurnIdentity;
@@ -38,9 +38,9 @@ export class FrameTurns {
   readonly #digest = new ProcessDigest();
   #draining = false;
   readonly #controls: FrameControls;
-  /** The client of the turn that runs on each connection. */
+  /** The client of the running turn on each connection. */
   readonly #running = new WeakMap<WebsocketConnection, FrameClient>();
-  /** The last turn of each connection, for a client that has not seen its end. */
+  /** The last turn of each connection, if its client has not seen the end. */
   readonly #last = new WeakMap<WebsocketConnection, ResumableClient>();
 
   constructor(options: FrameTurnsOptions) {
@@ -50,17 +50,20 @@ export class FrameTurns {
     this.#forwarding = options.nodes && new SessionForwarding(options.nodes, this.#resumable, options);
   }
 
-  /** Bytes that are kept for clients that may come back, and bytes of forwarded clients that other nodes have not read yet. */
+  /** The bytes that are kept for clients that may reconnect, and bytes of forwarded clients that other nodes have not read yet. */
   get heldBytes(): number {
     return this.#resumable.keptBytes + (this.#forwarding?.heldBytes ?? 0);
   }
 
-  /** How many sessions are leased to this node. */
+  /** The number of sessions that are leased to this node. */
   get ownedSessions(): number {
     return this.#forwarding?.owners.count ?? 0;
   }
 
-  /** Ends the turns that have no client. From now on a turn also ends when its client leaves: clients cannot resume at a gateway that stops. */
+  /**
+   * Ends the turns that have no client. From now on a turn also ends when its client leaves, because clients cannot resume at a gateway
+   * that stops.
+   */
   drain(): void {
     this.#draining = true;
     this.#resumable.endDetached();
@@ -77,7 +80,8 @@ export class FrameTurns {
   }
 
   /**
-   * Whether this node has a turn for a client of another node. If not, the other node takes over its session. @param turnId of its frame
+   * Whether this node has a turn for a client that is connected to another node. If not, the other node takes over the session.
+   * @param turnId the id in the client's frame
    */
   takes(turn: LiveTurn, turnId: string): boolean {
     const session = this.#sessionOf(turn);
@@ -87,12 +91,12 @@ export class FrameTurns {
     return false;
   }
 
-  /** Gives the sessions of this node up: it ends. */
+  /** Gives up the sessions of this node, because it ends. */
   async stop(): Promise<void> {
     await this.#forwarding?.owners.stop();
   }
 
-  /** Runs the turn of a frame, or continues the turn that it is an exact retry of. Never rejects. */
+  /** Runs the turn of a frame, or continues the turn of which the frame is an exact retry. Never rejects. */
   async serve(turn: LiveTurn, frame: Frame, connection: WebsocketConnection): Promise<void> {
     const { counters } = this.#options;
     this.#last.get(connection)?.acknowledged();
@@ -113,50 +117,50 @@ export class FrameTurns {
       return;
     }
     const hasFormer = identified !== undefined && this.#resumable.has(identified.session);
-    // Before the wait: a client that comes back during it, over another connection, finds this turn, and does not begin a second one.
+    // Registered before the wait, so that a client that reconnects during it finds this turn and does not begin a second one.
     const client = identified ? this.#resumableClient(turn, frame, connection, identified) : new FrameClient(turn, frame, connection);
     const replaced = hasFormer ? await this.#resumable.replace(identified.session) : 0;
     for (let i = 0; i < replaced; i++) counters.add('turns_replaced');
     const current = client.currentConnection;
-    // The client left while the turns that it replaced ended.
+    // The client left before the turns that it replaced had ended.
     if (!current?.isOpen) client.ended(this.#options.runner.recordLeft(turn));
     else await this.#run(turn, client, current);
   }
 
-  /** Takes a frame about the response that runs on the connection. */
+  /** Handles a frame about the response that runs on the connection. */
   control(frame: TurnFrame, connection: WebsocketConnection): void {
     void this.#controls.take(frame, connection, this.#running.get(connection));
   }
 
-  /** Runs a turn, and then the turns of the further responses that its client steers it to. */
+  /** Runs a turn, and then the turns of further responses that the client steers to. */
   async #run(turn: LiveTurn, client: FrameClient, connection: WebsocketConnection): Promise<void> {
     const { runner, running, turnOf } = this.#options;
     this.#running.set(connection, client);
     running.begin();
     const ending = await runner.run(turn, client, running.end);
-    // The client may have come back over another connection.
+    // The client may have reconnected over another connection.
     const current = client.currentConnection ?? connection;
     const continued = await this.#controls.continuation(client, current);
     const next = continued && turnOf(current, turn.model?.mode);
     if (next) await this.#run(next, new FrameClient(next, continued.frame, current), current);
-    // The next turn takes over the response of the steer. If that turn was refused, the account stops working on the response.
+    // The next turn takes the response of the steer. If that turn was refused, the account has to stop the response.
     continued?.following.cancel();
     this.#running.delete(current);
     client.ended(ending);
   }
 
-  /** Answers a frame that gets no turn; it leaves a row. */
+  /** Answers a frame that does not become a turn, and writes its row. */
   refuse(turn: LiveTurn, refusal: Refusal, connection: WebsocketConnection, frame: Frame = refusal): void {
     try {
       turn.rules.admit();
     } catch {
-      // The row of a turn that was not admitted has no key.
+      // The turn was not admitted, so that its row has no key.
     }
     const client = new FrameClient(turn, frame, connection);
     client.ended(this.#options.runner.refuse(turn, client, refusal));
   }
 
-  /** The identity by which a client can come back for the turn; undefined where it cannot. */
+  /** The identity with which a client can reconnect for the turn; undefined if it cannot. */
   #identified(turn: LiveTurn, frame: Frame): Identified | undefined {
     if (frame instanceof Refusal || !turn.surface.agentProtocol) return undefined;
     const identity = identityOf(frame.json, this.#digest);
@@ -164,7 +168,7 @@ export class FrameTurns {
     return session === undefined || !identity ? undefined : { session, identity };
   }
 
-  /** The session with its key; undefined without a name. */
+  /** The session with its key; undefined if the turn names no session. */
   #sessionOf(turn: LiveTurn): string | undefined {
     const session = sessionOf(turn.headers, turn.wire);
     if (session === undefined) return undefined;

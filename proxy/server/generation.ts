@@ -1,4 +1,4 @@
-// One loaded configuration, compiled for look-ups. A reload replaces it as a whole; turns in flight keep theirs.
+// One loaded configuration, compiled for look-ups. A reload replaces it as a whole, and turns in flight keep theirs.
 import { hash } from 'node:crypto';
 import { RULES } from '../../rules/index.ts';
 import { Networks } from '../base/process/networks.ts';
@@ -16,7 +16,7 @@ export class Generation {
   readonly pools: ReadonlyMap<string, PoolConfig>;
   /** The operator's proxies in front of the gateway. */
   readonly proxies: Networks;
-  /** Whether the address of a client is asked for: for a key's networks, or for the rows. */
+  /** Whether the addresses of clients are needed, for networks of keys or for rows. */
   readonly asksAddress: boolean;
   readonly #networks = new Map<readonly string[], Networks>();
   readonly #keys: ReadonlyMap<string, KeyConfig>;
@@ -36,12 +36,12 @@ export class Generation {
     this.#operators = new Map(config.operators.flatMap((operator) => operator.token_sha256.map((digest) => [digest, operator] as const)));
   }
 
-  /** The key of this secret, whatever its status. The look-up of a digest has no timing that helps to guess a secret. */
+  /** The key with this secret, whatever its status. A digest is looked up, so that the timing does not help to guess a secret. */
   keyOf(secret: string): KeyConfig | undefined {
     return this.#keys.get(hash('sha256', secret, 'hex'));
   }
 
-  /** The operator of this token of /mcp. */
+  /** The operator with this token of /mcp. */
   operatorOf(token: string): OperatorConfig | undefined {
     return this.#operators.get(hash('sha256', token, 'hex'));
   }

@@ -1,4 +1,5 @@
-// The client requests over HTTP: framing, the route table, and one turn for each; bytes that are not a request are refused on their socket.
+// Client requests over HTTP: framing, the route table, and one turn for each request. Bytes that are not a request are refused on their
+// socket.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { BodyMemory } from '../base/bytes/body-memory.ts';
@@ -26,12 +27,12 @@ import type { RunningTurns } from './running-turns.ts';
 import type { TurnRunner } from './turn-runner.ts';
 
 export interface HttpRequestsOptions {
-  /** The generation of new turns. */
+  /** The current generation, with which turns begin. */
   readonly current: { readonly generation: Generation };
   readonly host: TurnHost;
   readonly runner: TurnRunner;
   readonly counters: Counters;
-  /** Bytes of request bodies and frames that are being read. */
+  /** The bytes of request bodies and frames that are being read. */
   readonly bodies: BodyMemory;
   readonly uploads: UploadMeter;
   readonly cors: Cors;
@@ -39,10 +40,10 @@ export interface HttpRequestsOptions {
   readonly batches: Batches;
 }
 
-/** The matching row of the route table; `refusal` if the request is refused before a turn runs. */
+/** The matching row of the route table. `refusal` is set if the request is refused before a turn runs. */
 type Found = Match & { readonly refusal?: Refusal };
 
-/** A request that could not be read: its method and path are unknown. */
+/** The request for bytes that could not be read. Its method and path are unknown. */
 const UNREAD = { route: NO_ROUTE, params: {}, client: 'http', method: '-', path: '', headers: {}, query: '' } as const;
 
 const ignore = (): void => undefined;
@@ -66,7 +67,8 @@ export class HttpRequests {
     const { current, runner, running, batches, cors, counters, uploads, bodies } = this.#options;
     const connection = connectionOf(request.socket);
     if (connection.framingBroken || connection.isLast) return;
-    // Node's parser treats the bytes after it as the other protocol's, though none was agreed: its position in the stream is lost.
+    // Node's parser treats the bytes after such a request as another protocol, although none was agreed, so that later requests cannot be
+    // read.
     connection.isLast = request.headers.upgrade !== undefined;
     if (isHeadTooLarge(request, current.generation.config.limits)) {
       counters.add('headers_too_large');
@@ -74,7 +76,7 @@ export class HttpRequests {
       return;
     }
     connection.latest = response;
-    // Errors of a connection need no handling of their own: `close` follows.
+    // Errors of a connection need no handling, because `close` follows.
     response.on('error', ignore);
     const { generation } = current;
     const found = this.#find(request, generation);
@@ -93,15 +95,15 @@ export class HttpRequests {
     const run = (): void => void runner.run(turn, client, running.end);
     if (request.headers['transfer-encoding'] === undefined) batches.arrivals.add(run);
     else {
-      // Each chunk is an object until the body is read: many may arrive before a batch runs.
+      // Each chunk is an object until the body is read, and many may arrive before a batch runs.
       awaitReader(request);
       run();
     }
   }
 
   /**
-   * Whether the request becomes a websocket. One that does not is answered like any other, in its turn: the answer to an upgrade goes to
-   * the socket itself, and would be mistaken for that of an earlier request.
+   * Whether the request becomes a websocket. Otherwise it is answered in order like any other, because the answer to an upgrade goes to the
+   * socket itself, and would be taken for the answer to an earlier request.
    */
   upgrades(request: IncomingMessage): boolean {
     const connection = connectionOf(request.socket);
@@ -121,7 +123,7 @@ export class HttpRequests {
     return found !== undefined && 'route' in found;
   }
 
-  /** A proxy's CONNECT. */
+  /** Refuses a proxy's CONNECT. */
   refuseTunnel(request: IncomingMessage, socket: Socket): void {
     const { counters, current, runner } = this.#options;
     counters.add('framing_refused');
@@ -131,9 +133,9 @@ export class HttpRequests {
     this.refuseBytes(socket, refusal, turn.id);
   }
 
-  /** Bytes that Node's parser refused. */
+  /** Refuses bytes that Node's parser could not read. */
   refuseUnparsed(error: NodeJS.ErrnoException, socket: Socket): void {
-    // The request that it belongs to may wait there.
+    // The request that the bytes belong to may wait in the batch.
     this.#options.batches.arrivals.flush();
     const connection = connectionOf(socket);
     if (connection.framingBroken) return;
@@ -143,12 +145,12 @@ export class HttpRequests {
     }
     const { counter, refusal } = refusalOfBytes(error);
     this.#options.counters.add(counter);
-    // Bytes after the last request of a connection are not a request. The last request is still answered (RFC 9112, 9.6).
+    // Bytes after the last request of a connection are ignored. The last request is still answered (RFC 9112, 9.6).
     if (error.code === 'HPE_CLOSED_CONNECTION') connection.framingBroken = true;
     else this.#refuseUnread(socket, refusal);
   }
 
-  /** Refuses bytes of which no turn is made, and leaves their row. Inside the body of a request, its turn has the row. */
+  /** Refuses bytes that do not become a turn, and writes their row. Inside the body of a request, the request's turn has the row. */
   #refuseUnread(socket: Socket, refusal: Refusal): void {
     const { current, host, runner } = this.#options;
     const connection = connectionOf(socket);
@@ -158,20 +160,20 @@ export class HttpRequests {
       runner.recordRefused(turn, refusal);
       this.refuseBytes(socket, refusal, turn.id);
     } else if (refusal === HEADERS_LATE && latest.req.complete) {
-      // A head that is late takes nothing from the answers before it: they end first.
+      // A late head must not cut earlier answers, so that they end first.
       connection.framingBroken = true;
       latest.once('finish', () => this.#refuseUnread(socket, refusal));
     } else this.refuseBytes(socket, refusal, requestId(host.services.clock.now()));
   }
 
-  /** Answers bytes that are not a request, where an answer is possible, and ends the connection. */
+  /** Answers bytes that are not a request, if an answer is possible, and ends the connection. */
   refuseBytes(socket: Socket, refusal: Refusal, id = requestId(this.#options.host.services.clock.now())): void {
     const connection = connectionOf(socket);
     connection.framingBroken = true;
     const { latest } = connection;
     if (!latest || latest.writableFinished) endRaw(socket, refusal, id);
-    // Inside a body, the reader of the body sends the refusal, unless the request was answered without reading it. After a complete
-    // request no refusal is written: the client would read it as the answer to that request.
+    // Inside a body, the reader of the body sends the refusal, unless the request was answered without reading it. After a complete request
+    // no refusal is written, because the client would take it for the answer to that request.
     else if (latest.req.complete || !(latest.req.emit(BODY_MALFORMED) || latest.headersSent)) socket.destroy();
   }
 
@@ -211,7 +213,7 @@ export class HttpRequests {
     return new LiveTurn(arrival, generation, this.#options.host);
   }
 
-  /** Undefined where the configuration does not ask for it. */
+  /** Undefined if the configuration does not need the address. */
   #addressOf(
     connection: ClientConnection,
     headers: IncomingHttpHeaders = {},

@@ -1,4 +1,5 @@
-// Rows of refused requests without a key: past a rate they are counted and reported together, so that a flood does not fill the disk (S5).
+// Rows of refused requests without a key. Above a rate they are only counted and reported together, so that a flood does not fill the disk
+// (S5).
 import type { AttemptRow, RequestRow, Store } from '../../store/store.ts';
 import type { Log } from '../base/process/log.ts';
 import type { Counters } from '../base/process/metrics.ts';
@@ -9,15 +10,15 @@ export interface KeylessRowsOptions {
   readonly clock: Clock;
   readonly counters: Counters;
   readonly log: Log;
-  /** Rows per second. */
+  /** The most rows per second. */
   readonly rate: () => number;
 }
 
-/** A short burst leaves all its rows. */
+/** The length of a burst that is written completely. */
 const BURST_SECONDS = 10;
-/** How often what left no row is reported. */
+/** The interval of reports about requests without a row. */
 const REPORT_MS = 10_000;
-/** Rows that are reported: kinds of requests by endpoint and code, both from closed lists. */
+/** The most lines in a report. A line is for one endpoint and code, both from closed lists. */
 const REPORTED = 3;
 
 export class KeylessRows {
@@ -76,5 +77,5 @@ export class KeylessRows {
   }
 }
 
-/** Whether a row is one of those that a client without a key can cause at will. */
+/** Whether a client without a key can cause any number of such rows. */
 const isKeyless = ({ key_id, status, method }: RequestRow): boolean => key_id === null && (status >= 400 || method === 'OPTIONS');

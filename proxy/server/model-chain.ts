@@ -1,4 +1,4 @@
-// The chain of a model: the turn runs again as if its client had named the next id, where no account can serve the one before (AA74 to AA77).
+// The fallbacks of a model. If no account can serve it, the turn runs again as if its client had named the next id (AA74 to AA77).
 import type { ChainedRequest, FallbackModels } from '../dispatch/request/dispatch-request.ts';
 import type { Accounting } from '../keys/accounting.ts';
 import type { Reservation } from '../keys/reservation.ts';
@@ -9,9 +9,9 @@ import type { Body, Work } from '../turn/turn.ts';
 export interface ModelChainOptions {
   readonly turn: LiveTurn;
   readonly accounting: Pick<Accounting, 'reserve' | 'unlimited'>;
-  /** The client's body before any rule edited it. */
+  /** The client's body before rules edited it. */
   readonly body: Body;
-  /** The reservation of the turn changes with its model. */
+  /** The reservation of the turn. It is replaced when the model changes. */
   readonly reservation: { current: Reservation | undefined };
 }
 
@@ -34,7 +34,10 @@ export class ModelChain implements FallbackModels {
     return this.#options.turn.checkpoint();
   }
 
-  /** An id that refuses the turn is passed over: the key may not use it, it is suppressed, its efforts are others (AA76). */
+  /**
+   * The request for the next id. An id is skipped if it refuses the turn: the key may not use it, it is suppressed, or it has other efforts
+   * (AA76).
+   */
   async next(): Promise<ChainedRequest | undefined> {
     for (let id = this.#left.shift(); id !== undefined; id = this.#left.shift()) {
       const restore = this.checkpoint();
@@ -59,7 +62,7 @@ export class ModelChain implements FallbackModels {
     former?.settle(undefined);
     const reserved = await accounting.reserve(turn, request);
     if (reserved instanceof Refusal) {
-      // The usage of the attempts that were made counts all the same.
+      // The usage of the attempts that were made is still counted.
       if (former) reservation.current = accounting.unlimited(turn, request);
       throw reserved;
     }

@@ -1,5 +1,5 @@
-// The connections between nodes: this node's internal listener, and its connections to those of the others. A store of one node has none
-// of this (Q34).
+// The connections between nodes: this node's internal listener, and its connections to the listeners of the others. They do not exist if
+// the store has one node (Q34).
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Store } from '../../store/store.ts';
@@ -33,7 +33,7 @@ export class NodeHop {
   #open: HopListener | undefined;
   #address = '';
 
-  /** Undefined where the store is one node's, and without an internal listener. */
+  /** Undefined if the store has one node, or if this node has no internal listener. */
   static of(options: NodeHopOptions): NodeHop | undefined {
     const { config, nodeSecret } = options.loaded();
     return options.store.shared && config.node.listen && nodeSecret !== undefined ? new NodeHop(options, nodeSecret) : undefined;
@@ -42,7 +42,7 @@ export class NodeHop {
   private constructor({ store, key, clock, counters, heartbeat, log, loaded }: NodeHopOptions, secret: string) {
     const { node, limits, timeouts } = loaded().config;
     const owner = `${node.id}/${randomUUID()}`;
-    // The clocks of the machines may differ; each node measures how far its own is from the database's.
+    // The clocks of the machines may differ. Each node measures the difference of its own to the database's.
     const signature = new HopSignature(secret, () => clock.now() + (store.database()?.clock_difference_ms ?? 0));
     const maxFrameBytes = (): number => loaded().config.limits.upstream_event_bytes;
     this.#node = node;
@@ -53,7 +53,7 @@ export class NodeHop {
     };
   }
 
-  /** Resolves with the URL under which the other nodes reach this one, once connections are accepted. */
+  /** Resolves when connections are accepted, with the URL under which other nodes reach this one. */
   async listen(accept: HopListenerOptions['accept']): Promise<string> {
     const { listen: { host, port } = { host: '', port: 0 }, address } = this.#node;
     this.#open = this.#listener(accept);

@@ -1,4 +1,4 @@
-// The public listener: its server and connections, the handlers of their requests and upgrades, and an orderly end.
+// The public listener: its servers and connections, the handlers of their requests and upgrades, and an orderly end.
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { OverloadGuard } from '../admission/overload-guard.ts';
@@ -28,8 +28,9 @@ export type ListenerOptions = Pick<WebsocketsOptions, 'current' | 'host' | 'node
 
 const TIMEOUT_CHECK_MS = 1_000;
 
-/** While stopping: the interval at which idle connections are closed, and the time in which turns that were cut leave their rows. */
+/** The interval at which idle connections are closed during a stop. */
 const SWEEP_MS = 50;
+/** The time in which turns that were cut write their rows. */
 const LAST_ROWS_MS = 250;
 
 export class PublicListener {
@@ -72,7 +73,7 @@ export class PublicListener {
       opened: (socket, parse, isUnix) => {
         connectionOf(socket).isUnix = isUnix;
         this.#connections.watch(socket);
-        // The turns of its requests begin before its end is reported to them.
+        // The turns of its requests begin before the end of the connection is reported to them.
         socket.once('close', () => this.#batches.arrivals.flush());
         this.#unparsed.open(socket, parse);
       },
@@ -85,14 +86,14 @@ export class PublicListener {
     this.websockets.configure();
   }
 
-  /** Resolves with the address of host and port, if there is one, once connections are accepted. */
+  /** Resolves when connections are accepted, with the address of host and port if there is one. */
   listen(listen: Config['listen']): Promise<AddressInfo | undefined> {
     return this.#servers.listen(listen);
   }
 
   /**
-   * Refuses new turns, waits for the running ones to end, and cuts the rest after `ms`.
-   * @param others whether other nodes take new connections: then this one accepts none from now on. If not, each new turn gets a 503.
+   * Refuses new turns, waits until the running ones have ended, and cuts the rest after `ms`.
+   * @param others whether other nodes take new connections. If so, this node accepts none from now on. If not, each new turn gets a 503.
    */
   async drain(ms: number, others: boolean): Promise<void> {
     this.#requests.drain();
@@ -119,11 +120,11 @@ export class PublicListener {
     return {
       maxHeaderSize: limits.header_bytes,
       headersTimeout: timeouts.client_header_ms,
-      // Bodies have an idle limit of their own; a long upload that makes progress is not a fault.
+      // Bodies have an idle limit of their own, because a long upload that makes progress is allowed.
       requestTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-      // `checkFraming` refuses a missing Host in the shape of the error table.
+      // `checkFraming` refuses a missing Host in the form of the error table.
       requireHostHeader: false,
       noDelay: true,
       // All other upgrades are ignored, as if the request had not asked for one.

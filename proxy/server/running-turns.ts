@@ -1,7 +1,7 @@
-// The number of turns that run, over HTTP and websockets: a gateway that stops waits for them.
+// The number of running turns, over HTTP and websockets. A gateway that stops waits for them.
 
 export class RunningTurns {
-  /** A map of them, changed twice a turn, would cost a tenth of the turn in garbage. */
+  /** A number, because a map that changes twice per turn would cost a tenth of the turn in garbage. */
   #count = 0;
   /** Called when the last turn ends. */
   #idle: (() => void) | undefined;

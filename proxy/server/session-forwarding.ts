@@ -1,4 +1,4 @@
-// Client websockets that come back at another node than the one that has their turn: this node finds the owner and forwards them (Q34).
+// Forwards client websockets that reconnect at another node than the one that has their turn. This node finds the owner (Q34).
 import type { Counters } from '../base/process/metrics.ts';
 import type { WebsocketConnection } from '../clients/websocket/connection.ts';
 import type { Frame } from '../clients/websocket/frame.ts';
@@ -14,13 +14,13 @@ import type { Body, ModeDecision } from '../turn/turn.ts';
 import { continuityHeaders } from '../turn/wire/session.ts';
 import type { RunningTurns } from './running-turns.ts';
 
-/** The services that nodes of a shared store use to find each other's turns. */
+/** The services with which nodes of a shared store find each other's turns. */
 export interface NodeSessions {
   readonly owners: Omit<SessionOwnersOptions, 'turns'>;
   readonly connections: OwnerConnections;
 }
 
-/** An owner may lose the session to another one while it is asked. */
+/** The most owners that are asked, because an owner may lose the session to another one meanwhile. */
 const MOST_OWNERS = 3;
 
 export class SessionForwarding {
@@ -28,7 +28,7 @@ export class SessionForwarding {
   readonly #connections: OwnerConnections;
   readonly #counters: Counters;
   readonly #running: RunningTurns;
-  /** Connections whose first frame of a session came: their turns run here, or at its owner. */
+  /** Connections whose first frame of a session has come. Their turns run here, or at the session's owner. */
   readonly #decided = new WeakSet<WebsocketConnection>();
   readonly #forwarded = new Map<WebsocketConnection, Forwarding>();
 
@@ -53,12 +53,15 @@ export class SessionForwarding {
     return this.#forwarded.has(connection);
   }
 
-  /** Whether its next frame of a session decides which node serves it. */
+  /** Whether the next frame of a session decides which node serves the connection. */
   isUndecided(connection: WebsocketConnection): boolean {
     return !connection.isFromNode && !this.#decided.has(connection);
   }
 
-  /** Forwards the connection to the owner of the session. Resolves with false where its turns run here, else when it has ended. */
+  /**
+   * Forwards the connection to the owner of the session. Resolves with false at once if the turns run here, otherwise when the connection
+   * has ended.
+   */
   async forward(turn: LiveTurn, frame: Frame, connection: WebsocketConnection, session: string): Promise<boolean> {
     this.#decided.add(connection);
     if (frame instanceof Refusal) return false;
@@ -75,14 +78,14 @@ export class SessionForwarding {
     return false;
   }
 
-  /** Forwards a frame, with its serving mode captured at this node. */
+  /** Forwards a frame with the serving mode that this node captured. */
   pass(turn: LiveTurn, frame: Frame, connection: WebsocketConnection): void {
     this.#forwarded.get(connection)?.send(messageOf(turn, frame));
   }
 
   async #run(forwarding: Forwarding, turn: LiveTurn, frame: Frame, connection: WebsocketConnection): Promise<void> {
     this.#counters.add('websockets_forwarded');
-    // A gateway that stops waits for its clients' turns, wherever they run.
+    // Counted, because a gateway that stops waits for the turns of its clients at any node.
     this.#running.begin();
     this.#forwarded.set(connection, forwarding);
     this.pass(turn, frame, connection);
@@ -108,10 +111,10 @@ function clientOf(turn: LiveTurn, { client_metadata }: Body): ForwardedClient {
   };
 }
 
-/** The checks of this node hold here too: its configuration may be newer than the owner's. */
+/** The message for the owner. The checks of this node apply too, because its configuration may be newer than the owner's. */
 function messageOf(turn: LiveTurn, frame: Frame): ForwardedMessage {
   try {
-    // First: every frame checks whether the connection's key can still be used.
+    // First, because every frame checks whether the connection's key can still be used.
     turn.rules.admit();
     if (frame instanceof Refusal) throw frame;
     const mode = modeOf(turn, frame.json);
@@ -122,7 +125,7 @@ function messageOf(turn: LiveTurn, frame: Frame): ForwardedMessage {
   }
 }
 
-/** Undefined for a model without one, and for a model that is unknown at this node: then the owner decides. */
+/** Undefined for a model without a mode, and for a model that is unknown at this node, whose mode the owner then decides. */
 function modeOf(turn: LiveTurn, { model }: Body): ModeDecision | undefined {
   if (typeof model !== 'string' || turn.presenceOf(model) !== 'routable') return undefined;
   const view = turn.findModel(model);

@@ -1,5 +1,5 @@
-// THE RUN OF A TURN: admission, rules, reservation, dispatch, and its one end. Every handler returns how its turn ended; only this
-// file settles the usage, writes the row, and ends the client's answer.
+// THE RUN OF A TURN: admission, rules, reservation, dispatch, and its one end. Every handler returns how its turn ended. Only this file
+// settles the usage, writes the row, and ends the client's answer.
 import type { TurnMetrics } from '../admin/metrics/turn-metrics.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { OverloadGuard } from '../admission/overload-guard.ts';
@@ -34,7 +34,7 @@ export interface RunnerServices {
 
 export interface TurnHandlers {
   readonly dispatch: Dispatch;
-  /** The handlers of the kinds that need no account. */
+  /** The handlers of kinds that need no account. */
   readonly answers: Readonly<Partial<Record<RouteKind, AnswerHandler>>>;
 }
 
@@ -51,9 +51,9 @@ export class TurnRunner {
   }
 
   /**
-   * Never rejects. Each phase is awaited, also where it does not have to wait: the turns of a batch then pass it together.
-   * @param ended called once, when the turn has left its row
-   * @returns how it ended for its client
+   * Never rejects. Each phase is awaited, even if it does not have to wait, so that the turns of a batch pass it together.
+   * @param ended called once, when the row of the turn is written
+   * @returns how the turn ended for its client
    */
   async run(turn: LiveTurn, client: TurnClient, ended: () => void): Promise<Ending> {
     let served: Served;
@@ -93,7 +93,7 @@ export class TurnRunner {
             await turn.rules.request(work);
             chain = chainOf();
           } catch (thrown) {
-            // The model is known, and none of its accounts is routable: another one of its chain may be (AA75).
+            // The model is known, but none of its accounts is routable. A fallback may be (AA75).
             if (!(thrown instanceof Refusal) || thrown.code !== 'no_eligible_account') throw thrown;
             chain = chainOf();
             const restore = turn.checkpoint();
@@ -135,30 +135,30 @@ export class TurnRunner {
     return ending;
   }
 
-  /** Ends a turn that no row of the route table serves; it leaves a row like any other (S5). */
+  /** Ends a turn that no row of the route table serves. It has a row like any other (S5). */
   refuse(turn: LiveTurn, client: TurnClient, refusal: Refusal): Ending {
     return this.#end(turn, client, { kind: 'refused', refusal }, NO_ATTEMPTS, undefined);
   }
 
-  /** Leaves the row of a request after its refusal was written to the socket itself. */
+  /** Writes the row of a request whose refusal was written to the socket itself. */
   recordRefused(turn: LiveTurn, { status, loggedCode }: Refusal): void {
     this.#record(turn, { outcome: { kind: 'refused', shown: false }, status, code: loggedCode }, NO_ATTEMPTS, undefined);
   }
 
-  /** Leaves the row of a preflight, which is answered without a turn. */
+  /** Writes the row of a preflight, which is answered without a turn. */
   recordPreflight(turn: LiveTurn): void {
     this.#record(turn, { outcome: { kind: 'completed', shown: true }, status: 204, code: null }, NO_ATTEMPTS, undefined);
   }
 
   /**
-   * Leaves the row of a frame that is answered by the turn that it is an exact retry of: nothing is sent to an account.
-   * @param ending how that turn ended for this client; undefined where the client left before
+   * Writes the row of a frame that is an exact retry of a turn, which answers it. Nothing is sent to an account for it.
+   * @param ending how that turn ended for this client; undefined if the client left before
    */
   recordRetry(turn: LiveTurn, ending: Ending | undefined): void {
     this.#record(turn, ending ?? clientGone(false), NO_ATTEMPTS, undefined);
   }
 
-  /** Leaves the row of a frame whose client left before its turn could begin. */
+  /** Writes the row of a frame whose client left before its turn could begin. */
   recordLeft(turn: LiveTurn): Ending {
     const ending = clientGone(false);
     this.#record(turn, ending, NO_ATTEMPTS, undefined);
@@ -179,7 +179,7 @@ export class TurnRunner {
     }
   }
 
-  /** The one end of a turn: the rules' end phases, the client's answer, the reservation, the row. */
+  /** The one end of a turn: the end phases of its rules, the client's answer, the reservation, and the row. */
   #end(turn: LiveTurn, client: TurnClient, served: Served, attempts: Attempts, reservation: Reservation | undefined): Ending {
     const { detachedMs } = client;
     if (detachedMs !== undefined) turn.note('detached_ms', detachedMs);
@@ -189,7 +189,7 @@ export class TurnRunner {
       write(last);
     } catch (thrown) {
       turn.fault(thrown);
-      // Without this the client would wait for the rest.
+      // Otherwise the client would wait for the rest.
       client.breakOff();
     }
     turn.held.releaseAll();
@@ -215,7 +215,7 @@ export class TurnRunner {
 
 const isDispatched = (turn: LiveTurn): turn is DispatchRequest['turn'] => turn.kind?.served === 'dispatch';
 
-/** How the turn ends for its client, and what has still to be written. */
+/** How the turn ends for its client, and what remains to be written. */
 function closing(
   turn: LiveTurn,
   client: TurnClient,

@@ -1,4 +1,4 @@
-// The client websockets: their upgrades, a turn for each of their frames, and their end with the configuration or the process (Q28).
+// Client websockets: their upgrades, a turn for each of their frames, and their end with the configuration or the process (Q28).
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
@@ -27,25 +27,25 @@ import { FrameTurns, type FrameTurnsOptions } from './frame-turns.ts';
 import type { Generation } from './generation.ts';
 
 export interface WebsocketsOptions extends Omit<FrameTurnsOptions, 'turnOf'> {
-  /** The generation of new turns. */
+  /** The current generation, with which turns begin. */
   readonly current: { readonly generation: Generation };
   readonly host: TurnHost;
   readonly heartbeat: Heartbeat;
   readonly batches: Batches;
   readonly overload: OverloadGuard;
   readonly models: ModelTags;
-  /** The accounts that speak websocket. */
+  /** Knows which accounts take websockets. */
   readonly support: WebsocketSupport;
 }
 
 /** A client websocket that is open. */
 interface Opened {
   readonly upgrade: ClientUpgrade;
-  /** The headers of the answer to the upgrade; present where another node forwards the client. */
+  /** The headers of the answer to the upgrade. Present if another node forwards the client. */
   readonly hop?: Hop['headers'];
 }
 
-/** A frame that gets no turn. */
+/** A frame that does not become a turn. */
 interface Refused {
   readonly upgrade: ClientUpgrade;
   readonly frame: Frame | undefined;
@@ -67,19 +67,19 @@ export class Websockets {
     return this.#open.size;
   }
 
-  /** Bytes that clients have not read yet, and bytes that are kept for clients that may come back. */
+  /** The bytes that clients have not read yet, and bytes that are kept for clients that may reconnect. */
   get heldBytes(): number {
     let bytes = this.#turns.heldBytes;
     for (const connection of this.#open.keys()) bytes += connection.heldBytes;
     return bytes;
   }
 
-  /** How many sessions are leased to this node. */
+  /** The number of sessions that are leased to this node. */
   get ownedSessions(): number {
     return this.#turns.ownedSessions;
   }
 
-  /** Accepts an upgrade, or answers it with a refusal and ends the connection. */
+  /** Accepts an upgrade, or refuses it and ends the connection. */
   accept(request: IncomingMessage, socket: Socket, head: Buffer): void {
     const { current, host, overload, support } = this.#options;
     const { generation } = current;
@@ -88,7 +88,7 @@ export class Websockets {
     const found = generation.routes.find('WS', path);
     const match: Match = found && 'route' in found ? found : { route: NO_ROUTE, params: {} };
     const connection = connectionOf(socket);
-    // Also where this configuration does not ask for it: the next one may.
+    // Read even if this configuration does not need it, because the next one may.
     const address = clientAddress(connection, forwardedFor(request.headers), generation.proxies);
     const asked = { path, query: queryOfTarget(url), headers: clientHeaders(request.headers), address, client: connection };
     const upgrade = new ClientUpgrade(asked, match, generation, host);
@@ -106,7 +106,7 @@ export class Websockets {
     }
   }
 
-  /** Takes over the websocket of a client that another node forwards, if this node has a turn for it. @returns the reason why not */
+  /** Takes over the websocket of a client that another node forwards, if this node has a turn for it. @returns the reason if it does not */
   acceptForwarded({ client, headers, ...handshake }: Hop): HopRefusal | undefined {
     if (this.#draining) return 503;
     const { current, host, counters } = this.#options;
@@ -121,7 +121,7 @@ export class Websockets {
     return undefined;
   }
 
-  /** A connection whose key or endpoint may no longer be used ends when its running turn has ended. */
+  /** Ends connections whose key or endpoint may no longer be used, after their running turns. */
   configure(): void {
     const { generation } = this.#options.current;
     for (const [connection, upgrade] of this.#open) {
@@ -131,7 +131,7 @@ export class Websockets {
     }
   }
 
-  /** Refuses new turns; a connection ends when its running turn has ended. */
+  /** Refuses new turns. A connection ends after its running turn. */
   drain(): void {
     this.#draining = true;
     this.#turns.drain();
@@ -202,11 +202,11 @@ export class Websockets {
     else await this.#turns.serve(turn, frame, connection);
     const { identity } = turn;
     const expires = identity?.key.expires_at;
-    // A turn that its client came back for was authenticated before it was looked for.
+    // A turn for which its client reconnected was authenticated before it was looked up.
     if (!identity || (expires !== undefined && turn.wallTime() >= expires)) connection.closeAfterTurn(CLOSE.policy, UNUSABLE_KEY);
   }
 
-  /** A frame about the response that runs, here or at another node. */
+  /** Handles a frame about the running response, which may be here or at another node. */
   #control(frame: TurnFrame, connection: WebsocketConnection, upgrade: ClientUpgrade): void {
     if (!this.#turns.isForwarded(connection)) this.#turns.control(frame, connection);
     else this.#turns.pass(upgrade.turnIn(this.#options.current.generation) ?? upgrade.turn, frame, connection);
@@ -218,14 +218,14 @@ export class Websockets {
     else this.#turns.refuse(turn, refusal, connection, frame);
   }
 
-  /** Leaves a row for a connection that one of its limits ended (RM4). */
+  /** Writes a row for a connection that was ended by one of its limits (RM4). */
   #limitBroken(limit: BrokenLimit, { turn }: ClientUpgrade): void {
     turn.note('reason_class', limit === 'idle' ? 'timeout' : 'max_frame_size_exceeded');
     this.#options.runner.recordRefused(turn, new Refusal(limit === 'idle' ? 'request_timeout' : 'request_too_large'));
   }
 }
 
-/** Whether an account of the Pool speaks websocket. */
+/** Whether an account of the Pool takes websockets. */
 const speaks = ({ assignments }: PoolConfig, { accounts }: Generation, support: WebsocketSupport): boolean =>
   assignments.some(({ account: id }) => {
     const account = accounts.get(id);

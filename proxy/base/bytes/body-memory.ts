@@ -1,7 +1,8 @@
-// Limits the bytes of client bodies that the process holds at the same time. When they are used up, the key that holds most gives way (Q4, Q38).
+// Limits the bytes of client bodies that the process holds at the same time. If there is no room, bodies of the key that holds most are
+// dropped (Q4, Q38).
 import { DenseJson, DenseMemory } from './dense-json.ts';
 
-/** What one key holds. */
+/** The bodies of one key. */
 interface KeyBodies {
   held: number;
   readonly bodies: Set<HeldBody>;
@@ -10,13 +11,16 @@ interface KeyBodies {
 /** The memory for the bodies of one key. */
 export interface BodyShare {
   readonly key: string;
-  /** @param displaced drops the body, for one of a key that holds less. A body without it keeps its bytes until it gives them back */
+  /**
+   * Makes the count of a body.
+   * @param displaced drops the body to make room for a key that holds less; without it the body keeps its bytes until it gives them back
+   */
   body(displaced?: () => void): HeldBody;
-  /** For the parsed JSON of one body. */
+  /** Makes the count of one body's parsed JSON. */
   json(): DenseJson;
 }
 
-/** The owner of what is held before a key is known. */
+/** The key for bodies that are held before their key is known. */
 const KEYLESS = '';
 
 export class BodyMemory {
@@ -28,7 +32,7 @@ export class BodyMemory {
     return { key, body: (displaced) => new HeldBody(this, key, displaced), json: () => new DenseJson(this.dense, key) };
   }
 
-  /** Called by bodies. @returns whether there is room for `bytes` more */
+  /** Called by bodies. @returns whether there is room for `bytes` more bytes */
   take(body: HeldBody, bytes: number, limit: number): boolean {
     if (this.held + bytes > limit) {
       const displaced = this.#displacedBy(body.key, bytes, limit);
@@ -57,8 +61,8 @@ export class BodyMemory {
   }
 
   /**
-   * The bodies that make room: each is the largest of the key that holds most, as long as that key holds more than the asking one would. Undefined
-   * where they are too few, so that no body is dropped in vain.
+   * The bodies that are dropped to make room. Each is the largest one of the key that holds most, as long as that key holds more than the
+   * asking key would. Undefined if they would not make enough room, so that no body is dropped in vain.
    */
   #displacedBy(key: string, bytes: number, limit: number): readonly HeldBody[] | undefined {
     const wanted = (this.#keys.get(key)?.held ?? 0) + bytes;
@@ -100,14 +104,14 @@ export class HeldBody {
     return this.#displaced !== undefined;
   }
 
-  /** @returns whether there is room for `bytes` more; bodies of other keys may be displaced for it */
+  /** @returns whether there is room for `bytes` more bytes; bodies of other keys may be dropped for it */
   take(bytes: number, limit: number): boolean {
     if (!this.#memory.take(this, bytes, limit)) return false;
     this.#bytes += bytes;
     return true;
   }
 
-  /** Gives some of its bytes back, or all. */
+  /** Gives back some of its bytes, or all. */
   give(bytes = this.#bytes): void {
     const given = Math.min(bytes, this.#bytes);
     this.#bytes -= given;

@@ -1,14 +1,14 @@
-// Limits the memory of JSON that needs far more memory parsed than as bytes. It is held while its turn runs, and no other body's memory is
-// used up by it (Q38).
+// Limits the memory of JSON that needs much more memory parsed than as bytes. The memory is held while the turn runs, and does not count as
+// memory of bodies (Q38).
 
-/** Parsed JSON of this many times its bytes is not dense. That of real conversations is smaller. */
+/** JSON that needs at most this many times its bytes is not dense. Real conversations need less. */
 const PLAIN_TIMES = 8;
 
 export class DenseMemory {
   held = 0;
   readonly #keys = new Map<string, number>();
 
-  /** @param limit over all keys; one of them may have half of it. @returns whether there is room for `bytes` more */
+  /** @param limit the limit over all keys; one key may have half of it @returns whether there is room for `bytes` more bytes */
   take(key: string, bytes: number, limit: number): boolean {
     const own = (this.#keys.get(key) ?? 0) + bytes;
     if (own > limit / 2 || this.held + bytes > limit) return false;
@@ -25,7 +25,7 @@ export class DenseMemory {
   }
 }
 
-/** The memory of one body's JSON beyond what its bytes account for. */
+/** The memory of one body's JSON that exceeds the multiple of its bytes. */
 export class DenseJson {
   readonly #memory: DenseMemory;
   readonly #key: string;
@@ -40,7 +40,7 @@ export class DenseJson {
     return this.#bytes > 0;
   }
 
-  /** Counts the memory that JSON of `length` bytes needs as far as it was read. @returns whether there is room for it */
+  /** Counts the memory that the first `length` bytes of the JSON need. @returns whether there is room for it */
   count(needed: number, length: number, limit: number): boolean {
     const more = needed - PLAIN_TIMES * length - this.#bytes;
     if (more <= 0) return true;

@@ -1,14 +1,14 @@
-// Encodes websocket frames of a server (RFC 6455, 5.2): unmasked and unfragmented, several in one piece.
+// Encodes websocket frames of a server (RFC 6455, 5.2). They are unmasked and unfragmented, and several are put into one buffer.
 
 const OPCODES = { text: 1, binary: 2, pong: 10 } as const;
 
 const FIN = 0x80;
 const MAX_SHORT = 125;
 const MAX_16_BIT = 0xff_ff;
-/** In place of a short length. */
+/** Values of the short length which mean that a longer length follows. */
 const [LENGTH_16_BIT, LENGTH_64_BIT] = [126, 127];
 
-/** Copies the payloads: for small ones that costs less than to write head and payload as pieces of their own. */
+/** Payloads are copied, because for small ones this costs less than separate writes of head and payload. */
 export function frameBytes(payloads: readonly (string | Buffer)[], kind: keyof typeof OPCODES = 'text'): Buffer {
   const lengths = payloads.map((payload) => (typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length));
   const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + headLength(length) + length, 0));

@@ -1,12 +1,11 @@
-// Gathers chunks into one buffer. It holds a small multiple of their bytes, whatever the sizes of the chunks and of the buffers that they
-// are parts of.
+// Gathers chunks into one buffer. It holds a small multiple of their bytes, whatever the sizes of the chunks and of their buffers.
 
 /** The memory of a chunk besides its bytes (Q38). */
 export const OBJECT_BYTES = 64;
 
-/** A smaller chunk is copied when another one follows. */
+/** A smaller chunk is copied when the next one arrives. */
 const KEPT_BYTES = 4_096;
-/** The sizes of the blocks that chunks are copied into: each is as large as all bytes before it, within these bounds. */
+/** The bounds for the sizes of blocks, into which chunks are copied. Each block is as large as all bytes before it. */
 const MIN_BLOCK_BYTES = 512;
 const MAX_BLOCK_BYTES = 65_536;
 
@@ -15,17 +14,17 @@ const NOTHING = Buffer.alloc(0);
 export class GatheredBytes {
   /** The length of all chunks together. */
   length = 0;
-  /** The memory that is held: the bytes, what else is in their buffers, and the objects around them. */
+  /** The memory that is held: the bytes, other bytes in the same buffers, and the objects. */
   held = 0;
-  /** The only chunk so far: most bodies and events come in one, which is not copied. */
+  /** The only chunk so far. Most bodies and events come in one chunk, which is not copied. */
   #only: Buffer | undefined;
   #chunks: Buffer[] = [];
-  /** The block that chunks are copied into. From `#start` to `#end` is the last chunk, unless that is empty. */
+  /** The block into which chunks are copied. The last chunk is from `#start` to `#end`, unless it is empty. */
   #block = NOTHING;
   #start = 0;
   #end = 0;
 
-  /** @returns by how many bytes `held` grew */
+  /** @returns the number of bytes by which `held` grew */
   add(chunk: Buffer): number {
     const { held } = this;
     if (this.length === 0 && isMostOfItsBuffer(chunk)) {
@@ -39,7 +38,7 @@ export class GatheredBytes {
     return this.held - held;
   }
 
-  /** All bytes so far; holds none afterwards. One chunk is given back as it came, unless it was a small part of its buffer. */
+  /** Returns all bytes and holds none afterwards. A single chunk is returned without a copy, unless it was a small part of its buffer. */
   take(): Buffer {
     this.#closeCopied();
     const [first = NOTHING] = this.#chunks;
@@ -48,7 +47,7 @@ export class GatheredBytes {
     return all;
   }
 
-  /** Like `take`, with a pause after each part of this many bytes. Nothing may be added meanwhile. */
+  /** Like `take`, with a pause after each part of this many bytes. Nothing may be added during a pause. */
   *takeInParts(bytes: number): Generator<undefined, Buffer> {
     this.#closeCopied();
     const chunks = this.#chunks;
@@ -57,7 +56,7 @@ export class GatheredBytes {
     let [at, pauseAt] = [0, bytes];
     for (let i = 0; i < chunks.length; i++) {
       at += (chunks[i] as Buffer).copy(all, at);
-      // Its memory is free from now on.
+      // Drops the reference, so that the memory of the chunk is free.
       chunks[i] = NOTHING;
       if (at < pauseAt) continue;
       pauseAt += bytes;
@@ -107,14 +106,14 @@ export class GatheredBytes {
   #open(least: number): void {
     this.#closeCopied();
     const size = Math.min(Math.max(this.length, least, MIN_BLOCK_BYTES), MAX_BLOCK_BYTES);
-    // Not from Node's pool: a small part of it keeps all of it alive.
+    // Not from Node's pool, because a small part of the pool keeps all of it in memory.
     this.#block = Buffer.allocUnsafeSlow(size);
     this.#start = 0;
     this.#end = 0;
     this.held += OBJECT_BYTES;
   }
 
-  /** What was copied becomes a chunk; the next copies go into the rest of the block. */
+  /** Makes a chunk of what was copied. Later copies use the rest of the block. */
   #closeCopied(): void {
     if (this.#start === this.#end) return;
     this.#chunks.push(this.#block.subarray(this.#start, this.#end));
@@ -123,7 +122,7 @@ export class GatheredBytes {
   }
 }
 
-/** The bytes themselves, or a copy where they are a small part of the buffer that they would keep alive. */
+/** The bytes themselves, or a copy if they are a small part of their buffer, which they would keep in memory. */
 export function ownBytes(bytes: Buffer): Buffer {
   if (isMostOfItsBuffer(bytes)) return bytes;
   const copy = Buffer.allocUnsafeSlow(bytes.length);
@@ -132,15 +131,15 @@ export function ownBytes(bytes: Buffer): Buffer {
 }
 
 /**
- * Joins the last parts of a list that another part was added to, so that the parts, the objects around them and the buffers that they keep alive
- * stay a small multiple of their bytes.
+ * Joins the last parts of a list after a part was added, so that the parts, their objects and their buffers need only a small multiple of
+ * their bytes.
  */
 export function joinLast(parts: Buffer[]): void {
   const last = parts.at(-1);
   if (last && !isMostOfItsBuffer(last)) parts[parts.length - 1] = Buffer.concat([last]);
   for (let at = parts.length - 2; at >= 0; at--) {
     const [former = NOTHING, latter = NOTHING] = [parts[at], parts[at + 1]];
-    // Parts of equal size are joined: each byte is copied a few times, however many parts there are.
+    // Parts of similar size are joined, so that each byte is copied only a few times, whatever the number of parts.
     if (former.length >= MAX_BLOCK_BYTES || former.length > 2 * latter.length) return;
     parts.splice(at, 2, Buffer.concat([former, latter]));
   }
@@ -148,5 +147,5 @@ export function joinLast(parts: Buffer[]): void {
 
 const heldBy = (chunk: Buffer): number => chunk.buffer.byteLength + OBJECT_BYTES;
 
-/** A chunk keeps the whole buffer alive that it is a part of; a buffer that is small does not count. */
+/** Whether a chunk is most of its buffer, which it keeps in memory. A small buffer does not matter. */
 const isMostOfItsBuffer = (chunk: Buffer): boolean => chunk.buffer.byteLength <= Math.max(2 * chunk.length, KEPT_BYTES);

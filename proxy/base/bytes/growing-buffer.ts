@@ -1,24 +1,24 @@
-// Gathers texts as UTF-8 in one buffer, which grows where its first size was a wrong guess.
+// Gathers texts as UTF-8 in one buffer. The buffer grows if the first size was too small.
 
-/** The first size has this much room beside the guess. */
+/** The size of the buffer beyond the expected bytes. */
 const ROOM = 65_536;
 
 export class GrowingBuffer {
   #buffer: Buffer;
   #length = 0;
 
-  /** @param bytes about how many there will be */
+  /** @param bytes the expected number of bytes */
   constructor(bytes: number) {
     this.#buffer = Buffer.allocUnsafe(bytes + ROOM);
   }
 
   add(text: string): void {
-    // No character of a text has more than three bytes for each of its units.
+    // A unit of a text has at most three bytes.
     if (this.#length + text.length * 3 > this.#buffer.length) this.#reserve(this.#length + Buffer.byteLength(text));
     this.#length += this.#buffer.write(text, this.#length);
   }
 
-  /** All bytes so far, in the buffer itself. */
+  /** Returns all bytes so far, without copying them. */
   take(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }

@@ -3,7 +3,7 @@
 export class MemoryGuard {
   held = 0;
 
-  /** @returns whether there is room for `bytes` more. */
+  /** @returns whether there is room for `bytes` more bytes */
   take(bytes: number, limit: number): boolean {
     if (this.held + bytes > limit) return false;
     this.held += bytes;

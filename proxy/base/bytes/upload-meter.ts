@@ -1,4 +1,4 @@
-// Measures how many bytes of uploads that stream through are held at once: at most 1 MiB each, however long they are.
+// Measures how many bytes are held of uploads that are passed on as streams. Each holds at most 1 MiB, whatever its length.
 
 export interface HeldUpload {
   readonly heldBytes: number;
@@ -6,7 +6,7 @@ export interface HeldUpload {
 
 export class UploadMeter {
   readonly #uploads = new Set<HeldUpload>();
-  /** Most bytes that one upload has held. */
+  /** The most bytes that one upload has held. */
   most = 0;
 
   add(upload: HeldUpload): void {
@@ -21,7 +21,7 @@ export class UploadMeter {
     if (bytes > this.most) this.most = bytes;
   }
 
-  /** The bytes that all uploads hold now. An upload whose account reads nothing is sampled only here. */
+  /** The bytes that all uploads hold now. This is the only time that an upload is measured if its account does not read it. */
   get held(): number {
     let sum = 0;
     for (const { heldBytes } of this.#uploads) {

@@ -1,19 +1,19 @@
-// Batches the steps of turns that arrive together: all reads are done first, then everything read is handled, then everything is written.
-// Each step then runs for many turns in a row, while the processor's caches hold its code.
+// Runs the steps of turns that arrive together in batches: all reads are done first, then all steps that handle them, then all writes. The
+// processor's caches then hold the code of each step while it runs for many turns.
 
-/** Larger batches gain little. */
+/** The most steps in a batch. Larger batches gain little. */
 const MOST_WAITING = 128;
-/** The bytes of one read: their reader must be able to stop the next read. */
+/** The most bytes of one read. It is limited because a reader must be able to stop the next read. */
 const MOST_BYTES = 65_536;
 
 /**
- * Node delivers what it reads connection by connection, and runs all that follows from one read before the next. Under load that
- * replaces the content of the caches again and again: without batches a turn needs one and a half times the processor time.
+ * A batch of steps. Without batches, Node reads one connection and runs everything that follows before it reads the next one. Under load
+ * that replaces the content of the processor's caches again and again, and a turn needs one and a half times the processor time.
  */
 export class Batch {
   readonly #schedule: (run: () => void) => void;
   #waiting: (() => void)[] = [];
-  /** The first that has not run yet. */
+  /** The index of the first step that has not run yet. */
   #next = 0;
   #bytes = 0;
   #isScheduled = false;
@@ -23,8 +23,8 @@ export class Batch {
   }
 
   /**
-   * Runs it with the others of the batch, in the order in which they were added.
-   * @param bytes that wait with it
+   * Adds a step, which runs with the others of the batch in the order in which they were added.
+   * @param bytes the bytes that wait with the step
    */
   add(step: () => void, bytes = 0): void {
     this.#waiting.push(step);
@@ -33,7 +33,9 @@ export class Batch {
     else this.#scheduleRun();
   }
 
-  /** Runs what waits now, before something that must come after it. An error in a step does not keep the others from running. */
+  /**
+   * Runs the steps that wait now, before something that must come after them. An error in a step does not prevent the others from running.
+   */
   flush(): void {
     try {
       while (this.#next < this.#waiting.length) {
@@ -61,8 +63,8 @@ export class Batch {
 
 /** The batches of the connections of one side, clients or accounts. */
 export class Batches {
-  /** Reads of this turn of the event loop. */
+  /** The reads in this iteration of the event loop. */
   readonly arrivals = new Batch((run) => setImmediate(run));
-  /** What turns write. It is written when every turn of the batch has ended, or waits. */
+  /** The writes of turns. They run when every turn of the batch has ended or waits. */
   readonly departures = new Batch((run) => process.nextTick(run));
 }

@@ -1,25 +1,25 @@
-// Pings the websockets of clients and accounts, and ends those whose peer does not answer: a peer that died sends no close frame.
+// Pings the websockets of clients and accounts, and ends those whose peer does not answer, because a peer that died sends no close frame.
 import type { WebSocket } from 'ws';
 import type { Clock } from '../time/clock.ts';
 import { connectionUnder, unsentBytes } from './node-internals.ts';
 
 const PING_EVERY_MS = 25_000;
-/** Unanswered pings that end a socket. */
+/** The number of unanswered pings after which a socket is ended. */
 const MISSED = 2;
 
 /** The state of a socket since its last ping. */
 interface Watched {
-  /** The pings that were not answered. */
+  /** The number of pings that were not answered. */
   unanswered: number;
-  /** Bytes that came from the peer. */
+  /** The bytes that came from the peer. */
   read: number;
-  /** Bytes of all writes to the peer that ended. */
+  /** The bytes of all completed writes to the peer. */
   written: number;
-  /** Bytes of the current write that the system has not taken. */
+  /** The bytes of the current write that the system has not taken. */
   unsent: number;
 }
 
-/** One timer for all sockets: most are idle, and there may be thousands. */
+/** All sockets share one timer, because there may be thousands and most are idle. */
 export class Heartbeat {
   readonly #clock: Pick<Clock, 'after'>;
   readonly #sockets = new Map<WebSocket, Watched>();
@@ -49,7 +49,7 @@ export class Heartbeat {
 
   #ping(): void {
     for (const [socket, watched] of this.#sockets) {
-      // The pongs of a paused socket wait to be read.
+      // The pongs of a paused socket have not been read.
       if (socket.isPaused) continue;
       if (hasMoved(socket, watched)) watched.unanswered = 0;
       if (watched.unanswered >= MISSED) socket.terminate();
@@ -71,7 +71,7 @@ function hasMoved(socket: WebSocket, watched: Watched): boolean {
   const { bytesRead: read } = connection;
   const written = connection.bytesWritten - connection.writableLength;
   const unsent = unsentBytes(connection);
-  // A write that the system accepts at once gives no evidence of the peer.
+  // A write that the system accepts at once shows nothing about the peer.
   const taken = watched.unsent > 0 && (unsent !== watched.unsent || written !== watched.written);
   const moved = taken || read !== watched.read;
   Object.assign(watched, { read, written, unsent });

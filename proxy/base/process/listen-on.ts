@@ -1,23 +1,23 @@
-// Binds a server to its address, and reports the address or the reason of the failure.
+// Binds a server to an address, and reports the address or the reason of the failure.
 import { unlink } from 'node:fs/promises';
 import { type AddressInfo, connect, type Server } from 'node:net';
 
-/** Resolves with the address once connections are accepted. @throws Error if the address cannot be had */
+/** Resolves with the address when connections are accepted. @throws Error if the address cannot be used */
 export async function listenOn(server: Server, host: string, port: number): Promise<AddressInfo> {
   await bound(server, () => server.listen(port, host));
   return server.address() as AddressInfo;
 }
 
 /**
- * Resolves once connections are accepted at this path. A socket that a killed process left there is replaced.
- * @param mode of the socket; it has it from its first moment
- * @throws Error if the path cannot be had, such as EADDRINUSE for one at which another process listens
+ * Resolves when connections are accepted at this path. A socket that a killed process left there is replaced.
+ * @param mode the mode of the socket, which it has from the beginning
+ * @throws Error if the path cannot be used, such as EADDRINUSE if another process listens there
  */
 export async function listenAt(server: Server, path: string, mode: number): Promise<void> {
   const listen = (): Promise<void> =>
     bound(server, () => {
       const before = process.umask(0o777 & ~mode);
-      // The path is bound before this returns.
+      // The path is bound when this call returns.
       server.listen({ path });
       process.umask(before);
     });

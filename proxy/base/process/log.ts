@@ -1,8 +1,8 @@
-// The operator log: one JSON line per event on stderr, metadata only; of a reader that stops reading a limited number of lines waits.
+// The operator log: one JSON line per event on stderr, with metadata only. If its reader stops reading, a limited number of lines waits.
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Numbers, ids, codes and labels; never text that a client or provider sent (S4). */
+/** Numbers, ids, codes and labels. Text from a client or provider is not allowed (S4). */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 const ORDER: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
@@ -16,7 +16,7 @@ export class Log {
     this.#write = write;
   }
 
-  /** Whether debug lines are written. A caller checks this before it builds the fields of a line per turn. */
+  /** Whether debug lines are written. Callers check this before they build the fields of a line per turn. */
   get debugs(): boolean {
     return this.level === 'debug';
   }
@@ -44,12 +44,12 @@ export class Log {
 }
 
 const DEPENDENCY = /\/(node_modules\/[\w@./-]+:\d+)/;
-/** The last such folder of the path: the project may be installed below a folder of the same name. */
+/** Matches from the last such folder in a path, because the project may be installed below a folder of the same name. */
 const OWN_FILE = /.*\/((?:proxy|rules|store)\/[\w./-]+:\d+)/;
 
 /**
- * The class, code and source location of an unexpected error. Its message is left out: it may quote what a client or a provider
- * sent (S4).
+ * The class, the code and the source location of an unexpected error. Its message is left out, because it may quote a client or a provider
+ * (S4).
  */
 export function placeOf(thrown: unknown): LogFields {
   if (!(thrown instanceof Error)) return { thrown: typeof thrown };
@@ -60,17 +60,20 @@ export function placeOf(thrown: unknown): LogFields {
   return { thrown: name, code, place: places[0] };
 }
 
-/** The part of a writable stream that is needed. */
+/** The part of a writable stream that the log needs. */
 export interface LogStream {
   write(text: string): unknown;
-  /** Bytes that wait. */
+  /** The bytes that wait. */
   readonly writableLength: number;
 }
 
-/** About 80,000 lines. */
+/** The most bytes that wait, which are about 80,000 lines. */
 const MOST_WAITING_BYTES = 16_777_216;
 
-/** Further lines are dropped and counted. @returns the function that writes one line, or loses it; the first line after a loss states how many were lost */
+/**
+ * Makes the function that writes a line. If too many lines wait, it drops and counts the line. The first line after a loss states how many
+ * were lost.
+ */
 export function logOutput(stream: LogStream): (line: string) => void {
   let lost = 0;
   return (line) => {

@@ -1,6 +1,6 @@
 // Counters of the running gateway.
 
-/** Name to help text; `_total` is added in the exposition. */
+/** Counters by name, each with its help text. The exposition adds `_total` to the name. */
 export const COUNTERS = {
   requests: 'Requests whose framing was accepted',
   connections_refused: 'Connections closed because too many were open',
@@ -98,7 +98,7 @@ export const COUNTERS = {
 
 export type CounterName = keyof typeof COUNTERS;
 
-/** Counters as plain numbers: a turn increments them, the registry reads them when it is scraped. */
+/** Counters as plain numbers. A turn increments them, and the registry reads them when it is scraped. */
 export class Counters {
   readonly values: Record<CounterName, number> = Object.fromEntries(Object.keys(COUNTERS).map((name) => [name, 0])) as Record<
     CounterName,

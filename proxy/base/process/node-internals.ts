@@ -1,4 +1,5 @@
-// Everything that relies on undocumented behaviour of Node or of a library, each with its reason and a test (test/base/process/node-internals.test.ts).
+// All code that relies on undocumented behaviour of Node or of a library. Each function has its reason and a test
+// (test/base/process/node-internals.test.ts).
 import { executionAsyncResource } from 'node:async_hooks';
 import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
@@ -8,14 +9,14 @@ import type { WebSocket } from 'ws';
 import { joinLast } from '../bytes/gathered-bytes.ts';
 
 /**
- * undici keeps the raw headers on its controller, and with them the first chunk of the reply, for as long as the reply lasts. An idle
- * stream would hold that memory for headers that are not read again.
+ * Drops the raw headers that undici keeps on its controller, together with the first chunk of the reply, while the reply lasts. An idle
+ * stream would hold that memory, although the headers are not read again.
  */
 export function releaseRawHeaders(controller: Dispatcher.DispatchController): void {
   controller.rawHeaders = null;
 }
 
-/** The parts of undici's connection that `passContinue` reaches, by the descriptions of their symbols. */
+/** The parts of undici's connection that `passContinue` uses, by the descriptions of their symbols. */
 type Internals = Readonly<Record<symbol, unknown>>;
 type InterimParser = { onHeadersComplete(status: number, upgrade: boolean, keepAlive: boolean): number };
 
@@ -25,8 +26,8 @@ const member = (object: unknown, symbol: string): unknown => {
 };
 
 /**
- * undici ends the connection at a `100 Continue` that it did not ask for, which a server may nevertheless send (RFC 9110, 15.2.1).
- * Makes it an interim answer like any other, which the caller ignores.
+ * Makes `100 Continue` an interim answer, which the caller ignores. undici ends the connection at one that it did not ask for, although a
+ * server may send it (RFC 9110, 15.2.1).
  */
 export function passContinue(pool: Pool): void {
   pool.on('connect', (_origin, targets) => {
@@ -38,8 +39,8 @@ export function passContinue(pool: Pool): void {
 }
 
 /**
- * Node creates an object for each `process.nextTick`, about twenty for each turn. If a full garbage collection finds no such object, V8 drops
- * their hidden class and creates them on a slow path afterwards, which costs 3 % of a turn. One object is kept, so the class stays.
+ * Keeps one object of the kind that Node creates for each `process.nextTick`, about twenty times per turn. If a full garbage collection
+ * finds no such object, V8 drops their hidden class, and later creates them on a slow path, which costs 3 % of a turn.
  */
 export function keepTickObject(): void {
   process.nextTick(() => {
@@ -50,8 +51,8 @@ export function keepTickObject(): void {
 const tickObjects: object[] = [];
 
 /**
- * Node sets a timer on the socket after every answer and clears it before the next request, about 5 % of a JSON turn. Idle client
- * connections are closed by a sweep instead.
+ * Disables the timer that Node sets on the socket after every answer and clears before the next request. It costs about 5 % of a JSON turn.
+ * A sweep closes idle client connections instead.
  */
 export function disableSocketTimeout(socket: Socket): void {
   socket.setTimeout = () => socket;
@@ -62,15 +63,15 @@ interface WriteQueue {
 }
 
 /**
- * Bytes of the write under way that the system has not taken: a large one makes progress long before it ends. Over TLS a handle counts such a
- * write as a whole; that of the connection below it does not.
+ * The bytes of the current write that the system has not taken, which show the progress of a large write. A handle with TLS counts such a
+ * write only as a whole, so that the handle below it is asked.
  */
 export function unsentBytes(socket: Socket): number {
   const { _handle: handle } = socket as Socket & { readonly _handle?: (WriteQueue & { readonly _parent?: WriteQueue }) | null };
   return (handle?._parent ?? handle)?.writeQueueSize ?? 0;
 }
 
-/** The connection under an open websocket; `ws` shows nothing of how far its frames have come. */
+/** The connection under an open websocket. `ws` itself does not show how far its frames have been sent. */
 export const connectionUnder = (websocket: WebSocket): Socket | null =>
   (websocket as WebSocket & { readonly _socket: Socket | null })._socket;
 
@@ -82,8 +83,7 @@ interface Receiver {
 }
 
 /**
- * `ws` keeps each read of an incomplete frame and each fragment of an incomplete message as it came: a fragment of one byte keeps a whole read
- * of 64 KiB. This joins them as they come.
+ * Joins the parts that `ws` keeps of an incomplete frame or message. Without this, a fragment of one byte keeps a read of 64 KiB in memory.
  */
 export function joinParts(websocket: WebSocket): void {
   const { _receiver: receiver } = websocket as WebSocket & { readonly _receiver: Receiver };
@@ -104,8 +104,8 @@ export function joinParts(websocket: WebSocket): void {
 }
 
 /**
- * `ws` keeps the parts of a message until it is whole, also after it has sent a close frame. This drops them and the bytes that arrive from
- * now on, and ends the connection after the written bytes: an answer to the close frame would not be seen.
+ * Drops the parts of an incomplete message and the bytes that arrive from now on, and ends the connection after the written bytes. `ws`
+ * would keep the parts even after it has sent a close frame. The answer to that frame is not awaited.
  */
 export function dropArrivals(websocket: WebSocket, socket: Socket): void {
   const { _receiver: receiver } = websocket as WebSocket & { readonly _receiver: Receiver };
@@ -118,15 +118,15 @@ export function dropArrivals(websocket: WebSocket, socket: Socket): void {
 }
 
 /**
- * A paused request stops its connection only when its buffer is full, which counts bytes: chunks of one byte are 65,536 objects by then. This
- * stops the connection; what the parser has read already still arrives.
- * @returns reads on
+ * Stops the connection of a request from being read. A paused request does this only when its buffer is full, which counts bytes: with
+ * chunks of one byte it would hold 65,536 objects. What the parser has read already still arrives.
+ * @returns a function that continues reading
  */
 export function stopReading(request: IncomingMessage): () => void {
   const { socket } = request;
   const stopped: IncomingMessage & { [STOPS]?: number } = request;
   stopped[STOPS] = (stopped[STOPS] ?? 0) + 1;
-  // Node calls it to read on when a consumer wants more.
+  // Node calls this function to continue reading when a consumer wants more.
   request._read = () => undefined;
   socket.pause();
   return () => {
@@ -137,7 +137,7 @@ export function stopReading(request: IncomingMessage): () => void {
   };
 }
 
-/** By how many readers a connection is stopped. */
+/** The number of readers that have stopped a connection. */
 const STOPS = Symbol('stops');
 
 /**
@@ -181,8 +181,8 @@ const partsOf = (bytes: Buffer): Buffer[] =>
   Array.from({ length: Math.ceil(bytes.length / PART_BYTES) }, (_, i) => bytes.subarray(i * PART_BYTES, (i + 1) * PART_BYTES));
 
 /**
- * Node writes each chunk of a chunked answer in four pieces, at twice the cost. Turns the encoding off after the head was written, so
- * that chunks can be framed by the writer.
+ * Turns off the chunked encoding after the head was written, so that the writer can frame the chunks. Node writes each chunk in four
+ * pieces, at twice the cost.
  * @returns whether the answer is chunked
  */
 export function takeOverChunking(response: ServerResponse): boolean {
@@ -191,18 +191,15 @@ export function takeOverChunking(response: ServerResponse): boolean {
   return chunked;
 }
 
-/**
- * Node's answers have no documented way to end their connection once their headers are set by others: this makes the answer, written
- * or not, the last one of its connection.
- */
+/** Makes an answer, written or not, the last one of its connection. Node has no documented way to do this after the headers were set. */
 export function endConnectionAfter(response: ServerResponse): void {
   response.shouldKeepAlive = false;
 }
 
 /**
- * An answer to a pipelined request has no connection before the answers ahead of it are written. Node announces the connection with an
- * undocumented event, just before it sends what the answer has buffered.
- * @param then is called with the connection, at once or when it is announced; never if the connection ends before
+ * Calls back with the connection of an answer. The answer to a pipelined request has none until the answers before it are written. Node
+ * announces it with an undocumented event, just before it sends what the answer has buffered.
+ * @param then called with the connection, at once or when it is announced; never if the connection ends before
  */
 export function whenConnected(response: ServerResponse, then: (socket: Socket) => void): void {
   if (response.socket) then(response.socket);
@@ -213,29 +210,32 @@ export function whenConnected(response: ServerResponse, then: (socket: Socket) =
 export const keepsConnection = (response: ServerResponse): boolean => response.shouldKeepAlive;
 
 /**
- * Takes Node's parser away from the new connections of a server.
- * @returns hands a connection to the parser; bytes that were put back into it are parsed first
+ * Takes over new connections of a server before Node's parser gets them.
+ * @returns a function that passes a connection to the parser; bytes that were put back are parsed first
  */
 export function takeOverConnections(server: Server, opened: (socket: Socket) => void): (socket: Socket) => void {
-  // Of a server with TLS the other event is the library's own.
+  // With TLS, the other event belongs to the library.
   const event = server instanceof TlsServer ? 'secureConnection' : 'connection';
   const [parse] = server.listeners(event);
   if (parse) server.off(event, parse as () => void).on(event, opened);
   return (socket) => parse?.call(server, socket);
 }
 
-/** Whether the TLS handshake of a client socket is not finished; Node's types do not have the field. */
+/** Whether the TLS handshake of a client socket has not finished. Node's types lack the field. */
 export const isHandshaking = (socket: Socket & { readonly secureConnecting?: boolean }): boolean => socket.secureConnecting === true;
 
-/** The connection that a server's TLS socket was made on; Node's types do not have the field. */
+/** The connection below a server's TLS socket. Node's types lack the field. */
 export const connectionBelow = (socket: TLSSocket & { readonly _parent?: Socket }): Socket | undefined => socket._parent;
 
-/** http-proxy-3 uses its `fetch` path if this variable is set, which hides client aborts, breaks gzip bodies and cuts live streams. */
+/**
+ * Unsets the variable with which http-proxy-3 uses its `fetch` path. That path hides client aborts, breaks gzip bodies and cuts live
+ * streams.
+ */
 export function disableFetchPath(): void {
   delete process.env.FORCE_FETCH_PATH;
 }
 
-/** The request that http-proxy-3 is given in the place of a client's: it has been received whole, and has no body. */
+/** The request that http-proxy-3 gets instead of a client's request. It counts as received completely, and has no body. */
 export function detachedRequest(method: string, path: string, headers: Readonly<Record<string, string>>): IncomingMessage {
   const request = new IncomingMessage(UNCONNECTED);
   request.method = method;
@@ -247,7 +247,7 @@ export function detachedRequest(method: string, path: string, headers: Readonly<
   return request;
 }
 
-/** The answer that http-proxy-3 is given with it: nothing is written to it, because replies are handled by the caller. */
+/** The answer that http-proxy-3 gets with that request. Nothing is written to it, because the caller handles replies. */
 export const detachedResponse = (request: IncomingMessage): ServerResponse => new ServerResponse(request);
 
 const UNCONNECTED = new Socket();

@@ -1,15 +1,15 @@
-// Runs one piece of long work at a time. Keys take turns, so that no key's work waits behind all that another one has asked for (Q38).
+// Runs one piece of long work at a time. Keys alternate, so that the work of one key does not wait for all work of another one (Q38).
 
 interface Waiting {
   readonly begin: () => void;
 }
 
 export class OneAtATime {
-  /** In the order in which keys come next. */
+  /** The waiting work by key, in the order in which keys come next. */
   readonly #keys = new Map<string, Waiting[]>();
   #isBusy = false;
 
-  /** @param signal ends the wait. @throws the signal's reason, or what the work throws */
+  /** @param signal ends the wait @throws the signal's reason, or what the work throws */
   async run<Result>(key: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     if (this.#isBusy) await this.#turnOf(key, signal);
     else this.#isBusy = true;
@@ -55,7 +55,7 @@ export class OneAtATime {
       return;
     }
     const [key, [first, ...others]] = next;
-    // Behind all other keys.
+    // Moves the key behind all others.
     this.#keys.delete(key);
     if (others.length > 0) this.#keys.set(key, others);
     first?.begin();

@@ -1,23 +1,23 @@
-// Long work on large bodies runs in slices, with the rest of the event loop between them: one slice at a time in the whole process, however
-// many bodies there are, and the keys take turns (Q38).
+// Runs long work on large bodies in slices, with the rest of the event loop between them. The whole process runs one slice at a time, and
+// keys alternate (Q38).
 import { setImmediate } from 'node:timers';
 
-/** A slice ends at the first place after this time where its work can pause. */
+/** The length of a slice. It ends at the first place after this time at which its work can pause. */
 const SLICE_MS = 1;
-/** What else the loop has gets up to so many times the time of a slice before the next one. */
+/** The time for other work of the event loop before the next slice, as a multiple of the slice's time. */
 const REST_TIMES = 2;
-/** A turn of the loop that is shorter had nothing else to do. */
+/** An iteration of the event loop that is shorter had no other work. */
 const QUIET_MS = 0.2;
 
-/** Grants slices. It asks for turns of the loop only while work waits. */
+/** Grants slices. It asks for iterations of the event loop only while work waits. */
 export class SliceTurns {
-  /** In the order in which keys come next. */
+  /** The waiting work by key, in the order in which keys come next. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #isScheduled = false;
-  /** When the last turn of the loop passed here. */
+  /** When the last iteration of the loop passed here. */
   #at = 0;
   #hasGranted = false;
-  /** Milliseconds that other work may still have. */
+  /** Milliseconds that remain for other work. */
   #rest = 0;
 
   /** Resolves when the next slice of the key begins. */
@@ -33,7 +33,7 @@ export class SliceTurns {
     });
   }
 
-  /** Runs once in each turn of the loop. */
+  /** Runs once in each iteration of the event loop. */
   readonly #pass = (): void => {
     const now = performance.now();
     const took = now - this.#at;
@@ -50,7 +50,7 @@ export class SliceTurns {
     const [next] = this.#waiting;
     if (!next) return false;
     const [key, [begin, ...others]] = next;
-    // Behind all other keys.
+    // Moves the key behind all others.
     this.#waiting.delete(key);
     if (others.length > 0) this.#waiting.set(key, others);
     begin?.();
@@ -69,13 +69,13 @@ export class SlicedWork {
   readonly #turns: SliceTurns;
   #began = Number.NEGATIVE_INFINITY;
 
-  /** @param key of the client */
+  /** @param key the client's key */
   constructor(key: string, from = turns) {
     this.#key = key;
     this.#turns = from;
   }
 
-  /** To be called wherever the work can pause, also before its first step. @returns undefined where its slice goes on */
+  /** Call it wherever the work can pause, and before its first step. @returns undefined if the slice continues */
   pause(): Promise<void> | undefined {
     if (performance.now() - this.#began < SLICE_MS) return undefined;
     return this.#turns.next(this.#key).then(() => {

@@ -1,15 +1,13 @@
-// The clock of every room: injected, so that tests advance it by hand.
+// The clock that every room uses. It is injected, so that tests can advance it.
 import { uptime } from 'node:os';
 
 export interface Clock {
   /**
-   * Unix milliseconds that never jump: for waits, deadlines, ages and durations. They begin with the wall clock's time and then pass evenly,
-   * whatever the wall clock is set to.
+   * Unix milliseconds that never jump, for waits, deadlines, ages and durations. They begin at the wall clock's time, and then pass evenly
+   * even if the wall clock is set.
    */
   now(): number;
-  /**
-   * Unix milliseconds of the machine's wall clock, which can be set forward and back: for the times of rows and of what people configured.
-   */
+  /** The wall clock's time in Unix milliseconds, for times in rows and times that people configured. It can be set forward and back. */
   wallTime(): number;
   /** Runs `run` once after `ms` milliseconds; the function it returns cancels it. */
   after(ms: number, run: () => void): () => void;
@@ -18,20 +16,20 @@ export interface Clock {
 /** The clocks of a machine, in milliseconds. */
 export interface MachineClocks {
   wallTime(): number;
-  /** Passes evenly; on Linux it stops while the machine sleeps. */
+  /** A clock that passes evenly. On Linux it stops while the machine sleeps. */
   monotonic(): number;
-  /** The time since the machine started, its sleep included. */
+  /** The time since the machine started, including its sleep. */
   uptime(): number;
 }
 
-/** How often the time that the machine slept is measured, and the least that counts: both clocks are read one after the other. */
+/** The interval at which sleep is measured, and the least sleep that counts, because the two clocks are read one after the other. */
 const SLEEP_CHECK_MS = 1_000;
 
-/** The wall clock's time at the beginning, plus the time that has passed since. */
+/** The wall clock's time at the start, plus the time that has passed. */
 export class SteadyTime {
   readonly #machine: MachineClocks;
   readonly #began: number;
-  /** Without sleep, the difference between uptime and monotonic time stays what it was. */
+  /** The difference between uptime and monotonic time. It changes only when the machine sleeps. */
   readonly #awake: number;
   #slept = 0;
   #checkAt: number;
@@ -57,7 +55,7 @@ export class SteadyTime {
   }
 }
 
-/** Node runs a longer timer after one millisecond. */
+/** The longest timer. Node runs a longer one after one millisecond. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 const machineTime = new SteadyTime({ wallTime: () => Date.now(), monotonic: () => performance.now(), uptime: () => uptime() * 1_000 });
@@ -82,7 +80,7 @@ function afterParts(ms: number, run: () => void): () => void {
 
 export const LATE = Symbol('late');
 
-/** The result of `work`, or LATE when `ms` milliseconds pass first; the work itself continues. */
+/** The result of `work`, or LATE if `ms` milliseconds pass before. The work itself continues. */
 export function withDeadline<Result>(work: Promise<Result>, clock: Pick<Clock, 'after'>, ms: number): Promise<Result | typeof LATE> {
   const { promise: deadline, resolve } = Promise.withResolvers<typeof LATE>();
   const cancel = clock.after(ms, () => resolve(LATE));

@@ -1,4 +1,4 @@
-// A histogram of durations as plain numbers: an observation increments one cell, a scrape reads them.
+// A histogram of durations as plain numbers. An observation increments one number, and a scrape reads all of them.
 
 /** Upper bounds in seconds. Turns may run for minutes; refusals take milliseconds. */
 export const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600] as const;
@@ -6,7 +6,7 @@ export const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30
 const BOUNDS_MS: readonly number[] = DURATION_BUCKETS.map((seconds) => seconds * 1000);
 
 export class Durations {
-  /** By bucket, not cumulative; the last one counts what is longer than every bound. */
+  /** The counts by bucket, not cumulative. The last one counts durations above all bounds. */
   readonly counts: number[] = new Array<number>(BOUNDS_MS.length + 1).fill(0);
   sumMs = 0;
 

@@ -1,16 +1,16 @@
-// The limits of the control group of a container or service, in the files of both versions of Linux control groups.
+// Reads the limits of the control group of a container or service, from the files of both versions of Linux control groups.
 import type { Host } from './host.ts';
 
 export interface GroupLimits {
-  /** In bytes; undefined: no limit. */
+  /** The limit of memory in bytes. Undefined means no limit. */
   readonly memory: number | undefined;
-  /** Processors, such as 1.5; undefined: no limit. */
+  /** The limit of processors, such as 1.5. Undefined means no limit. */
   readonly processors: number | undefined;
 }
 
 const ROOT = '/sys/fs/cgroup';
 
-/** Version 1 states a number of pages near 2^63 if there is no limit. */
+/** A larger number means no limit, because version 1 then states a number of pages near 2^63. */
 const NO_LIMIT_BYTES = 2 ** 60;
 
 export function groupLimits(host: Host): GroupLimits {
@@ -24,7 +24,10 @@ export function groupLimits(host: Host): GroupLimits {
   };
 }
 
-/** The group of the process in version 2, and those above it: the lowest limit holds. In a container the own group is the root. */
+/**
+ * The folders of the process's group in version 2 and of the groups above it, because the lowest limit applies. In a container the group is
+ * the root.
+ */
 function unifiedFolders(host: Host): readonly string[] {
   const group = /^0::(\/.*)$/m.exec(host.read('/proc/self/cgroup') ?? '')?.[1] ?? '/';
   const names = group.split('/').filter((name) => name !== '' && name !== '..');
@@ -36,7 +39,7 @@ function bytesIn(text: string | undefined): number | undefined {
   return bytes > 0 && bytes < NO_LIMIT_BYTES ? bytes : undefined;
 }
 
-/** Times of a period, and the period, in microseconds; `max` and -1 are no limit. */
+/** The number of processors from the time per period and the period, in microseconds. `max` and -1 mean no limit. */
 function quotaIn([quota = '', period = '']: readonly string[]): number | undefined {
   const processors = Number.parseInt(quota, 10) / Number.parseInt(period, 10);
   return processors > 0 ? processors : undefined;

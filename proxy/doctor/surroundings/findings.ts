@@ -1,4 +1,4 @@
-// What an operator can do better in the surroundings of the gateway, each with its setting there.
+// What an operator can improve in the surroundings of the gateway, each with the setting there.
 import { dirname } from 'node:path';
 import { isLoopback } from '../../base/process/loopback.ts';
 import type { Config } from '../../config/config.ts';
@@ -8,7 +8,7 @@ import { isInMemory, isNetworked, mountOf } from './mounts.ts';
 import type { Surroundings } from './surroundings.ts';
 
 type Found = Generator<Diagnosis>;
-/** The settings that the surroundings decide about. */
+/** The settings that the surroundings concern. */
 export type Placed = Pick<Config, 'listen' | 'metrics' | 'store' | 'node'>;
 
 const check = 'surroundings';
@@ -82,7 +82,7 @@ function* containerFindings({ listen }: Placed, host: Host, { kind, limits, reac
 }
 
 const TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
-/** The names that a Deployment gives: the digest of its template, and five letters of an alphabet without vowels. */
+/** Matches the names of pods of a Deployment. They end in the digest of its template, and five letters of an alphabet without vowels. */
 const OF_DEPLOYMENT = /-[bcdfghjklmnpqrstvwxz2456789]{8,10}-[bcdfghjklmnpqrstvwxz2456789]{5}$/;
 
 function* podFindings({ metrics, store, node }: Placed, host: Host, { limits, reach }: Surroundings): Found {
@@ -107,7 +107,7 @@ function* podFindings({ metrics, store, node }: Placed, host: Host, { limits, re
   }
 }
 
-/** The kubelet is outside the pod: it reaches neither loopback nor a socket. */
+/** The kubelet is outside the pod, so that it can reach neither loopback nor a socket. */
 function* probeFindings(metrics: Placed['metrics'], reach: Surroundings['reach']): Found {
   // If the clients are in the pod, the probe is a command.
   if (reach !== 'network') return;

@@ -1,13 +1,13 @@
-// What the system says about the process: its environment, its user, and the files in which Linux states them. Tests state it themselves.
+// What the system states about the process: its environment, its user, and the files in which Linux states them. Tests replace it.
 import { readFileSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 export interface Host {
   readonly env: NodeJS.ProcessEnv;
-  /** Undefined on systems without numbers of users. */
+  /** The number of the user. Undefined on systems without such numbers. */
   readonly uid: number | undefined;
   readonly hostname: string;
-  /** Undefined for a file that cannot be read. */
+  /** The text of a file. Undefined if it cannot be read. */
   read(path: string): string | undefined;
   exists(path: string): boolean;
 }

@@ -1,8 +1,8 @@
-// The file system that a path is on, by the mounts of the process.
+// Finds the file system of a path among the mounts of the process.
 import type { Host } from './host.ts';
 
 export interface Mount {
-  /** Where it is mounted. */
+  /** The path at which it is mounted. */
   readonly at: string;
   /** The type of the file system, such as `ext4`, `overlay` or `nfs4`. */
   readonly type: string;
@@ -14,13 +14,13 @@ export function mountOf(path: string, host: Host): Mount | undefined {
   let found: Mount | undefined;
   for (const mount of mountsIn(host.read('/proc/self/mountinfo') ?? '')) {
     const isAbove = mount.at === '/' || path === mount.at || path.startsWith(`${mount.at}/`);
-    // A later mount hides an earlier one at the same place.
+    // Of two mounts at the same path, the later one hides the earlier one.
     if (isAbove && mount.at.length >= (found?.at.length ?? 0)) found = mount;
   }
   return found;
 }
 
-/** Fields of proc(5): the place is the fifth, the options follow it, and the type follows a lone hyphen. */
+/** Reads the fields of proc(5): the path is the fifth, the options follow it, and the type follows a single hyphen. */
 function mountsIn(text: string): readonly Mount[] {
   return text.split('\n').flatMap((line) => {
     const fields = line.split(' ');
@@ -33,14 +33,14 @@ function mountsIn(text: string): readonly Mount[] {
   });
 }
 
-/** Spaces, tabs, newlines and backslashes are octal there. */
+/** Decodes spaces, tabs, newlines and backslashes, which are octal in these files. */
 const unescaped = (text: string): string =>
   text.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 
 const NETWORKED =
   /^(?:nfs4?|cifs|smb3?|smbfs|ceph|glusterfs|lustre|gpfs|beegfs|afs|fuse\.(?:glusterfs|sshfs|s3fs|juicefs|ceph|gcsfuse|rclone|blobfuse2?))$/;
 
-/** Whether other machines can have the same file system. */
+/** Whether other machines can mount the same file system. */
 export const isNetworked = ({ type }: Mount): boolean => NETWORKED.test(type);
 
 export const isInMemory = ({ type }: Mount): boolean => type === 'tmpfs' || type === 'ramfs';

@@ -1,4 +1,5 @@
-// What the gateway runs in: a service of systemd, a container, a pod of Kubernetes; alone or as a sidecar. One line names what was found.
+// Determines where the gateway runs: as a service of systemd, in a container, or in a pod of Kubernetes, alone or as a sidecar. One line
+// states what was found.
 import { isLoopback } from '../../base/process/loopback.ts';
 import type { SystemdUnit } from '../../base/process/machine.ts';
 import type { Config } from '../../config/config.ts';
@@ -11,16 +12,16 @@ export type SurroundingsKind = 'kubernetes' | 'container' | 'systemd' | 'plain';
 
 export interface Surroundings {
   readonly kind: SurroundingsKind;
-  /** Of the service, with systemd. */
+  /** The service, with systemd. */
   readonly unit: SystemdUnit | null;
   readonly limits: GroupLimits;
-  /** Clients are on the same machine or in the same pod only. */
+  /** The clients that can reach the gateway: `socket` and `loopback` only from the same machine or pod. */
   readonly reach: 'socket' | 'loopback' | 'network';
-  /** Of the root file system. */
+  /** Whether the root file system is read-only. */
   readonly isReadOnly: boolean;
 }
 
-/** @param unit that of the running gateway, else of this process */
+/** @param unit the service of the running gateway, otherwise of this process */
 export function surroundingsOf({ listen }: Pick<Config, 'listen'>, host: Host, unit: SystemdUnit | null): Surroundings {
   return {
     kind: kindOf(host, unit),
@@ -31,7 +32,7 @@ export function surroundingsOf({ listen }: Pick<Config, 'listen'>, host: Host, u
   };
 }
 
-/** Files and variables that engines leave in their containers. */
+/** Files that container engines create in their containers. */
 const MARKS = ['/.dockerenv', '/run/.containerenv'];
 const GROUPS = /\/(?:docker|kubepods|libpod|containerd|crio|lxc)[-./:]/;
 

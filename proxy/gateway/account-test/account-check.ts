@@ -1,4 +1,4 @@
-// The first steps of a test without a running gateway: the credential of the file, and the list of models with it (AA87).
+// The first steps of a test without a running gateway: the credential in the file, and the list of models that it can read (AA87).
 import type { AccountTestStep } from '../../admin/replies/account-test-report.ts';
 import { Heartbeat } from '../../base/process/heartbeat.ts';
 import { systemClock } from '../../base/time/clock.ts';
@@ -11,12 +11,12 @@ import { Upstreams } from '../../upstream/upstreams.ts';
 import { modelsStep } from './first-steps.ts';
 import { testFailure, testStep } from './test-step.ts';
 
-/** Timers of the clock do not keep a command alive. */
+/** The interval of a timer that keeps the command alive, which timers of the clock do not. */
 const ALIVE_MS = 60_000;
 
 /**
- * None for a simulated account, and for one with a login: the gateway alone has them.
- * @param loaded the file, with the secrets of the environment of this process
+ * Returns no steps for a simulated account, and for an account with a login, because only the gateway has them.
+ * @param loaded the file, with secrets from the environment of this process
  */
 export async function checkedSteps(
   account: AccountConfig,

@@ -1,4 +1,4 @@
-// The gateway's part of `account test`: its credential, its list of models, and one short turn over each carrier (AA87).
+// The gateway's part of `account test`: the credential, the list of models, and one short turn over each carrier (AA87).
 import type {
   AccountTester,
   AccountTestOrder,
@@ -36,7 +36,7 @@ export class AccountTests implements AccountTester {
     if (!account) return undefined;
     const known = { account: id, api: account.api, preset: (isApiAccount(account) && account.preset) || null };
     const chosen = order.turn ? this.#choose(account, order) : undefined;
-    // That no model is known is a result of the test, unless one is named.
+    // If a model is named, it has to be known. Otherwise the test reports that no model is known.
     if (typeof chosen === 'string' && order.model !== undefined) return chosen;
     if (chosen === undefined || typeof chosen === 'string') return { ...known, model: null, over: [], at_most_usd: null };
     const { pool, model } = chosen;
@@ -73,7 +73,7 @@ export class AccountTests implements AccountTester {
     if (!order.turn) return steps;
     const chosen = this.#choose(account, order);
     if (typeof chosen === 'string') {
-      // The list that could not be read says why.
+      // The failed read of the list states the reason already.
       const isSaid = list?.ok === false;
       return isSaid ? steps : [...steps, testStep({ step: 'turn', ms: 0, failure: testFailure('no_model', { message: chosen }) })];
     }
@@ -91,7 +91,7 @@ export class AccountTests implements AccountTester {
     return hasFrames ? ['http', 'websocket'] : ['http'];
   }
 
-  /** What its turns have in common. The state of the account decides nothing: that it fails is what a test finds out about. */
+  /** What the turns of a test have in common. The state of the account is ignored, because the test is to show whether it fails. */
   #subject(
     of: { readonly account: AccountConfig; readonly headers: AccountHeaders; readonly generation: Generation },
     { pool, model }: TestedModel,
@@ -120,7 +120,7 @@ export class AccountTests implements AccountTester {
   }
 }
 
-/** Tokens of one carrier's turns. */
+/** The most tokens of the turns over one carrier. */
 function mostTokens(model: string, { tools }: AccountTestOrder): { readonly input: number; readonly output: number } {
   if (!tools) return { input: inputTokens(plainBody(model)), output: OUTPUT_TOKENS };
   const first = inputTokens(toolBody(model, true));

@@ -1,9 +1,9 @@
-// Which quirks the answer of an account asks for: nothing was refused, but a part of it was misread (AA87).
+// Which quirks an account's answer calls for. Nothing was refused, but a part of the answer was read wrongly (AA87).
 import { asList, isObject, type JsonObject } from '../../turn/json/json.ts';
 import type { ApiAccountConfig } from '../../turn/provider/api-account.ts';
 import { testedUsage } from './test-step.ts';
 
-/** Lines for `quirks` in the file. @param items of the answer */
+/** Returns lines for `quirks` in the file. @param items the items of the answer */
 export function answerQuirks(
   response: JsonObject | undefined,
   items: readonly JsonObject[],
@@ -16,14 +16,14 @@ export function answerQuirks(
   ];
 }
 
-/** Reasoning in the text, as models write it whose server does not separate it. */
+/** Whether the text begins with reasoning, as with a server that does not separate it. */
 function beginsWithTag({ type, content }: JsonObject): boolean {
   if (type !== 'message') return false;
   const [part] = asList(content);
   return isObject(part) && typeof part.text === 'string' && /^\s*<think>/.test(part.text);
 }
 
-/** Reasoning is a part of the output, unless the server counts it beside it. */
+/** Whether the reasoning exceeds the output. Reasoning is a part of the output, unless the server counts it separately. */
 function reasonsBeyondOutput(response: JsonObject | undefined): boolean {
   const usage = testedUsage(response);
   const total = isObject(response?.usage) ? response.usage.total_tokens : undefined;

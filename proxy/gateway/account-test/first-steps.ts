@@ -1,4 +1,4 @@
-// The first steps of a test, by a running gateway or without one: the credential can be read, and the list of models with it (AA87).
+// The first steps of a test, with or without a running gateway: whether the credential can be read, and the list of models with it (AA87).
 import type { AccountTestStep } from '../../admin/replies/account-test-report.ts';
 import { type Clock, LATE, withDeadline } from '../../base/time/clock.ts';
 import type { LoadedConfig } from '../../config/config.ts';
@@ -14,7 +14,7 @@ import { testFailure, testStep } from './test-step.ts';
 
 const BOUNDS = { bytes: 16_777_216, ms: 30_000 };
 
-/** Of them a step names the first few. */
+/** The most models that a step names. */
 const NAMED_MODELS = 5;
 
 export interface ReadCredential {
@@ -57,7 +57,7 @@ export interface ListReading {
   readonly clock: Clock;
   readonly provider: Pick<ProviderApi, 'catalog'>;
   readonly upstream: Upstream;
-  /** With the credential. */
+  /** The headers with the credential. */
   readonly headers: AccountHeaders;
   readonly wire: LoadedConfig['config']['wire'];
 }
@@ -95,7 +95,7 @@ export async function modelsStep(account: AccountConfig, reading: ListReading): 
   }
 }
 
-/** The words of a read without an answer, as classes of failures. */
+/** The classes of failures for a read without an answer, by the error's name. */
 const LOST: Readonly<Record<string, string>> = { TimeoutError: 'timeout', connect: 'connect', connect_timeout: 'connect' };
 
 function listText(models: readonly string[]): string {

@@ -1,4 +1,4 @@
-// Which quirk of an account would have avoided a refusal: by the member that was refused, or by the words of the refusal (AA87).
+// Finds the quirk that would have avoided an account's refusal, by the refused member or by the text of the refusal (AA87).
 import type { ProviderError } from '../../turn/errors/error-statement.ts';
 import type { ApiAccountConfig } from '../../turn/provider/api-account.ts';
 import { KEEPABLE, QUIRKS, type Quirks } from '../../turn/provider/quirks.ts';
@@ -20,7 +20,7 @@ interface Row {
   readonly value: (refused: Refused) => Value;
 }
 
-/** By the refused member, or if none is stated by a name in the message. */
+/** By the refused member. If none is stated, by a name in the message. */
 const names =
   (pattern: RegExp) =>
   ({ param, message }: Refused): boolean =>
@@ -32,10 +32,10 @@ const says =
     pattern.test(message);
 
 const isChoice = names(/\btool_choice\b/);
-/** The words of a server that takes no forced call at all. */
+/** The text of a server that takes no forced call. */
 const isUnforced = says(/\bauto\b/);
 
-/** The first row that fits counts. */
+/** The rows. The first one that matches counts. */
 const ROWS: readonly Row[] = [
   { quirk: 'stream_options', fits: names(/\bstream_options\b/), value: () => false },
   {
@@ -75,12 +75,12 @@ function streams({ hasTools, quirks }: Refused): Value {
   return hasTools && quirks.stream === 'always' ? 'without_tools' : 'never';
 }
 
-/** A quirk of the other API would change nothing. */
+/** Whether the API has the quirk. A quirk of the other API would change nothing. */
 const isOf = (api: ApiAccountConfig['api'], quirk: Row['quirk']): boolean => (QUIRKS[quirk].apis as readonly string[]).includes(api);
 
 /**
  * Lines for `quirks` in the file; none if no quirk is known to help.
- * @param error as the account wrote it, before it was translated for clients
+ * @param error the error as the account wrote it, before it was translated for clients
  */
 export function quirkLines(
   { param, message }: Pick<ProviderError, 'param' | 'message'>,

@@ -1,8 +1,8 @@
-// The turns of an account's test: short ones, the same for every account (AA87).
+// The turns of an account's test. They are short, and the same for every account (AA87).
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { Body } from '../../turn/turn.ts';
 
-/** The least that the platforms accept. */
+/** The least output that the platforms accept. */
 export const OUTPUT_TOKENS = 16;
 
 const TOOL = 'poolgate_test';
@@ -38,7 +38,7 @@ const TOOLS: Body = {
 
 export const plainBody = (model: string): Body => ({ ...common(model), input: INPUT });
 
-/** @param forced false if the account is no candidate for a forced call */
+/** @param forced false if the account cannot take a forced call */
 export const toolBody = (model: string, forced: boolean): Body => ({
   ...common(model),
   ...TOOLS,
@@ -46,7 +46,7 @@ export const toolBody = (model: string, forced: boolean): Body => ({
   tool_choice: forced ? { type: 'function', name: TOOL } : 'auto',
 });
 
-/** @param output the items of the reply, among them the call */
+/** @param output the items of the reply, including the call */
 export function resultBody(model: string, output: readonly JsonObject[]): Body {
   const results = output
     .filter(({ type }) => type === 'function_call')

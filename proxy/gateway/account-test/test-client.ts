@@ -1,4 +1,4 @@
-// The client of a test's turn: it keeps of the reply what the report states, and writes nothing.
+// The client of a test's turn. It keeps what the report needs from the reply, and writes nothing.
 import type { Client } from '../../dispatch/client.ts';
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import type { Sink } from '../../turn/reply/sink.ts';
@@ -15,9 +15,9 @@ export class TestClient implements Client, Sink {
   readonly collects = false;
   readonly objectCheck = 'parse';
   readonly shown = false;
-  /** When the first event that shows something came. */
+  /** When the first event came that shows something. */
   firstEventAt: number | undefined;
-  /** The response of the terminal event. */
+  /** The response in the terminal event. */
   response: JsonObject | undefined;
   readonly items: JsonObject[] = [];
   readonly #now: () => number;
@@ -27,7 +27,7 @@ export class TestClient implements Client, Sink {
     this.#now = now;
   }
 
-  /** Ends the turn: it takes too long. */
+  /** Ends the turn, because it takes too long. */
   leave(): void {
     this.#left?.();
   }
@@ -58,7 +58,7 @@ export class TestClient implements Client, Sink {
   }
 
   raw(): void {
-    // Events without a place in the report.
+    // Such events are not in the report.
   }
 
   event({ type, data }: Event): void {
@@ -75,18 +75,18 @@ export class TestClient implements Client, Sink {
   }
 
   onDrain(): void {
-    // It is never slow.
+    // The test reads at once.
   }
 
   conclude(): void {
-    // The verdict has the outcome.
+    // The report reads the outcome from the verdict.
   }
 
   close(): void {
-    // Nothing is open.
+    // There is no connection to close.
   }
 
   cut(): void {
-    // Nothing is open.
+    // There is no connection to cut.
   }
 }

@@ -1,10 +1,10 @@
-// One step of a test's report: its members if nothing is known of them, and what it repeats of an answer (AA87).
+// One step of a test's report. Members of which nothing is known are null, and texts of an answer are cut (AA87).
 import type { AccountTestFailure, AccountTestStep, AccountTestUsage } from '../../admin/replies/account-test-report.ts';
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 
 type Named = Pick<AccountTestStep, 'step' | 'ms'> & Partial<AccountTestStep>;
 
-/** A step that ended well, unless it is given a failure. */
+/** Makes a step that succeeded, unless it gets a failure. */
 export const testStep = (named: Named): AccountTestStep => ({
   over: null,
   ok: (named.failure ?? null) === null,

@@ -1,4 +1,5 @@
-// Sends one turn of a test: through the rules and the encoding of its account, past admission, health, limits and the request log (AA87).
+// Sends one turn of a test. It runs through the rules and the encoding of its account, but not through admission, health, limits and the
+// request log (AA87).
 import { Counters } from '../../base/process/metrics.ts';
 import { LATE, withDeadline } from '../../base/time/clock.ts';
 import { attempt } from '../../dispatch/attempt.ts';
@@ -26,7 +27,10 @@ import type { Services } from '../services.ts';
 import { OUTPUT_TOKENS } from './test-bodies.ts';
 import { TestClient } from './test-client.ts';
 
-/** Native turns keep their developer messages, which are of interest at API accounts. Agent backends get what they know of public ones. */
+/**
+ * The kind of the turn. API accounts get a native turn, whose developer messages stay, because these may be refused. Agent backends get a
+ * public turn.
+ */
 export const kindFor = (account: AccountConfig): RouteKind => (isApiAccount(account) ? 'responses' : 'public-responses');
 
 /** What all turns of a test have in common. */
@@ -38,7 +42,7 @@ export interface TestSubject {
   readonly account: AccountConfig;
   readonly pool: PoolConfig;
   readonly model: ModelView;
-  /** The model at an API account. */
+  /** What is known of the model at an API account. */
   readonly known: AccountModel | undefined;
   readonly headers: AccountHeaders;
 }
@@ -50,12 +54,12 @@ export interface TestedTurn {
   readonly failure: Failure | undefined;
   /** The error as the account stated it, before it was translated for clients. */
   readonly stated: ProviderError | undefined;
-  /** Why no account of such settings is a candidate for the turn: it was not sent. */
+  /** Why no account with these settings could take the turn. It was then not sent. */
   readonly lack: LackReason | undefined;
   readonly adapted: readonly string[];
 }
 
-/** At most, for the whole turn. */
+/** The longest time of a whole turn. */
 const TURN_MS = 120_000;
 
 export async function sendTestTurn(subject: TestSubject, asked: Body, over: 'http' | 'websocket'): Promise<TestedTurn> {
@@ -142,7 +146,7 @@ export async function sendTestTurn(subject: TestSubject, asked: Body, over: 'htt
   }
 }
 
-/** The same API, and the last error that it was given to classify. */
+/** The provider API, with access to the last error that it classified. */
 function watched(provider: ProviderApi): { readonly provider: ProviderApi; readonly stated: () => ProviderError | undefined } {
   let stated: ProviderError | undefined;
   const { failures } = provider;
@@ -175,7 +179,7 @@ function statedIn(body: Buffer): ProviderError | undefined {
 
 const NO_CONTINUATION = { hard: undefined, soft: undefined, session: undefined, affinity: undefined, states: new Map() };
 
-/** Its key has no limits, and a cap that the gateway keeps if the account does not get it (CR1). */
+/** Makes the turn. Its key has no limits. Its cap is enforced by the gateway if the account does not get it (CR1). */
 function turnOf({ host, generation, route, pool, model }: TestSubject): LiveTurn {
   const key: KeyConfig = {
     id: 'account-test',

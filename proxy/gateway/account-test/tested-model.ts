@@ -1,4 +1,4 @@
-// The model of a test's turn: the one that is asked for, or the first one for turns, in the first Pool that has the account (AA87).
+// The model of a test's turn: the requested one, or the first one that takes turns, in the first Pool that has the account (AA87).
 import type { AccountTestOrder } from '../../admin/replies/account-test-report.ts';
 import type { Generation } from '../../server/generation.ts';
 import type { AccountConfig, PoolConfig } from '../../turn/settings.ts';
@@ -10,7 +10,7 @@ export interface TestedModel {
   readonly model: ModelView;
 }
 
-/** A text if there is none: the reason. */
+/** Returns a text with the reason if there is none. */
 export function testedModel(
   account: AccountConfig,
   { model: asked }: Pick<AccountTestOrder, 'model'>,

@@ -1,4 +1,4 @@
-// The turns of a test: one over a carrier, and after a forced call of a tool another one with its result (AA87).
+// The turns of a test over one carrier. After a forced call of a tool, a second turn sends the result (AA87).
 import type { AccountTestFailure, AccountTestStep, TestedCarrier } from '../../admin/replies/account-test-report.ts';
 import type { ProviderError } from '../../turn/errors/error-statement.ts';
 import type { Failure } from '../../turn/errors/failure.ts';
@@ -13,7 +13,7 @@ import { plainBody, resultBody, toolBody } from './test-bodies.ts';
 import { testedEnd, testedUsage, testStep } from './test-step.ts';
 import { sendTestTurn, type TestedTurn, type TestSubject } from './test-turn.ts';
 
-/** @param over its carrier */
+/** @param over the carrier of the turns */
 export async function turnSteps(subject: TestSubject, over: TestedCarrier, tools: boolean): Promise<readonly AccountTestStep[]> {
   const { id } = subject.model;
   if (!tools) return [(await turnStep(subject, plainBody(id), { step: 'turn', over })).step];
@@ -84,5 +84,5 @@ function stepFailure({ account, generation, services }: TestSubject, { body, ove
   };
 }
 
-/** An item of an answer as a client without stored responses sends it back. */
+/** An item of an answer in the form in which a client without stored responses sends it back. */
 const withoutId = ({ id: _, ...item }: JsonObject): JsonObject => item;

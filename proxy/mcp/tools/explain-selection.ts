@@ -1,4 +1,4 @@
-// `explain_selection`: which account a turn went to or would go to, and why each other one was not chosen.
+// `explain_selection`: the account that a turn went to or would go to, and the reason why each other one was not chosen.
 import type { RequestRow } from '../../../store/store.ts';
 import type { ExplainedAccount } from '../../explain/candidates.ts';
 import type { ExplainedChoice } from '../../explain/choice.ts';
@@ -154,7 +154,7 @@ interface Asked {
   readonly endpoint?: string | undefined;
 }
 
-/** The question about the same turn, sent again. */
+/** The same turn, as if it were sent again. */
 const questionOf = ({ key_id, pool, model, method, endpoint }: RequestRow): Asked => ({
   key: key_id ?? undefined,
   pool: pool ?? undefined,
@@ -219,7 +219,7 @@ function shownTurn(
   };
 }
 
-/** An account that could take the turn is not chosen because another one is preferred. */
+/** The reason why an account was not chosen. If it could take the turn, another one was preferred. */
 function whyOf({ account, takes, why }: ExplainedAccount, choice: ExplainedChoice | null): string {
   const chosen = choice?.account ?? undefined;
   if (chosen === undefined || account === chosen || takes === 'no' || takes === 'unknown') return why;

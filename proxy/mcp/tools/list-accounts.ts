@@ -1,4 +1,5 @@
-// `list_accounts`: the accounts of the operator's Pools with their API, state, load and quota; never addresses, `query` or `headers` (AA84).
+// `list_accounts`: the accounts of the operator's Pools with their API, state, load and quota. It never returns addresses, `query` or
+// `headers` (AA84).
 import type { AccountStatus } from '../../accounts/capacity.ts';
 import type { QuotaStatus } from '../../accounts/quota/quota-status.ts';
 import type { AccountCatalogStatus } from '../../models/catalog/account-catalog.ts';
@@ -148,7 +149,7 @@ export const listAccounts = tool({
   },
 });
 
-/** The states of all accounts, read once for all rows. */
+/** The states of all accounts. They are read once for all rows. */
 interface States {
   of(account: string): readonly [AccountStatus | undefined, QuotaStatus | undefined, AccountCatalogStatus | undefined];
 }
@@ -168,12 +169,15 @@ interface Found {
 const USABLE: ReadonlySet<AccountCondition['state']> = new Set(['available', 'at_max_concurrent']);
 const SWITCHED_OFF: ReadonlySet<AccountCondition['state']> = new Set(['paused', 'invisible']);
 
-/** What an operator should see first: what takes no turns, then what is scarce. What is switched off is so on purpose. */
+/**
+ * Sorts accounts by their importance for operators: first those that take no turns, then those with little capacity. Accounts that an
+ * operator switched off come last.
+ */
 function byScarcity(states: States): (a: Found, b: Found) => number {
   const rankOf = ({ state }: AccountCondition): number => (SWITCHED_OFF.has(state) ? 2 : USABLE.has(state) ? 1 : 0);
   const leftOf = ({ account }: Found): number => {
     const [, quota] = states.of(account.id);
-    // Where nothing is stated, nothing is known to be scarce.
+    // An account without stated quota counts as having all of it.
     return 100 - Math.max(0, ...(quota?.windows ?? []).map(({ used_percent }) => used_percent));
   };
   return (a, b) => rankOf(a.condition) - rankOf(b.condition) || leftOf(a) - leftOf(b) || a.account.id.localeCompare(b.account.id, 'en');

@@ -1,4 +1,4 @@
-// `list_audit`: who changed what in the configuration, and credential events.
+// `list_audit`: changes of the configuration with their authors, and events about credentials.
 import type { AuditRow } from '../../../store/store.ts';
 import { args, list, name, nullable, object, text, time, type ValueOf } from '../../turn/json/field-schemas.ts';
 import type { OperatorView } from '../operator-view.ts';
@@ -58,7 +58,7 @@ export const listAudit = tool({
   },
 });
 
-/** A key that came from another Pool names that Pool in its change. */
+/** Matches the change of a key's Pool, which names the former Pool. */
 const POOL_OF_KEY = /^keys\[[^\]]+\]\.pool( |$)/;
 
 function shownAudit({ id: row, at, actor, action, target, pool, fields }: AuditRow, view: OperatorView): ValueOf<typeof AUDIT_ROW> {

@@ -77,7 +77,7 @@ export const shownKey = async (key: KeyConfig, view: OperatorView): Promise<Valu
   })),
 });
 
-/** What the configuration says of a key, without its limits. @param now Unix milliseconds */
+/** The settings of a key without its limits. @param now Unix milliseconds */
 export function keySettings(key: KeyConfig, now: number): Omit<ValueOf<typeof KEY_ROW>, 'limits'> {
   const { reasoning_effort: effort } = key;
   return {

@@ -1,4 +1,4 @@
-// `list_pools`: the operator's Pools with their settings and how much of each is usable now.
+// `list_pools`: the operator's Pools with their settings, and how much of each Pool is usable now.
 import { args, flag, integer, list, name, object, oneOf, text, type ValueOf } from '../../turn/json/field-schemas.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
 import { tiersOf } from '../../turn/tiers.ts';

@@ -5,7 +5,7 @@ import { REQUEST_ROW, shownRequest } from '../request-rows.ts';
 import { instant, iso, msOf } from '../times.ts';
 import { tool } from '../tool.ts';
 
-/** How far back a question without `since` goes. */
+/** The period of a question without `since`. */
 const DEFAULT_SINCE = '7d';
 
 export const listRequests = tool({

@@ -1,4 +1,4 @@
-// `service_status`: whether the gateway and the operator's Pools are in order, and what needs an operator.
+// `service_status`: whether the gateway and the operator's Pools work, and what needs an operator.
 import type { RequestOutcome } from '../../../store/store.ts';
 import { args, counts, flag, integer, list, nullable, object, text, time, type ValueOf } from '../../turn/json/field-schemas.ts';
 import { CONDITION_TEXT, CONDITIONS, conditionOf } from '../account-condition.ts';
@@ -7,7 +7,7 @@ import type { OperatorView } from '../operator-view.ts';
 import { iso, isoOrNull } from '../times.ts';
 import { tool } from '../tool.ts';
 
-/** A bounded sample: counting a busy hour would read millions of rows. */
+/** The period of the sample. It is bounded, because counting all rows of a busy hour would read millions. */
 const RECENT_MS = 3_600_000;
 const MOST_RECENT = 1_000;
 
