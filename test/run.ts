@@ -30,7 +30,6 @@ const SLOW_MS = 10_000;
 /** Files that may take longer than SLOW_MS, and why. They start first, so that none of them is the last to end. */
 const SLOW: Readonly<Record<string, string>> = {
   'test/crossing/alone.test.ts': 'hundreds of turns: each client at each kind of server',
-  'test/crossing/mixed.test.ts': 'a gateway for each case, because quota outlives a turn',
   'test/crossing/real-servers.test.ts': 'two servers of other projects start as processes',
   'test/crossing/sdks.test.ts': 'a gateway for each SDK, and seven SDKs to load',
   'test/console/edits.test.ts': 'a browser follows each edit of a file, and axe-core looks at its pages',
@@ -45,7 +44,6 @@ const SLOW: Readonly<Record<string, string>> = {
   'test/spec/accounts/account-login.test.ts': 'logins wait for their provider',
   'test/spec/operators/canary.test.ts': 'each route by each failure, over one gateway',
   'test/spec/chat/chat-requests.test.ts': 'each value of each parameter of Chat',
-  'test/spec/requests/input.test.ts': 'audio of the largest size that a request may have',
   'test/spec/operators/reload.test.ts': 'each save of a file is read when it has settled',
   'test/spec/operators/nodes-owners.test.ts': 'starts two nodes for each case',
   'test/spec/keys/usage.test.ts': 'days of limits, with every timer of the gateway in them',

@@ -10,6 +10,7 @@ import { BOUNDARY, FORM_TYPE, formOf, type Part } from '../../support/form.ts';
 import { KEY, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { headOf, RawClient } from '../../support/raw.ts';
 import { replyBytes, replyJson } from '../../support/rehearsal-replies.ts';
+import { byTurns } from '../../support/sample.ts';
 import { until } from '../../support/until.ts';
 
 let gate: TestGateway;
@@ -474,7 +475,10 @@ describe('an upload that streams', () => {
     const boundaries: number[] = [];
     for (let at = whole.indexOf(`--${BOUNDARY}`); at !== -1; at = whole.indexOf(`--${BOUNDARY}`, at + 1))
       boundaries.push(at, at + 3, at + BOUNDARY.length + 4);
-    for (const how of ['destroy', 'end', 'silent'] as const) {
+    const ways = ['destroy', 'end', 'silent'] as const;
+    const next = byTurns(ways);
+    const waysAt = boundaries.filter((place) => place < whole.length - 4).map((at) => ({ at, own: next() }));
+    for (const how of ways) {
       let open = 0;
       await using taker = await startTaker(
         (request) => {
@@ -487,7 +491,8 @@ describe('an upload that streams', () => {
           draft.timeouts.client_body_idle_ms = 60;
         },
       );
-      for (const at of boundaries.filter((place) => place < whole.length - 4)) {
+      for (const { at, own } of waysAt) {
+        if (!own.includes(how)) continue;
         const rows = (await taker.gate.rows()).length;
         using client = await RawClient.connect(taker.gate.url);
         client.write(headOf('POST', PUBLIC, { 'content-type': FORM_TYPE, 'content-length': whole.length }));
