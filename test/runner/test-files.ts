@@ -1,0 +1,89 @@
+// Which files a run of the tests has, and in which order and in whose company they start.
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const LONG = '.long.test.ts';
+
+export const SLOW_MS = 10_000;
+
+/** Files that may take longer than SLOW_MS, and why. They start first, so that none of them is the last to end. */
+export const SLOW: Readonly<Record<string, string>> = {
+  'test/crossing/alone.test.ts': 'hundreds of turns: each client at each kind of server',
+  'test/crossing/real-servers.test.ts': 'two servers of other projects start as processes',
+  'test/crossing/sdks.test.ts': 'a gateway for each SDK, and seven SDKs to load',
+  'test/console/edits.test.ts': 'a browser follows each edit of a file, and axe-core looks at its pages',
+  'test/console/login-page.test.ts': 'a browser follows logins, whose codes are asked for once a second',
+  'test/console/pages.test.ts': 'axe-core looks at every page in a browser',
+  'test/cli/store-trouble.test.ts': 'waits until a locked store is reported',
+  'test/gateway/process.test.ts': 'starts the program twice, and drains it',
+  'test/nodes/capacity.test.ts': 'leases of real length between three nodes',
+  'test/nodes/database-gone.test.ts': 'stops and starts a PostgreSQL of its own, and waits for deadlines of two seconds',
+  'test/nodes/forwarding.test.ts': 'starts two nodes for each case',
+  'test/nodes/key-limits.test.ts': 'starts three nodes for each case',
+  'test/spec/accounts/account-login.test.ts': 'logins wait for their provider',
+  'test/spec/operators/canary.test.ts': 'each route by each failure, over one gateway',
+  'test/spec/operators/reload.test.ts': 'each save of a file is read when it has settled',
+  'test/spec/operators/nodes-owners.test.ts': 'starts two nodes for each case',
+  'test/spec/keys/limits.test.ts': 'each bound of the table, among them a sweep every ten seconds',
+  'test/spec/requests/passthrough-edges.test.ts': 'readers that are slower than an account is silent',
+  'test/store/postgres-outage.test.ts': 'stops and starts a PostgreSQL of its own',
+  'test/store/store.test.ts': 'each verb on both engines, each case in a database of its own',
+};
+
+/** Files that have a process to themselves, and why. So have the long ones. */
+export const ALONE: Readonly<Record<string, string>> = {
+  'test/nodes/database-gone.test.ts': 'all databases of its process are on a server of its own',
+  'test/store/postgres.test.ts': 'all databases of its process are on a server of its own',
+  'test/store/postgres-outage.test.ts': 'all databases of its process are on a server of its own',
+  'test/walk/walk.test.ts': 'its debugger stops at all code of the process, and undoes what was compiled of it',
+};
+
+export const isLong = (file: string): boolean => file.endsWith(LONG);
+
+/** The modules that draw a sample of the cases of a file for `npm test`. */
+const SAMPLERS = ["support/sample.ts'", "support/wire/table.ts'"];
+
+/** Files with it collect garbage many times, which takes a tenth of the time in a process that has run little. */
+const COLLECTORS = ["support/memory-in-use.ts'"];
+
+/** Files with one of them share a process, because the browser of a process starts once. */
+const BROWSERS = ["browser.ts'", "visits.ts'"];
+
+export class TestFiles {
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  named(patterns: readonly string[]): readonly string[] {
+    return patterns.flatMap((pattern) => globSync(pattern, { cwd: this.#root }));
+  }
+
+  /** @param part `long` has the files too of which `npm test` runs a sample */
+  of(part: 'daily' | 'long' | 'all'): readonly string[] {
+    const files = globSync('test/**/*.test.ts', { cwd: this.#root }).sort();
+    if (part === 'all') return files;
+    return files.filter((file) => isLong(file) === (part === 'long') || (part === 'long' && this.#uses(file, SAMPLERS)));
+  }
+
+  /** In the order in which they start, each with the files that follow it in its process. */
+  inOrder(files: readonly string[]): (readonly string[])[] {
+    const first: readonly ((file: string) => boolean)[] = [
+      // Before any process has loaded the gateway for other files.
+      (file) => file in ALONE,
+      (file) => this.#uses(file, COLLECTORS),
+      (file) => isLong(file) || file in SLOW,
+      () => true,
+    ];
+    const rankOf = (file: string): number => first.findIndex((isOfRank) => isOfRank(file));
+    const withBrowser = files.filter((file) => !isLong(file) && this.#uses(file, BROWSERS));
+    const ordered = files.toSorted((a, b) => rankOf(a) - rankOf(b)).map((file) => (withBrowser.includes(file) ? withBrowser : [file]));
+    return [...new Map(ordered.map((group) => [group[0], group])).values()];
+  }
+
+  #uses(file: string, modules: readonly string[]): boolean {
+    const text = readFileSync(join(this.#root, file), 'utf8');
+    return modules.some((module) => text.includes(module));
+  }
+}
