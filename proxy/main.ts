@@ -2,7 +2,7 @@
 import { dropExportsOfFetch } from './base/process/http-exports.ts';
 import { findOwnFiles } from './base/process/own-files.ts';
 
-// Installed before the program is loaded: without a handler, an early SIGHUP would end a gateway that is about to read its file anyway.
+// Installed before the program is loaded. Without a handler, an early SIGHUP would end a gateway that has not read its file yet.
 if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined);
 
 dropExportsOfFetch();
@@ -14,7 +14,7 @@ const [{ run }, { LineInput }, { every, terminalOf }] = await Promise.all([
   import('./cli/text/terminal.ts'),
 ]);
 
-// `poolgate routes | head` closes stdout early, which is not an error.
+// `poolgate routes | head` closes stdout early. That is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit();

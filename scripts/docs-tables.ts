@@ -15,7 +15,7 @@ import { ADAPTED } from '../proxy/turn/provider/adapted.ts';
 import { PRESETS, type PresetName, presetOf } from '../proxy/turn/provider/presets.ts';
 import { NO_QUIRKS, QUIRKS } from '../proxy/turn/provider/quirks.ts';
 
-/** One line per setting, in the order of the file. `[]` means each row of a list, `*` each name of a mapping. */
+/** The table of settings, in the order of the file. `[]` stands for each row of a list, `*` for each name of a mapping. */
 function settingsTable(): string {
   const head = ['| Setting | Value | Default | |', '| --- | --- | --- | --- |'];
   return [...head, ...[...settings()].map(line)].join('\n');
@@ -40,7 +40,7 @@ const code = (value: unknown): string => `\`${typeof value === 'string' ? value 
 
 const listed = (values: readonly unknown[], none: string): string => (values.length === 0 ? none : values.map(code).join(', '));
 
-/** Each preset with what it fills in; its quirks differ from those of an account without a preset. */
+/** The table of presets, with what each sets. Its quirks are those that differ from an account without a preset. */
 function presetsTable(): string {
   const head = [
     '| Preset | API (others) | Address | Credential | Serves | Its tools | Websocket | Compacts | Quirks |',
@@ -59,7 +59,7 @@ function presetsTable(): string {
   return [...head, ...rows].join('\n');
 }
 
-/** Each quirk with its values, the first one first: an account without a preset has it. */
+/** The table of quirks with their values. The first value is that of an account without a preset. */
 function quirksTable(): string {
   const described = new Map([...settings()].map(({ path, node }) => [path, node.description ?? '']));
   const quirks: Readonly<Record<string, { readonly apis: readonly string[]; readonly values: readonly unknown[] }>> = {
@@ -79,7 +79,7 @@ function adaptedTable(): string {
   return [...head, ...Object.entries(ADAPTED).map(([name, done]) => `| \`${name}\` | ${done} |`)].join('\n');
 }
 
-/** The text of each client for the shipped configuration. */
+/** The text for each client, with the shipped configuration. */
 const clientTexts = (): string => CLIENTS.map(clientText).join('\n\n');
 
 function clientText({ name, title, where, language, note, text }: ClientSettings): string {
@@ -92,7 +92,7 @@ function clientText({ name, title, where, language, note, text }: ClientSettings
   return `${heading}\n\n\`\`\`${language}\n${text(address)}\n\`\`\``;
 }
 
-/** The generated sections, by the name in their markers. */
+/** The generated sections by the names in their markers. */
 const SECTIONS: Readonly<Record<string, () => string>> = {
   settings: settingsTable,
   clients: clientsTable,
@@ -124,10 +124,10 @@ const defaultRoutes = (): string => {
 
 const OPENAPI = 'docs/openapi.json';
 
-/** The document names no part of a gateway: endpoints use theirs when they answer. */
+/** The OpenAPI document. It needs no running gateway, because endpoints use one only to answer. */
 const openApiText = (): string => `${JSON.stringify(openApi(endpoints({} as AdminTarget, {} as RunningLogins)), null, 2)}\n`;
 
-/** Each page with its text as it is, and as it should be. @throws Error when a marker is missing */
+/** Each page with its present text and the text that it should have. @throws Error if a marker is missing */
 export function pages(): readonly { readonly page: string; readonly text: string; readonly current: string }[] {
   const generated = Object.entries(PAGES).map(([page, sections]) => {
     const text = readFileSync(fileOf(page), 'utf8');

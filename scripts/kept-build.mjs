@@ -1,4 +1,4 @@
-// Keeps the compiled sqlite3 through an update of other packages: `npm ci` removes it, and compiling it takes a minute.
+// Keeps the compiled sqlite3 when other packages are updated, because `npm ci` removes it and compiling it takes a minute.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -23,7 +23,7 @@ export function keepBuild(root, former, next) {
   };
 }
 
-/** Node's major version and the machine, which are behind the lockfile's digest. @param {string} stamp */
+/** Node's major version and the machine, which follow the digest of the lockfile in a stamp. @param {string} stamp */
 const platformOf = (stamp) => stamp.trim().split(' ').slice(1).join(' ');
 
 /** @param {string} root */

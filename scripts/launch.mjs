@@ -11,7 +11,7 @@ import { spawn } from 'node:child_process';
  */
 export function launch([program = '', ...args], options) {
   return new Promise((resolve, reject) => {
-    // On Windows npm and the commands that it installs are .cmd files, which only a shell runs.
+    // On Windows npm and the commands that it installs are .cmd files, which need a shell.
     const shell = process.platform === 'win32' && program !== 'node';
     const child = spawn(program, args, { stdio: 'inherit', shell, ...options });
     const stopForwarding = forwardSignals(child);
@@ -33,9 +33,10 @@ export function endAs({ code, signal }) {
 function forwardSignals(child) {
   let stopped = 0;
   const stop = (/** @type {NodeJS.Signals} */ signal) => {
-    // Ctrl-C in a terminal signals the whole foreground group: the server has received it, and a second SIGINT stops it without a drain.
+    // Ctrl-C in a terminal signals all processes in the foreground, so that the server has received it. A second SIGINT would stop it
+    // without a drain.
     if (signal === 'SIGINT' && process.stdin.isTTY) return;
-    // One Ctrl-C arrives twice, from the terminal and from npm: only the first is forwarded.
+    // One Ctrl-C arrives twice, from the terminal and from npm, and is forwarded once.
     if (Date.now() - stopped < 250) return;
     stopped = Date.now();
     child.kill(signal);
@@ -43,7 +44,7 @@ function forwardSignals(child) {
   const reload = () => child.kill('SIGHUP');
   process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', reload);
 
-  // npm does not forward SIGHUP or SIGKILL, and an old sh forwards no signal: when the parent is gone, the server is stopped.
+  // npm does not forward SIGHUP or SIGKILL, and an old sh forwards no signal. The server is therefore stopped when the parent is gone.
   const parent = process.ppid;
   const watch = setInterval(() => process.ppid !== parent && stop('SIGTERM'), 500);
   if (!process.env['npm_lifecycle_event']) clearInterval(watch);

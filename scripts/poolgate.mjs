@@ -5,7 +5,7 @@ import { endAs, launch } from './launch.mjs';
 import { nodeFlags } from './node-flags.mjs';
 import { asCommand, compileCache, setUp } from './setup.mjs';
 
-/** Node strips types itself, which makes a start a quarter faster than tsx; but not below node_modules. */
+/** Node strips types itself, with which a start is a quarter faster than with tsx. It does not do so below node_modules. */
 const loaderOf = (/** @type {string} */ main) => (/[\\/]node_modules[\\/]/.test(main) ? ['--import', import.meta.resolve('tsx/esm')] : []);
 
 await asCommand(async () => {

@@ -1,4 +1,4 @@
-// Says how far a step of the set-up is: a first start takes minutes, in which npm and compilers print nothing.
+// Prints the progress of the set-up. A first start takes minutes, in which npm and compilers print nothing.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 

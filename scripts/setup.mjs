@@ -22,7 +22,7 @@ export const BUILT_PACKAGES = ['sqlite3', 'esbuild'];
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const NODE_PACKAGE = join(ROOT, 'scripts', 'node');
 
-/** Stops the set-up; its message is printed without a stack trace. */
+/** Stops the set-up. Its message is printed without a stack trace. */
 export class SetupError extends Error {}
 
 /**
@@ -76,7 +76,7 @@ export async function setUp() {
   const node = nodeFor(process.versions.node, `${process.platform}-${process.arch}`, manifest.optionalDependencies);
   const env = { ...process.env };
   const path = Object.keys(env).find((name) => name.toUpperCase() === 'PATH') ?? 'PATH'; // Windows spells it Path
-  // The Node in use comes first, even if it is the one that runs this: it may have been started by its path while PATH names another.
+  // The Node in use comes first, because this one may have been started by its path while PATH has another one.
   env[path] = [node.bin, join(ROOT, 'node_modules', '.bin'), env[path]].join(delimiter);
   const isInstalled = () => (!node.fromNpm || installed(NODE_PACKAGE, node.version)) && installed(ROOT, node.version);
   if (!isInstalled()) {
@@ -121,7 +121,7 @@ async function installPackages(node, env) {
     }
     say('building sqlite3: downloaded if a binary is available, else compiled, which takes about a minute');
     const build = ['npm', 'rebuild', '--ignore-scripts=false', '--loglevel=error', ...BUILT_PACKAGES];
-    // Most distributions have the headers beside Node; otherwise node-gyp downloads them from nodejs.org.
+    // Most distributions have the headers next to Node. Otherwise node-gyp downloads them from nodejs.org.
     const prefix = dirname(node.bin);
     const headers = existsSync(join(prefix, 'include', 'node', 'node.h')) ? { npm_package_config_node_gyp_nodedir: prefix } : {};
     const advice = /\s/.test(ROOT)
@@ -138,9 +138,9 @@ async function installPackages(node, env) {
 }
 
 /**
- * Installs the packages of a directory's lockfile without install scripts, then calls `finish`. The stamp is written last: an
- * interrupted installation starts again.
- * @type {(directory: string, nodeVersion: string, env: NodeJS.ProcessEnv, finish: () => Promise<void>) => Promise<void>}
+ * Installs the packages of a directory's lockfile without install scripts, then calls `finish`. The stamp is written last, so that an
+ * interrupted installation starts again. @type {(directory: string, nodeVersion: string, env: NodeJS.ProcessEnv, finish: () =>
+ * Promise<void>) => Promise<void>}
  */
 async function install(directory, nodeVersion, env, finish) {
   const { packagesIn, withProgress } = await import('./progress.mjs');
@@ -167,7 +167,7 @@ async function install(directory, nodeVersion, env, finish) {
  */
 function installed(directory, nodeVersion) {
   const lockfile = read(join(directory, 'package-lock.json'));
-  // A published package has no lockfile: its dependencies were installed with it.
+  // A published package has no lockfile, because its dependencies were installed with it.
   return lockfile === undefined || read(stampFile(directory)) === stampOf(lockfile, nodeVersion);
 }
 
@@ -203,16 +203,13 @@ function read(file) {
   }
 }
 
-/** Compiled code of earlier processes: it saves a sixth of a start, and a quarter of the tests' time. */
+/** The folder for the compiled code of earlier processes. It saves a sixth of a start, and a quarter of the tests' time. */
 export const compileCache = fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url));
 
 /** @param {string} line */
 const say = (line) => process.stderr.write(`poolgate set-up: ${line}\n`);
 
-/**
- * Runs `main`; an error ends the process with its message.
- * @type {(main: () => Promise<void>) => Promise<void>}
- */
+/** Runs `main`. An error ends the process with its message. @type {(main: () => Promise<void>) => Promise<void>} */
 export async function asCommand(main) {
   try {
     await main();

@@ -1,4 +1,5 @@
-// The HTTP listener for operators: it refuses requests of web pages, asks who it is, and passes requests to the site behind it.
+// The HTTP listener for operators. It refuses requests of web pages of other origins, determines the asker, and passes requests to the
+// site.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Readable } from 'node:stream';
@@ -11,33 +12,33 @@ import { pageRefusal } from './access/web-pages.ts';
 export interface AdminAnswer {
   readonly status: number;
   readonly type: string;
-  /** A stream ends with its client. */
+  /** The body. A stream ends when its client leaves. */
   readonly body: string | Buffer | Readable;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface AdminRequest {
   readonly method: string;
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingMessage['headers'];
-  /** Address of the connection. */
+  /** The address of the connection. */
   readonly address: string | undefined;
-  /** Whether the client came over TLS, as it or its proxy says: it decides about its own cookie only. */
+  /** Whether the client used TLS, as its connection or a proxy states. It only affects the client's own cookie. */
   readonly isSecure: boolean;
-  /** The decoded JSON body; undefined where there is none, or it is none. @throws BodyTooLarge for one of more bytes */
+  /** The decoded JSON body. Undefined if there is none, or if it is not JSON. @throws BodyTooLarge for a body of more bytes */
   body(most: number): Promise<unknown>;
 }
 
 /** What a listener serves. */
 export interface AdminSite {
-  /** Whether the request came through a proxy that signs people in, under whatever name. */
+  /** Whether the request came through a proxy that signs people in, whoever is signed in. */
   isProxied(address: string | undefined): boolean;
   answer(request: AdminRequest): AdminAnswer | Promise<AdminAnswer>;
 }
 
-/** Loads the site of a listener, once: a start does not wait for the modules of the site. */
+/** Loads the site of a listener once, so that the start does not wait for its modules. */
 export type SiteSource = () => Promise<AdminSite>;
 
 export class BodyTooLarge extends Error {
@@ -46,7 +47,7 @@ export class BodyTooLarge extends Error {
   }
 }
 
-/** An answer failed for a fault of the program. @param route the name of its endpoint, which has nothing of the request */
+/** An answer failed because of a defect of the program. @param route the name of its endpoint, which contains nothing of the request */
 export class AnswerFault extends Error {
   readonly route: string;
 
@@ -65,7 +66,7 @@ export const adminJson = (status: number, body: unknown, headers: Readonly<Recor
   headers: { 'cache-control': 'no-store', ...headers },
 });
 
-/** No page embeds an answer, frames it, or runs it as a script. */
+/** Headers that forbid pages to embed an answer, frame it, or run it as a script. */
 const PROTECTION: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'cross-origin-resource-policy': 'same-origin',
@@ -81,7 +82,7 @@ export class AdminServer {
   #site: Promise<AdminSite> | undefined;
   #onLoopback = false;
 
-  /** @param log gets the reason why an answer failed; the client gets only the status */
+  /** @param log gets the reason why an answer failed, while the client gets only the status */
   constructor(log: Pick<Log, 'error'>) {
     this.#log = log;
     this.#server = createServer((request, response) => void this.#serve(request, response));
@@ -93,7 +94,7 @@ export class AdminServer {
     return listenOn(this.#server, host, port);
   }
 
-  /** Loads the site, which the first request does otherwise. Resolves with undefined before the server listens. */
+  /** Loads the site before the first request. Resolves with undefined if the server does not listen yet. */
   load(): Promise<AdminSite | undefined> {
     this.#site ??= this.#source?.();
     return this.#site ?? Promise.resolve(undefined);
@@ -116,7 +117,7 @@ export class AdminServer {
       return;
     }
     response.flushHeaders();
-    // The client's end is the usual end of a stream.
+    // A stream usually ends because its client leaves.
     await pipeline(body, response).catch(() => undefined);
   }
 

@@ -1,4 +1,4 @@
-// The parts of the running gateway that the admin listener uses: its state, and the reload.
+// The parts of the running gateway that the admin listener uses: its state, its reload and its edits.
 import type { Store } from '../../store/store.ts';
 import type { Capacity } from '../accounts/capacity.ts';
 import type { AccountUsage } from '../accounts/quota/account-usage.ts';
@@ -27,7 +27,7 @@ import type { Credentials } from '../upstream/credentials/credentials.ts';
 import type { TurnMetrics } from './metrics/turn-metrics.ts';
 import type { AccountTester } from './replies/account-test-report.ts';
 
-/** What several nodes share, as this one sees it. */
+/** What this node knows of the other nodes on the store. */
 export interface NodeTarget {
   /** Reads the nodes again. */
   refresh(): Promise<void>;
@@ -36,7 +36,7 @@ export interface NodeTarget {
 }
 
 export interface AdminTarget {
-  /** The configuration of new turns. */
+  /** The configuration with which new turns begin. */
   readonly loaded: Pick<LoadedConfig, 'config' | 'listenTls' | 'path'>;
   /** Unix milliseconds. */
   readonly startedAt: number;
@@ -44,13 +44,13 @@ export interface AdminTarget {
   readonly ready: boolean;
   readonly follower: {
     readonly lastReloadSucceeded: boolean;
-    /** @param actor of the audit rows @throws ConfigError when the file has errors; nothing changes then */
+    /** Reloads the file. @param actor the actor for audit rows @throws ConfigError if the file has errors; nothing changes then */
     reload(actor: string): Promise<Reloaded>;
-    /** What a reload would change. @throws ConfigError when the file has errors */
+    /** The changes that a reload would make. @throws ConfigError if the file has errors */
     preview(): Promise<ReloadPreview>;
     /**
-     * Edits the file, and puts it in force.
-     * @param owned the Pools that may be changed; undefined: all
+     * Edits the file, and reloads it.
+     * @param owned the Pools that may be changed; undefined means all
      * @throws ConfigError, InvalidEdit, EditError; nothing changes then
      */
     edit<Order extends EditOrder>(actor: string, order: Order, owned: EditOptions['owned']): Promise<ResultOf<Order>>;
@@ -71,10 +71,10 @@ export interface AdminTarget {
     readonly guard: Pick<OverloadGuard, 'status'>;
     readonly turnMetrics: TurnMetrics;
     readonly spending: Pick<OverflowSpending, 'states'>;
-    /** By Pool, the retries that its budget allows. */
+    /** The retries that are left in the budget of each Pool. */
     readonly retryBudgets: { left(now: number): readonly (readonly [string, number])[] };
     readonly models: Pick<ModelDirectory, 'models' | 'unlisted'>;
-    /** Undefined where the store has one node. */
+    /** Undefined if the store has one node. */
     readonly node: NodeTarget | undefined;
     readonly store: Pick<Store, 'attempts' | 'audit' | 'database' | 'flush' | 'inUse' | 'requests' | 'stats'>;
     readonly bodies: Pick<BodyMemory, 'held' | 'dense'>;
@@ -89,6 +89,6 @@ export interface AdminTarget {
   };
   /** Unix milliseconds that never jump. */
   now(): number;
-  /** Unix milliseconds of the machine's wall clock. */
+  /** The wall clock's time in Unix milliseconds. */
   wallTime(): number;
 }

@@ -1,4 +1,4 @@
-// What the listeners for operators and for other machines share: health, readiness, metrics. It changes nothing.
+// The paths that the listeners for operators and for other machines share: health, readiness, metrics. They change nothing.
 import { type AdminAnswer, type AdminSite, adminJson } from './admin-listener.ts';
 import type { AdminTarget } from './admin-target.ts';
 import { gatewayMetrics } from './metrics/gateway-metrics.ts';
@@ -13,7 +13,7 @@ export class Measurements {
     this.#page = new MetricsPage(gatewayMetrics(gateway));
   }
 
-  /** Whether the process runs and takes traffic: one word each, which needs no sign-in. Undefined for any other path. */
+  /** Whether the process runs, or takes traffic, as one word without a sign-in. Undefined for any other path. */
   health(name: string): AdminAnswer | undefined {
     if (name === 'GET /healthz') return adminJson(200, { status: 'ok' });
     if (name !== 'GET /readyz') return undefined;
@@ -24,7 +24,7 @@ export class Measurements {
     return { status: 200, type: this.#page.contentType, body: await this.#page.text() };
   }
 
-  /** The listener for other machines. */
+  /** The site of the listener for other machines. */
   get site(): AdminSite {
     return {
       isProxied: () => true,

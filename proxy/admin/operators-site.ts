@@ -1,4 +1,4 @@
-// What the admin listener serves: health and metrics, the sign-in, and the API.
+// The site of the admin listener: health and metrics, the sign-in, and the API.
 import { RULES } from '../../rules/index.ts';
 import { isLoopback } from '../base/process/loopback.ts';
 import type { AdminConfig } from '../config/config.ts';
@@ -56,7 +56,7 @@ export class OperatorsSite implements AdminSite {
     const { method, path } = request;
     const health = this.#measurements.health(`${method} ${path}`);
     if (health) return health;
-    // Its files are those of the package: who asks matters for what they show.
+    // The files belong to the package and need no sign-in. Rights matter only for the data that they show.
     const file = await this.#console?.answer(request);
     if (file) return file;
     if (path === SESSION && method === 'POST') return this.#begin(request);

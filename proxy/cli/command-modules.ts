@@ -1,4 +1,4 @@
-// THE COMMANDS, in the order of the help, each with its module: a command line loads the one that it names.
+// THE COMMANDS in the order of the help, each with its module. A command line loads only the module that it names.
 import type { Command } from 'commander';
 import type { Io } from './command.ts';
 
@@ -30,7 +30,7 @@ export const COMMAND_MODULES: Readonly<Record<string, () => Promise<AddCommands>
   completion: async () => (await import('./completion/completion-command.ts')).addCompletion,
 };
 
-/** Completion prints all commands. Help, and a word that is no command, need them too. */
+/** The modules for a command line. All are needed for completion, help, and a word that is not a command. */
 export function modulesFor(args: readonly string[]): Promise<readonly AddCommands[]> {
   const [name = ''] = args;
   const isAlone = name !== 'completion' && Object.hasOwn(COMMAND_MODULES, name);

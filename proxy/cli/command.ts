@@ -1,4 +1,4 @@
-// What all commands share: their options, where they write, how they fail, and the file that they read.
+// What all commands share: options, output, failures, and reading the file.
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { inspect, readConfig } from '../config/loading/load.ts';
@@ -10,9 +10,9 @@ export interface Io {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly env: NodeJS.ProcessEnv;
-  /** Answers to questions, and texts that are pasted or piped. */
+  /** Reads answers to questions, and texts that are pasted or piped. */
   readonly input: Input;
-  /** Undefined unless both output and input are a person's terminal. */
+  /** Undefined unless both output and input are a terminal. */
   readonly terminal: Terminal | undefined;
   /** Yields every `ms` milliseconds, until the signal ends it. */
   readonly every: (ms: number, ended?: AbortSignal) => AsyncIterable<unknown>;
@@ -25,7 +25,7 @@ export interface CommonOptions {
   readonly json?: boolean;
 }
 
-/** Ends a command with exit code 1 (findings) or 2 (usage). An empty message: the command has printed the reason already. */
+/** Ends a command with exit code 1 (findings) or 2 (usage). If the message is empty, the command has printed the reason already. */
 export class CommandFailure extends Error {
   readonly exitCode: 1 | 2;
   readonly findings: readonly Finding[];
@@ -41,10 +41,10 @@ export class CommandFailure extends Error {
 }
 
 export interface CommandSpec {
-  /** Name and arguments in commander's notation: `explain <method> <path>`. */
+  /** The name and the arguments in commander's notation: `explain <method> <path>`. */
   readonly usage: string;
   readonly description: string;
-  /** Whole lines, shown first in the command's help. */
+  /** Complete command lines, which come first in the command's help. */
   readonly examples: readonly string[];
   /** Whether the command has `--json`; default true. */
   readonly json?: boolean;
@@ -64,17 +64,14 @@ export function addCommand(parent: Command, { usage, description, examples, json
 /** Collects the values of an option that may be repeated: `--model a --model b`. */
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
-/**
- * Reads the file of a command. Its secrets are not read.
- * @throws {ConfigError} with the file's errors.
- */
+/** Reads the file of a command without its secrets. @throws {ConfigError} with the file's errors */
 export async function inspectValid(path: string, { env }: Io): Promise<Config> {
   const { config, findings } = await inspect(await readConfig(path), { path, env, secrets: false });
   if (!config) throw new ConfigError(findings.filter(isError));
   return config;
 }
 
-/** The host to connect to on this machine: "all interfaces" is not an address. */
+/** The host to connect to on this machine, because the address for all interfaces cannot be connected to. */
 export const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);
 
 interface Listener {
@@ -84,7 +81,7 @@ interface Listener {
   readonly scheme?: string;
 }
 
-/** Where to connect to a listener on this machine. */
+/** The origin of a listener on this machine. */
 export function originOf({ host, port, scheme = 'http' }: Listener): string {
   const name = reachable(host);
   return `${scheme}://${name.includes(':') ? `[${name}]` : name}:${port}`;
@@ -92,10 +89,10 @@ export function originOf({ host, port, scheme = 'http' }: Listener): string {
 
 export const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
-/** `1 error`, `2 errors`. */
+/** A number with its noun: `1 error`, `2 errors`. */
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-/** Columns as wide as their widest cell; the last column is not padded. */
+/** A table. Columns are as wide as their widest cell, and the last column is not padded. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i]?.length ?? 0)));
   const line = (row: readonly string[]) =>

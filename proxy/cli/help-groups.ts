@@ -1,4 +1,4 @@
-// The help of `poolgate` itself: each command in its group with a few words; `poolgate COMMAND --help` has the whole of it.
+// The help of `poolgate` itself: the commands in groups, each with a few words. `poolgate COMMAND --help` has the details.
 import type { Command } from 'commander';
 
 const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -46,6 +46,6 @@ export function groupHelp(program: Command): void {
     }
   }
   program.helpCommand(false);
-  // Last, so that the other commands do not inherit it.
+  // Set last, so that the other commands do not inherit it.
   program.configureHelp({ subcommandTerm: (command) => command.name() });
 }

@@ -1,9 +1,9 @@
-// The Pool that an option names, or the only one of the file.
+// Finds the Pool that an option names, or the only one in the file.
 import type { Config } from '../config/config.ts';
 import { indexIn } from '../config/file/edits/invalid-edit.ts';
 import { CommandFailure } from './command.ts';
 
-/** @throws {CommandFailure} for an unknown Pool, and where several could be meant */
+/** @throws {CommandFailure} for an unknown Pool, or if the option is missing and the file has several */
 export function poolNamed({ pools }: Config, id: string | undefined): string {
   const [only, ...others] = pools;
   if (id === undefined && only && others.length === 0) return only.id;

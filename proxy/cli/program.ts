@@ -34,7 +34,7 @@ interface Failure {
   readonly findings: readonly Finding[];
 }
 
-/** A failure without a message and findings was reported by its command. */
+/** Prints a failure. Without a message and findings, its command has printed it already. */
 function report({ message, findings }: Failure, { io, asJson }: { readonly io: Io; readonly asJson: boolean }): void {
   const lines = [...(message === '' ? [] : [message]), ...findings.map(formatFinding)];
   if (lines.length === 0) return;
@@ -55,7 +55,7 @@ async function programOf(args: readonly string[], io: Io): Promise<Command> {
   return program;
 }
 
-/** Failures that an operator can correct. Anything else is a fault of the program and ends it with its stack. */
+/** The failure in an error that an operator can correct. Any other error is a defect of the program, which ends it with its stack. */
 function failureOf(error: unknown): Failure | undefined {
   if (error instanceof CommandFailure) return error;
   if (error instanceof EditRefused) return failure('the file is unchanged; with this edit it would be invalid:', error.findings);

@@ -1,4 +1,4 @@
-// The frame of the console: navigation, the state of the connection, the sign-in, and the part that the address names.
+// The frame of the console: navigation, the state of the connection, the sign-in, and the part that the address selects.
 import { useEffect, useState } from 'preact/hooks';
 import { address, follow } from './base/address.js';
 import { html } from './base/html.js';
@@ -47,7 +47,7 @@ export function Console() {
 function Frame({ who }) {
   const { operator } = who;
   useEffect(listen, []);
-  // What they may do follows the configuration.
+  // Read again, because a reload of the configuration may change the rights.
   const { data: now } = useLive('/api/session', ['configuration']);
   useEffect(() => {
     if (now) session.value = now;

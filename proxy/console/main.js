@@ -1,4 +1,4 @@
-// The first module of the console: asks who is signed in, and shows the page.
+// The first module of the console. It finds out who is signed in, and shows the page.
 import { render } from 'preact';
 import { Console } from './app.js';
 import { html } from './base/html.js';

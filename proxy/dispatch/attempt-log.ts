@@ -1,4 +1,4 @@
-// The rows of a turn's attempts, in order. A row exists before its attempt ends, so that a turn that ends during the attempt has it.
+// The rows of a turn's attempts, in order. A row is made before its attempt ends, so that it exists if the turn ends during the attempt.
 import type { AttemptRow } from '../../store/schema/logged-rows.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { errorClassOf } from '../turn/errors/error-class.ts';
@@ -8,11 +8,14 @@ import type { AdaptedName } from '../turn/provider/adapted.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { UpstreamErrorClass } from '../turn/turn.ts';
 
-/** `first`; `resend`: the same request again, with a renewed credential or without reasoning; else the failure before it. */
+/**
+ * `first`: the first attempt. `resend`: the same request again, with a renewed credential or without reasoning. Otherwise the failure of
+ * the attempt before.
+ */
 export type AttemptCause = 'first' | 'resend' | FailureCause;
 
 export interface AttemptEnd {
-  /** The status of the account's reply, where one came. */
+  /** The status of the account's reply, if one came. */
   readonly status: number | undefined;
   readonly failure: Failure | undefined;
 }
@@ -32,7 +35,11 @@ export class AttemptLog {
     this.#clock = clock;
   }
 
-  /** An attempt begins that is sent. @param adapted what it lost or changed for the account. @returns completes the row */
+  /**
+   * Adds an attempt that is sent.
+   * @param adapted what the request lost or changed for the account
+   * @returns a function that completes the row
+   */
   begin(account: AskedAccount, cause: AttemptCause, adapted?: readonly AdaptedName[]): (end: AttemptEnd) => void {
     this.wasSent = true;
     return this.#open(account, cause, adapted);
@@ -43,7 +50,7 @@ export class AttemptLog {
     this.#open(account, cause)({ status: undefined, failure });
   }
 
-  /** The class of the last attempt, where only its effect on the account shows it. */
+  /** Sets the class of the last attempt, if it is only known from the effect on the account. */
   classify(error_class: UpstreamErrorClass): void {
     const last = this.rows.pop();
     if (last) this.rows.push({ ...last, error_class });

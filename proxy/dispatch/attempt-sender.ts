@@ -1,4 +1,4 @@
-// Sends the attempts of one turn: an account's headers, the request as that account gets it, and the attempt's row.
+// Sends the attempts of one turn: gets the account's headers, encodes the request for that account, and writes the attempt's row.
 import type { CompactPaths } from '../accounts/compact-paths.ts';
 import type { ModelOf } from '../accounts/selection/lacking-accounts.ts';
 import type { AccountLease } from '../accounts/selection/lease.ts';
@@ -37,18 +37,18 @@ export interface SenderServices {
   readonly counters: Counters;
   readonly compactPaths: CompactPaths;
   readonly providerOf: ProviderOf;
-  /** By kind. */
+  /** The follow-ups by kind. */
   readonly followUps: FollowUps;
   readonly models: ModelTags & { readonly accountModel: ModelOf };
 }
 
-/** What an attempt sends, and the function that decides whether the client gets its failure. */
+/** What an attempt sends, with the decision whether the client gets its failure. */
 export interface Sent {
   readonly cause: AttemptCause;
   /** The request before it is adapted to the account. */
   readonly body: Body;
   readonly continuation: Continuation;
-  /** Whether the client does not get this failure as its answer. */
+  /** Whether the failure is kept from the client. */
   readonly keepsBack: (failure: Failure) => boolean;
 }
 
@@ -56,24 +56,24 @@ type ComposedAttempt = Composed & { readonly slot: SocketSlot | undefined };
 
 const BEARER = /^bearer /i;
 
-/** Shorter header values are common words. */
+/** The shortest header value that counts as a secret. Shorter values are common words. */
 const SHORTEST_SECRET = 8;
 
 export class AttemptSender implements Confidential {
   readonly log: AttemptLog;
   /** The account of the last attempt. */
   account: AccountConfig | undefined;
-  /** The body that the last attempt sent; the whole body before the first attempt. */
+  /** The body that the last attempt sent. Before the first attempt, the whole body. */
   sentBody: Body;
   readonly #services: SenderServices;
   readonly #request: DispatchRequest;
   readonly #socket: TurnSocket | undefined;
   #upload: Upload | undefined;
   #session: { readonly id: string | undefined } | undefined;
-  /** Credentials that attempts carried: one that was renewed meanwhile may still be valid. */
+  /** The credentials that attempts carried. One that was renewed meanwhile may still be valid. */
   #authorizations: readonly (string | undefined)[] = [];
 
-  /** @param socket undefined for a turn that goes over HTTP @param log of the models that the turn was sent for before */
+  /** @param socket undefined for a turn that goes over HTTP @param log the log of attempts for earlier models of the turn */
   constructor(services: SenderServices, request: DispatchRequest, socket: TurnSocket | undefined, log?: AttemptLog) {
     const { turn, payload } = request;
     this.log = log ?? new AttemptLog(turn.id, turn);
@@ -143,7 +143,7 @@ export class AttemptSender implements Confidential {
     try {
       composed = this.#compose(body, continuation, composition);
     } catch (thrown) {
-      // An encoding has met what eligibility should have excluded (AA46).
+      // The encoding found something that eligibility should have excluded (AA46).
       if (thrown instanceof Refusal || provider.name === 'agent') throw thrown;
       turn.fault(thrown);
       return Promise.resolve(this.#unsent(account, cause, untranslatedFailure()));
@@ -204,7 +204,7 @@ export class AttemptSender implements Confidential {
   #compose(body: Body, continuation: Continuation, composition: Composition): ComposedAttempt {
     const { payload } = this.#request;
     if (payload.kind !== 'json') {
-      // Opened only now: the client is asked for its body when an account is ready to receive it.
+      // Opened only now, so that the client sends its body when an account is ready to receive it.
       const { field } = composition.provider.requests;
       this.#upload = payload.open?.(field && ((part) => field(part, composition)));
       return { ...composeStream(this.#upload, composition), slot: undefined };
@@ -220,13 +220,13 @@ export class AttemptSender implements Confidential {
     return { ...composeJson(this.sentBody, composition), slot: undefined };
   }
 
-  /** The account with the way in which it compacts now. */
+  /** The account with the way in which it compacts at the moment. */
   #compacting(account: AccountConfig): AccountConfig {
     if (account.compact !== 'auto' || !isCompaction(this.#request.turn.route.kind)) return account;
     return { ...account, compact: this.#services.compactPaths.of(account) };
   }
 
-  /** The session id of the turn, where it is sent to this account. It does not depend on the attempt. */
+  /** The session id of the turn, if it is sent to this account. It is the same for every attempt. */
   #sessionFor({ session_header }: AccountConfig): string | undefined {
     const { turn, payload } = this.#request;
     if (session_header === 'none' || payload.kind !== 'json' || !turn.kind.metered) return undefined;
@@ -244,7 +244,7 @@ export class AttemptSender implements Confidential {
 }
 
 /**
- * Whether the account gets the turn once more because its API writes it otherwise after this failure. A failure is read once: what it shows
+ * Whether the account gets the turn once more, because its API now writes it in another way. Each failure is evaluated once, and the result
  * is remembered.
  */
 function adjustment({ adjusts }: Composed['request'], cause: AttemptCause): (failure: Failure) => boolean {

@@ -1,4 +1,4 @@
-// One attempt at one account: sends the request, follows its reply, and settles once.
+// One attempt at one account: sends the request, handles its reply, and settles once.
 import type { Counters } from '../base/process/metrics.ts';
 import { type CarrierFailure, carrierFailure, type Failure } from '../turn/errors/failure.ts';
 import type { ItemPlaces } from '../turn/errors/item-places.ts';
@@ -28,21 +28,21 @@ import { WholeReply } from './reply/whole-reply.ts';
 export interface AttemptOptions extends AttemptContext, ReplyPath {
   readonly upstream: Upstream;
   readonly request: CarrierRequest;
-  /** What its encoding changed; undefined where it changed nothing. */
+  /** What the encoding changed; undefined if it changed nothing. */
   readonly adapted: readonly AdaptedName[] | undefined;
-  /** Of the account. */
+  /** The tier of the account. */
   readonly tier: number;
-  /** Where the items that are sent were in the turn; undefined for agent accounts. */
+  /** The places of the items in the turn; undefined for agent accounts. */
   readonly places: ItemPlaces | undefined;
-  /** The request's body, where it is passed on unread. */
+  /** The request's body, if it is passed on unread. */
   readonly upload: Upload | undefined;
-  /** Undefined where the account got it, and for a key without a policy. */
+  /** The cap that the gateway has to enforce. Undefined if the account got it, and for a key without a policy. */
   readonly outputCap: number | undefined;
-  /** Whether the same account gets the turn again, written otherwise. */
+  /** Whether the same account gets the turn again, written in another way. */
   readonly adjusted: (failure: Failure) => boolean;
-  /** Work after the account's answer, before the client gets it. */
+  /** Work after the account's answer and before the client gets it. */
   readonly followUp: ((answer: JsonObject, signal: AbortSignal) => Promise<JsonObject>) | undefined;
-  /** Called when the request is sent: not where the client has left before. */
+  /** Called when the request is sent. It is not sent if the client has left before. */
   readonly begins: () => void;
   /** Called once, before the attempt resolves. */
   readonly ended: (attempted: Attempted) => void;
@@ -50,16 +50,16 @@ export interface AttemptOptions extends AttemptContext, ReplyPath {
 
 export interface Attempted {
   readonly verdict: Verdict;
-  /** The status of the account's reply, where one came. */
+  /** The status of the account's reply, if one came. */
   readonly status: number | undefined;
-  /** The credential that the request carried; over a live socket that of its upgrade. */
+  /** The credential of the request, or over a live socket the credential of its upgrade. */
   readonly authorization: string | undefined;
   readonly over: 'http' | 'websocket';
-  /** Of the request, below the account's base URL; empty where nothing was sent. */
+  /** The path of the request below the account's base URL; empty if nothing was sent. */
   readonly path: string;
-  /** Whether it went over a socket that was open already. */
+  /** Whether the request was sent over a socket that was open already. */
   readonly reused: boolean;
-  /** Whether its API writes the turn otherwise after this failure. */
+  /** Whether the account's API writes the turn in another way after this failure. */
   readonly isAdjusted: boolean;
 }
 
@@ -85,7 +85,7 @@ class Attempt implements ReplyContext {
   readonly #resolve: (attempted: Attempted) => void;
   #sending: Sending | undefined;
   #reply: Reply | undefined;
-  /** Undefined where the account sends Responses events. */
+  /** Undefined if the account sends Responses events. */
   #decoding: DecodedReply | undefined;
   #status: number | undefined;
   #authorization: string | undefined;
@@ -94,7 +94,7 @@ class Attempt implements ReplyContext {
   #following: AbortController | undefined;
   #cancelGone: () => void = () => undefined;
   #settled = false;
-  /** Kept for replies that are decoded. */
+  /** When the request was sent. Set only for replies that are decoded. */
   #sentAt = 0;
 
   constructor(options: AttemptOptions, resolve: (attempted: Attempted) => void) {
@@ -178,7 +178,9 @@ class Attempt implements ReplyContext {
     return this.#began(new WholeReply(NO_HEADERS, head, this.#options.client, this));
   }
 
-  /** The rest of an upload is not needed, and no connection waits for it. */
+  /**
+   * Stops the upload, because its rest is not needed. If it is not complete, the request is aborted, so that no connection waits for it.
+   */
   endUpload(): void {
     const { upload } = this.#options;
     if (upload && !upload.detach()) this.#sending?.abort();
@@ -189,14 +191,14 @@ class Attempt implements ReplyContext {
     return kind?.served === 'dispatch' && kind.reply === 'piped';
   }
 
-  /** Ends the turn after an error: the carrier would swallow it, and the turn would wait for ever. */
+  /** Handles the reply. An error in it ends the turn, because the carrier would ignore the error and the turn would never end. */
   #handler<Of extends Reply, Reader>(
     replyOf: ReplyByHead<Of>,
     readerOf: (reply: Of | ByteReader, headers: Headers) => Reader,
   ): ReplyHandler<Reader | ByteReader> {
     return {
       head: (status, headers) => {
-        // An accepted upgrade has the meaning of status 200 of a reply of events. Over HTTP it is not an answer.
+        // An accepted upgrade means the same as status 200 of a reply of events. Over HTTP it is not an answer.
         const replied = this.#options.slot && status === SWITCHING_PROTOCOLS ? 200 : status;
         try {
           this.#status = replied;
@@ -221,7 +223,7 @@ class Attempt implements ReplyContext {
     return reply;
   }
 
-  /** The reader of the account's own events, where it does not send Responses events. */
+  /** The reader of the account's events, with a decoding if they are not Responses events. */
   #decoded(reply: EventReader | ByteReader, headers: Headers): EventReader | ByteReader {
     const { decoding: steps, slot, upstream } = this.#options;
     if (!steps || reply.reads !== 'events') return reply;
@@ -269,7 +271,7 @@ class Attempt implements ReplyContext {
 
 const asItIs = <Of>(reply: Of): Of => reply;
 
-/** Those of a 200 are in its head already. */
+/** The headers of a whole body that was a reply of events before are in its head already. */
 const NO_HEADERS: Headers = {};
 
 /** The reader of a reply that is no longer needed. */

@@ -1,4 +1,4 @@
-// The client's answer where no account gave one (Q3).
+// The client's answer if no account answered (Q3).
 import type { Failure } from '../turn/errors/failure.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 import type { Confidential } from '../turn/errors/sanitise.ts';
@@ -6,11 +6,11 @@ import type { LiveTurn } from '../turn/live-turn.ts';
 import type { RelayedAnswer } from '../turn/surface.ts';
 import { headerOptions } from './reply/reply-context.ts';
 
-/** @param failures of the turn's attempts, in order; at least one */
+/** @param failures the failures of the turn's attempts in order, at least one */
 export function clientError(failures: readonly Failure[], turn: LiveTurn, known: Confidential): Refusal | RelayedAnswer {
   const last = failures.at(-1) as Failure;
   const { status, cause, error } = last;
-  // Called in any case, because it notes the class in the row (ER4). A refusal inside a 200 has no status of its own.
+  // Called even if its result is not used, because it notes the class in the row (ER4). A refusal inside a 200 has no status of its own.
   const ruled = status !== undefined && status >= 400 ? turn.rules.refused({ status, code: error.code, param: error.param }) : undefined;
   if (failures.every((failure) => failure.cause === 'quota')) return usageLimit(failures, turn.now());
   if (ruled) return ruled;
@@ -32,7 +32,7 @@ export function clientError(failures: readonly Failure[], turn: LiveTurn, known:
   }
 }
 
-/** @returns a Refusal for a failure inside a reply that the client did not ask to be streamed */
+/** @returns a Refusal for a failure inside a reply, if the client did not ask for a stream */
 export function collectedError(failure: Failure, turn: LiveTurn, known: Confidential): Refusal {
   const answer = clientError([failure], turn, known);
   return answer instanceof Refusal ? answer : new Refusal('upstream_error');

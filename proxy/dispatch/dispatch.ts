@@ -46,7 +46,7 @@ export class Dispatch {
 
   /**
    * Resolves when the turn's reply is complete, or no account can give one.
-   * @throws Refusal at once, not from the promise, where the route's class has no room
+   * @throws Refusal synchronously, if the route's class has no room
    */
   run(request: DispatchRequest): Promise<Dispatched> {
     const { turn, client } = request;
@@ -61,7 +61,10 @@ export class Dispatch {
     return request.chain ? this.#chained(request, slot, request.chain, attempts) : attempts.run();
   }
 
-  /** One model after another, in one slot. The client gets the answer of the last one that was sent, else that of the asked model (AA75). */
+  /**
+   * Tries one model after another, in one slot. The client gets the answer of the last model that was sent to an account, otherwise that of
+   * the requested model (AA75).
+   */
   async #chained(request: DispatchRequest, slot: Slot, chain: FallbackModels, asked: TurnAttempts): Promise<Dispatched> {
     let attempts = asked;
     let told = await attempts.run();

@@ -1,5 +1,4 @@
-// A follow-up: work after an account's answer and before the client gets it, such as further requests to the same account or a row in the
-// store.
+// A follow-up is work between an account's answer and the client's, such as further requests to the same account or a row in the store.
 import type { JsonObject } from '../turn/json/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { ProviderApi } from '../turn/provider/provider-api.ts';
@@ -10,18 +9,18 @@ import type { Upstream } from '../upstream/upstreams.ts';
 
 export interface FollowedAnswer {
   readonly turn: LiveTurn;
-  /** The account as the turn's configuration has it. Its lease lasts until the follow-up is over. */
+  /** The account in the turn's configuration. Its lease lasts until the follow-up has ended. */
   readonly account: AccountConfig;
   readonly upstream: Upstream;
   readonly provider: ProviderApi;
-  /** The request as its rules left it. */
+  /** The request as the rules left it. */
   readonly work: Work;
   readonly answer: JsonObject;
   /** Aborts when the client leaves. */
   readonly signal: AbortSignal;
 }
 
-/** Runs after commit: no other account is asked. @returns the client's answer. @throws Refusal */
+/** Runs after commit, so that no other account is tried. @returns the client's answer @throws Refusal */
 export type FollowUp = (followed: FollowedAnswer) => Promise<JsonObject>;
 
 export type FollowUps = Readonly<Partial<Record<RouteKind, FollowUp>>>;

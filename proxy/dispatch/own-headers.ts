@@ -1,9 +1,9 @@
-// Headers of the gateway's own on every answer that an account gave, and on the answer to an upgrade (Q1, Q14, AA77).
+// The gateway's own headers on every answer that came from an account, and on the answer to an upgrade (Q1, Q14, AA77).
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { KeyConfig, PoolConfig } from '../turn/settings.ts';
 import { type ClientVersion, clientVersionOf } from '../turn/wire/client-version.ts';
 
-/** The tags of model lists: a client that gets another one than it knows reads the list again. */
+/** The tags of model lists. A client that gets an unknown tag reads the list again. */
 export interface ModelTags {
   etag(pool: PoolConfig, key: KeyConfig, version: ClientVersion | undefined): string;
 }

@@ -1,4 +1,4 @@
-// A turn without generation in a Pool of API accounts without a websocket: the gateway answers it, and a later frame continues it (AA24).
+// A turn without generation in a Pool of API accounts without websockets. The gateway answers it, and a later frame continues it (AA24).
 import { randomUUID } from 'node:crypto';
 import type { WebsocketHistories } from '../sessions/websocket-histories.ts';
 import { Refusal } from '../turn/errors/refusal.ts';

@@ -37,7 +37,7 @@ export interface TurnServices extends SenderServices, UnansweredServices {
   readonly tiers: TierServices;
 }
 
-/** What selection refuses a turn with for which it found no account. */
+/** The codes with which selection refuses a turn because it found no account. */
 const NO_ACCOUNT: ReadonlySet<string | null> = new Set<ErrorCode>([
   'usage_limit_reached',
   'no_eligible_account',
@@ -56,10 +56,10 @@ export class TurnAttempts {
   #tier: number | null = null;
   #overflow: OverflowReason | null = null;
   #goesOn = false;
-  /** Undefined in a Pool of one tier. */
+  /** Undefined in a Pool with one tier. */
   #tiers: TurnTiers | undefined;
 
-  /** @param earlier the attempts for the models before in the chain */
+  /** @param earlier the attempts for earlier models of the chain */
   constructor(services: TurnServices, request: DispatchRequest, slot: Slot, earlier?: TurnAttempts) {
     this.#services = services;
     this.#request = request;
@@ -73,17 +73,20 @@ export class TurnAttempts {
     return this.#sender.log;
   }
 
-  /** What counts for the models that follow in a chain. */
+  /** What following models of the chain have to know. */
   get sofar(): Earlier {
     return this.#progress.sofar;
   }
 
-  /** Whether no account could serve the model, and the turn may go on to another one (AA75). */
+  /** Whether no account could serve the model, and the turn may go to another one (AA75). */
   get goesOn(): boolean {
     return this.#goesOn;
   }
 
-  /** Never rejects. One function for all that waits: each further one costs every turn a promise and a turn of the microtask queue. */
+  /**
+   * Never rejects. It is one function, because each further asynchronous function would cost every turn a promise and an iteration of the
+   * microtask queue.
+   */
   async run(): Promise<Dispatched> {
     const { turn, client } = this.#request;
     const progress = this.#progress;
@@ -109,7 +112,7 @@ export class TurnAttempts {
           this.#goesOn = progress.goesOn(failures.at(-1) as Failure);
           end = unanswered(progress, this.#sender, this.#services);
         } else if ((lease.granted && !(await lease.granted)) || socket?.skips(lease.account)) {
-          // Another node probes this account, or another turn has found meanwhile that it has no websocket.
+          // Another node probes this account, or another turn has meanwhile found that it has no websocket.
           lease.end('neutral');
           next = 'choose';
         } else if (this.#tiers && lease.tier > 0 && !(await this.#tiers.pays(lease))) {
@@ -165,7 +168,7 @@ export class TurnAttempts {
     };
   }
 
-  /** @throws Refusal where the response that the turn continues is gone, or its model has no routable source */
+  /** @throws Refusal if the response that the turn continues is gone, or its model has no routable source */
   #begin(continuation: Continuation, origins: CiphertextOrigins | undefined): void {
     const { turn, client } = this.#request;
     const { selection, counters } = this.#services;
@@ -185,12 +188,12 @@ export class TurnAttempts {
     throw isUnroutable ? noEligibleAccount(turn.recoversIn()) : anchorNotFound();
   }
 
-  /** Undefined in a Pool whose accounts have one API: each of them says for itself which ciphertext it refuses (Q10). */
+  /** Undefined in a Pool whose accounts have one API, because each of them refuses ciphertext that it cannot read (Q10). */
   #originsOf({ turn, hasJson, body }: TurnProgress): CiphertextOrigins | undefined | Promise<CiphertextOrigins> {
     return hasJson && this.#services.lacking.isSelective(turn) ? this.#services.continuity.origins(turn, body) : undefined;
   }
 
-  /** `end` only after an attempt: the client then gets that attempt's failure. @throws Refusal before the first attempt */
+  /** Returns `end` only after an attempt, whose failure the client then gets. @throws Refusal before the first attempt */
   #choose(): AccountLease | 'end' | Promise<AccountLease | 'gone' | 'end'> {
     const progress = this.#progress;
     progress.skipAccounts();
@@ -233,7 +236,7 @@ export class TurnAttempts {
 
   #next(failure: Failure, status: number | undefined, { account }: AccountLease): NextStep | Promise<NextStep> {
     const progress = this.#progress;
-    // The account has just refused a websocket, without which the turn has no meaning.
+    // The account has just refused a websocket, without which it cannot serve the turn.
     if (progress.socket?.skips(account)) return 'choose';
     progress.failures.push(failure);
     if (failure.isUntranslated) {
@@ -249,16 +252,19 @@ export class TurnAttempts {
   }
 }
 
-/** A turn that continues nothing stays at the account of the live socket, as long as that account can take it. */
+/** Prefers the account of the live socket for a turn that continues nothing, as long as the account can take it. */
 const preferLive = (continuation: Continuation, live: LiveSocket | undefined): Continuation =>
   live?.account === undefined || continuation.soft !== undefined ? continuation : { ...continuation, soft: live.account };
 
-/** Responses that are not stored live on one websocket: over HTTP nothing continues them, and providers refuse the anchor (RB11). */
+/**
+ * Whether the response of a turn is lost over HTTP. Responses that are not stored exist only on one websocket, and providers refuse their
+ * ids elsewhere (RB11).
+ */
 const isLostOverHttp = ({ previous_response_id, store }: Body): boolean => typeof previous_response_id === 'string' && store === false;
 
 /**
- * The account lacks a model that need not be in any catalog. It is not cooled down: a client could name a model that no account has, and so
- * cool all of them.
+ * Whether the account lacks a model that need not be in a catalog. It gets no cooldown, because a client could name an unknown model and so
+ * cool down all accounts.
  */
 const isForeignModel = (result: AttemptResult, { kind }: DispatchRequest['turn']): boolean =>
   typeof result === 'object' && result.cause === 'model' && !kind.model;

@@ -9,7 +9,10 @@ import type { WebsocketSupport } from '../upstream/websocket-support.ts';
 import type { Attempted } from './attempt.ts';
 import type { DispatchRequest } from './request/dispatch-request.ts';
 
-/** Undefined for a turn that goes over HTTP: its client uses HTTP, or its kind is sent as frames only where it continues a response. */
+/**
+ * Undefined for a turn that goes over HTTP, because its client uses HTTP, or because its kind is sent as frames only if it continues a
+ * response.
+ */
 export function turnSocketOf({ turn, payload, client }: DispatchRequest, support: WebsocketSupport): TurnSocket | undefined {
   const { upstreamSocket: slot } = client;
   const body = payload.kind === 'json' ? payload.work.body : {};
@@ -25,7 +28,7 @@ export function turnSocketOf({ turn, payload, client }: DispatchRequest, support
 
 interface SocketTurn {
   readonly anchor: string | undefined;
-  /** The mode in which the anchor must have been made; undefined for any. */
+  /** The mode in which the anchor must have been made; undefined for any mode. */
   readonly anchorMode: EffectiveMode;
   readonly isPrewarm: boolean;
 }
@@ -33,7 +36,7 @@ interface SocketTurn {
 export class TurnSocket {
   readonly slot: SocketSlot;
   readonly #support: WebsocketSupport;
-  /** The response that the turn continues; it is valid only on the live socket. */
+  /** The response that the turn continues. It exists only on the live socket. */
   readonly #anchor: string | undefined;
   readonly #anchorMode: EffectiveMode;
   readonly #isPrewarm: boolean;
@@ -53,22 +56,22 @@ export class TurnSocket {
     return this.#anchor !== undefined;
   }
 
-  /** Whether the response that the turn continues is not on the live socket: then it cannot be continued anywhere. */
+  /** Whether the response that the turn continues is not on the live socket, so that it cannot be continued at all. */
   get anchorIsGone(): boolean {
     return this.#anchor !== undefined && !this.slot.continues(this.#anchor, this.#anchorMode);
   }
 
-  /** Whether the turn has a meaning only at accounts with websocket, because it generates nothing. */
+  /** Whether only accounts with websockets can serve the turn, because it generates nothing. */
   get skipsAccounts(): boolean {
     return this.#isPrewarm && this.#anchor === undefined;
   }
 
-  /** Whether the turn has no meaning at this account, because it would go over HTTP. */
+  /** Whether this account cannot serve the turn, because the turn would go over HTTP. */
   skips(account: AccountConfig): boolean {
     return this.skipsAccounts && !this.#support.has(account);
   }
 
-  /** Whether an attempt at this account is sent as a frame. @throws Refusal where the turn has no meaning over HTTP, or on a new socket */
+  /** Whether an attempt at this account is sent as a frame. @throws Refusal if the turn cannot be served over HTTP, or on a new socket */
   carries(account: AccountConfig): boolean {
     if (this.#anchor !== undefined && this.slot.at(account.id) === undefined) throw anchorNotFound();
     if (!this.#tooLarge && (this.#anchor !== undefined || this.#support.has(account))) return true;
@@ -76,34 +79,34 @@ export class TurnSocket {
     return false;
   }
 
-  /** Closes a live socket of another session, unless the turn continues a response of it. @param session the header of a new upgrade */
+  /** Closes a live socket of another session, unless the turn continues a response on it. @param session the header of a new upgrade */
   inSession(session: string | undefined): void {
     if (this.#anchor === undefined && this.slot.account !== undefined && this.slot.session !== session) this.slot.close();
   }
 
-  /** Whether a frame of this size can be sent; if not, the turn goes over HTTP. @throws Refusal where it continues a response */
+  /** Whether a frame of this size can be sent. Otherwise the turn goes over HTTP. @throws Refusal if it continues a response */
   fits(bytes: number, largest: number): boolean {
     if (bytes <= largest) return true;
     this.#refuseSize();
     return false;
   }
 
-  /** Whether the socket or its credential is at fault: no client gets such a failure as its answer (Q3). */
+  /** Whether the socket or its credential is at fault. Such a failure is never sent to a client (Q3). */
   isAtFault({ cause, error, frameTooLarge }: Failure): boolean {
     return error.code === CONNECTION_LIMIT || frameTooLarge === true || cause === 'credential';
   }
 
-  /** Whether the same turn goes to the same account again: over a new socket, or over HTTP. At most once. */
+  /** Whether the turn goes to the same account once more, over a new socket or over HTTP. At most once. */
   sendsAgain({ verdict, over, reused, status }: Attempted, account: AccountConfig): boolean {
     if (verdict.kind !== 'failed' || over === 'http' || this.#resent) return false;
     const { failure } = verdict;
-    // A live socket keeps the credential of its upgrade: the renewed one needs a new socket.
+    // A live socket keeps the credential of its upgrade, so that a renewed one needs a new socket.
     if (failure.cause === 'credential') this.slot.close();
-    // An upgrade that was refused has a status of its own; one that was accepted counts as 200.
+    // A refused upgrade has a status of its own, and an accepted one counts as 200.
     const isAbsent = status !== undefined && status !== 200 && this.#support.refused(account, status);
     if (!isAbsent && failure.cause === 'challenge_page') this.#support.challenged(account);
     else if (!isAbsent && failure.frameTooLarge) this.#refuseSize();
-    // A connection may have died while it was idle; the first turn that uses it finds out.
+    // A connection may have died while it was idle, which the first turn that uses it finds out.
     else if (!isAbsent && !(failure.error.code === CONNECTION_LIMIT || (reused && status === undefined && failure.cause === 'network'))) {
       return false;
     }
@@ -112,7 +115,7 @@ export class TurnSocket {
     return this.#resent;
   }
 
-  /** The refusal in place of a failure that is the socket's: the response that the turn continues is gone with it. */
+  /** The refusal that replaces a failure of the socket, because the response that the turn continues is gone with it. */
   refusal(last: Failure): Refusal | undefined {
     if (this.#anchor === undefined) return last.error.code === CONNECTION_LIMIT ? new Refusal('upstream_error') : undefined;
     return last.cause === 'network' || this.isAtFault(last) ? anchorNotFound() : undefined;
@@ -124,7 +127,7 @@ export class TurnSocket {
   }
 }
 
-/** For a turn without generation where no account can take it. */
+/** The refusal of a turn without generation if no account can take it. */
 export const prewarmImpossible = (): Refusal =>
   new Refusal('websocket_upgrade_required', { message: 'No account of this Pool accepts a turn without generation.' });
 

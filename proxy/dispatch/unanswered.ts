@@ -1,4 +1,4 @@
-// The answer to a client whose turn no account has answered: the last failure, or a refusal that says how to continue (Q3, Q10).
+// The answer to a client if no account has answered its turn: the last failure, or a refusal that states how to continue (Q3, Q10).
 import type { Selection } from '../accounts/selection/selection.ts';
 import { noteErrorClass } from '../turn/errors/error-class.ts';
 import type { Failure } from '../turn/errors/failure.ts';
@@ -15,18 +15,18 @@ export interface UnansweredServices {
   readonly selection: Selection;
 }
 
-/** After the last attempt. */
+/** The answer after the last attempt. */
 export function unanswered(progress: TurnProgress, known: Confidential, { steps, selection }: UnansweredServices): DispatchEnd {
   const { turn, demand, failures, socket } = progress;
   const last = failures.at(-1) as Failure;
   const param = safeParam(last.error.param);
   if (param !== null) turn.note('upstream_error_param', param);
   noteErrorClass(turn, last);
-  // The turn that finds out that its account has to log in gets the answer of all later ones (F8.2).
+  // The first turn that finds out that its account has to log in gets the same answer as later ones (F8.2).
   const restart = last.cause === 'credential' ? selection.candidates.restart(demand) : undefined;
   const own = steps.endsConversation(progress, last) ? anchorNotFound() : socket?.refusal(last);
   if (own && !restart) return { kind: 'refused', refusal: own };
-  // The quota's reset of all accounts, not that of the last one.
+  // Stated with the soonest quota reset of all accounts, not with that of the last one.
   const exhausted = isQuotaOfAll(progress, last) ? selection.candidates.refusal(demand) : undefined;
   if (exhausted?.code === 'usage_limit_reached') return { kind: 'refused', refusal: exhausted };
   const answer = clientError(failures, turn, known);
@@ -34,7 +34,7 @@ export function unanswered(progress: TurnProgress, known: Confidential, { steps,
   return answer instanceof Refusal ? { kind: 'refused', refusal: answer } : { kind: 'relayed', answer };
 }
 
-/** The refusal when no account could be chosen for the first attempt. @param refusal of selection */
+/** The refusal if no account could be chosen for the first attempt. @param refusal the refusal of selection */
 export function unchosen(progress: TurnProgress, refusal: Refusal, { steps }: UnansweredServices): Refusal {
   if (steps.refusesConversation(progress, refusal)) return anchorNotFound();
   return progress.hasSkipped && refusal.code === 'no_eligible_account' ? prewarmImpossible() : refusal;

@@ -1,23 +1,23 @@
-// What popular clients need to use this gateway: one entry per client, for `poolgate client` and the documentation.
+// The settings with which popular clients use this gateway, one entry per client, for `poolgate client` and the documentation.
 
 export interface ClientSettings {
-  /** Name for `poolgate client`. */
+  /** The name of the client for `poolgate client`. */
   readonly name: string;
   readonly title: string;
-  /** The gateway's API that these settings use. */
+  /** The API of the gateway that these settings use. */
   readonly api: 'native' | 'Responses' | 'Messages';
-  /** Where the text belongs: a file, code, or a shell. */
+  /** The place for the text: a file, code, or a shell. */
   readonly where: string;
-  /** Language of the text, as in Markdown. */
+  /** The language of the text, as in Markdown. */
   readonly language: 'js' | 'json' | 'sh' | 'toml' | 'yaml';
-  /** npm package and version with which the text was tested as written. */
+  /** The npm package and version with which the text was tested unchanged. */
   readonly tried: string;
   readonly note?: string;
   readonly text: (address: ClientAddress) => string;
 }
 
 export interface ClientAddress {
-  /** `http://127.0.0.1:4000` */
+  /** The origin of the gateway, such as `http://127.0.0.1:4000`. */
   readonly origin: string;
   /** The word of `wire` in native paths. */
   readonly agent: string;
@@ -25,7 +25,7 @@ export interface ClientAddress {
   readonly model: string;
 }
 
-/** The environment variable that holds the secret of the Pool API key in all texts: the gateway has only a hash of the secret. */
+/** The environment variable with the secret of the Pool API key in all texts. The gateway itself has only a hash of the secret. */
 export const KEY_VARIABLE = 'POOLGATE_KEY';
 
 export const CLIENTS: readonly ClientSettings[] = [

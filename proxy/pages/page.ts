@@ -1,4 +1,4 @@
-// The one page of a site: its import map with hashed names, and the policy that permits it and nothing else.
+// The one page of a site: its import map with hashed names, and a policy that permits only what the page uses.
 import { hash } from 'node:crypto';
 
 export interface PageParts {
@@ -6,9 +6,9 @@ export interface PageParts {
   /** Id of the element that the first module fills. */
   readonly root: string;
   readonly noscript: string;
-  /** Markup of the root until the scripts have run: the first paint waits for no module. */
+  /** The content of the root until the scripts have run, so that the first paint waits for no module. */
   readonly first?: string;
-  /** The name by which a module is imported to its address. */
+  /** The addresses of modules, by the names with which they are imported. */
   readonly imports: Readonly<Record<string, string>>;
   /** Addresses of style sheets. */
   readonly styles: readonly string[];
@@ -49,10 +49,10 @@ ${preloaded.map((href) => `<link rel="modulepreload" href="${href}">`).join('\n'
   return { html, policy: policyOf(map) };
 }
 
-/** No text of the data ends its block. */
+/** Data as text that cannot end its block. */
 const inert = (data: unknown): string => JSON.stringify(data).replaceAll('<', '\\u003c');
 
-/** Nothing of another origin, and no inline script but the import map. */
+/** The policy: no other origins, and no inline scripts except the import map. */
 const policyOf = (map: string): string =>
   [
     "default-src 'none'",

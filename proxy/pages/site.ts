@@ -9,19 +9,19 @@ export interface SiteParts {
   readonly root: string;
   /** What a browser without scripts shows. */
   readonly noscript: string;
-  /** Markup of the root until the scripts have run: the first paint waits for no module. */
+  /** The content of the root until the scripts have run, so that the first paint waits for no module. */
   readonly first?: string;
-  /** Names of own modules and style sheets, below `proxy/console/`. */
+  /** Own modules and style sheets, by their names below `proxy/console/`. */
   readonly own: readonly string[];
-  /** The name by which modules import a package, and the file of that package. */
+  /** The files of packages, by the names with which modules import them. */
   readonly packages: Readonly<Record<string, string>>;
-  /** By the name of a package whose file is a script and no module: the variable that it defines. */
+  /** For a package whose file is a script: the variable that the script defines, by the name of the package. */
   readonly scripts?: Readonly<Record<string, string>>;
-  /** Files of packages that are style sheets: a name, and the file. */
+  /** The files of packages that are style sheets, by name. */
   readonly packageStyles?: Readonly<Record<string, string>>;
   /** The own module that runs first. */
   readonly main: string;
-  /** Whether the first paint needs a module. */
+  /** Whether the first paint needs this module. */
   readonly isFirst: (name: string) => boolean;
   /** The address of a file. */
   readonly addressOf: (name: string, digest: string) => string;
@@ -31,7 +31,7 @@ export interface SiteParts {
 
 export interface Site {
   readonly page: Page;
-  /** By address. */
+  /** The files by address. */
   readonly files: ReadonlyMap<string, StaticFile>;
 }
 
@@ -44,7 +44,7 @@ interface Source {
   readonly end?: string;
 }
 
-/** Makes a module of a script. */
+/** Text that turns a script into a module. */
 const exportOf = (variable: string | undefined): string => (variable === undefined ? '' : `\nexport default ${variable};\n`);
 
 export async function siteOf(parts: SiteParts): Promise<Site> {

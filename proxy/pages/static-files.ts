@@ -1,4 +1,5 @@
-// Static files for browsers: their names have the hash of their content, so that they are kept for good. Read and compressed once.
+// Static files for browsers. They are read and compressed once. Their names have a hash of their content, so that browsers can keep them
+// without limit.
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -13,15 +14,11 @@ export interface StaticFile {
 
 export interface EncodedFile {
   readonly body: Buffer;
-  /** With its content type, in lower case. */
+  /** The headers, including the content type, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/**
- * @param name its name in the site, such as `base/api.js`
- * @param from where it is read
- * @param end is added to it
- */
+/** @param name the name in the site, such as `base/api.js` @param from the path of the file @param end a text that is added to the file */
 export async function staticFile(name: string, from: string, end = ''): Promise<{ readonly digest: string; readonly file: StaticFile }> {
   const plain = Buffer.from(withoutMap(await readFile(from, 'utf8')) + end);
   const type = name.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8';
@@ -33,7 +30,7 @@ export async function compressed(type: string, plain: Buffer): Promise<StaticFil
   return { type, plain, gzip: zipped, brotli };
 }
 
-/** The best encoding that the client accepts. @param kept what browsers may keep of it */
+/** The best encoding that the client accepts. @param kept the caching that browsers may use */
 export function encodedFile({ type, plain, gzip: zipped, brotli }: StaticFile, accepted = '', kept = FOR_GOOD): EncodedFile {
   const [body, encoding] = /\bbr\b/.test(accepted)
     ? [brotli, 'br']
@@ -44,8 +41,8 @@ export function encodedFile({ type, plain, gzip: zipped, brotli }: StaticFile, a
   return { body, headers: encoding === undefined ? headers : { ...headers, 'content-encoding': encoding } };
 }
 
-/** A name has the hash of the content. */
+/** For files whose names have a hash of their content. */
 const FOR_GOOD = 'public, max-age=31536000, immutable';
 
-/** Packages name source maps that are not served. */
+/** The text without its source map, which is not served. */
 const withoutMap = (content: string): string => content.replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n');

@@ -1,14 +1,14 @@
-// Counts the tokens of one text, in pieces of bounded cost.
+// Counts the tokens of one text, in pieces whose cost is bounded.
 import { clearMergeCache, countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 
-/** Characters. The tokenizer takes quadratic time on one long word: a piece of this size takes it about 10 ms at worst. */
+/** The characters of a piece. The tokenizer takes quadratic time for one long word, which for a piece of this size is about 10 ms. */
 const PIECE = 2_048;
-/** How much further a piece may go to end with its line, where the cut does not change the count. */
+/** The characters that a piece may be longer to end with its line, because a cut there does not change the count. */
 const REST_OF_LINE = 1_024;
-/** The text of a special token is text like any other. */
+/** Special tokens in the text count as text. */
 const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
 
-/** Undefined where `inTime` is false before the end. */
+/** Undefined if `inTime` returns false before the end. */
 export function tokensOfText(text: string, inTime: () => boolean): number | undefined {
   try {
     let tokens = 0;
@@ -20,7 +20,7 @@ export function tokensOfText(text: string, inTime: () => boolean): number | unde
     }
     return tokens;
   } finally {
-    // Its entries are parts of the text, and would keep the whole text in memory.
+    // The entries of the cache are parts of the text, and would keep the whole text in memory.
     clearMergeCache();
   }
 }
@@ -30,6 +30,6 @@ function pieceEnd(text: string, from: number): number {
   if (end >= text.length) return text.length;
   const line = text.slice(end, end + REST_OF_LINE).search(/\n(?=[ \t]*[^\s/])/);
   if (line !== -1) return end + line + 1;
-  // Never cuts between the halves of one character.
+  // A cut is never between the halves of one character.
   return /[\uD800-\uDBFF]/.test(text[end - 1] ?? '') ? end + 1 : end;
 }

@@ -1,4 +1,4 @@
-// Counts tokens in a thread of its own, so that no text can block the event loop (F7.6). Texts never leave the process.
+// Counts tokens in a separate thread, so that no text can block the event loop (F7.6). Texts never leave the process.
 import { Worker } from 'node:worker_threads';
 import type { Counters } from '../base/process/metrics.ts';
 import type { Clock } from '../base/time/clock.ts';
@@ -13,17 +13,17 @@ export interface TokenCounterOptions {
   readonly module?: URL;
 }
 
-/** Longest wait for a count, with the start of the thread. */
+/** The longest wait for a count, including the start of the thread. */
 const DEADLINE_MS = 5_000;
-/** A thread without an answer for this long is ended: its tasks end themselves well before. */
+/** The time after which a thread without an answer is ended. Its tasks end themselves long before. */
 const STUCK_MS = 15_000;
-/** The number of tasks that may wait, and of characters in their texts. */
+/** The most tasks that may wait. `MOST_CHARACTERS` limits their texts. */
 const MOST_TASKS = 64;
 const MOST_CHARACTERS = 16_777_216;
-/** Before another thread is started after one that failed. */
+/** The pause before another thread is started after a failure. */
 const RESTART_MS = 10_000;
 const MEMORY_MB = 512;
-/** A thread without work for this long is ended: it holds about 90 MB. */
+/** The time after which a thread without work is ended. It needs about 90 MB. */
 const IDLE_MS = 600_000;
 
 interface Waiting {
@@ -38,7 +38,7 @@ export class TokenCounter {
   #worker: Worker | undefined;
   #endedAt: number | undefined;
   #lastId = 0;
-  /** Tasks without a result from the worker thread, by task id; tasks past their deadline stay until the thread answers. */
+  /** Tasks without a result, by id. A task whose deadline has passed stays until the thread answers. */
   readonly #waiting = new Map<number, Waiting>();
   #characters = 0;
   #cancelIdle = (): void => undefined;
@@ -49,7 +49,7 @@ export class TokenCounter {
     this.#module = module;
   }
 
-  /** The tokens of each text; undefined where they are not counted in time. Never rejects. The thread starts with the first call. */
+  /** The tokens of each text; undefined if they are not counted in time. Never rejects. The first call starts the thread. */
   count(texts: readonly string[]): Promise<Counts> {
     const characters = texts.reduce((total, { length }) => total + length, 0);
     const worker = this.#waiting.size < MOST_TASKS && this.#characters + characters <= MOST_CHARACTERS ? this.#running() : undefined;
@@ -79,7 +79,7 @@ export class TokenCounter {
     });
   }
 
-  /** Ends the thread; a later count starts another one. */
+  /** Ends the thread. A later count starts another one. */
   async close(): Promise<void> {
     this.#cancelIdle();
     const worker = this.#worker;
@@ -94,7 +94,7 @@ export class TokenCounter {
     const worker = new Worker(this.#module, { resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB } });
     worker.unref();
     worker.on('message', (answer: TokenAnswer) => this.#answered(answer));
-    // The end of the thread follows.
+    // The thread ends after an error.
     worker.on('error', () => undefined);
     worker.once('exit', () => this.#fail(worker));
     this.#worker = worker;

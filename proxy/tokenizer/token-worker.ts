@@ -1,4 +1,4 @@
-// The thread that counts tokens: one answer for each task, in order.
+// The thread that counts tokens. It answers each task once, in order.
 import { hash } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
@@ -9,16 +9,16 @@ export interface TokenTask {
   readonly texts: readonly string[];
 }
 
-/** Null: it took too long. */
+/** Null if counting took too long. */
 export interface TokenAnswer {
   readonly id: number;
   readonly counts: readonly number[] | null;
 }
 
-/** Longest that one task may take: texts that are not natural language may take a tokenizer many times as long. */
+/** The longest time of one task. A tokenizer may take many times as long for text that is not natural language. */
 const LONGEST_TASK_MS = 500;
 
-/** Every turn of a conversation has the outputs of all turns before it. Digests and numbers, no text. */
+/** Counts by digest, because every turn of a conversation repeats the outputs of all turns before it. No text is kept. */
 const known = new LRUCache<string, number>({ max: 8_192 });
 
 function answer({ id, texts }: TokenTask): TokenAnswer {

@@ -1,10 +1,11 @@
-// Sessions of signed-in operators: a sealed cookie, which every node can open, because all have the key of the store. Nothing is stored.
+// Sessions of signed-in operators. A session is a sealed cookie that every node can open, because all have the key of the store. Nothing is
+// stored.
 import type { Cipher } from '../../encryption/cipher.ts';
 
-/** What a session is of. Times are Unix milliseconds. */
+/** The content of a session. Times are Unix milliseconds. */
 export interface OperatorSession {
   readonly operator: string;
-  /** The digest of the token that it was exchanged for: it ends with that token. */
+  /** The digest of the token with which the operator signed in. The session ends with that token. */
   readonly token: string;
   /** When it began. */
   readonly since: number;
@@ -12,11 +13,11 @@ export interface OperatorSession {
   readonly seen: number;
 }
 
-/** A session without requests ends after this time. */
+/** The time after which a session without requests ends. */
 const IDLE_MS = 8 * 3_600_000;
-/** A session ends this long after its sign-in, however often it is used. */
+/** The time after which a session ends, even if it is used. */
 const LONGEST_MS = 72 * 3_600_000;
-/** A cookie is renewed at most this often. */
+/** The shortest time between two renewals of a cookie. */
 const RENEWED_MS = 300_000;
 
 const NAME = 'poolgate_session';
@@ -37,12 +38,12 @@ export class Sessions {
     return this.#cookie({ operator, token, since: now, seen: now }, isSecure);
   }
 
-  /** The value of Set-Cookie that ends it in the browser. */
+  /** The value of Set-Cookie that ends a session in the browser. */
   end(isSecure: boolean): string {
     return cookie('', 0, isSecure);
   }
 
-  /** The session of a Cookie header; undefined where there is none that lasts. */
+  /** The session of a Cookie header; undefined if there is no valid one. */
   of(header: string | undefined): OperatorSession | undefined {
     const sealed = new RegExp(`(?:^|;\\s*)${NAME}=([\\w.-]{1,2000})(?:;|$)`).exec(header ?? '')?.[1];
     const text = sealed === undefined ? undefined : this.#cipher.open(sealed, PLACE);
@@ -52,7 +53,7 @@ export class Sessions {
     return now - session.since < LONGEST_MS && now - session.seen < IDLE_MS ? session : undefined;
   }
 
-  /** The value of Set-Cookie with which a session goes on; undefined where the cookie is new enough. */
+  /** The value of Set-Cookie that renews a session; undefined if the cookie is new enough. */
   renewed(session: OperatorSession, isSecure: boolean): string | undefined {
     const seen = this.#now();
     return seen - session.seen < RENEWED_MS ? undefined : this.#cookie({ ...session, seen }, isSecure);

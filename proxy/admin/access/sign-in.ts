@@ -1,4 +1,4 @@
-// The sign-in of the admin listener: none on loopback; elsewhere an operator's token, the session it was exchanged for, or the header of a
+// The sign-in of the admin listener. None is required on loopback. Otherwise it is an operator's token, a session, or the header of a
 // trusted proxy.
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -14,21 +14,21 @@ import type { OperatorSession, Sessions } from './sessions.ts';
 export interface SignInOptions {
   readonly sources: McpSources;
   readonly sessions: Sessions;
-  /** As the listener was started with it. */
+  /** The setting with which the listener was started. */
   readonly trusted: TrustedHeader | undefined;
   readonly onLoopback: boolean;
 }
 
 export interface SignedRequest {
   readonly headers: IncomingHttpHeaders;
-  /** Address of the connection. */
+  /** The address of the connection. */
   readonly address: string | undefined;
   readonly isSecure: boolean;
 }
 
 export interface SignedIn {
   readonly asker: Asker;
-  /** Present where the session goes on with another cookie. */
+  /** Present if the cookie of the session has to be renewed. */
   readonly cookie?: string | undefined;
 }
 
@@ -48,7 +48,7 @@ export class SignIn {
     return this.#proxies.has(address === undefined ? undefined : plainAddress(address));
   }
 
-  /** Undefined where a sign-in is required, and missing or refused. */
+  /** Undefined if a sign-in is required, and is missing or was refused. */
   of(request: SignedRequest): SignedIn | undefined {
     const { onLoopback, sessions, trusted } = this.#options;
     const { headers } = request;
@@ -58,7 +58,7 @@ export class SignIn {
     if (token !== undefined) return this.#operator((one) => one.token_sha256.includes(digestOf(token)));
     if (proxied && trusted) {
       const stated = headers[trusted.name];
-      // A header that is sent twice arrives joined, or as a list: it is no id.
+      // A header that is sent twice arrives joined or as a list, and is not an id.
       return typeof stated === 'string' ? this.#operator(({ id }) => id === stated) : undefined;
     }
     const session = sessions.of(headers.cookie);
@@ -66,7 +66,7 @@ export class SignIn {
     return found && session && { ...found, cookie: sessions.renewed(session, request.isSecure) };
   }
 
-  /** The cookie of a new session; undefined where the request has no valid token. */
+  /** The cookie of a new session; undefined if the request has no valid token. */
   begin({ headers, isSecure }: SignedRequest): string | undefined {
     const token = bearerToken({ authorization: headers.authorization });
     const digest = token === undefined ? undefined : digestOf(token);

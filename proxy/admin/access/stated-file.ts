@@ -1,11 +1,11 @@
-// The configuration file that a command states: a gateway on another one refuses what is about the file.
+// The configuration file that a command states. A gateway with another file refuses requests about the file.
 import { realpath } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Its absolute path, percent-encoded. */
+/** The header with the absolute path of the file, percent-encoded. */
 export const FILE_HEADER = 'x-poolgate-config';
 
-/** The reason of the refusal; undefined where the caller states none, as pages do, or this one. */
+/** The reason of the refusal. Undefined if the caller states this file, or none, as pages do. */
 export async function otherFile(headers: IncomingHttpHeaders, path: string): Promise<string | undefined> {
   const { [FILE_HEADER]: header } = headers;
   if (typeof header !== 'string') return undefined;
@@ -22,5 +22,5 @@ function decoded(header: string): string | undefined {
   }
 }
 
-/** Links lead to one file. */
+/** Resolves links, because several may lead to one file. */
 const real = (path: string): Promise<string> => realpath(path).catch(() => path);

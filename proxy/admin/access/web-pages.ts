@@ -1,14 +1,15 @@
-// Refuses what a web page of another origin sends to the admin listener: a cross-site form, or a host name bound to its address (DNS rebinding).
+// Refuses requests that a web page of another origin sends to the admin listener, by a form or by a host name that resolves to its address
+// (DNS rebinding).
 import type { IncomingHttpHeaders } from 'node:http';
 import { isLoopback } from '../../base/process/loopback.ts';
 
-/** The header of every write: no page can send it to another origin without a preflight, which is refused. */
+/** The header that every write needs. A page can send it to another origin only after a preflight, which is refused. */
 export const COMMAND_HEADER = 'x-poolgate-command';
 
 export interface PageCheck {
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
-  /** Whether any Host is served: a proxy that signs people in passes its own name. */
+  /** Whether any Host is accepted, because a proxy that signs people in passes its own name. */
   readonly anyHost: boolean;
 }
 
@@ -17,7 +18,7 @@ export function pageRefusal({ method, headers, anyHost }: PageCheck): string | u
   const { host, origin, 'sec-fetch-site': site } = headers;
   if (!anyHost && !isLoopback(nameOf(host))) return 'this host is not served';
   if (origin !== undefined && hostOf(origin) !== host?.toLowerCase()) return 'no cross-origin requests';
-  // Browsers state it for every request of a page; a page that is opened by its address or a bookmark has `none`.
+  // Browsers send this header with every request of a page. It is `none` if a person opens an address or a bookmark.
   if (site === 'cross-site' || site === 'same-site') return 'no cross-origin requests';
   if (method !== 'GET' && method !== 'HEAD' && headers[COMMAND_HEADER] === undefined) return `the header ${COMMAND_HEADER} is missing`;
   return undefined;
@@ -30,5 +31,5 @@ const nameOf = (host = ''): string =>
     .replace(/^\[(.*)\]$/, '$1')
     .toLowerCase();
 
-/** Host and port of an origin, as a Host header has them; undefined for `null`, and for a text that is no origin. */
+/** The host and port of an origin, in the form of a Host header. Undefined for `null`, and for text that is not an origin. */
 const hostOf = (origin: string): string | undefined => /^https?:\/\/([^/?#\s]+)$/i.exec(origin)?.[1]?.toLowerCase();

@@ -1,4 +1,4 @@
-// POST /api/accounts/{id}/restore and …/relogin: what an operator changes of an account's state by hand (S9).
+// POST /api/accounts/{id}/restore and …/relogin: changes of an account's state by an operator (S9).
 import type { ChangedField } from '../../../store/schema/rows.ts';
 import type { CooldownStatus, HealthStatus } from '../../accounts/health/health-status.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
@@ -31,7 +31,7 @@ export const accountActions = (gateway: AdminTarget): readonly Endpoint[] => [
   }),
 ];
 
-/** Ends the account's cooldowns, and those of its models, as if they had never begun. */
+/** Ends the cooldowns of the account and of its models. */
 function restore(gateway: AdminTarget, asker: Asker, { id }: AccountConfig): Promise<AccountActionReply> {
   const before = healthOf(gateway, id);
   if (before?.status === 'reauth_required') {
@@ -42,7 +42,7 @@ function restore(gateway: AdminTarget, asker: Asker, { id }: AccountConfig): Pro
   return done(gateway, { actor: asker.actor, action: 'account.restore' }, { account: id, credential: null, fields });
 }
 
-/** Reads the account's credential again, and ends its need for another login. @throws ConfigError where the file has errors */
+/** Reads the account's credential again, and ends the need for another login. @throws ConfigError if the file has errors */
 async function relogin(gateway: AdminTarget, { actor }: Asker, account: AccountConfig): Promise<AccountActionReply> {
   const { id } = account;
   const before = healthOf(gateway, id);
@@ -56,7 +56,7 @@ async function relogin(gateway: AdminTarget, { actor }: Asker, account: AccountC
   return done(gateway, { actor, action: 'account.relogin' }, { account: id, credential: found, fields: [...imported, ...ended] });
 }
 
-/** Why a credential that was read again is not used. */
+/** The reason why a credential that was read again is not used. */
 const REFUSALS: Readonly<Partial<Record<Relogin, (id: string) => string>>> = {
   unreadable: (id) => `the credential file of account '${id}' has no tokens that can be read`,
   no_file: (id) => `account '${id}' has no tokens file: poolgate account login ${id}`,
@@ -65,7 +65,7 @@ const REFUSALS: Readonly<Partial<Record<Relogin, (id: string) => string>>> = {
   failed: (id) => `a refresh of account '${id}' has not ended yet; try again`,
 };
 
-/** @throws ConfigError where the file of the configuration has errors: a static bearer is read with it */
+/** @throws ConfigError if the configuration file has errors, because a static bearer is read together with it */
 async function readCredential(
   { follower, services: { credentials } }: AdminTarget,
   { id }: AccountConfig,
@@ -77,7 +77,7 @@ async function readCredential(
   return changes.some(({ path }) => path === `accounts[${id}].credential`) ? 'imported' : 'unchanged';
 }
 
-/** What a reset changes, field by field. */
+/** The fields that a reset changes. */
 function stateFields(health: HealthStatus | undefined): readonly ChangedField[] {
   if (!health) return [];
   const path = `accounts[${health.account}]`;
@@ -92,7 +92,7 @@ function cooldownField(path: string, { phase, cause, until }: CooldownStatus): C
   return { path, from: cause === undefined ? end : `${end}, ${cause}`, to: null };
 }
 
-/** An action that changes nothing leaves no row. */
+/** Writes the audit row of an action. An action that changed nothing has none. */
 async function done(
   gateway: AdminTarget,
   by: { readonly actor: string; readonly action: string },

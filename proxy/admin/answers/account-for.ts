@@ -1,10 +1,10 @@
-// The account that an action names, where its asker may act on it.
+// Finds the account that an action names, and checks that its asker may act on it.
 import type { AccountConfig } from '../../turn/settings.ts';
 import { type Asker, mayChangeAccount } from '../access/asker.ts';
 import type { AdminTarget } from '../admin-target.ts';
 import { ApiRefusal } from '../api/endpoint.ts';
 
-/** @throws ApiRefusal 404 for one that is not in the view, 403 for one that others have too */
+/** @throws ApiRefusal 404 for an account that the asker may not see, 403 for one that also belongs to others */
 export function accountFor({ loaded }: AdminTarget, asker: Asker, id: string): AccountConfig {
   checkAccount(asker, id);
   const account = loaded.config.accounts.find((one) => one.id === id);
@@ -12,7 +12,7 @@ export function accountFor({ loaded }: AdminTarget, asker: Asker, id: string): A
   return account;
 }
 
-/** Checks the right to act on an account. The configuration need not have the account yet. @throws ApiRefusal */
+/** Checks the right to act on an account, which need not be in the configuration yet. @throws ApiRefusal */
 export function checkAccount(asker: Asker, id: string): void {
   const view = asker.view();
   if (!view.isWhole && !view.accountIds.includes(id)) throw noAccount(id);

@@ -1,4 +1,5 @@
-// GET and POST /api/accounts/{id}/test: what a test of an account may cost, and the test itself. It changes no health, limit or file (AA87).
+// GET and POST /api/accounts/{id}/test: the possible cost of an account's test, and the test itself. It changes no health, limit or file
+// (AA87).
 import { args, flag, name, type ValueOf } from '../../turn/json/field-schemas.ts';
 import type { Asker } from '../access/asker.ts';
 import type { AdminTarget } from '../admin-target.ts';

@@ -1,4 +1,4 @@
-// POST /api/reload, GET and POST /api/explain: the configuration that runs, and what it means for a request.
+// POST /api/reload, GET and POST /api/explain: the running configuration, and its effect on a request.
 import { RULES } from '../../../rules/index.ts';
 import { versionOf } from '../../config/diff.ts';
 import { explainTurns } from '../../explain/explanation.ts';
@@ -57,7 +57,7 @@ export const configuration = (gateway: AdminTarget): readonly Endpoint[] => [
   }),
 ];
 
-/** Every body that a turn may have. */
+/** The schema of a turn's body, which may be any object. */
 const BODY: Schema<JsonObject> = { json: { type: 'object', description: 'The body of a turn of this route.' } };
 
 async function explained(
@@ -76,7 +76,7 @@ async function explained(
     key,
     model,
     body,
-    // A session belongs to a key.
+    // A session belongs to a key, so that it needs the key's name.
     ...(named && session !== undefined && { session: { account: await gateway.services.continuity.accountOf(named, session) } }),
   };
   const { previews, services } = gateway;
@@ -86,7 +86,7 @@ async function explained(
   return { version: versionOf(config), turns };
 }
 
-/** A row that is not served refuses every body alike. */
+/** Whether the row takes a JSON body. A row that is not served refuses every body. */
 function takesJson({ kind }: Route): boolean {
   if (kind === undefined) return true;
   const payload = dispatchedKind(kind)?.payload;

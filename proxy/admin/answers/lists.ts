@@ -1,4 +1,4 @@
-// What an operator sees of Pools, accounts, keys, models and the audit: the answers of the tools of /mcp, on the admin API.
+// Lists of Pools, accounts, keys, models and audit rows for an operator: the answers of the /mcp tools on the admin API.
 import type { Tool } from '../../mcp/tool.ts';
 import { listAccounts } from '../../mcp/tools/list-accounts.ts';
 import { listAudit } from '../../mcp/tools/list-audit.ts';

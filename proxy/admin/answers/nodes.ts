@@ -1,4 +1,4 @@
-// GET /api/nodes: the nodes on the store, where it has several.
+// GET /api/nodes: the nodes on the store, if it has several.
 import { nullable, object } from '../../turn/json/field-schemas.ts';
 import type { AdminTarget } from '../admin-target.ts';
 import { type Endpoint, endpoint } from '../api/endpoint.ts';

@@ -10,7 +10,7 @@ import { REQUESTS, type RequestsReply, TURN, type TurnReply } from '../replies/l
 
 const DEFAULT_ROWS = 100;
 const MOST_ROWS = 999;
-/** A search that finds too few rows in this time answers with what it has, and how far it came. */
+/** The longest search. If it finds too few rows, the answer has these rows and states how far the search came. */
 const SEARCH_MS = 150;
 
 const FILTER = args({
@@ -57,9 +57,9 @@ async function requestsOf(gateway: AdminTarget, view: OperatorView, query: Value
   const { store } = gateway.services;
   const { limit = DEFAULT_ROWS } = query;
   const now = gateway.wallTime();
-  // Rows wait in the queue for up to 100 ms, and the caller may ask as soon as a turn has ended.
+  // Rows wait in the queue for up to 100 ms, and a caller may ask as soon as a turn has ended.
   const unwritten = (await store.flush()) ? 0 : store.stats().queued;
-  // One row more than was asked for shows whether rows were left off.
+  // One row more than was requested shows whether there are more.
   const { rows: found, reached } = await store.requests.search({ ...filterOf(view, query), limit: limit + 1 }, SEARCH_MS);
   const rows = found.slice(0, limit);
   const next = found.length > limit ? rows.at(-1) : reached;
@@ -85,7 +85,7 @@ function filterOf(view: OperatorView, query: ValueOf<typeof FILTER>): RequestFil
     until,
     ended_since,
     pools: view.poolsFor(pool),
-    // The log keeps the label.
+    // Rows contain the label of an account, not its id.
     account: account === undefined ? undefined : view.labelOf(account),
     status: status === undefined || isClass ? undefined : Number(status),
     status_class: isClass ? status : undefined,
@@ -94,7 +94,7 @@ function filterOf(view: OperatorView, query: ValueOf<typeof FILTER>): RequestFil
 }
 
 async function turnOf({ services: { store } }: AdminTarget, view: OperatorView, id: string): Promise<TurnReply> {
-  // The caller may ask as soon as the turn has ended.
+  // Written first, because a caller may ask as soon as the turn has ended.
   await store.flush();
   const [turn] = await store.requests.list({ id, pools: view.poolsFor(undefined), limit: 1 });
   if (!turn) throw new ApiRefusal(404, `the request log has no turn '${id}'`);

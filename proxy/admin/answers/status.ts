@@ -20,7 +20,7 @@ export const status = (gateway: AdminTarget): Endpoint =>
     },
   });
 
-/** Programs read the members of `StatusReply`. The other members are for people. */
+/** The state. Programs read the members of `StatusReply`, and the others are for people. */
 function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<string, unknown>> {
   const { config } = gateway.loaded;
   const { capacity, catalog, counters, guard, node, store, usage } = gateway.services;

@@ -1,4 +1,4 @@
-// GET /api/usage: requests, tokens, cost and errors by key, Pool, model, account, day or hour, from sums that the store keeps up.
+// GET /api/usage: requests, tokens, cost and errors by key, Pool, model, account, day or hour, from sums that the store updates.
 import { HOUR_MS } from '../../../store/schema/hour-rows.ts';
 import { DAY_MS } from '../../../store/schema/limit-rows.ts';
 import type { HourGroup, HourTotal, UsageGroup, UsageTotal } from '../../../store/store.ts';
@@ -11,7 +11,7 @@ import { ApiRefusal, type Endpoint, endpoint } from '../api/endpoint.ts';
 import { USAGE, USAGE_GROUP, type UsageBy, type UsageReply, type UsageRowReply, type UsageSumsReply } from '../replies/usage-reply.ts';
 
 const DEFAULT_SINCE = '7d';
-/** As many as a page of them has. */
+/** The most names, which is the number of rows on a page. */
 const MOST_NAMES = 200;
 
 const QUESTION = args({
@@ -43,11 +43,11 @@ export const usage: Endpoint = endpoint({
   },
 });
 
-/** In whole units. Unix milliseconds. */
+/** A span of whole days or hours, in Unix milliseconds. */
 interface Span {
   readonly since: number;
   readonly until: number;
-  /** For the store: sums up to now need no end, and what has none is read from whole days. */
+  /** The span for the store. Sums up to now need no end; without an end the store reads whole days. */
   readonly read: { readonly since: number; readonly until: number | undefined };
 }
 

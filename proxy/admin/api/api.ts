@@ -1,4 +1,4 @@
-// The admin API: finds the endpoint of a request, checks what it asks, and encodes the answer.
+// The admin API: finds the endpoint of a request, checks the request, and encodes the answer.
 import { EditRefused } from '../../config/file/file-replacement.ts';
 import { ConfigError } from '../../config/schema/finding.ts';
 import { ToolError } from '../../mcp/tool.ts';
@@ -9,13 +9,13 @@ import { checkedBody, checkedQuery } from './request-check.ts';
 
 export interface ApiRequest {
   readonly method: string;
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Reads the decoded JSON body; undefined where there is none. */
+  /** Reads the decoded JSON body; undefined if there is none. */
   readonly body: (most?: number) => Promise<unknown>;
   readonly asker: Asker;
-  /** The reason of the refusal where the caller states another configuration file. */
+  /** The reason of the refusal, if the caller states another configuration file. */
   readonly otherFile: () => Promise<string | undefined>;
 }
 
@@ -41,7 +41,7 @@ export class Api {
     });
   }
 
-  /** Rejects only for a fault of the program. */
+  /** Rejects only because of a defect of the program. */
   async answer(request: ApiRequest): Promise<ApiAnswer> {
     const parts = partsOf(request.path);
     const here = parts === undefined ? [] : this.#endpoints.filter((one) => fits(one.parts, parts));
@@ -73,14 +73,14 @@ const NOT_ADMIN = 'only an operator with `admin: true` may do this';
 
 const refused = (status: 400 | 404 | 405, error: string): ApiAnswer => ({ status, body: apiRefusal(status, error) });
 
-/** The errors of a file name settings of everyone, but those of an edit come from the edit. */
+/** The refusal for a file with errors. They may name settings of other operators, so that only the findings of an edit are shown to all. */
 function faulty(error: ConfigError, asker: Asker): RefusalReply {
   const isEdit = error instanceof EditRefused;
   const reason = isEdit ? 'the file is unchanged; with this edit it would have errors' : 'the file has errors';
   return apiRefusal(422, reason, isEdit || asker.view().isWhole ? { findings: error.findings } : {});
 }
 
-/** Undefined for a path that is encoded wrongly. */
+/** Undefined for a path whose encoding is not valid. */
 function partsOf(path: string): readonly string[] | undefined {
   try {
     return path.split('/').map(decodeURIComponent);

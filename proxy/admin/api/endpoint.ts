@@ -1,4 +1,4 @@
-// One endpoint of the admin API: its name, what it needs of its asker, the schemas of what it takes and answers, and the answer.
+// One endpoint of the admin API: its name, the rights that it requires, the schemas of its input and output, and its answer.
 import type { Finding } from '../../config/schema/finding.ts';
 import type { Schema } from '../../turn/json/field-schemas.ts';
 import type { Asker, Need } from '../access/asker.ts';
@@ -8,24 +8,24 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** A request whose query and body have been checked. */
 export interface EndpointRequest<Query, Body> {
   readonly asker: Asker;
-  /** The parts of the path that the template names, decoded. */
+  /** The decoded parts of the path that the template names. */
   readonly path: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
 }
 
 export interface EndpointOf<Query, Body, Reply> {
-  /** `GET /api/requests/{id}`. */
+  /** For example `GET /api/requests/{id}`. */
   readonly name: `${Method} /api/${string}`;
-  /** One sentence. */
+  /** A description in one sentence. */
   readonly summary: string;
   readonly need: Need;
   readonly query?: Schema<Query>;
   readonly body?: Schema<Body>;
-  /** The most bytes of its body, where that is not the usual bound. */
+  /** The most bytes of the body, if it differs from the default. */
   readonly bodyBytes?: () => number;
   readonly reply: Schema<Reply>;
-  /** Whether it is about the configuration file: a client that states another one is refused. */
+  /** Whether the endpoint is about the configuration file. A client that states another file is refused. */
   readonly ofFile?: boolean;
   /** The statuses of its refusals, besides those of every endpoint. */
   readonly refuses?: readonly (404 | 409 | 422)[];
@@ -35,10 +35,10 @@ export interface EndpointOf<Query, Body, Reply> {
 
 export type Endpoint = EndpointOf<unknown, unknown, unknown>;
 
-/** Fixes the types of query, body and reply by inference from the schemas. */
+/** Lets the compiler infer the types of query, body and reply from the schemas. */
 export const endpoint = <Query, Body, Reply>(definition: EndpointOf<Query, Body, Reply>): Endpoint => definition as Endpoint;
 
-/** What programs know refusals by. */
+/** The codes by which programs recognise refusals. */
 export const REFUSAL_CODES = [
   'invalid_request',
   'sign_in_required',
@@ -56,7 +56,7 @@ export const REFUSAL_CODES = [
 
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
-/** Of refusals without a code of their own. */
+/** The codes of refusals without a code of their own, by status. */
 const CODES: Readonly<Record<ApiRefusal['status'] | 405, RefusalCode>> = {
   400: 'invalid_request',
   401: 'sign_in_required',
@@ -77,13 +77,13 @@ export const apiRefusal = (status: keyof typeof CODES, error: string, more: Omit
 export interface RefusalReply {
   readonly error: string;
   readonly code?: RefusalCode;
-  /** The parameter or member that is wrong. */
+  /** The wrong parameter or member. */
   readonly param?: string;
-  /** Of a configuration file with errors. */
+  /** The findings of a configuration file with errors. */
   readonly findings?: readonly Finding[];
 }
 
-/** Its message is public. */
+/** A refusal, whose message is public. */
 export class ApiRefusal extends Error {
   readonly status: 400 | 401 | 403 | 404 | 409 | 422;
   readonly reply: RefusalReply;

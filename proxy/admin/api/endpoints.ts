@@ -1,4 +1,4 @@
-// THE ENDPOINTS of the admin API. Each has its name, its schemas and its answer; the OpenAPI file is made of this list.
+// THE ENDPOINTS of the admin API, each with its name, its schemas and its answer. The OpenAPI file is made from this list.
 import type { AdminTarget } from '../admin-target.ts';
 import { accountActions } from '../answers/account-actions.ts';
 import { accountTests } from '../answers/account-test.ts';

@@ -1,4 +1,4 @@
-// The OpenAPI document of the admin API, made of its endpoints: the same schemas check requests, and replies in tests.
+// Makes the OpenAPI document of the admin API from its endpoints. The same schemas check requests, and replies in tests.
 import manifest from '../../../package.json' with { type: 'json' };
 import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { FILE_HEADER } from '../access/stated-file.ts';
@@ -83,7 +83,7 @@ function queryParameters(schema: JsonObject | undefined): readonly JsonObject[] 
   });
 }
 
-/** Without the words of our own refusals. */
+/** The schema without the gateway's own messages. */
 function clean(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(clean);
   if (!isObject(schema)) return schema;
@@ -92,7 +92,7 @@ function clean(schema: Json): Json {
   );
 }
 
-/** A stream, which is no JSON. */
+/** A stream, which is not JSON. */
 const EVENTS: JsonObject = {
   get: {
     summary: 'Server-sent events `changed`, whose `topics` name what to ask for again: accounts, requests, configuration.',
@@ -115,7 +115,7 @@ const EVENTS: JsonObject = {
   },
 };
 
-/** Begun and ended by the listener itself, before it knows who asks. */
+/** The paths that begin and end a session. The listener answers them itself, before it determines the asker. */
 const SESSION: JsonObject = {
   post: {
     summary: 'Exchanges the token of an operator for a session: an HttpOnly cookie that ends 8 h after its last request, and after 72 h.',

@@ -1,12 +1,12 @@
-// Checks replies of the admin API by their schemas, for a client: members that another version has in addition are accepted.
+// Checks replies of the admin API against their schemas for a client. Further members of another version are accepted.
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { Schema } from '../../turn/json/field-schemas.ts';
 import { isList, isObject, type Json } from '../../turn/json/json.ts';
 
-/** Tests validate the schemas themselves: a command does not wait for that. */
+/** Schemas are not validated, because tests do that and a command would wait for it. */
 const ajv = new Ajv({ validateSchema: false, code: { optimize: false }, strict: false, validateFormats: false });
 
-/** The guard of a schema's type; compiled at its first use. */
+/** A type guard for a schema, which is compiled at its first use. */
 export function checkOf<Value>({ json }: Schema<Value>): (value: unknown) => value is Value {
   let check: ValidateFunction<Value> | undefined;
   return (value): value is Value => {
@@ -15,7 +15,7 @@ export function checkOf<Value>({ json }: Schema<Value>): (value: unknown) => val
   };
 }
 
-/** Without `additionalProperties: false`, and without bounds that only requests have. */
+/** The schema without `additionalProperties: false`, and without bounds that only apply to requests. */
 function widened(schema: Json): Json {
   if (isList(schema)) return schema.map(widened);
   if (!isObject(schema)) return schema;

@@ -1,12 +1,12 @@
-// Checks queries and bodies of API requests against the schemas of their endpoint, and names what is wrong.
+// Checks queries and bodies of API requests against the schemas of their endpoint, and states what is wrong.
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import type { Json } from '../../turn/json/json.ts';
 import { ApiRefusal, type Endpoint } from './endpoint.ts';
 
-/** Tests validate the schemas themselves: that, and optimised code, would keep the first page waiting for 100 ms. */
+/** Schemas are not validated, which tests do, and the code is not optimised. Both would delay the first page by 100 ms. */
 const OPTIONS: Options = { validateSchema: false, code: { optimize: false }, strict: false, validateFormats: false, verbose: true };
 
-/** A query has texts: numbers and flags are made of them. */
+/** The checks of queries. They convert texts to numbers and flags, because a query has only texts. */
 const queries = new Ajv({ ...OPTIONS, coerceTypes: 'array' });
 const bodies = new Ajv(OPTIONS);
 
@@ -15,10 +15,10 @@ interface Checks {
   readonly body: ValidateFunction;
 }
 
-/** A query or a body of an endpoint that takes none. */
+/** The schema for the query or body of an endpoint that takes none. */
 const NOTHING = { type: 'object', properties: {}, additionalProperties: false };
 
-/** Compiled at the first request: a start does not wait for it. */
+/** The checks are compiled at the first request, so that the start does not wait for them. */
 const compiled = new Map<Endpoint, Checks>();
 
 function checksOf(endpoint: Endpoint): Checks {
@@ -42,7 +42,7 @@ export function checkedQuery(endpoint: Endpoint, params: URLSearchParams): unkno
   return query;
 }
 
-/** @param body undefined where the request had none @throws ApiRefusal */
+/** @param body undefined if the request had none @throws ApiRefusal */
 export function checkedBody(endpoint: Endpoint, body: unknown): unknown {
   const { body: check } = checksOf(endpoint);
   const given = body === undefined ? {} : body;

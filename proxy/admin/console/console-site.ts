@@ -1,11 +1,11 @@
-// Serves the console: one page for its addresses, and the static files that it names.
+// Serves the console: one page for all its addresses, and the static files of the page.
 import { readdir } from 'node:fs/promises';
 import { type Site, siteOf } from '../../pages/site.ts';
 import { compressed, encodedFile, type StaticFile } from '../../pages/static-files.ts';
 import type { AdminAnswer, AdminRequest } from '../admin-listener.ts';
 import { adminJson } from '../admin-listener.ts';
 
-/** The addresses of the page: each shows another part of the console. */
+/** The addresses of the page. Each shows another part of the console. */
 const PAGES: ReadonlySet<string> = new Set([
   '/',
   '/accounts',
@@ -18,34 +18,34 @@ const PAGES: ReadonlySet<string> = new Set([
   '/operators',
 ]);
 
-/** The names by which modules import packages, and their files. */
+/** The files of packages, by the names with which modules import them. */
 const PACKAGES: Readonly<Record<string, string>> = {
   preact: 'preact',
   'preact/hooks': 'preact/hooks',
   '@preact/signals': '@preact/signals',
   '@preact/signals-core': '@preact/signals-core',
   htm: 'htm',
-  // Its module is not minified.
+  // The module of this package is not minified.
   uplot: 'uplot/dist/uPlot.iife.min.js',
 };
 
 const OWN = new URL('../../console/', import.meta.url);
 
-/** The page of key holders is another site. */
+/** Matches the files of the page for holders of keys, which is another site. */
 const OTHER_SITE = /^usage\//;
 
-/** Modules that the first paint does not need. */
+/** Matches modules that the first paint does not need. */
 const LATER = /uplot|pages\/(?!overview)|chart/;
 
 export class ConsoleSite {
   #site: Promise<Site & { readonly html: StaticFile }> | undefined;
 
-  /** Undefined for an address that is not of the console. */
+  /** Undefined for an address that does not belong to the console. */
   async answer({ method, path, headers }: Pick<AdminRequest, 'headers' | 'method' | 'path'>): Promise<AdminAnswer | undefined> {
     const isPage = PAGES.has(path);
     if (!isPage && !path.startsWith('/console/')) return undefined;
     if (method !== 'GET') return adminJson(405, { error: 'this path has another method' }, { allow: 'GET' });
-    // At the first request: a gateway whose console is not opened pays nothing.
+    // Created at the first request, so that an unused console costs nothing.
     this.#site ??= consoleSite();
     const { page, files, html } = await this.#site;
     const accepted = String(headers['accept-encoding'] ?? '');
@@ -66,7 +66,7 @@ async function consoleSite(): Promise<Site & { readonly html: StaticFile }> {
     title: 'poolgate',
     root: 'console',
     noscript: 'The console needs JavaScript. The commands do not: poolgate status.',
-    // As the page itself begins.
+    // The same content with which the page itself begins.
     first: '<main class="centre"><p role="status">Asking the gateway …</p></main>',
     own: names.sort(),
     packages: PACKAGES,

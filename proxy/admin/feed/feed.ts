@@ -1,5 +1,5 @@
-// GET /api/events: what changed, as server-sent events, for pages that are open. An event names topics and has no data: the page asks for
-// that by the endpoints, which know who asks.
+// GET /api/events: server-sent events about changes, for open pages. An event names topics and has no data. The page then requests the data
+// from the endpoints, which check the rights of the asker.
 import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { AdminTarget } from '../admin-target.ts';
@@ -8,49 +8,49 @@ const TOPICS = ['accounts', 'requests', 'configuration'] as const;
 
 type Topic = (typeof TOPICS)[number];
 
-/** By topic, a short text that differs when the topic has changed; other texts after a restart. */
+/** A short text for each topic, which differs if the topic has changed, and after a restart. */
 type States = Readonly<Record<Topic, string>>;
 
-/** What the texts are made of, and how busy the gateway is. */
+/** What the texts are made from, and how busy the gateway is. */
 interface Seen {
   readonly states: States;
-  /** Differs only for what people wait for: another state of an account, another configuration. */
+  /** A text that differs only after changes that people wait for: of an account's state, or of the configuration. */
   readonly pressing: string;
-  /** Rows that were written since the start. */
+  /** The number of rows that were written since the start. */
   readonly written: number;
   readonly at: number;
 }
 
-/** States are compared so often, while anyone listens. */
+/** The interval at which states are compared while a page listens. */
 const TICK_MS = 1_000;
-/** More rows than this in a second are more than people read: pages ask again less often then, so that turns keep the processor. */
+/** The number of rows per second above which pages request data less often. People cannot read more rows, and turns need the processor. */
 const BUSY_ROWS = 100;
 const BUSY_MS = 5_000;
-/** A comment after so many ticks without an event keeps proxies from ending the connection. */
+/** The number of ticks without an event after which a comment is sent, so that proxies do not end the connection. */
 const QUIET_TICKS = 15;
-/** A page that has not read for so many ticks is disconnected; it comes back with the id of its last event. */
+/** The number of ticks after which a page that does not read is disconnected. It reconnects with the id of its last event. */
 const UNREAD_TICKS = 60;
-/** How often pages ask for the rows of other nodes. */
+/** The interval at which pages request rows of other nodes. */
 const OTHER_NODES_MS = 5_000;
-/** How soon a page connects again. */
+/** The time after which a page reconnects. */
 const RETRY_MS = 1_000;
 
 interface Listener {
   readonly stream: Readable;
-  /** Whether the sign-in still holds. */
+  /** Whether the sign-in is still valid. */
   readonly isSignedIn: () => boolean;
-  /** Topics that changed while it did not read. */
+  /** Topics that changed while the page did not read. */
   readonly missed: Set<Topic>;
-  /** Ticks without an event. */
+  /** The number of ticks without an event. */
   quiet: number;
-  /** Ticks for which it did not read. */
+  /** The number of ticks during which the page did not read. */
   unread: number;
 }
 
 export class OperatorFeed {
   readonly #gateway: AdminTarget;
   readonly #listeners = new Set<Listener>();
-  /** As the last event said it. */
+  /** The state at the last event. */
   #seen: Seen | undefined;
   #isWaiting = false;
 
@@ -59,8 +59,8 @@ export class OperatorFeed {
   }
 
   /**
-   * A stream of events that ends with its client or its sign-in; undefined where there are too many.
-   * @param last the `Last-Event-ID` of a page that had been connected: what changed since then comes first
+   * A stream of events that ends when its client leaves or its sign-in ends. Undefined if there are too many.
+   * @param last the `Last-Event-ID` of a page that was connected before; changes since then come first
    */
   open(last: string | undefined, isSignedIn: () => boolean): Readable | undefined {
     const { loaded, services } = this.#gateway;
@@ -74,14 +74,14 @@ export class OperatorFeed {
     if (this.#listeners.size === 0) this.#seen = undefined;
     this.#listeners.add(listener);
     this.#wait();
-    // What changed since the last event of the other listeners is in their next one.
+    // Changes since the last event of other listeners come with their next event.
     this.#seen ??= seenAt(this.#gateway);
     const { states } = this.#seen;
     stream.push(`retry: ${RETRY_MS}\n${eventOf(states, last === undefined ? [] : changed(statesIn(last), states))}`);
     return stream;
   }
 
-  /** One timer, also where a page leaves and another one comes before it has run. */
+  /** Sets the timer. There is only one, even if a page leaves and another one comes before it has run. */
   #wait(): void {
     if (this.#isWaiting) return;
     this.#isWaiting = true;
@@ -132,11 +132,11 @@ function seenAt({ services, startedAt }: AdminTarget): Seen {
     usage.quota.status().map(({ status }) => status),
   ]);
   const passing = digestOf([accounts.map(({ inFlight, lastFailure }) => [inFlight, lastFailure?.at]), usage.quota.status()]);
-  // Another process begins to count again.
+  // The number of rows begins again with each process.
   const process = startedAt.toString(36);
   const { written } = store.stats();
   const at = clock.now();
-  // Rows of other nodes are found by asking.
+  // Rows of other nodes are only found by asking.
   const others = services.node ? Math.floor(at / OTHER_NODES_MS) : '';
   const configuration = `${process}.${counters.values.config_reloads}`;
   return {
@@ -149,7 +149,7 @@ function seenAt({ services, startedAt }: AdminTarget): Seen {
 
 const digestOf = (value: unknown): string => hash('sha256', JSON.stringify(value), 'base64url').slice(0, 10);
 
-/** Whether more was written since than people read, and the last event is new enough. */
+/** Whether more rows were written than people can read, and the last event is recent enough. */
 function isBusy(before: Seen, now: Seen): boolean {
   const elapsed = now.at - before.at;
   return elapsed < BUSY_MS && now.written - before.written > (BUSY_ROWS * Math.max(elapsed, TICK_MS)) / 1_000;

@@ -1,4 +1,4 @@
-// The metrics of a database that several nodes share; a store of one node has none of them.
+// The metrics of a database that several nodes share. They do not exist if the store has one node.
 import type { DatabaseStats, Store } from '../../../store/store.ts';
 import type { Metric } from './metrics-page.ts';
 

@@ -1,4 +1,4 @@
-// THE METRICS of the gateway: each with its name, help text, labels and where its value is read.
+// THE METRICS of the gateway, each with its name, help text and labels, and with the source of its value.
 import { X509Certificate } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import manifest from '../../../package.json' with { type: 'json' };
@@ -161,7 +161,7 @@ function processMetrics(gateway: AdminTarget): readonly Metric[] {
   ];
 }
 
-/** Measured from the first scrape on: a gateway without Prometheus has no timer for it. */
+/** Measured from the first scrape, so that a gateway without Prometheus has no timer for it. */
 function eventLoopLag(): () => readonly Sample[] {
   const RESOLUTION_MS = 20;
   let delays: ReturnType<typeof monitorEventLoopDelay> | undefined;
@@ -184,9 +184,9 @@ function eventLoopLag(): () => readonly Sample[] {
 
 function turnMetrics(gateway: AdminTarget): readonly Metric[] {
   const { capacity, turnMetrics: cells } = gateway.services;
-  // A function: a reload replaces the configuration.
+  // Read again each time, because a reload replaces the configuration.
   const config = () => gateway.loaded.config;
-  /** The accounts by the label that rows have. */
+  /** The accounts by the label that rows contain. */
   const labelled = () => new Map(config().accounts.map((account) => [account.label, account]));
   return [
     {
@@ -341,7 +341,7 @@ const byFamily = ({ families }: TurnMetrics): readonly (FamilyCells & Pick<Sampl
 const byClass = (waits: Iterable<readonly [string, Durations]>): readonly DurationsOf[] =>
   [...waits].map(([name, durations]) => ({ labels: { class: name }, durations }));
 
-/** Adds up the samples of equal labels. */
+/** Adds the samples that have equal labels. */
 function summed(samples: readonly Sample[]): readonly Sample[] {
   const sums = new Map<string, Sample>();
   for (const sample of samples) {

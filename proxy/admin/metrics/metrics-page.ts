@@ -1,4 +1,4 @@
-// Renders metrics in the Prometheus text format. prom-client is loaded by the first scrape: a start does not wait for it.
+// Renders metrics in the Prometheus text format. prom-client is loaded by the first scrape, so that it does not delay the start.
 import type { Registry } from 'prom-client';
 import { DURATION_BUCKETS, type Durations } from '../../base/time/durations.ts';
 
@@ -10,19 +10,19 @@ export interface Sample {
   readonly value: number;
 }
 
-/** The durations of a histogram that have these labels. */
+/** The durations of a histogram with these labels. */
 export interface DurationsOf {
   readonly labels: Labels;
   readonly durations: Durations;
 }
 
 interface Described {
-  /** Without the prefix `poolgate_`. */
+  /** The name without the prefix `poolgate_`. */
   readonly name: string;
   readonly help: string;
 }
 
-/** A label's values come from a closed set or from the configuration; no text of a client or provider is one (S4). */
+/** A metric. The values of its labels come from a closed set or from the configuration, never from a client or provider (S4). */
 export type Metric =
   | (Described & { readonly type: 'counter' | 'gauge'; readonly read: () => number })
   | (Described & { readonly type: 'counter' | 'gauge'; readonly labels: readonly string[]; readonly samples: () => Iterable<Sample> })
@@ -31,7 +31,7 @@ export type Metric =
 const PREFIX = 'poolgate_';
 
 export class MetricsPage {
-  /** Content type of the page: text format 0.0.4. */
+  /** The content type of the page: text format 0.0.4. */
   readonly contentType = 'text/plain; version=0.0.4; charset=utf-8';
   readonly #metrics: readonly Metric[];
   #registry: Promise<Registry> | undefined;
@@ -43,7 +43,7 @@ export class MetricsPage {
   async text(): Promise<string> {
     this.#registry ??= registryOf(this.#metrics);
     const registry = await this.#registry;
-    // prom-client separates metrics by an empty line.
+    // prom-client separates metrics with an empty line.
     return (await registry.metrics()).replaceAll('\n\n', '\n');
   }
 }
@@ -52,7 +52,7 @@ async function registryOf(metrics: readonly Metric[]): Promise<Registry> {
   const { Counter, Gauge, Histogram, Registry } = await import('prom-client');
   const registry = new Registry();
 
-  /** Its cells are counted elsewhere: prom-client has no way to set those of a histogram. */
+  /** A histogram whose buckets are counted elsewhere. prom-client has no way to set the buckets of its own. */
   class CellHistogram extends Histogram<string> {
     readonly #described: Described;
     readonly #values: () => readonly object[];
@@ -64,7 +64,7 @@ async function registryOf(metrics: readonly Metric[]): Promise<Registry> {
       this.#values = () => bucketValues(full, cells());
     }
 
-    /** What prom-client renders the text from. */
+    /** Called by prom-client to render the text. */
     async getForPromString(): Promise<object> {
       return { ...this.#described, type: 'histogram', values: this.#values(), aggregator: 'sum' };
     }

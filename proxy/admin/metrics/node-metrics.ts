@@ -1,4 +1,4 @@
-// The metrics of what several nodes share; a store of one node has none of them.
+// The metrics of what several nodes share. They do not exist if the store has one node.
 import type { AdminTarget, NodeTarget } from '../admin-target.ts';
 import type { Metric } from './metrics-page.ts';
 

@@ -1,9 +1,9 @@
-// The metrics of tiers and model chains (AA72, AA77).
+// The metrics of tiers and of fallbacks between models (AA72, AA77).
 import { dollars } from '../../keys/usage-totals.ts';
 import type { AdminTarget } from '../admin-target.ts';
 import type { Metric, Sample } from './metrics-page.ts';
 
-/** @param names of the labels, in the order of the cell's name */
+/** @param names the names of the labels, in the order of the cell's name */
 const samplesOf = (
   cells: ReadonlyMap<string, number>,
   names: readonly string[],

@@ -1,15 +1,16 @@
-// The results of turns as plain numbers by family and surface, account, model and key: a turn increments cells, a scrape reads them.
+// Counts the results of turns as plain numbers, by family and surface, account, model and key. A turn increments numbers, and a scrape
+// reads them.
 import type { AttemptRow, RequestRow } from '../../../store/schema/logged-rows.ts';
 import { Durations } from '../../base/time/durations.ts';
 
-/** The label for names that must not be shown: no text of a client becomes a label (S4). */
+/** The label for names that must not be shown, because no text of a client becomes a label (S4). */
 export const OTHER = 'other';
 
-/** The limit for models, codes, accounts and keys each. Any further name counts as `other`, so cells never fill the memory. */
+/** The most names of models, codes, accounts and keys each. Further names count as `other`, so that memory is bounded. */
 const MOST_NAMES = 2_000;
 
 export interface FamilyCells {
-  /** Code (empty where there is none) to turns by the first digit of their status. */
+  /** Turns by error code (empty without one) and by the first digit of their status. */
   readonly turns: Map<string, number[]>;
   readonly duration: Durations;
   readonly firstEvent: Durations;
@@ -22,39 +23,39 @@ export interface ModelCells {
 }
 
 export interface AccountCells {
-  /** Outcome to attempts. */
+  /** The number of attempts by outcome. */
   readonly attempts: Map<string, number>;
-  /** Names of what requests lost or changed for the account, to attempts (AA83). */
+  /** The number of attempts by what the request lost or changed for the account (AA83). */
   readonly adapted: Map<string, number>;
-  /** Turns whose usage was estimated. */
+  /** The number of turns whose usage was estimated. */
   estimated: number;
 }
 
-/** The data of a turn that its row does not have. */
+/** The data of a turn that its row does not contain. */
 export interface MeasuredTurn {
-  /** Whether its Pool has the model: only then its name is a label. */
+  /** Whether the Pool has the model. Only then its name becomes a label. */
   readonly modelKnown: boolean;
-  /** Billionths of a US dollar. */
+  /** The cost in billionths of a US dollar. */
   readonly costNanos: number;
 }
 
 export class TurnMetrics {
-  /** By family, then by surface, the API of the clients (AM68). */
+  /** The counts by family, then by surface, which is the API of the clients (AM68). */
   readonly families = new Map<string, Map<string, FamilyCells>>();
   readonly models = new Map<string, ModelCells>();
-  /** By the account's label. */
+  /** The counts by the account's label. */
   readonly accounts = new Map<string, AccountCells>();
-  /** Attempts after the first of their turn, by their cause. */
+  /** The number of attempts after the first one of their turn, by cause. */
   readonly failovers = new Map<string, number>();
-  /** Pool, tier and reason to turns that left their base tier, or stayed above it (AA72). */
+  /** The number of turns that left their base tier, or stayed above it, by Pool, tier and reason (AA72). */
   readonly overflows = new Map<string, number>();
-  /** Pool and tier to billionths of a US dollar. */
+  /** The cost in billionths of a US dollar by Pool and tier. */
   readonly overflowCosts = new Map<string, number>();
-  /** Pool and reason to turns that a higher tier did not take. */
+  /** The number of turns that a higher tier did not take, by Pool and reason. */
   readonly overflowsRefused = new Map<string, number>();
-  /** Pool, asked and served model to turns (AA77). */
+  /** The number of turns by Pool, requested model and served model (AA77). */
   readonly fallbacks = new Map<string, number>();
-  /** Key id to billionths of a US dollar. */
+  /** The cost in billionths of a US dollar by key id. */
   readonly costs = new Map<string, number>();
 
   overflowRefused(pool: string, reason: string): void {
@@ -92,7 +93,7 @@ export class TurnMetrics {
   }
 }
 
-/** Labels as one name; none of them contains a line break. */
+/** Several labels as one name. No label contains a line break. */
 const labelsOf = (...labels: readonly (string | number)[]): string => labels.join('\n');
 
 const newSurfaces = (): Map<string, FamilyCells> => new Map();

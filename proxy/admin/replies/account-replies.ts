@@ -1,4 +1,4 @@
-// What operators do to accounts over the API: types and schemas of requests and replies, for both sides.
+// Actions on accounts over the API: types and schemas of requests and replies, for server and clients.
 import type { ChangedField } from '../../../store/schema/rows.ts';
 import {
   anything,
@@ -18,59 +18,59 @@ import type { LoginWay } from '../../upstream/credentials/login/login-run.ts';
 import { checkOf } from '../api/reply-check.ts';
 import type { AccountTestPlan, AccountTestReply } from './account-test-report.ts';
 
-/** POST /api/accounts/{id}/restore and …/relogin. */
+/** The reply of POST /api/accounts/{id}/restore and …/relogin. */
 export interface AccountActionReply {
   readonly account: string;
-  /** Whether another credential was found; null where none was looked for. */
+  /** Whether another credential was found. Null if none was looked for. */
   readonly credential: 'imported' | 'unchanged' | null;
-  /** What changed; empty where nothing did. */
+  /** The changed fields; empty if nothing changed. */
   readonly fields: readonly ChangedField[];
 }
 
-/** GET /api/accounts/{id}/login: what a login has to know before it begins. */
+/** The reply of GET /api/accounts/{id}/login: what has to be known before a login begins. */
 export interface LoginStateReply {
   readonly account: string;
   /** Whether the running configuration has the account, with an `oauth` section. */
   readonly configured: boolean;
-  /** Where it logs in; those of a simulated account are addresses of the running provider. */
+  /** The addresses of the login. Those of a simulated account are addresses of the running provider. */
   readonly addresses: { readonly token_url: string; readonly device_url: string | null; readonly authorize_url: string | null } | null;
   readonly login: {
-    /** A digest that stays the same while the login is refreshed. */
+    /** A digest that does not change when the login is refreshed. */
     readonly name: string;
-    /** When its current tokens were stored, Unix milliseconds. */
+    /** When the current tokens were stored, in Unix milliseconds. */
     readonly at: number;
     readonly identity: string | null;
   } | null;
-  /** How the running gateway can log it in, the easiest first. */
+  /** The ways in which the running gateway can log the account in, the easiest first. */
   readonly ways: readonly LoginWay[];
-  /** Why it cannot, and what to do; null where it can, and for an account that it does not have. */
+  /** The reason why the gateway cannot log the account in, and what to do. Null if it can, and for an account that it does not have. */
   readonly advice: string | null;
 }
 
 /** The body of POST /api/accounts/{id}/login. */
 export interface LoginRequest {
-  /** As in a tokens file. */
+  /** The tokens with the names of a tokens file. */
   readonly tokens: Readonly<Record<string, Json>>;
-  /** Where their expiry is known beside them; Unix milliseconds. */
+  /** The expiry in Unix milliseconds, if it is known separately from the tokens. */
   readonly expires_at?: number;
   readonly by: 'login' | 'import';
-  /** `login.name` of the state before; absent where it does not matter. */
+  /** `login.name` of the former state. Absent if it does not matter. */
   readonly former?: string | null;
   readonly another_user: boolean;
-  /** Of an account that the running configuration does not have yet. */
+  /** For an account that is not in the running configuration yet. */
   readonly identity_claim?: string | readonly string[];
 }
 
-/** POST /api/accounts/{id}/login. */
+/** The reply of POST /api/accounts/{id}/login. */
 export interface LoginReply {
   readonly account: string;
-  /** False where it was the login of the account already. */
+  /** False if the account had this login already. */
   readonly stored: boolean;
-  /** Null where the tokens do not state it. */
+  /** Null if the tokens do not state it. */
   readonly identity: string | null;
-  /** Models of the list that was read with it; null where it was not read. */
+  /** The number of models in the list that was read with it. Null if the list was not read. */
   readonly models: number | null;
-  /** Why the list of models could not be read. */
+  /** The reason why the list of models could not be read. */
   readonly failure: string | null;
   readonly quota: readonly { readonly window: string; readonly used_percent: number }[];
 }

@@ -1,24 +1,24 @@
-// What a test of an account may cost, and what it found: the types of both sides, and of the gateway's part (AA87).
+// The possible cost of an account's test, and its results: types for server and clients, and for the gateway's part (AA87).
 
 export interface AccountTestOrder {
-  /** Exposed id; undefined for the first model that the account serves. */
+  /** The exposed id. Undefined for the first model that the account serves. */
   readonly model: string | undefined;
   /** Whether a call of a tool is forced, and its result is sent after it. */
   readonly tools: boolean;
-  /** False: only the list of models is read. */
+  /** If false, only the list of models is read. */
   readonly turn: boolean;
 }
 
-/** What a test would do, before anything is sent. */
+/** What a test would do. Nothing has been sent yet. */
 export interface AccountTestPlan {
   readonly account: string;
   readonly api: string;
   readonly preset: string | null;
-  /** Exposed id; null without a turn. */
+  /** The exposed id. Null without a turn. */
   readonly model: string | null;
-  /** The carriers that get a turn each. */
+  /** The carriers that each get a turn. */
   readonly over: readonly TestedCarrier[];
-  /** The most that all its turns cost; null without a turn, and where the model has no price. */
+  /** The most that all turns cost together. Null without a turn, or if the model has no price. */
   readonly at_most_usd: number | null;
 }
 
@@ -26,24 +26,24 @@ export type TestedCarrier = 'http' | 'websocket';
 
 export interface AccountTestStep {
   readonly step: 'credential' | 'models' | 'turn' | 'tool_result';
-  /** Null for a step that is no turn. */
+  /** Null for a step that is not a turn. */
   readonly over: TestedCarrier | null;
   readonly ok: boolean;
   readonly ms: number;
-  /** Of a turn; null where no event came. */
+  /** The time of a turn's first event. Null if no event came. */
   readonly first_event_ms: number | null;
-  /** What was found, in a few words. */
+  /** The result in a few words. */
   readonly found: string | null;
   readonly failure: AccountTestFailure | null;
-  /** As the gateway understood it; null where none was stated. */
+  /** The usage as the gateway understood it. Null if none was stated. */
   readonly usage: AccountTestUsage | null;
   readonly adapted: readonly string[];
-  /** Lines for the account's `quirks` that would have avoided the failure, or that the answer asks for. */
+  /** Lines for the account's `quirks` that would have avoided the failure, or that the answer calls for. */
   readonly quirks: readonly string[];
 }
 
 export interface AccountTestFailure {
-  /** Its class: `request`, `credential`, `quota`, `rate`, `server`, `model`, … */
+  /** The class of the failure: `request`, `credential`, `quota`, `rate`, `server`, `model`, … */
   readonly class: string;
   readonly status: number | null;
   readonly code: string | null;
@@ -67,7 +67,10 @@ export interface AccountTestReply {
 
 /** The gateway's part of a test. */
 export interface AccountTester {
-  /** A text where the account cannot be tested so: the reason. Undefined for an account that is not in the running configuration. */
+  /**
+   * Returns a text with the reason if the account cannot be tested in this way. Undefined for an account that is not in the running
+   * configuration.
+   */
   plan(id: string, order: AccountTestOrder): AccountTestPlan | string | undefined;
   run(plan: AccountTestPlan, order: AccountTestOrder): Promise<AccountTestReply>;
 }

@@ -1,4 +1,4 @@
-// Replies about the configuration: a reload, and explanations; and the form of every refusal.
+// Replies about the configuration: reloads, explanations, and the form of every refusal.
 import type { Reloaded } from '../../config/loading/reloader.ts';
 import type { Finding } from '../../config/schema/finding.ts';
 import type { ExplainedTurn } from '../../explain/explanation.ts';
@@ -8,7 +8,7 @@ import { LACKS } from '../../turn/provider/lack.ts';
 import { REFUSAL_CODES, type RefusalReply } from '../api/endpoint.ts';
 import { checkOf } from '../api/reply-check.ts';
 
-/** GET /api/explain. */
+/** The reply of GET /api/explain. */
 export interface ExplainReply {
   /** `versionOf` the running configuration. */
   readonly version: string;
@@ -29,7 +29,7 @@ export const REFUSAL: Schema<RefusalReply> = object({ error: text('The reason; n
   findings: list('The errors of the configuration file.', FINDING),
 });
 
-/** Compared where it is used: a change has `from` and `to` where they are no secret. */
+/** The schema of a change. It has `from` and `to` if they are not secret. */
 export const CHANGE = object(
   {
     path: text('Path of the setting; rows of lists are named by their id.'),

@@ -1,4 +1,4 @@
-// Edits of the configuration over the API: types and schemas of requests and replies, for both sides.
+// Edits of the configuration over the API: types and schemas of requests and replies, for server and clients.
 import type { ConfigChange } from '../../config/diff.ts';
 import type { KeyPolicies } from '../../config/file/edits/key-edits.ts';
 import type { KeyPolicyChanges } from '../../config/file/edits/key-policy-edits.ts';
@@ -59,7 +59,7 @@ export const KEY_CHANGES: Schema<KeyPolicyChanges> = object({}, 'What changes; n
 
 const KEY_IN_FORCE = { key: KEY_ROW, changed: CHANGED, version: VERSION };
 
-/** The key as turns are checked by it now. */
+/** The key with its current settings. */
 export const KEY_EDIT = object(KEY_IN_FORCE);
 export const MADE_KEY = object({ ...KEY_IN_FORCE, secret: SECRET });
 
@@ -106,12 +106,12 @@ export const REVOKED_TOKEN = object({
 
 export const EDITS = object({ off: nullable(text('Why the file cannot be edited here; null where it can.')) }, 'Whether edits are on.');
 
-/** GET /api/config. */
+/** The reply of GET /api/config. */
 export interface ConfigurationFileReply {
   readonly path: string;
   /** `versionOf` the running configuration. */
   readonly version: string;
-  /** `versionOf` the file; null where it has errors. */
+  /** `versionOf` the file; null if the file has errors. */
   readonly file_version: string | null;
   readonly text: string | null;
   readonly findings: readonly Finding[];

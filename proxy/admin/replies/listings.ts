@@ -1,4 +1,4 @@
-// Accounts, keys and operators as the file has them: what lists of commands show, from a running gateway and from the file alike.
+// Accounts, keys and operators in the form of lists, which commands show both from a running gateway and from the file alone.
 import { secretName } from '../../config/file/edits/new-secret.ts';
 import { limitsOf } from '../../keys/limits/limit-kinds.ts';
 import { NEXT_CURSOR } from '../../mcp/paging.ts';
@@ -19,7 +19,7 @@ const LISTED_KEY = withFields(KEY_ROW, {
   secrets: integer('Number of its secrets: after a rotation the former ones work until their hashes leave the file.'),
 });
 
-/** GET /api/accounts and GET /api/keys: the rows of /mcp, with settings for those who change them. */
+/** The replies of GET /api/accounts and GET /api/keys: the rows of /mcp, with settings for those who may change them. */
 export const ACCOUNTS = object({ accounts: list('In configuration order.', LISTED_ACCOUNT), ...NEXT_CURSOR });
 export const KEYS = object({ keys: list('In configuration order.', LISTED_KEY), ...NEXT_CURSOR });
 
@@ -32,7 +32,7 @@ export interface AccountListing
   readonly pools: readonly string[];
 }
 
-/** A key without what is used of its limits. */
+/** A key without the use of its limits. */
 export interface KeyListing extends Omit<ListedKey, 'limits'> {
   readonly limits: readonly Pick<ListedKey['limits'][number], 'type' | 'window' | 'max'>[];
 }

@@ -1,31 +1,31 @@
-// Replies of the request log: their types and schemas for both sides.
+// Replies of the request log: their types and schemas, for server and clients.
 import { ATTEMPT, type AttemptRow, REQUEST, type RequestRow } from '../../../store/schema/logged-rows.ts';
 import { ACCOUNTS_THEN, type AccountThen } from '../../mcp/accounts-then.ts';
 import { flag, integer, list, nullable, object, type Schema, text } from '../../turn/json/field-schemas.ts';
 import { checkOf } from '../api/reply-check.ts';
 import { rowSchema } from './stored-rows.ts';
 
-/** GET /api/requests/{id}. */
+/** The reply of GET /api/requests/{id}. */
 export interface TurnReply {
   readonly turn: RequestRow;
   readonly attempts: readonly AttemptRow[];
-  /** The accounts of its Pool, and why each was chosen or not; absent in answers of former versions. */
+  /** The accounts of the Pool, with the reason why each was chosen or not. Absent in answers of earlier versions. */
   readonly accounts?: readonly AccountThen[];
 }
 
-/** GET /api/requests. */
+/** The reply of GET /api/requests. */
 export interface RequestsReply {
-  /** The gateway's clock, Unix milliseconds: with it a client asks for what has ended since. */
+  /** The gateway's clock in Unix milliseconds. A client uses it to ask for requests that have ended since. */
   readonly now: number;
-  /** Newest first. */
+  /** The rows, newest first. */
   readonly rows: readonly RequestRow[];
-  /** Whether further rows match, which the limit left off, or may match. */
+  /** Whether further rows match, or may match, that the limit left out. */
   readonly more: boolean;
-  /** The `cursor` of the next page; null on the last one. */
+  /** The `cursor` for the next page; null on the last page. */
   readonly next_cursor: string | null;
-  /** Present where the search took too long: of the requests that began before this time none was looked at. The next page goes on there. */
+  /** Present if the search took too long. Requests that began before this time were not searched. The next page continues there. */
   readonly searched_from?: number;
-  /** Rows of the store that cannot be written at the moment: the newest requests may be among them. Absent where all are. */
+  /** The number of rows that cannot be written at the moment, which may include the newest requests. Absent if there are none. */
   readonly unwritten?: number;
 }
 

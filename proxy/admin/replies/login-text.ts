@@ -1,7 +1,7 @@
-// How a login ended, in a sentence or two: commands print it, and the console shows it.
+// Describes how a login ended in one or two sentences, for commands and the console.
 import type { LoginReply } from './account-replies.ts';
 
-/** @param isRunning whether a gateway uses the login already */
+/** @param isRunning whether a running gateway uses the login already */
 export function loginText(
   { account, stored, identity, models, failure, quota }: LoginReply,
   { isRunning }: { readonly isRunning: boolean },

@@ -1,4 +1,4 @@
-// The reply of GET /api/status: its type and its schema, for both sides.
+// The reply of GET /api/status: its type and its schema, for server and clients.
 import type { AccountStatus, CapacityStatus } from '../../accounts/capacity.ts';
 import type { LastFailure } from '../../accounts/health/health.ts';
 import { type CooldownStatus, isChallenged } from '../../accounts/health/health-status.ts';
@@ -30,10 +30,10 @@ export interface LimitedAccount extends AccountStatus {
   readonly maxConcurrent: number;
 }
 
-/** The model list of an account, as this process read it last. */
+/** The model list of an account, from the last read of this process. */
 export interface CatalogReply {
   readonly account: string;
-  /** Why the last read failed. */
+  /** The reason why the last read failed. */
   readonly failure?: string | undefined;
   readonly bytes?: number | undefined;
   readonly ms?: number | undefined;
@@ -42,13 +42,13 @@ export interface CatalogReply {
 export interface PoolStatus {
   readonly pool: string;
   readonly strategy: string;
-  /** Accounts of its assignments, in their order. */
+  /** The accounts of the Pool's assignments, in order. */
   readonly accounts: readonly string[];
   /** The accounts with an active and eligible assignment, in the same order. */
   readonly assigned: readonly string[];
-  /** Its caps, with what is spent and left in US dollars; absent without a cap. */
+  /** The Pool's caps, with the spent and remaining amounts in US dollars. Absent without a cap. */
   readonly overflow?: readonly CapState[];
-  /** The exposed ids of its models, also of those that no account can serve at the moment; empty until a catalog was read. */
+  /** The exposed ids of the Pool's models, including those that no account can serve now. Empty until a catalog was read. */
   readonly models: readonly string[];
 }
 
@@ -64,9 +64,9 @@ export interface StatusReply {
   readonly version: string;
   /** `redact` of the running configuration. */
   readonly config: Json;
-  /** The gateway's clock, Unix milliseconds. */
+  /** The gateway's clock in Unix milliseconds. */
   readonly now: number;
-  /** ISO 8601. */
+  /** The time in ISO 8601. */
   readonly started_at: string;
   readonly ready: boolean;
   readonly node: string;
@@ -77,15 +77,15 @@ export interface StatusReply {
   readonly admission: Readonly<Record<keyof CapacityStatus['admission'], LimitedClass>>;
   readonly counters: Readonly<Record<string, number>>;
   readonly catalogs: readonly CatalogReply[];
-  /** Present where several nodes share the store. */
+  /** Present if several nodes share the store. */
   readonly sharing?: NodesStatus;
   readonly store: StoreStatus;
 }
 
 export interface StoreStatus {
-  /** Rows that wait to be written. */
+  /** The number of rows that wait to be written. */
   readonly queued: number;
-  /** Since when nothing could be written, Unix milliseconds; null while writes succeed. */
+  /** Since when nothing could be written, in Unix milliseconds. Null while writes succeed. */
   readonly failing_since: number | null;
   /** Whether another gateway has the SQLite file. */
   readonly in_use: boolean;
@@ -98,7 +98,7 @@ const CONFIG: Schema<Json> = {
   json: { type: 'object', description: 'The running configuration; private values are replaced by marks that can be compared.' },
 };
 
-/** JSON leaves out what is undefined. */
+/** JSON has no undefined members. */
 const COOLDOWN = open(
   object({ phase: oneOf(['cooling', 'due', 'probing'], 'due: the next turn probes it.') }, 'A cooldown.', {
     cause: text('What failed.') as Schema<NonNullable<CooldownStatus['cause']>>,

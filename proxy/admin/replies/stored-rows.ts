@@ -1,4 +1,4 @@
-// The JSON Schema of a row that the store describes, as the API answers it: all its fields, times in Unix milliseconds.
+// The JSON Schema of a stored row as the API returns it: all fields, with times in Unix milliseconds.
 import type { Described, DescribedRow, Description } from '../../../store/schema/described-fields.ts';
 import { counts, flag, integer, nullable, object, oneOf, type Schema, text } from '../../turn/json/field-schemas.ts';
 

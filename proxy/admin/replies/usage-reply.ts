@@ -1,22 +1,22 @@
-// The reply of GET /api/usage: its type and its schema, for both sides.
+// The reply of GET /api/usage: its type and its schema, for server and clients.
 import { integer, list, nullable, number, object, oneOf, type Schema, text, time } from '../../turn/json/field-schemas.ts';
 import { checkOf } from '../api/reply-check.ts';
 
-/** What usage is summed by. A day and an hour are those of UTC. */
+/** The ways to group usage. Days and hours are those of UTC. */
 export const USAGE_GROUPS = ['key', 'pool', 'model', 'account', 'day', 'hour'] as const;
 
 export type UsageBy = (typeof USAGE_GROUPS)[number];
 
 export interface UsageSumsReply {
   readonly request_count: number;
-  /** Null in sums by key: their rows count turns that were sent to an account. */
+  /** Null in sums by key, because their rows count only turns that were sent to an account. */
   readonly failed_count: number | null;
   readonly unknown_count: number;
   readonly input_tokens: number;
   readonly cached_input_tokens: number;
   readonly output_tokens: number;
   readonly cost_usd: number;
-  /** Means; null where there is none, and in sums by key. */
+  /** Mean values. Null if there are none, and in sums by key. */
   readonly duration_ms: number | null;
   readonly first_event_ms: number | null;
 }
@@ -26,7 +26,7 @@ export interface UsageRowReply extends UsageSumsReply {
   readonly pool: string | null;
   readonly model: string | null;
   readonly account: string | null;
-  /** Beginning of the day or of the hour. */
+  /** The beginning of the day or hour. */
   readonly from: string | null;
 }
 

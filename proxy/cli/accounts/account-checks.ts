@@ -1,4 +1,4 @@
-// What can be found out about an account without a running gateway: its address, its credential and its list of models (AA87).
+// Checks an account without a running gateway: its address, its credential and its list of models (AA87).
 import type { AccountTestStep } from '../../admin/replies/account-test-report.ts';
 import type { LoadedConfig } from '../../config/config.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
@@ -8,7 +8,7 @@ export type CheckedConfig = Pick<LoadedConfig, 'config' | 'bearers' | 'connectio
 
 export interface AccountChecks {
   readonly network: readonly Diagnosis[];
-  /** None where the network has a problem: each of them would repeat it. */
+  /** The steps. Empty if the network has a problem, because each step would repeat it. */
   readonly steps: readonly AccountTestStep[];
 }
 
@@ -19,7 +19,7 @@ export async function accountChecks(account: AccountConfig, loaded: CheckedConfi
   return { network, steps: await checkedSteps(account, loaded) };
 }
 
-/** The other commands start without loading the carriers. */
+/** Loaded here, so that other commands start without the carriers. */
 export async function networkChecks(account: AccountConfig, { config, ...ways }: CheckedConfig): Promise<readonly Diagnosis[]> {
   const { networkDiagnoses } = await import('../../doctor/network-checks.ts');
   return networkDiagnoses({ accounts: [account], timeouts: config.timeouts }, ways);

@@ -1,11 +1,11 @@
-// The edits of the file that add an account and its place in a Pool.
+// The edits that add an account to the file, with its assignment to a Pool.
 import type { Edit } from '../../config/file/edit.ts';
 import { indexIn } from '../../config/file/edits/invalid-edit.ts';
 import type { EditInput } from '../../config/file/file-replacement.ts';
 import { CommandFailure } from '../command.ts';
 import type { NewAccountRow } from './new-account.ts';
 
-/** @throws {CommandFailure} for an id that exists */
+/** @throws {CommandFailure} if the id exists already */
 export function accountEdits(
   { config }: EditInput,
   { row, pool }: { readonly row: NewAccountRow; readonly pool: string },

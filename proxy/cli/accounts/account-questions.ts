@@ -1,4 +1,4 @@
-// Asks a person what kind of account it is, for its address, and for its secret.
+// Asks a person for the kind of an account, its address, and its secret.
 import { PRESETS, presetOf } from '../../turn/provider/presets.ts';
 import { CommandFailure, type Io } from '../command.ts';
 import { type AccountOptions, type NewAccountRow, presetNamed, rowOf, variableOf } from './new-account.ts';
@@ -16,7 +16,7 @@ const KINDS = [
   ...Object.keys(PRESETS).map((name) => [name, `the ${name} API`] as const),
 ] as const;
 
-/** @throws {CommandFailure} where no terminal can answer */
+/** @throws {CommandFailure} if there is no terminal */
 export async function askedKind(io: Io): Promise<string> {
   if (!io.input.isTerminal) {
     throw new CommandFailure('there is no terminal for questions: say what account it is with --preset, --base-url or --simulated', {
@@ -72,7 +72,7 @@ async function askedLogin(io: Io): Promise<AccountOptions> {
   };
 }
 
-/** Asks again for what is none. @returns an empty text where there is none */
+/** Asks for an address, again if the answer is not one. @returns an empty text if there is no address */
 async function addressOr(question: string, io: Io): Promise<string> {
   for (;;) {
     const answer = await answerTo(question, io);

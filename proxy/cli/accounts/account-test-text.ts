@@ -1,4 +1,4 @@
-// What a test of an account found, in lines for operators, with the first thing that is wrong and what to change (AA87).
+// The results of an account's test in lines for operators, with the first fault and what to change (AA87).
 import type { AccountTestPlan, AccountTestStep } from '../../admin/replies/account-test-report.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
 import { READ_FAILURES } from '../../doctor/gateway-checks.ts';
@@ -45,19 +45,19 @@ const statedIn = ({ status, code, param }: TestFailure): string => [status, code
 function failureText(failure: TestFailure): string {
   const stated = statedIn(failure);
   const { class: name, message } = failure;
-  // The step of the credential has its name already.
+  // The step `credential` already has the name of its cause.
   const cause = name === 'credential' && message !== null && stated === '' ? '' : `${name}${stated === '' ? '' : ` (${stated})`}: `;
   return message === null ? cause.replace(/: $/, '') : `${cause}${message}`;
 }
 
-/** The verdict on an account without a failure. */
+/** The sentence about an account without a failure. */
 export function rightText({ id }: AccountConfig, steps: readonly AccountTestStep[], turn: boolean): string {
   const quirks = [...new Set(steps.flatMap((step) => step.quirks))];
   if (quirks.length > 0) return `account '${id}' works, but its answers are misread: add quirks: { ${quirks.join(', ')} }`;
   return turn ? `account '${id}' works` : `account '${id}' works as far as this goes: no turn was sent`;
 }
 
-/** Undefined where nothing is wrong. */
+/** Undefined if nothing is wrong. */
 export function firstWrong(
   account: AccountConfig,
   { network, steps }: { readonly network: readonly Diagnosis[]; readonly steps: readonly AccountTestStep[] },
@@ -76,7 +76,7 @@ export function firstWrong(
   return `account '${account.id}' does not work (${nameOf(wrong)}: ${cause}). ${isNew && failure.class === 'credential' ? NEW_CREDENTIAL : adviceOn(account, failure)}`;
 }
 
-/** Of an account that the gateway does not have yet: it has nothing to read again. */
+/** The advice for an account that the gateway does not have yet, so that it cannot read anything again. */
 const NEW_CREDENTIAL = 'Correct its secret, or the `headers` that its provider demands.';
 
 function adviceOn(account: AccountConfig, { class: name, status, message }: TestFailure): string {

@@ -1,4 +1,4 @@
-// `account add`: adds an account to the file and to a Pool, after its address and its credential were tried.
+// `account add`: tries the address and the credential of an account, and adds it to the file and to a Pool.
 import type { Command } from 'commander';
 import { editText } from '../../config/file/edit.ts';
 import { rewriteConfig } from '../../config/file/file-replacement.ts';
@@ -15,7 +15,7 @@ import { writtenSecrets } from './secret-files.ts';
 
 interface AddOptions extends CommonOptions, AccountOptions {
   readonly pool?: string;
-  /** False: `--no-check`. */
+  /** False with `--no-check`. */
   readonly check: boolean;
 }
 
@@ -60,8 +60,8 @@ export interface NewAssignment {
 }
 
 /**
- * Tries the account as the gateway would use it: its address, then its models with its credential.
- * @returns what was found
+ * Tries the account as the gateway would: first its address, then its list of models with its credential.
+ * @returns the results
  * @throws {CommandFailure} with what is wrong
  */
 async function tried(path: string, added: NewAssignment, io: Io): Promise<readonly string[]> {
@@ -75,7 +75,7 @@ async function tried(path: string, added: NewAssignment, io: Io): Promise<readon
   const account = config.accounts.find(({ id }) => id === added.row.id);
   if (!account) throw new CommandFailure('the account cannot be added');
   const found = await accountChecks(account, { config, ...resolved });
-  // A variable may be set only where the gateway starts, and a login follows its account.
+  // The variable may be set only where the gateway starts, and a login can only be made after the account exists.
   const isUnset = found.steps.some(({ failure }) => failure?.class === 'unset');
   const wrong = isUnset ? undefined : firstWrong(account, found, { isNew: true });
   if (wrong !== undefined) throw failed(wrong);

@@ -1,4 +1,4 @@
-// `account import`: takes over the logins of tokens files that client programs wrote, each once.
+// `account import`: takes over the logins in tokens files of client programs.
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { LoginReply } from '../../admin/replies/account-replies.ts';
@@ -25,7 +25,7 @@ interface ImportOptions extends CommonOptions, Omit<AccountOptions, 'preset' | '
   readonly anotherUser?: boolean;
 }
 
-/** A login of the files, and where it came from. */
+/** A login in a file, with its origin. */
 interface FileLogin extends FoundLogin {
   readonly file: string;
   readonly identity: string | undefined;
@@ -34,7 +34,7 @@ interface FileLogin extends FoundLogin {
 interface Outcome {
   readonly file: string;
   readonly account: string | null;
-  /** A sentence. */
+  /** The result as a sentence. */
   readonly result: string;
   readonly ok: boolean;
 }
@@ -94,7 +94,7 @@ interface Taking {
   readonly options: ImportOptions;
 }
 
-/** The login first: a row of the file without one would be an account that cannot work. */
+/** Stores the login first, because a row in the file without a login would be an account that cannot work. */
 async function taken(place: LoginPlace, { login, config, options }: Taking, before: readonly Outcome[]): Promise<Outcome> {
   const known = options.account;
   const id = known ?? newId(login, [...config.accounts.map((one) => one.id), ...before.flatMap(({ account }) => account ?? [])]);
@@ -118,7 +118,7 @@ async function taken(place: LoginPlace, { login, config, options }: Taking, befo
   }
 }
 
-/** @throws {CommandFailure} where the file cannot be read, or has no login; its text is never repeated */
+/** @throws {CommandFailure} if the file cannot be read, or has no login; its text is never repeated */
 async function readLogins(file: string, claim: OauthCredential['identity_claim']): Promise<readonly FileLogin[]> {
   const text = await readFile(file, 'utf8').catch((thrown: unknown) => {
     throw new CommandFailure(`${file}: ${fileFault(thrown)}`);
@@ -145,7 +145,7 @@ function claimOf({ accounts }: Config, { account, like, identityClaim }: ImportO
   return identityClaim ?? own ?? DEFAULT_CLAIM;
 }
 
-/** As its user is called, else as its file is. */
+/** An id for an account: the name of its user, otherwise the name of its file. */
 function newId({ tokens, file, identity }: FileLogin, taken: readonly string[]): string {
   const email = loginIdentity({ id: tokens.id_token, access: tokens.access_token }, 'email');
   const [name = 'account'] = (email ?? identity ?? file.split(/[\\/]/).at(-1) ?? '').replace(/\.json$/, '').split('@');
@@ -161,7 +161,7 @@ function newId({ tokens, file, identity }: FileLogin, taken: readonly string[]):
   }
 }
 
-/** @throws {CommandFailure} where neither the options nor an account say where it logs in */
+/** @throws {CommandFailure} if neither the options nor an account state the addresses of the login */
 function newRow(
   id: string,
   { tokens }: FileLogin,
@@ -193,6 +193,6 @@ function newRow(
 
 const DEFAULT_REDIRECT = 'http://127.0.0.1:0/callback';
 
-/** A header that names the provider's account has the one of this login. */
+/** The value of a header. A header with the id of the provider's account gets the id of this login. */
 const headerOf = (name: string, value: string, { account_id }: FileLogin['tokens']): string =>
   account_id !== undefined && /account-id$/i.test(name) ? account_id : value;

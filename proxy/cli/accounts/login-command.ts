@@ -1,4 +1,4 @@
-// `account login`: logs an account in at its provider, as the same user as before.
+// `account login`: logs an account in at its provider, by default as the same user as before.
 import type { Command } from 'commander';
 import type { LoginReply, LoginStateReply } from '../../admin/replies/account-replies.ts';
 import { loginText } from '../../admin/replies/login-text.ts';
@@ -54,7 +54,7 @@ export async function login(place: LoginPlace, { id, grant, anotherUser }: Login
   const state = await place.state(id);
   const account = place.loaded.config.accounts.find((one) => one.id === id);
   if (!account) throw new CommandFailure(`there is no account '${id}'`);
-  // The other commands start without loading the carriers.
+  // Loaded here, so that other commands start without the carriers.
   const [{ egressOf }, { loginByHand }] = await Promise.all([import('../../upstream/egress/egress.ts'), import('./login-flow.ts')]);
   const way = { oauth: { ...requiredOauth(account, id), ...addressesOf(state) }, grant, egress: egressOf(account, place.loaded) };
   const tokens = await loginByHand(way, io);
@@ -67,7 +67,7 @@ export async function login(place: LoginPlace, { id, grant, anotherUser }: Login
   });
 }
 
-/** The grant that the options name, else the first that the account has. */
+/** The grant that the options name, otherwise the first one that the account has. */
 export function grantOf(
   oauth: OauthCredential,
   id: string,
@@ -85,7 +85,7 @@ export function grantOf(
   );
 }
 
-/** Those of a simulated account are known to the running gateway alone. */
+/** The addresses of the login. Those of a simulated account are known only to the running gateway. */
 function addressesOf({ account, addresses }: LoginStateReply): Partial<OauthCredential> {
   if (!addresses) throw new CommandFailure(`the running gateway has no login of account '${account}': run poolgate reload`);
   const { token_url, device_url, authorize_url } = addresses;
@@ -95,7 +95,7 @@ function addressesOf({ account, addresses }: LoginStateReply): Partial<OauthCred
   return { token_url, ...(device_url !== null && { device_url }), ...(authorize_url !== null && { authorize_url }) };
 }
 
-/** As in a tokens file. */
+/** The tokens with the names of a tokens file. */
 export const membersOf = ({ access, refresh, id, account }: Tokens): Readonly<Record<string, string>> => ({
   ...(access !== undefined && { access_token: access }),
   ...(refresh !== undefined && { refresh_token: refresh }),

@@ -1,4 +1,4 @@
-// Leads a person through the login of an account: with a code for any browser, or with a browser on this machine, or with a pasted callback.
+// Guides a person through the login of an account: with a code for any browser, with a browser on this machine, or with a pasted callback.
 import { codeOf } from '../../../store/folder.ts';
 import { systemClock, withDeadline } from '../../base/time/clock.ts';
 import type { OauthCredential } from '../../turn/settings.ts';
@@ -20,14 +20,14 @@ import { CommandFailure, type Io } from '../command.ts';
 
 export type Grant = 'device' | 'browser' | 'paste';
 
-/** Any interval keeps the process alive while a clock's timers do not. */
+/** The interval of a timer that keeps the process alive, which timers of a clock do not. */
 const ALIVE_MS = 60_000;
 
 export interface LoginFlow {
-  /** With the addresses that are really asked. */
+  /** The `oauth` section with actual addresses. */
   readonly oauth: OauthCredential;
   readonly grant: Grant;
-  /** How the account is reached: the login goes the same way. */
+  /** The connections of the account, which the login uses too. */
   readonly egress: Egress;
 }
 
@@ -76,7 +76,7 @@ async function byBrowser(server: AuthorizationServer, oauth: OauthCredential, io
 async function finishFromListener(login: CodeLogin, listener: CallbackListener): Promise<Tokens> {
   const callback = await withDeadline(listener.callback, systemClock, CALLBACK_MS);
   if (typeof callback === 'symbol') throw noCallback(CALLBACK_MS);
-  // Its tokens may be refused here, or by the store.
+  // The login may still fail, because the tokens may be refused here or by the store.
   callback.answer('The browser has done its part; the terminal says how the login ended. You may close this window.');
   return login.finish(callback.url);
 }
@@ -91,7 +91,7 @@ async function byPaste(server: AuthorizationServer, oauth: OauthCredential, io: 
   return login.finish(callback);
 }
 
-/** Never resolves where the input ends while a listener waits too. */
+/** Never resolves if the input ends while a listener waits too. */
 async function pastedCallback(
   login: CodeLogin,
   question: string,

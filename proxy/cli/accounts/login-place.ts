@@ -1,4 +1,4 @@
-// Where a login is stored: by the running gateway, which uses it at once, else in the store of the file.
+// Where a login is stored: at the running gateway, which uses it at once, or in the store of the file.
 import type { LoginReply, LoginRequest, LoginStateReply } from '../../admin/replies/account-replies.ts';
 import type { LoadedConfig } from '../../config/config.ts';
 import { inspect, readConfig } from '../../config/loading/load.ts';
@@ -10,9 +10,9 @@ import { Unreachable } from '../gateway/ask.ts';
 import { requestReload } from '../gateway/calls.ts';
 
 export interface LoginPlace {
-  /** The file, with what the connections of its accounts need. */
+  /** The file, with what connections to its accounts need. */
   readonly loaded: Pick<LoadedConfig, 'config' | 'connections' | 'environment'>;
-  /** Whether it is a running gateway. */
+  /** Whether a running gateway stores it. */
   readonly isRunning: boolean;
   state(id: string): Promise<LoginStateReply>;
   /** @throws {CommandFailure} with the reason of a refusal */
@@ -21,8 +21,8 @@ export interface LoginPlace {
 }
 
 /**
- * @param path of the configuration file; a running gateway reads it again first, because a command may have edited it a moment ago
- * @throws {CommandFailure} when neither a gateway nor the store can be asked
+ * @param path the path of the configuration file; a running gateway reads it again first, because a command may have edited it a moment ago
+ * @throws {CommandFailure} if neither a gateway nor the store can be used
  */
 export async function loginPlace(path: string, io: Pick<Io, 'env'>): Promise<LoginPlace> {
   const { config, storeUrl, findings, connections, environment } = await inspect(await readConfig(path), {
@@ -49,7 +49,7 @@ export async function loginPlace(path: string, io: Pick<Io, 'env'>): Promise<Log
   if (storeUrl === '')
     throw new CommandFailure('the environment variable with the URL of the database is not set here: set it, or start the gateway');
   if (storeUrl === 'sqlite::memory:') throw new CommandFailure('the store is in memory: start the gateway, then run the command again');
-  // The other commands start without loading the store.
+  // Loaded here, so that other commands start without the store.
   const { StoredLogins } = await import('../../gateway/stored-logins.ts');
   const logins = await StoredLogins.open({ config, storeUrl });
   return {

@@ -1,4 +1,4 @@
-// The row of a new account: what the options of `account add` and `init` say, or the answers to their questions.
+// The row of a new account, from the options of `account add` and `init`, or from answers to their questions.
 import { type Command, Option } from 'commander';
 import type { Plain } from '../../config/file/yaml-render.ts';
 import { suggestion } from '../../config/schema/suggestion.ts';
@@ -28,7 +28,7 @@ type ApiName = (typeof APIS)[number];
 
 export type NewAccountRow = { readonly [setting: string]: Plain };
 
-/** Of every kind of account. */
+/** The options for every kind of account. */
 export function addAccountOptions(command: Command): Command {
   command
     .option('--preset <name>', `a known kind of API account: ${Object.keys(PRESETS).join(', ')}`)
@@ -39,7 +39,7 @@ export function addAccountOptions(command: Command): Command {
   return addLoginOptions(command);
 }
 
-/** Of accounts that log in. */
+/** The options for accounts that log in. */
 export function addLoginOptions(command: Command): Command {
   return command
     .option('--base-url <url>', 'its address; without --preset that of an agent backend')
@@ -54,11 +54,11 @@ export function addLoginOptions(command: Command): Command {
     .option('--ca <path>', 'the file of a private certificate authority that its servers have');
 }
 
-/** Whether the options say what kind of account it is. */
+/** Whether the options determine the kind of the account. */
 export const namesKind = ({ preset, simulated, baseUrl }: AccountOptions): boolean =>
   preset !== undefined || simulated !== undefined || baseUrl !== undefined;
 
-/** @throws {CommandFailure} where the options leave out what such an account needs */
+/** @throws {CommandFailure} if the options lack something that such an account needs */
 export function rowOf(id: string, options: AccountOptions): NewAccountRow {
   const { preset: name, api, simulated, baseUrl, proxy, ca } = options;
   if (simulated !== undefined) return { id, base_url: `rehearsal:${simulated === true ? '' : simulated}`, keep_fields: ['metadata'] };
@@ -89,7 +89,7 @@ export function presetNamed(name: string): PresetName {
   throw usage(`there is no preset '${name}'${suggestion(name, names) || `; known: ${names.join(', ')}`}`);
 }
 
-/** The usual name of the variable with a provider's key. */
+/** The usual name of the variable for a provider's key. */
 export const variableOf = (id: string, preset?: string): string =>
   `${(preset ?? id).toUpperCase().replace(/[^A-Z0-9]/g, '_')}_${preset === undefined ? 'TOKEN' : 'API_KEY'}`;
 
@@ -104,7 +104,7 @@ function credentialOf(id: string, options: AccountOptions, preset: Preset | unde
   return { credential: { bearer: secret } };
 }
 
-/** Servers of an operator's own often demand no secret. */
+/** Whether the account needs no secret, like many servers on an operator's own machines. */
 const isKeyless = ({ env, secretFile, api }: AccountOptions, preset: Preset | undefined): boolean =>
   env === undefined && secretFile === undefined && (preset ? preset.credential === 'none' : api !== undefined);
 
@@ -129,7 +129,7 @@ function headersOf({ header = [] }: AccountOptions): NewAccountRow {
   return pairs.length === 0 ? {} : { headers: Object.fromEntries(pairs) };
 }
 
-/** A server of the operator's own network, named on purpose (AA5). */
+/** The setting for plain http to a server in the operator's own network (AA5). */
 function insecure(baseUrl: string): NewAccountRow {
   return /^http:\/\/(?!127\.|localhost[:/]|\[::1\])/i.test(baseUrl) ? { insecure_http: true } : {};
 }

@@ -2,7 +2,7 @@
 import type { AccountConfig, OauthCredential } from '../../turn/settings.ts';
 import { CommandFailure } from '../command.ts';
 
-/** @throws {CommandFailure} where the account has another credential */
+/** @throws {CommandFailure} if the account has another kind of credential */
 export function requiredOauth(account: AccountConfig | undefined, id: string): OauthCredential {
   const { credential } = account ?? {};
   if (credential && 'oauth' in credential) return credential.oauth;

@@ -1,29 +1,26 @@
-// Secrets that a person typed: each in a file of its own beside the configuration, which only its owner can read.
+// Secrets that a person typed. Each is written to a separate file next to the configuration, which only its owner can read.
 import { chmod, open, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { makeFolderOf, writeFaultOf } from '../../../store/folder.ts';
 import { CommandFailure } from '../command.ts';
 
 export interface TypedSecret {
-  /** As the file names it, relative to its folder. */
+  /** The path in the configuration file, relative to its folder. */
   readonly path: string;
   readonly secret: string;
 }
 
-/** Where the secret of an account is kept. */
+/** The path of the file with the secret of an account. */
 export const secretPath = (id: string): string => join('secrets', `${id}.key`);
 
 export interface WrittenSecrets {
-  /** They belong to an account now. */
+  /** Keeps the files, because they belong to an account now. */
   keep(): void;
   /** Removes them unless they are kept. */
   discard(): Promise<void>;
 }
 
-/**
- * @param config path of the configuration file
- * @throws {CommandFailure} where a file exists already, or cannot be written
- */
+/** @param config the path of the configuration file @throws {CommandFailure} if a file exists already, or cannot be written */
 export async function writtenSecrets(config: string, secrets: readonly TypedSecret[]): Promise<WrittenSecrets> {
   const folder = dirname(resolve(config));
   const written: string[] = [];
@@ -38,7 +35,7 @@ export async function writtenSecrets(config: string, secrets: readonly TypedSecr
       written.push(file);
       await handle.writeFile(`${secret}\n`);
       await handle.close();
-      // Whatever the umask of the process is.
+      // Set again, because the umask of the process may have changed the mode.
       await chmod(file, 0o600);
     }
   } catch (thrown) {

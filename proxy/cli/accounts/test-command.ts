@@ -1,4 +1,4 @@
-// `account test`: reaches an account as the gateway would, and sends it one short turn over each of its carriers (AA87).
+// `account test`: reaches an account as the gateway would, and sends one short turn over each of its carriers (AA87).
 import type { Command } from 'commander';
 import type { AccountTestOrder, AccountTestPlan, AccountTestStep } from '../../admin/replies/account-test-report.ts';
 import { indexIn } from '../../config/file/edits/invalid-edit.ts';
@@ -55,7 +55,7 @@ async function testAccount(
   const plan = await planOf(gateway, id, order);
   if (plan?.model) say(costText(plan));
   const { network, steps } = plan ? await byGateway(account, loaded, { gateway, order, say }) : await byItself(account, loaded, say);
-  // A turn, a login and a simulated account need one that runs.
+  // A turn, a login and a simulated account need a running gateway.
   const untested = plan || (!turn && steps.length > 0) ? undefined : NO_GATEWAY;
   const wrong = firstWrong(account, { network, steps }) ?? untested;
   const verdict = wrong ?? rightText(account, steps, turn);
@@ -91,7 +91,7 @@ async function byItself(account: AccountConfig, loaded: CheckedConfig, say: Say)
   return { network, steps };
 }
 
-/** Undefined where no gateway runs. */
+/** Undefined if no gateway is running. */
 async function planOf(gateway: AdminAddress, id: string, order: AccountTestOrder): Promise<AccountTestPlan | undefined> {
   try {
     return await fetchTestPlan(gateway, id, order);

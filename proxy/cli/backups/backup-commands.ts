@@ -1,4 +1,4 @@
-// `store backup`, `store restore` and `store check`: of the SQLite file of one gateway. PostgreSQL has tools of its own.
+// `store backup`, `store restore` and `store check` for the SQLite file of one gateway. PostgreSQL has tools of its own.
 import type { Command } from 'commander';
 import manifest from '../../../package.json' with { type: 'json' };
 import type { CheckedBackup, Manifest } from '../../../store/sqlite/sqlite-backup.ts';
@@ -81,13 +81,13 @@ async function placeOf(path: string, { env }: Io, otherwise: string): Promise<Pl
   return { config, path: config.store.slice('sqlite:'.length) };
 }
 
-/** Tells keys apart, and reveals nothing else of them. */
+/** A text that distinguishes keys, and reveals nothing else about them. */
 async function keyCheckOf({ store_key }: Config, { env }: Io): Promise<string | null> {
   const key = await existingStoreKey(store_key, env);
   return key?.digest('backup').of('key of the store') ?? null;
 }
 
-/** Undefined where the key is the right one, or nothing is known of it. */
+/** Undefined if the key is the right one, or if nothing is known about it. */
 async function keySentence({ key_check }: Manifest, config: Config, io: Io): Promise<string | undefined> {
   const own = await keyCheckOf(config, io);
   if (key_check === null || own === key_check) return undefined;
@@ -109,7 +109,7 @@ async function checkStore(path: string, io: Io, asJson: boolean | undefined): Pr
   if (!ok) throw new CommandFailure('');
 }
 
-/** The integrity check reads the whole database. */
+/** The longest integrity check, which reads the whole database. */
 const CHECK_MS = 600_000;
 
 const tableOf = ({ tables }: Manifest): string =>

@@ -41,7 +41,7 @@ export function addAccountCommands(program: Command, io: Io): void {
   for (const [verb, paused, description] of PAUSES) {
     addCommand(account, { usage: `${verb} <id>`, description, examples: [`poolgate account ${verb} north`] }).action(
       async (id: string, options: CommonOptions) => {
-        // An id with a typing error is named with the nearest one of the file.
+        // Throws for an unknown id, with the nearest id of the file.
         indexIn((await inspectValid(options.config, io)).accounts, id, 'account');
         const { changed, alone } = await orderEdit({ do: 'account.pause', id, paused }, options, io);
         if (options.json) return io.out(json({ id, paused, changed, running: alone === undefined }));

@@ -1,4 +1,4 @@
-// `check`: all errors and warnings of a file; of a gateway that runs it asks only for the models that aliases name (AM20).
+// `check`: prints all errors and warnings of a file. It asks a running gateway only for the models that aliases name (AM20).
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { inspect, readConfig } from '../../config/loading/load.ts';

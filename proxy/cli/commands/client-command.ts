@@ -1,4 +1,4 @@
-// `client NAME`: the settings of a client program for this gateway.
+// `client NAME`: prints the settings with which a client program uses this gateway.
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { indexIn } from '../../config/file/edits/invalid-edit.ts';

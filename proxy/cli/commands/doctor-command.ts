@@ -1,4 +1,4 @@
-// `doctor`: checks what an operator would check by hand, and prints what to do about each problem.
+// `doctor`: runs the checks that an operator would make by hand, and prints what to do about each problem.
 import type { Command } from 'commander';
 import { inspect, readConfig } from '../../config/loading/load.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
@@ -20,10 +20,10 @@ export function addDoctor(program: Command, io: Io): void {
   })
     .option('--offline', 'ask no account')
     .action(async ({ config: path, json: asJson, offline = false }: Options) => {
-      // An unset variable is a warning: the gateway may start from another environment.
+      // An unset variable is only a warning, because the gateway may start with another environment.
       const inspection = await inspect(await readConfig(path), { path, env: io.env, strictEnv: false });
       const gateway = inspection.config ? await answerOf(adminOf(inspection.config, io, path)) : { unavailable: 'the file has errors' };
-      // The other commands start without loading the checks.
+      // Loaded here, so that other commands start without the checks.
       const [{ diagnose }, { thisHost }] = await Promise.all([
         import('../../doctor/doctor.ts'),
         import('../../doctor/surroundings/host.ts'),

@@ -84,14 +84,14 @@ export function addExplain(program: Command, io: Io): void {
     );
 }
 
-/** The kind of the row, and the kind that its turns change to where their body asks for other work. */
+/** The kind of the row, and the kind to which its turns change if their body asks for other work. */
 function kindText({ kind }: Route): string {
   const compaction = dispatchedKind(kind)?.asCompaction;
   return `${kind ?? '-'}${compaction === undefined ? '' : `; ${compaction} where the input has a compaction_trigger`}`;
 }
 
 interface Explanation {
-  /** The source: the running gateway, or only the file and the reason. */
+  /** The source of the facts: the running gateway, or only the file, with the reason. */
   readonly known: string;
   readonly turns: readonly ExplainedTurn[];
 }
@@ -136,7 +136,7 @@ function parsed(text: string): unknown {
 function routeOf(config: Config, method: string, written: string): Route {
   const routes = new RouteTable(config.routes, config.wire);
   const path = written.replace(/^https?:\/\/[^/]+/, '').replace(/[?#].*$/, '');
-  // Templates are compared literally, paths are matched; both in the words of `wire` or in the neutral ones.
+  // Templates are compared literally, while paths are matched. Both may have the words of `wire` or neutral words.
   const candidates = [path, worded(path, config.wire)];
   const template = routes.all.find((route) => route.method === method && candidates.includes(route.template));
   if (template) return template;

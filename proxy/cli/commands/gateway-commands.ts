@@ -1,4 +1,4 @@
-// `diff` and `reload`: the configuration of the running gateway compared with the file.
+// `diff` and `reload`: compares the configuration of the running gateway with the file, and reloads it.
 import type { Command } from 'commander';
 import { formatChange } from '../../config/diff.ts';
 import { formatFinding } from '../../config/schema/finding.ts';

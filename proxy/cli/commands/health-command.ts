@@ -1,4 +1,4 @@
-// `health`: whether the gateway of a file runs, or takes traffic; for containers and service managers.
+// `health`: prints whether the gateway of a file runs, or takes traffic, for containers and service managers.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { dirname, resolve } from 'node:path';
@@ -38,7 +38,7 @@ export function addHealth(program: Command, io: Io): void {
 
 const UNKNOWN_PORT = 'the listener takes a free port (port: 0), so it cannot be found';
 
-/** Without an admin or metrics listener: an accepted connection of clients shows that the gateway runs. */
+/** Whether clients can connect. Without an admin or metrics listener, this shows that the gateway runs. */
 async function clientsConnect({ host, port, unix }: Config['listen'], file: string): Promise<string> {
   if (port === 0) throw new CommandFailure(UNKNOWN_PORT);
   const place = unix && resolve(dirname(file), unix.path);
@@ -53,7 +53,7 @@ async function clientsConnect({ host, port, unix }: Config['listen'], file: stri
   }
 }
 
-/** Undefined where nothing answers in time. */
+/** Undefined if there is no answer in time. */
 async function statusOf(url: string): Promise<number | undefined> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });

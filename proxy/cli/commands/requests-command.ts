@@ -1,4 +1,4 @@
-// `requests`: the request log as people read it, once or as it grows.
+// `requests`: prints the request log for people, once or continuously.
 import type { Command } from 'commander';
 import type { RequestRow } from '../../../store/schema/logged-rows.ts';
 import { msOfIso } from '../../base/time/iso-time.ts';
@@ -18,9 +18,9 @@ interface RequestsOptions extends CommonOptions {
 }
 
 const POLL_MS = 1_000;
-/** A row reaches the store within about 100 ms of the end of its request. */
+/** The time in which a row surely reaches the store. It usually takes 100 ms. */
 const WRITTEN_WITHIN_MS = 1_000;
-/** Polls overlap, so that no row falls between two of them. */
+/** The overlap of two polls, so that no row is missed between them. */
 const OVERLAP_MS = 5_000;
 
 export function addRequests(program: Command, io: Io): void {
@@ -57,18 +57,18 @@ export function addRequests(program: Command, io: Io): void {
       show(reply.rows.toReversed());
       if (!follow) return;
       let shown = new Set(reply.rows.map(({ id }) => id));
-      // Turns that ended before the list was made are in it, or were left off by the filters of the list.
+      // Turns that ended before the list was made are in the list, or were excluded by its filters.
       const from = reply.now - WRITTEN_WITHIN_MS;
       for await (const _ of io.every(POLL_MS)) {
         const next = await fetchRequests(admin, { ...filters, limit: '999', ended_since: String(reply.now - OVERLAP_MS) }).catch(failureOf);
         if (next instanceof CommandFailure) {
-          // The gateway may come back; requests that end meanwhile are read then.
+          // The gateway may come back. Requests that end meanwhile are then read.
           io.err(`${next.message}\n`);
           continue;
         }
         reply = next;
         const fresh = reply.rows.filter((row) => !shown.has(row.id) && endOf(row) >= from);
-        // A row that is not in this reply has left the overlap.
+        // A row that is not in this reply is older than the overlap.
         shown = new Set(reply.rows.map(({ id }) => id));
         if (fresh.length > 0) show(fresh.toSorted((a, b) => endOf(a) - endOf(b)));
         if (reply.more) io.err('more requests ended than can be shown; filters show fewer\n');
@@ -88,10 +88,10 @@ const given = (options: Readonly<Record<string, string | undefined>>): Record<st
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** The form of `expires_at` in the file. */
+/** Matches the form of `expires_at` in the file. */
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?(Z|[+-]\d{2}:\d{2})$/;
 
-/** Unix milliseconds. @throws {CommandFailure} */
+/** The time in Unix milliseconds. @throws {CommandFailure} */
 function sinceOf(text: string): string {
   const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   const written = TIME.test(text) ? msOfIso(text) : Number.NaN;

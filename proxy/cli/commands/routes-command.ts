@@ -1,4 +1,4 @@
-// `routes`: the route table of the file, with the rules of each route.
+// `routes`: prints the route table of the file, with the rules of each route.
 import type { Command } from 'commander';
 import type { RouteKind } from '../../turn/routes/kinds.ts';
 import { RouteTable } from '../../turn/routes/route-table.ts';
@@ -44,5 +44,5 @@ export async function loadChains(): Promise<(kind: RouteKind | undefined) => rea
   return (kind) => describeChain(rules, kind);
 }
 
-/** Imported when a command asks for them: the rules load half of the gateway's modules. */
+/** Loads the rules only if a command needs them, because they load half of the gateway's modules. */
 export const loadRules = async (): Promise<readonly Rule[]> => (await import('../../../rules/index.ts')).RULES;

@@ -1,4 +1,4 @@
-// `serve`: runs the gateway until SIGTERM or SIGINT; SIGHUP reloads its configuration.
+// `serve`: runs the gateway until SIGTERM or SIGINT. SIGHUP reloads its configuration.
 import type { AddressInfo } from 'node:net';
 import { constants } from 'node:os';
 import { Log, placeOf } from '../../base/process/log.ts';
@@ -9,36 +9,39 @@ import { type Addresses, Gateway } from '../../gateway/gateway.ts';
 
 export interface ServeOptions {
   readonly config: string;
-  /** Printed once the gateway serves. */
+  /** A text that is printed when the gateway serves. */
   readonly hint?: string;
 }
 
 /**
- * A service manager that signals all processes of a service stops this one twice: directly, and through the launcher, which forwards its
- * own signal.
+ * The time in which two signals count as one. A service manager that signals all processes of a service stops this one twice: directly, and
+ * through the launcher.
  */
 const SAME_STOP_MS = 500;
 
-/** The first turns of a start do not wait for the loading of what operators ask for. */
+/** The time after the start at which modules for operators are loaded, so that the first turns do not wait for them. */
 const WARM_UP_AFTER_MS = 1_000;
 
-/** Any interval keeps the process alive. */
+/** The interval of a timer that keeps the process alive. */
 const ALIVE_MS = 60_000;
 
-/** Ends the process when the gateway has stopped: with exit code 1 where rows or settlements were lost. @throws ConfigError, StoreError, or the Error of an address that cannot be listened on */
+/**
+ * Ends the process when the gateway has stopped, with exit code 1 if rows or settlements were lost.
+ * @throws ConfigError, StoreError, or the Error of an address that cannot be listened on
+ */
 export async function serve({ config, hint = '' }: ServeOptions): Promise<void> {
   let serving: Gateway | undefined;
   let reloadWanted = false;
   const reload = (gateway: Gateway): void => void gateway.follower.reload('signal').catch(() => undefined);
-  // Installed first. A signal during the start takes effect after it: the files may have been read before.
+  // Installed first. A signal during the start takes effect after it, because the files may have been read before.
   process.on('SIGHUP', () => {
     if (serving) reload(serving);
     else reloadWanted = true;
   });
-  // Process 1 of a container has no default action for signals: a stop during the start would be lost.
+  // Process 1 of a container has no default action for signals, so that a stop during the start would be lost.
   const endStart = (signal: 'SIGINT' | 'SIGTERM'): never => process.exit(128 + constants.signals[signal]);
   process.on('SIGTERM', endStart).on('SIGINT', endStart);
-  // When the process that reads the log ends, running turns continue, and nothing more is logged.
+  // If the process that reads the log ends, running turns continue, and nothing more is logged.
   process.stderr.on('error', () => undefined);
   keepTickObject();
   const state = stateOf(config);
@@ -57,7 +60,7 @@ export async function serve({ config, hint = '' }: ServeOptions): Promise<void> 
     let stoppedAt: number | undefined;
     const stop = (): void => {
       const now = performance.now();
-      // The second signal stops at once, without the drain.
+      // A second signal stops at once, without the drain.
       if (stoppedAt !== undefined && now - stoppedAt >= SAME_STOP_MS) process.exit(1);
       if (stoppedAt !== undefined) return;
       stoppedAt = now;
@@ -67,7 +70,7 @@ export async function serve({ config, hint = '' }: ServeOptions): Promise<void> 
     process.on('SIGTERM', stop).on('SIGINT', stop);
     process.off('SIGTERM', endStart).off('SIGINT', endStart);
   });
-  // Printed last: a reader of this line may send a signal or a request at once.
+  // Printed last, because a reader of this line may send a signal or a request at once.
   const { tls, unix } = loaded.config.listen;
   const served = [main && urlOf(main, tls ? 'https' : 'http'), unix?.path].filter((place) => place !== undefined);
   const others = Object.entries({ admin, metrics }).map(([name, address]) => (address ? `, ${name} ${urlOf(address)}` : ''));
@@ -82,18 +85,18 @@ export async function serve({ config, hint = '' }: ServeOptions): Promise<void> 
 const urlOf = ({ address, port, family }: AddressInfo, scheme = 'http'): string =>
   `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 
-/** Warnings of Node and of libraries become lines of the log: Node would print them as text between the lines. */
+/** Writes warnings of Node and of libraries as lines of the log. Node would print them as text between the lines. */
 function logWarningsOfNode(log: Log): void {
   process.removeAllListeners('warning');
   process.on('warning', (warning) => {
     const code = 'code' in warning && typeof warning.code === 'string' ? warning.code : undefined;
-    // The text of a deprecation may quote its object, such as an address (S4); its code identifies it.
+    // The text of a deprecation may quote its object, such as an address (S4). Its code identifies it.
     const message = warning.name === 'DeprecationWarning' ? undefined : warning.message;
     log.warn('process_warning', { name: warning.name, code, message });
   });
 }
 
-/** Closes the gateway when an address cannot be listened on, so that nothing keeps the process alive. */
+/** Listens. If an address cannot be listened on, it closes the gateway, so that nothing keeps the process alive. */
 async function listening(gateway: Gateway): Promise<Addresses> {
   try {
     return await gateway.listen();
@@ -104,8 +107,8 @@ async function listening(gateway: Gateway): Promise<Addresses> {
 }
 
 /**
- * Closes the gateway. The timers of its clock do not keep the process alive, and towards its end it waits for nothing else: without a timer
- * of this command the process would end before its settlements are written.
+ * Closes the gateway. A timer of this command keeps the process alive until settlements are written, because the timers of the gateway's
+ * clock do not.
  */
 async function closed(gateway: Gateway): Promise<boolean> {
   const alive = setInterval(() => undefined, ALIVE_MS);

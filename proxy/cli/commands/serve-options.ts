@@ -1,4 +1,4 @@
-// `serve`: the command with its options; with `--demo` it serves the shipped file on simulated accounts, and keeps nothing.
+// `serve` with its options. With `--demo` it serves the shipped file with simulated accounts, and stores nothing.
 import { rmSync } from 'node:fs';
 import { access, copyFile, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ export function addServe(program: Command): void {
   })
     .option('--demo', 'serve simulated accounts, without a file, and keep nothing')
     .action(async ({ config, demo = false }: Options) => {
-      // The other commands start without loading the gateway's modules.
+      // Loaded here, so that other commands start without the gateway's modules.
       const { serve } = await import('./serve-command.ts');
       if (!demo) {
         await refuseMissing(config);
@@ -34,7 +34,7 @@ export function addServe(program: Command): void {
     });
 }
 
-/** A newcomer has no file yet; the message of a file that cannot be read has its own reason. */
+/** Refuses a missing file with advice for newcomers. A file that cannot be read has an error of its own. */
 async function refuseMissing(config: string): Promise<void> {
   const code = await access(config).then(
     () => undefined,
@@ -46,7 +46,7 @@ async function refuseMissing(config: string): Promise<void> {
   );
 }
 
-/** The demonstration key of the shipped file, which no Pool with a real account accepts. */
+/** The demonstration key in the shipped file, which no Pool with a real account accepts. */
 const DEMO_KEY = 'pg-demo-key-for-the-rehearsal-only';
 
 async function demonstration(): Promise<{ readonly config: string; readonly hint: string }> {

@@ -1,4 +1,4 @@
-// `status` and `top`: the state of the running gateway, once or refreshed.
+// `status` and `top`: print the state of the running gateway, once or continuously.
 import type { Command } from 'commander';
 import { addCommand, CommandFailure, type CommonOptions, type Io, json } from '../command.ts';
 import { adminIn } from '../gateway/address.ts';
@@ -29,7 +29,7 @@ export function addTop(program: Command, io: Io): void {
     const admin = await adminIn(path, io);
     const draw = async (): Promise<readonly string[]> => statusLines(await fetchStatus(admin));
     const { terminal } = io;
-    // The first failure ends the command; a gateway that stops later may come back.
+    // The first failure ends the command. A gateway that stops later may come back.
     const first = await draw();
     if (!terminal) return io.out(textOf(first));
     const left = new AbortController();
@@ -54,7 +54,7 @@ const HOME = '\x1b[H';
 const CLEAR_LINE = '\x1b[K';
 const CLEAR_BELOW = '\x1b[J';
 
-/** Draws over the last screen, so that nothing flickers; the last row stays free for the cursor. */
+/** A screen that is drawn over the last one without flicker. The last row stays free for the cursor. */
 function screen(lines: readonly string[], { columns, rows }: { readonly columns: number; readonly rows: number }): string {
   const shown = lines.slice(0, Math.max(1, rows - 1)).map((line) => `${cell(line, columns)}${CLEAR_LINE}`);
   return `${HOME}${shown.join('\r\n')}\r\n${CLEAR_BELOW}`;

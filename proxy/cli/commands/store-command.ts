@@ -1,4 +1,4 @@
-// `store`: copies everything from one database to another, of either engine; its backups are in a file of their own.
+// `store copy`: copies everything from one database to another, of either engine. backup-commands.ts has the other commands of `store`.
 import type { Command } from 'commander';
 import type { CopiedCount } from '../../../store/tools/copy.ts';
 import { inspect, readConfig } from '../../config/loading/load.ts';
@@ -43,7 +43,7 @@ export function addStoreCommands(program: Command, io: Io): void {
 
 const cells = ({ table: name, rows, digest }: CopiedCount): readonly string[] => [name, String(rows), digest.slice(0, 16)];
 
-/** The argument of `openStore`. A URL is never an argument of the command: the list of processes would show its password. */
+/** The argument of `openStore`. A URL is never an argument of the command, because the list of processes would show its password. */
 async function placeOf(option: '--from' | '--to', place: string, { env }: Io): Promise<string> {
   if (/^sqlite:./.test(place)) return place;
   if (/^postgres(?:ql)?:\/\//.test(place)) {

@@ -1,4 +1,4 @@
-// `usage`: requests, tokens and cost of the running gateway by key, Pool, model, account or day.
+// `usage`: prints requests, tokens and cost of the running gateway by key, Pool, model, account or day.
 import type { Command } from 'commander';
 import { USAGE_GROUPS, type UsageBy, type UsageReply, type UsageRowReply, type UsageSumsReply } from '../../admin/replies/usage-reply.ts';
 import { addCommand, CommandFailure, type CommonOptions, collect, type Io, json, table } from '../command.ts';
@@ -80,13 +80,13 @@ const SUMS: readonly Column[] = [
   { head: 'FIRST MS', name: 'first_event_ms', cell: (row) => whole(row.first_event_ms) },
 ];
 
-/** The day or the hour of a row is its beginning. */
+/** The name of a row. A day or an hour is named by its beginning. */
 const nameOf = (row: UsageRowReply, group: UsageBy): string =>
   group === 'day' ? (row.from ?? '').slice(0, 10) : group === 'hour' ? (row.from ?? '').slice(0, 16) : (row[group] ?? '');
 
 const isGroup = (group: string): group is UsageBy => (USAGE_GROUPS as readonly string[]).includes(group);
 
-/** Groups in the order in which the gateway sorts. */
+/** The groups in the order in which the gateway sorts. */
 const inOrder = (groups: readonly string[]): readonly UsageBy[] =>
   (['day', 'hour', 'key', 'pool', 'account', 'model'] as const).filter((group) => groups.includes(group) && isGroup(group));
 
@@ -107,7 +107,7 @@ function csvOf({ rows }: UsageReply, groups: readonly string[]): string {
   return [[...named, ...SUMS.map(({ name }) => name)], ...lines].map((line) => `${line.map(quoted).join(',')}\r\n`).join('');
 }
 
-/** RFC 4180; a text that a table program would run as a formula is kept a text. */
+/** A cell in the form of RFC 4180. A text that a spreadsheet would run as a formula is marked as text. */
 function quoted(cell: string): string {
   const text = /^[=+\-@\t\r]/.test(cell) && Number.isNaN(Number(cell)) ? `'${cell}` : cell;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

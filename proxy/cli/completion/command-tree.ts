@@ -1,15 +1,15 @@
-// The commands as completion sees them: the words that may follow each.
+// The commands as a tree for completion: the words that may follow each command.
 import type { Command } from 'commander';
 
 export interface CommandNode {
-  /** Words from the program's name on: `poolgate key create`. */
+  /** The words from the program's name on: `poolgate key create`. */
   readonly path: string;
   readonly words: readonly Word[];
 }
 
 export interface Word {
   readonly text: string;
-  /** For people; empty where a word explains itself. */
+  /** A description for people. Empty if the word explains itself. */
   readonly description: string;
 }
 

@@ -1,4 +1,4 @@
-// `completion`: prints the completion of the commands for a shell, made of their own definitions.
+// `completion`: prints the completion of the commands for a shell, made from the commands' own definitions.
 import { Argument, type Command } from 'commander';
 import { addCommand, type Io } from '../command.ts';
 import { type CommandNode, commandNodes } from './command-tree.ts';
@@ -67,7 +67,7 @@ ${nodes.flatMap(({ path, words }) => words.map(({ text, description }) => fishLi
 `,
 };
 
-/** The commands below the program, as the patterns of a case. */
+/** The commands below the program, as patterns of a case. */
 const inner = (nodes: readonly CommandNode[]): string =>
   nodes
     .slice(1)
@@ -81,7 +81,7 @@ const fishLine = (path: string, text: string, description: string): string => {
 
 const quoted = (text: string): string => `'${text.replaceAll('\\', '').replaceAll("'", '’')}'`;
 
-/** The first few words: a list has one line for each. */
+/** The first words of a description, because a list has one line for each. */
 const short = (text: string): string => {
   const [first = ''] = text.replaceAll(':', ',').split(/[;\n]/);
   return first.length > 60 ? `${first.slice(0, 59)}…` : first;

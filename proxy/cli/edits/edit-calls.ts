@@ -1,4 +1,4 @@
-// How each edit is ordered from a running gateway, and what its answer says.
+// The request with which a running gateway makes each edit, and the reading of its answer.
 import {
   isAccountPauseReply,
   isKeyEditReply,
@@ -11,10 +11,10 @@ import type { EditResult, ResultOf, SecretResult } from '../../config/file/edits
 import type { EditOrder } from '../../config/file/edits/edit-order.ts';
 
 export interface EditCall<Result> {
-  /** `POST /api/keys`. */
+  /** For example `POST /api/keys`. */
   readonly request: string;
   readonly body?: unknown;
-  /** Undefined for an answer in another form. */
+  /** Undefined for an answer of another form. */
   readonly result: (reply: unknown) => Result | undefined;
 }
 
@@ -60,6 +60,6 @@ const part = encodeURIComponent;
 
 const editedKey: EditCall<EditResult>['result'] = (reply) => (isKeyEditReply(reply) ? { changed: reply.changed } : undefined);
 
-/** Its name, the begin of its hash, is in no answer. */
+/** Reads the answer with a new key. The name of the secret, which is the beginning of its hash, is in no answer. */
 const madeKey: EditCall<SecretResult>['result'] = (reply) =>
   isMadeKeyReply(reply) ? { changed: reply.changed, made: { secret: reply.secret, name: '' } } : undefined;

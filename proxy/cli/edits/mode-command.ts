@@ -1,4 +1,4 @@
-// `mode set POOL MODEL MODE`: edits a serving mode of the file (Q30).
+// `mode set POOL MODEL MODE`: sets a serving mode in the file (Q30).
 import { Argument, type Command } from 'commander';
 import { addCommand, type CommonOptions, type Io, json } from '../command.ts';
 import { orderEdit } from './ordered-edit.ts';

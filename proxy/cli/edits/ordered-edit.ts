@@ -1,4 +1,4 @@
-// Carries out an edit: by the gateway that runs on the file, and in the file itself where none does.
+// Makes an edit with the gateway that runs on the file, or in the file itself if none runs.
 import { editConfig, type ResultOf } from '../../config/file/edits/edit-config.ts';
 import type { EditOrder } from '../../config/file/edits/edit-order.ts';
 import { type CommonOptions, type Io, inspectValid } from '../command.ts';
@@ -9,14 +9,11 @@ import { requestEdit } from '../gateway/calls.ts';
 import { callOf } from './edit-calls.ts';
 
 export type OrderedEdit<Order extends EditOrder> = ResultOf<Order> & {
-  /** Why no gateway made the edit; undefined where one did. */
+  /** The reason why no gateway made the edit. Undefined if one did. */
   readonly alone: string | undefined;
 };
 
-/**
- * @throws {ConfigError} when the file is invalid, or would be with the edit
- * @throws {CommandFailure} when the gateway refuses the edit
- */
+/** @throws {ConfigError} if the file is invalid, or would be after the edit @throws {CommandFailure} if the gateway refuses the edit */
 export async function orderEdit<Order extends EditOrder>(
   order: Order,
   { config: path }: Pick<CommonOptions, 'config'>,

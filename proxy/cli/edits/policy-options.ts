@@ -1,4 +1,4 @@
-// The options of `key create` and `key edit`: what a key may use.
+// The options of `key create` and `key edit` that set what a key may use.
 import type { Command } from 'commander';
 import { LIMIT_NAMES } from '../../admin/replies/edit-replies.ts';
 import type { KeyPolicies } from '../../config/file/edits/key-edits.ts';
@@ -16,7 +16,7 @@ export interface PolicyOptions {
   readonly limit?: readonly string[];
 }
 
-/** Of an option that removes. */
+/** The value of an option that removes a policy. */
 const NONE = 'none';
 
 export const addPolicyOptions = (command: Command): Command =>
@@ -28,7 +28,7 @@ export const addPolicyOptions = (command: Command): Command =>
     .option('--output-tokens <count>', 'the most output tokens that a turn may ask for')
     .option('--limit <name=value>', `a limit; repeat for several: ${LIMIT_NAMES.join(', ')}`, collect);
 
-/** What changes: null removes. @throws {CommandFailure} */
+/** The changes of the options, in which null removes a policy. @throws {CommandFailure} */
 export function changesOf({ model, anyModel, expiresAt, effort, effortAlways, outputTokens, limit }: PolicyOptions): KeyPolicyChanges {
   if (anyModel && model) throw usage('--model and --any-model exclude each other');
   if (effort !== undefined && effortAlways !== undefined) throw usage('--effort and --effort-always exclude each other');
@@ -43,7 +43,7 @@ export function changesOf({ model, anyModel, expiresAt, effort, effortAlways, ou
   };
 }
 
-/** The policies of a new key, which has nothing to remove. @throws {CommandFailure} */
+/** The policies of a new key, from which nothing can be removed. @throws {CommandFailure} */
 export function policiesOf(options: PolicyOptions): KeyPolicies {
   const { limits, ...changes } = changesOf(options);
   const removed = [...Object.entries(changes), ...Object.entries(limits ?? {})].find(([, value]) => value === null);

@@ -1,7 +1,7 @@
-// Shows a new secret: the only time that it can be seen.
+// Prints a new secret, which cannot be shown again.
 import { type CommonOptions, type Io, json } from '../command.ts';
 
-/** Prints only the secret on stdout, so that it can be piped, and the note on stderr. */
+/** Prints the secret on stdout, so that it can be piped, and the note on stderr. */
 export function showSecret(
   io: Io,
   { json: asJson }: CommonOptions,

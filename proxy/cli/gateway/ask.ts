@@ -1,4 +1,4 @@
-// Asks a running gateway at its admin listener, and names what is in the way of an answer.
+// Sends requests to a running gateway at its admin listener, and reports why there is no answer.
 import { FILE_HEADER } from '../../admin/access/stated-file.ts';
 import { COMMAND_HEADER } from '../../admin/access/web-pages.ts';
 import type { RefusalCode } from '../../admin/api/endpoint.ts';
@@ -9,12 +9,12 @@ import type { AdminAddress } from './address.ts';
 
 const TIMEOUT_MS = 15_000;
 
-/** For replies that a command can do without. */
+/** The longest wait for replies that a command can do without. */
 export const OPTIONAL_TIMEOUT_MS = 2_000;
 
 /** No gateway answered. */
 export class Unreachable extends CommandFailure {
-  /** Whether one took the request, and did not answer in time: what it did is not known. */
+  /** Whether a gateway took the request and did not answer in time, so that its effect is unknown. */
   readonly isLate: boolean;
 
   constructor(message: string, { isLate = false } = {}) {
@@ -23,7 +23,7 @@ export class Unreachable extends CommandFailure {
   }
 }
 
-/** The gateway refused, with a reason. */
+/** The gateway refused the request, with a reason. */
 export class GatewayRefused extends CommandFailure {
   readonly status: number;
   readonly code: RefusalCode | undefined;
@@ -43,7 +43,7 @@ interface RefusedOptions {
 }
 
 export interface AskedAnswer {
-  /** `GET /api/status`, as it was asked. */
+  /** The request, such as `GET /api/status`. */
   readonly request: string;
   readonly origin: string;
   readonly status: number;
@@ -52,7 +52,7 @@ export interface AskedAnswer {
 }
 
 interface AskOptions {
-  /** Sent as JSON. */
+  /** The body, which is sent as JSON. */
   readonly body?: unknown;
   readonly query?: Readonly<Record<string, string>> | readonly (readonly [string, string])[];
   readonly timeoutMs?: number;
@@ -69,7 +69,7 @@ export async function ask(
   try {
     const response = await fetch(`${origin}${path}${query ? `?${new URLSearchParams(query as Record<string, string>)}` : ''}`, {
       method,
-      // No web page can send this header to another origin without a preflight.
+      // Web pages can send this header to another origin only after a preflight.
       headers: {
         [COMMAND_HEADER]: '1',
         [FILE_HEADER]: encodeURIComponent(config.file),
@@ -95,7 +95,7 @@ export async function ask(
 
 const isTimeout = (thrown: unknown): boolean => thrown instanceof DOMException && thrown.name === 'TimeoutError';
 
-/** The reason of an answer that is no reply. @param faulty what it means that the file has errors */
+/** The reason of an answer that is not the expected reply. @param faulty the meaning of errors in the file */
 export function refusal(answer: AskedAnswer, faulty = ''): CommandFailure {
   const { status, body } = answer;
   if (!REFUSED.has(status) || !isRefusal(body)) return unexpected(answer);
@@ -116,7 +116,7 @@ const unexpected = ({ request, origin, status }: AskedAnswer): CommandFailure =>
       : `the answer of ${origin} to ${request} (HTTP ${status}) is not from a gateway of this version; is another version running?`,
   );
 
-/** @throws {Unreachable} where the file has no address */
+/** @throws {Unreachable} if the file has no address */
 function adminOrigin({ admin }: AdminAddress): string {
   if (admin === false) {
     throw new Unreachable(

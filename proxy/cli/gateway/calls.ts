@@ -1,4 +1,4 @@
-// What commands ask of a running gateway as a whole; every reply is checked before a command uses it.
+// Requests of commands to a running gateway. Every reply is checked before a command uses it.
 import { isRefusal, isReloadReply } from '../../admin/replies/configuration-replies.ts';
 import { type ConfigurationFileReply, isConfigurationFileReply } from '../../admin/replies/edit-replies.ts';
 import { isRequestsReply, isTurnReply, type RequestsReply, type TurnReply } from '../../admin/replies/log-replies.ts';
@@ -9,14 +9,14 @@ import type { EditCall } from '../edits/edit-calls.ts';
 import type { AdminAddress } from './address.ts';
 import { ask, OPTIONAL_TIMEOUT_MS, refusal, Unreachable } from './ask.ts';
 
-/** @throws {CommandFailure} when no gateway answers, or it answers in another form. */
+/** @throws {CommandFailure} if no gateway answers, or if its answer has another form */
 export async function fetchStatus(config: AdminAddress): Promise<StatusReply> {
   const answer = await ask(config, 'GET /api/status');
   if (answer.status === 200 && isStatusReply(answer.body)) return answer.body;
   throw refusal(answer);
 }
 
-/** The exposed ids of each Pool; undefined where no gateway states them. */
+/** The exposed ids of each Pool; undefined if no gateway states them. */
 export async function fetchExposed(config: AdminAddress): Promise<ReadonlyMap<string, readonly string[]> | undefined> {
   try {
     const { status, body } = await ask(config, 'GET /api/status', { timeoutMs: OPTIONAL_TIMEOUT_MS });
@@ -27,14 +27,14 @@ export async function fetchExposed(config: AdminAddress): Promise<ReadonlyMap<st
   }
 }
 
-/** @throws {CommandFailure} also when the gateway runs on another file */
+/** @throws {CommandFailure}, also if the gateway runs on another file */
 export async function fetchConfiguration(config: AdminAddress): Promise<ConfigurationFileReply> {
   const answer = await ask(config, 'GET /api/config');
   if (answer.status === 200 && isConfigurationFileReply(answer.body)) return answer.body;
   throw refusal(answer);
 }
 
-/** @throws {CommandFailure} also when the gateway refuses the edit, with its reason */
+/** @throws {CommandFailure}, also with the reason if the gateway refuses the edit */
 export async function requestEdit<Result>(config: AdminAddress, { request, body, result }: EditCall<Result>): Promise<Result> {
   const answer = await ask(config, request, body === undefined ? {} : { body });
   const edited = answer.status === 200 ? result(answer.body) : undefined;
@@ -43,9 +43,9 @@ export async function requestEdit<Result>(config: AdminAddress, { request, body,
 }
 
 /**
- * Asks on where the gateway has not searched its whole log in one answer.
+ * Repeats the request if the gateway has not searched its whole log in one answer.
  * @param query the filters of `GET /api/requests`
- * @throws {CommandFailure} also when the gateway refuses a filter
+ * @throws {CommandFailure}, also if the gateway refuses a filter
  */
 export async function fetchRequests(config: AdminAddress, query: Readonly<Record<string, string>>): Promise<RequestsReply> {
   const answer = await ask(config, 'GET /api/requests', { query });
@@ -58,21 +58,21 @@ export async function fetchRequests(config: AdminAddress, query: Readonly<Record
   return { ...further, ...reply, rows: [...reply.rows, ...further.rows], more: further.more, next_cursor: further.next_cursor };
 }
 
-/** @throws {CommandFailure} also when the gateway refuses a filter */
+/** @throws {CommandFailure}, also if the gateway refuses a filter */
 export async function fetchUsage(config: AdminAddress, query: readonly (readonly [string, string])[]): Promise<UsageReply> {
   const answer = await ask(config, 'GET /api/usage', { query });
   if (answer.status === 200 && isUsageReply(answer.body)) return answer.body;
   throw refusal(answer);
 }
 
-/** @throws {CommandFailure} also when the gateway refuses its file; then with the findings. */
+/** @throws {CommandFailure}, also with the findings if the gateway refuses its file */
 export async function requestReload(config: AdminAddress): Promise<Reloaded> {
   const answer = await ask(config, 'POST /api/reload');
   if (answer.status === 200 && isReloadReply(answer.body)) return answer.body;
   throw refusal(answer, 'the gateway keeps its configuration; the file has errors:');
 }
 
-/** @throws {CommandFailure} also when the gateway's request log has no such turn. */
+/** @throws {CommandFailure}, also if the gateway's request log has no such turn */
 export async function fetchTurn(config: AdminAddress, id: string): Promise<TurnReply> {
   const answer = await ask(config, `GET /api/requests/${encodeURIComponent(id)}`);
   if (answer.status === 200 && isTurnReply(answer.body)) return answer.body;

@@ -1,4 +1,4 @@
-// Asks a running gateway to explain a turn; without one, commands explain it from the file.
+// Asks a running gateway to explain a turn. Without one, commands explain it from the file.
 import { type ExplainReply, isExplainReply, isRefusal } from '../../admin/replies/configuration-replies.ts';
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import type { Route } from '../../turn/turn.ts';
@@ -6,7 +6,7 @@ import { CommandFailure } from '../command.ts';
 import type { AdminAddress } from './address.ts';
 import { ask, OPTIONAL_TIMEOUT_MS, refusal } from './ask.ts';
 
-/** The reply, or why there is none: a turn can also be explained from the file. */
+/** The reply, or the reason why there is none. A turn can also be explained from the file. */
 export type Explained = ExplainReply | { readonly unavailable: string } | { readonly refused: string };
 
 interface ExplainedRequest extends Readonly<Partial<Record<'key' | 'model' | 'session', string | undefined>>> {
@@ -14,8 +14,8 @@ interface ExplainedRequest extends Readonly<Partial<Record<'key' | 'model' | 'se
 }
 
 /**
- * The reply, or why there is none; `refused` where the gateway does not take the body.
- * @param route with its template in the words of `wire`
+ * The reply, or the reason why there is none; `refused` if the gateway does not take the body.
+ * @param route the route, whose template has the words of `wire`
  */
 export async function fetchExplained(
   config: AdminAddress,

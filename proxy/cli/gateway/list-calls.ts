@@ -1,4 +1,4 @@
-// What lists of commands show: the accounts, keys and operators of the gateway that runs on the file, else those of the file.
+// The accounts, keys and operators for lists of commands, from the gateway that runs on the file, otherwise from the file.
 import {
   type AccountListing,
   accountListing,
@@ -27,7 +27,7 @@ interface Page<Row> {
   readonly next_cursor: string | null;
 }
 
-/** An answer has at most so many rows. */
+/** The most rows of an answer. */
 const PAGE = '200';
 
 export const listedAccounts = (options: CommonOptions, io: Io): Promise<readonly AccountListing[]> =>
@@ -74,7 +74,7 @@ export const listedOperators = (options: CommonOptions, io: Io): Promise<readonl
     ofFile: ({ operators }) => operators.map(operatorListing),
   });
 
-/** @throws {CommandFailure} where the gateway refuses the list @throws {ConfigError} */
+/** @throws {CommandFailure} if the gateway refuses the list @throws {ConfigError} */
 async function listed<Row>({ config: path }: CommonOptions, io: Io, { ofGateway, ofFile }: Listing<Row>): Promise<readonly Row[]> {
   const address = await adminIn(path, io);
   try {

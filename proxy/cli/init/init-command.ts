@@ -1,4 +1,4 @@
-// `init`: from an empty folder to a file that serves: accounts, a Pool, a first key, and the settings of a client.
+// `init`: writes a file that can serve, with accounts, a Pool and a first key, and prints the settings of a client.
 import { access, open } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { codeOf, makeFolderOf, writeFaultOf } from '../../../store/folder.ts';
@@ -24,7 +24,7 @@ interface InitOptions extends CommonOptions, AccountOptions {
   readonly port: string;
 }
 
-/** What Codex's own provider speaks; its client sends and reads the same words. */
+/** The words of Codex's own provider. Its client uses them too. */
 const CODEX_WIRE: Partial<WireWords> = { agent: 'codex', meter: 'wham', lite_marker: 'x-openai-internal-codex-responses-lite' };
 
 export function addInit(program: Command, io: Io): void {
@@ -119,10 +119,10 @@ async function accountsOf(options: InitOptions, io: Io): Promise<readonly AskedA
   }
 }
 
-/** As the schema has it. */
+/** The form of an id in the schema. */
 const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** As in the shipped file: one that answers, and one that fails now and then. */
+/** The simulated accounts, as in the shipped file: one that always answers, and one that sometimes fails. */
 const SIMULATED: readonly AskedAccount[] = [
   { row: rowOf('north', { simulated: true }), secrets: [] },
   { row: rowOf('south', { simulated: 'flaky' }), secrets: [] },
@@ -156,7 +156,7 @@ async function refuseExisting({ config, force }: InitOptions): Promise<void> {
     throw new CommandFailure(`${config} exists already, and is left alone; --force replaces it, and \`poolgate account add\` adds to it`);
 }
 
-/** Creates the file with its folder. Accounts' addresses and hashes are in it, no secret. */
+/** Creates the file, and its folder if it is missing. The file contains addresses of accounts and hashes, but no secret. */
 async function save(path: string, text: string, { replace }: { readonly replace: boolean }): Promise<void> {
   try {
     await makeFolderOf(path);

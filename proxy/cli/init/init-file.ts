@@ -1,4 +1,4 @@
-// The file that `init` writes: what a first gateway needs, each setting with its comment.
+// The file that `init` writes: the settings that a first gateway needs, each with its comment.
 import { block, flow, type Plain } from '../../config/file/yaml-render.ts';
 import type { WireWords } from '../../turn/settings.ts';
 import type { NewAccountRow } from '../accounts/new-account.ts';
@@ -7,13 +7,13 @@ export interface NewFile {
   readonly accounts: readonly NewAccountRow[];
   readonly port: number;
   readonly key: { readonly id: string; readonly sha256: string };
-  /** Where they are not the neutral ones. */
+  /** The wire words, if they are not the neutral ones. */
   readonly wire?: Partial<WireWords>;
 }
 
 export const POOL = 'team';
 
-/** The lines of an account and of what a stranger may change of it. */
+/** The comments for settings of an account that a new user may want to change. */
 const ACCOUNT_COMMENTS: Readonly<Record<string, string>> = {
   id: 'its name in this file, logs and store',
   preset: 'what is known of servers of this kind: docs/accounts.md',

@@ -1,4 +1,4 @@
-// What `init` prints: the key, and the next steps up to a turn.
+// The text that `init` prints: the key, and the next steps up to a first turn.
 import { type ClientSettings, KEY_VARIABLE } from '../../pages/client-settings.ts';
 import type { NewAccountRow } from '../accounts/new-account.ts';
 import { counted } from '../command.ts';
@@ -11,13 +11,13 @@ export interface Started {
   readonly key: string;
   readonly secret: string;
   readonly client: ClientSettings | undefined;
-  /** Accounts that log in. */
+  /** The accounts that need a login. */
   readonly logins: readonly string[];
-  /** Findings that are no errors yet, such as variables that are not set. */
+  /** Findings that are not errors yet, such as variables that are not set. */
   readonly notes: readonly string[];
 }
 
-/** @param codex the word of native paths in a file for the client of that name */
+/** @param codex the agent word in native paths of a file for the client Codex */
 export function startText({ path, port, rows, key, secret, client, logins, notes }: Started, codex: string): string {
   const isSimulated = rows.every(({ base_url }) => String(base_url).startsWith('rehearsal:'));
   const model = isSimulated ? 'model-a' : 'MODEL';

@@ -1,4 +1,4 @@
-// `record`: relays a client to an account of the operator, and writes the redacted conversation to a file.
+// `record`: relays a client to one of the operator's accounts, and writes the redacted conversation to a file.
 import type { Command } from 'commander';
 import { addCommand, CommandFailure, collect, counted, type Io } from '../command.ts';
 
@@ -28,7 +28,7 @@ export function addRecord(program: Command, io: Io): void {
     .action(async ({ to, out, port, keep = [] }: Options) => {
       const address = addressOf(to);
       if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) throw new CommandFailure(`--port ${port} is no port`, { exitCode: 2 });
-      // The other commands start without loading the relay.
+      // Loaded here, so that other commands start without the relay.
       const { Recording } = await import('../../recording/recording.ts');
       const { RecordingRelay } = await import('../../recording/relay.ts');
       const recording = new Recording({ path: out, keep });
@@ -41,7 +41,7 @@ export function addRecord(program: Command, io: Io): void {
     });
 }
 
-/** Plain http is for loopback only: requests carry the operator's credential. */
+/** The address of the account. Plain http is permitted only on loopback, because requests carry the operator's credential. */
 function addressOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isLocal = url?.hostname === 'localhost' || url?.hostname === '[::1]' || /^127\./.test(url?.hostname ?? '');

@@ -1,4 +1,4 @@
-// `replay`: plays recordings through a gateway, and prints what differs from the direct conversation.
+// `replay`: replays recordings through a gateway, and prints the differences from the direct conversation.
 import type { Command } from 'commander';
 import { addCommand, CommandFailure, counted, type Io, json } from '../command.ts';
 
@@ -17,7 +17,7 @@ export function addReplay(program: Command, io: Io): void {
   })
     .option('--all', 'print the intended differences too, with the statement that demands each')
     .action(async (paths: readonly string[], { json: asJson, all = false }: Options) => {
-      // The other commands start without loading the gateway's modules.
+      // Loaded here, so that other commands start without the gateway's modules.
       const { readFixture } = await import('../../recording/fixture.ts');
       const { replay } = await import('../../replay/replay.ts');
       let unexpected = 0;

@@ -1,4 +1,4 @@
-// Explained turns and logged turns as lines of text.
+// Writes explained turns and logged turns as lines of text.
 import type { AttemptRow, RequestRow, Why } from '../../../store/schema/logged-rows.ts';
 import type { TurnReply } from '../../admin/replies/log-replies.ts';
 import type { ExplainedAccount } from '../../explain/candidates.ts';
@@ -9,7 +9,7 @@ import type { ExplainedCap } from '../../explain/facts.ts';
 import type { ExplainedMode } from '../../turn/rules/rule.ts';
 import type { ChainedRule } from '../commands/routes-command.ts';
 
-/** No lines for an undefined turn: the question was only for the route. */
+/** The lines of a turn. Empty for an undefined turn, which means that the question was only about the route. */
 export function turnLines(turn: ExplainedTurn | undefined): readonly string[] {
   if (!turn) return [];
   const { pool, key, model, alias, refused, mode, accounts, choice, chain } = turn;
@@ -25,7 +25,7 @@ export function turnLines(turn: ExplainedTurn | undefined): readonly string[] {
   ];
 }
 
-/** The second line has what the account is. */
+/** The lines of an account. The second line describes the account itself. */
 function accountLines({ account, takes, why, ...more }: ExplainedAccount, width: number): readonly string[] {
   const { api, preset, tier, prices, caps, efforts, adapted } = more;
   const facts = [
@@ -45,7 +45,7 @@ function capText({ tier, window, max, left }: ExplainedCap): string {
   return `${left === null ? `at most ${max}` : `${left} of ${max}`} USD of this ${window}${left === null ? '' : ' left'} for ${of}`;
 }
 
-/** Those that go out as they are asked are not named where others are. */
+/** The efforts that the account gets. If some differ from the requested ones, only those are named. */
 function effortsText(efforts: ExplainedAccount['efforts']): string | null {
   const asked = Object.entries(efforts);
   if (asked.length === 0) return null;
@@ -80,7 +80,7 @@ const TAKES = {
   unknown: 'perhaps',
 } as const;
 
-/** The rules of the route, each with its phases and its effect on this turn, if that is known. */
+/** The rules of the route, each with its phases, and its effect on this turn if that is known. */
 export function ruleLines(rules: readonly ChainedRule[], turn: ExplainedTurn | undefined): readonly string[] {
   const nameWidth = Math.max(0, ...rules.map(({ rule }) => rule.length));
   const phaseWidth = Math.max(0, ...rules.map((one) => one.phases.join(' ').length));
@@ -119,7 +119,7 @@ export function loggedLines({ turn, attempts }: TurnReply): readonly string[] {
   ];
 }
 
-/** How the turn's tool outputs were compressed (RM2). */
+/** How the tool outputs of the turn were compressed (RM2). */
 function compressionText(noted: NonNullable<RequestRow['payload_compression']>): string {
   const { skipped_body_bytes, outputs = 0, compressed = 0, over_limit = 0, errors = 0 } = noted;
   if (skipped_body_bytes !== undefined) return `not compressed: the body has ${skipped_body_bytes} bytes`;
@@ -142,7 +142,7 @@ function attemptLine({ account, cause, status, error_class, duration_ms, upstrea
   return `    ${account}  as ${cause}: ${facts.filter((part) => part !== null).join(', ')}, ${duration_ms} ms`;
 }
 
-/** Null where the turn went to the account of its session and of its conversation, or continues neither. */
+/** Null if the turn went to the account of its session and of its conversation, or continues neither. */
 function movedText({ left_soft_pin, left_affinity }: Why): string | null {
   if (left_soft_pin !== undefined) return `away from its session's account: ${left_soft_pin}`;
   return left_affinity === undefined ? null : `away from its conversation's account: ${left_affinity}`;

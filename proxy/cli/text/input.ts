@@ -1,18 +1,19 @@
-// Answers to a command's questions, and texts that are pasted or piped: one line each. The questions go to stderr, so that stdout can be piped.
+// Reads answers to a command's questions, and texts that are pasted or piped, one line each. Questions are written to stderr, so that
+// stdout can be piped.
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 
 export interface LineOptions {
-  /** What is typed is not shown. */
+  /** Whether the typed text is hidden. */
   readonly hidden?: boolean;
-  /** Ends the wait; the result is then undefined. */
+  /** Ends the wait, after which the result is undefined. */
   readonly signal?: AbortSignal;
 }
 
 export interface Input {
   /** Whether a person types the answers. */
   readonly isTerminal: boolean;
-  /** The next line, without its break; undefined at the end of the input. */
+  /** The next line without its line break; undefined at the end of the input. */
   line(question: string, options?: LineOptions): Promise<string | undefined>;
 }
 
@@ -75,7 +76,7 @@ export class LineInput implements Input {
       this.#isEnded = true;
       this.#waiting?.(undefined);
     });
-    // Ctrl-C ends the command, as it does outside a question.
+    // Ctrl-C ends the command, as it does when no question waits.
     reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
     this.#reader = reader;
     return reader;

@@ -1,11 +1,11 @@
-// Rows of the request log as lines of a table. Its columns only grow, so that rows that come later stay below their heads.
+// Writes rows of the request log as lines of a table. Columns never get narrower, so that later rows stay below their heads.
 import type { RequestRow } from '../../../store/schema/logged-rows.ts';
 import { cell, timeSpan } from './text-cells.ts';
 
 interface Column {
   readonly head: string;
   cell(row: RequestRow): string | null;
-  /** Numbers are read from the right. */
+  /** Whether the column is aligned to the right, as numbers are. */
   readonly isNumber?: true;
 }
 
@@ -23,14 +23,14 @@ const COLUMNS: readonly Column[] = [
   { head: 'RETRIES', cell: ({ retries }) => String(retries), isNumber: true },
   { head: 'WHY', cell: ({ why }) => why?.reason ?? null },
 ];
-/** The largest width of a cell; ids and codes are usually shorter. */
+/** The largest width of a cell. Ids and codes are usually shorter. */
 const MOST_WIDTH = 40;
 
 export class RequestLines {
   #widths: readonly number[] = COLUMNS.map(({ head }) => head.length);
   #headed = false;
 
-  /** @param rows in the order of the lines; the first lines have the heads above them */
+  /** @param rows the rows in the order of the lines; the heads come above the first lines */
   of(rows: readonly RequestRow[]): string {
     const cells = rows.map(cellsOf);
     this.#widths = this.#widths.map((width, i) => Math.max(width, ...cells.map((row) => row[i]?.length ?? 0)));
@@ -52,12 +52,12 @@ const cellsOf = (row: RequestRow): readonly string[] => COLUMNS.map((column) => 
 
 const took = (ms: number): string => (ms < 10_000 ? `${ms}ms` : timeSpan(ms));
 
-/** The outcome is shown where the status does not imply it: a reply that was cut has status 200. */
+/** The status. The outcome is added if the status does not show it, as for a reply that was cut, which has status 200. */
 function statusOf({ status, outcome }: RequestRow): string {
   return status < 400 && outcome !== 'completed' ? `${status} ${outcome}` : String(status);
 }
 
-/** `1200+340`: input and output; `~` before an estimate. */
+/** The input and output tokens, such as `1200+340`, with `~` before an estimate. */
 function tokensOf({ input_tokens, output_tokens, tokens_estimated }: RequestRow): string | null {
   if (input_tokens === null && output_tokens === null) return null;
   return `${tokens_estimated ? '~' : ''}${input_tokens ?? '?'}+${output_tokens ?? '?'}`;

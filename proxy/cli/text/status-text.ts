@@ -1,4 +1,4 @@
-// The state of the gateway as text that fits 80 columns: accounts with their quota, Pools, busy classes, counters.
+// Writes the state of the gateway as text for 80 columns: accounts with their quota, Pools, busy classes, counters.
 import type { LimitedAccount, StatusReply } from '../../admin/replies/status-reply.ts';
 import { cell, timeSpan } from './text-cells.ts';
 
@@ -7,7 +7,7 @@ type QuotaStatus = StatusReply['quota'][number];
 type WindowStatus = QuotaStatus['windows'][number];
 
 const WIDTH = 80;
-/** Account, state, in flight, quota, cause, with two spaces between: 80 columns. */
+/** The widths of account, state, in flight, quota and cause. With two spaces between them they fill 80 columns. */
 const ACCOUNT_WIDTHS = [14, 16, 9, 23, 10] as const;
 const BAR_WIDTH = 7;
 
@@ -34,7 +34,7 @@ function headLine({ version, now, started_at, ready, node }: StatusReply): strin
   return cell(`poolgate on ${version}, ${ready ? 'ready' : 'NOT READY'}, up ${up}, node ${node}`, WIDTH);
 }
 
-/** Empty while the store works. */
+/** The lines about the store. Empty while the store works. */
 function storeLines({ store, now }: StatusReply): readonly string[] {
   const lines: string[] = [];
   if (store.failing_since !== null)
@@ -58,7 +58,7 @@ function accountLines(account: LimitedAccount, quota: QuotaStatus | undefined, s
   ];
 }
 
-/** What an account lacks, in words: its compact path, and the last read of its model list. */
+/** Notes about an account: whether it lacks the compact path, and whether the last read of its model list failed. */
 function noteLines({ account, compaction }: LimitedAccount, { catalogs, now }: StatusReply): readonly string[] {
   const missing = compaction.missingSince;
   const failure = catalogs.find((catalog) => catalog.account === account)?.failure;
@@ -68,7 +68,7 @@ function noteLines({ account, compaction }: LimitedAccount, { catalogs, now }: S
   ].map((line) => cell(line, WIDTH));
 }
 
-/** One word or two for the reason why no turns go there; the strongest reason first. */
+/** The reason why an account gets no turns, in one or two words. Of several reasons the strongest is shown. */
 function stateOf(
   { account, status, cooldown, paused, visible }: LimitedAccount,
   quota: QuotaStatus | undefined,
@@ -90,7 +90,7 @@ function phaseText(phase: 'cooling' | 'due' | 'probing', until: number | undefin
   return phase === 'due' ? 'probe is due' : 'probing';
 }
 
-/** `5h  ██████░  90%  1h05m`: the length of the window, what is left of it, and the time to its reset. */
+/** A quota window, such as `5h  ██████░  90%  1h05m`: its length, what is left, and the time to its reset. */
 function windowText({ seconds, used_percent, resets_at }: WindowStatus, now: number): string {
   const left = Math.min(100, Math.max(0, 100 - used_percent));
   const filled = Math.round((left / 100) * BAR_WIDTH);
@@ -99,7 +99,7 @@ function windowText({ seconds, used_percent, resets_at }: WindowStatus, now: num
   return `${lengthOf(seconds).padEnd(3)} ${bar} ${`${Math.floor(left)}%`.padStart(4)} ${reset.padStart(6)}`;
 }
 
-/** Whole days or hours, in three columns. */
+/** The length of a window in whole days or hours, three columns wide. */
 function lengthOf(seconds: number): string {
   if (seconds >= 86_400) return `${Math.round(seconds / 86_400)}d`;
   return seconds >= 3_600 ? `${Math.round(seconds / 3_600)}h` : `${Math.round(seconds / 60)}m`;
@@ -121,10 +121,10 @@ function poolLines({ accounts, pools, quota }: StatusReply): readonly string[] {
   ];
 }
 
-/** Node, state, slots, leases, version, digest of the configuration: 80 columns. */
+/** The widths of node, state, slots, leases, version and digest of the configuration. They fill 80 columns. */
 const NODE_WIDTHS = [24, 14, 6, 6, 8, 12] as const;
 
-/** Nothing where the store has one node. */
+/** The lines about nodes. Empty if the store has one node. */
 function nodeLines({ sharing, now }: StatusReply): readonly string[] {
   if (!sharing) return [];
   const { nodes, store, feed, settlements_waiting, standing } = sharing;
@@ -153,7 +153,7 @@ function nodeState({ state, differs, lease_until }: NodeStatus, now: number): st
   return differs ? 'config differs' : 'alive';
 }
 
-/** The classes in which turns run or wait. */
+/** The lines of classes in which turns run or wait. */
 function classLines({ admission }: StatusReply): readonly string[] {
   const busy = Object.entries(admission).filter(([, { running, waiting }]) => running > 0 || waiting > 0);
   const texts = busy.map(([name, { running, waiting, limits }]) => {
@@ -162,10 +162,10 @@ function classLines({ admission }: StatusReply): readonly string[] {
   return texts.length === 0 ? ['no turn runs or waits'] : texts;
 }
 
-/** Shown even at 0. */
+/** Counters that are shown even if they are 0. */
 const MAIN_COUNTERS: ReadonlySet<string> = new Set(['turns', 'attempts', 'retries']);
 
-/** The counters that are not 0, in lines that fit. */
+/** The lines of all counters that are not 0. */
 function counterLines({ counters }: StatusReply): readonly string[] {
   const lines: string[] = [];
   for (const [name, value] of Object.entries(counters)) {

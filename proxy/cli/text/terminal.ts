@@ -3,7 +3,7 @@ import { setInterval } from 'node:timers/promises';
 
 export interface Terminal {
   readonly size: { readonly columns: number; readonly rows: number };
-  /** Calls `listen` with each key, Ctrl-C as `\x03`; returns the undo. */
+  /** Calls `listen` with each key, and with `\x03` for Ctrl-C. Returns a function that ends it. */
   onKey(listen: (key: string) => void): () => void;
 }
 
@@ -12,7 +12,7 @@ export function terminalOf({ stdin, stdout }: Pick<NodeJS.Process, 'stdin' | 'st
   if (!stdin.isTTY || !stdout.isTTY) return undefined;
   return {
     get size() {
-      // 0 where the terminal does not report a size.
+      // The size is 0 if the terminal does not report it.
       return { columns: stdout.columns || 80, rows: stdout.rows || 24 };
     },
     onKey(listen) {

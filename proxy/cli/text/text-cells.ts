@@ -1,6 +1,6 @@
-// Texts for the cells of a terminal: cut to a width, without control characters, and durations in a readable form.
+// Texts for the cells of a terminal: shortened to a width, without control characters, and durations in a readable form.
 
-/** At most `width` characters; a cut is marked. A label or a model name cannot move the cursor. */
+/** The text with at most `width` characters. A cut is marked. Control characters are removed, so that a label cannot move the cursor. */
 export function cell(text: string, width: number): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal
   const plain = text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069]/g, '?');
@@ -14,7 +14,7 @@ const UNITS: readonly (readonly [seconds: number, letter: string])[] = [
   [1, 's'],
 ];
 
-/** The two largest units, such as `4d02h`, `1h05m`, `12m30s` and `45s`. Negative times are `0s`. */
+/** The duration in its two largest units, such as `4d02h`, `1h05m`, `12m30s` and `45s`. Negative durations are `0s`. */
 export function timeSpan(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   const [[size, letter] = [1, 's'], next] = UNITS.slice(UNITS.findIndex(([unit]) => Math.max(1, seconds) >= unit));

@@ -1,4 +1,4 @@
-// The client of one turn over HTTP: its body, its answer or stream, and the signal that it left.
+// The client of one turn over HTTP: its body, its answer or stream, and whether it has left.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BodyMemory, BodyShare } from '../../base/bytes/body-memory.ts';
 import type { UploadMeter } from '../../base/bytes/upload-meter.ts';
@@ -29,15 +29,15 @@ export interface HttpClientOptions {
   readonly response: ServerResponse;
   /** The memory limit over the bodies of all clients. */
   readonly guard: BodyMemory;
-  /** Measures what is held of uploads that stream through. */
+  /** Measures what is held of uploads that are passed on as streams. */
   readonly uploads: UploadMeter;
   readonly counters: Counters;
 }
 
-/** Room for the fields of a file upload, the headers of its parts and their delimiters. */
+/** Bytes that a file upload may have in addition to its file, for fields, headers of parts and delimiters. */
 const FORM_BYTES = 65_536;
 
-/** What an upload that streams through may hold: its fields, and the buffers of its streams. */
+/** The bytes that a streamed upload may hold: its fields, and the buffers of its streams. */
 const STREAMED_BYTES = 1_048_576;
 
 /** Methods without a request body. */
@@ -81,7 +81,7 @@ export class HttpClient implements TurnClient {
     return this.#response.headersSent;
   }
 
-  /** Whether the client left. A client that ended its side in the middle of its body counts as left, though it might still read. */
+  /** Whether the client left. A client that ended its side before the end of its body counts as left, although it might still read. */
   get gone(): boolean {
     return this.#response.destroyed || (this.#request.socket.readableEnded && !this.#request.complete);
   }
@@ -144,7 +144,7 @@ export class HttpClient implements TurnClient {
     return (map) => form.open(map);
   }
 
-  /** Checks the body's headers; the returned function starts reading the body. Null for a method without a body. @throws Refusal */
+  /** Checks the headers of the body. The returned function starts to read the body. Null for a method without a body. @throws Refusal */
   upload(): (() => Upload) | null {
     const request = this.#request;
     const limits = checkUpload(request, this.#turn, this.#counters);
@@ -167,7 +167,7 @@ export class HttpClient implements TurnClient {
     writeAnswer(this.#response, status, headers, body);
   }
 
-  /** After a part of the answer was sent, the connection ends instead. */
+  /** Sends a refusal. After a part of the answer was sent, it ends the connection instead. */
   refuse(refusal: Refusal): void {
     this.#form?.close();
     if (this.shown) breakOff(this.#response);
@@ -194,7 +194,7 @@ export class HttpClient implements TurnClient {
     }
   }
 
-  /** What is counted for the body's JSON is released when the turn has ended. */
+  /** The body. Memory that is counted for its JSON is released after the turn. */
   #bodyOf({ body, release }: ParsedBody): Body {
     if (release && this.#response.destroyed) release();
     else if (release) this.#response.once('close', release);
@@ -236,7 +236,7 @@ export class HttpClient implements TurnClient {
   }
 }
 
-/** A missing Content-Type counts as JSON on JSON rows (Q1). */
+/** Checks the media type. A missing Content-Type counts as JSON on JSON rows (Q1). */
 function checkMediaType(type: string | undefined): void {
   if (type === undefined || type === 'application/json') return;
   const essence = type.split(';', 1)[0]?.trim().toLowerCase() ?? '';

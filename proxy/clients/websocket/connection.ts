@@ -14,24 +14,24 @@ import { MessageLimits } from './message-limits.ts';
 /** Close codes of RFC 6455, and of its registry. */
 export const CLOSE = { goingAway: 1001, unsupportedData: 1003, policy: 1008, internalError: 1011, tryAgainLater: 1013 } as const;
 
-/** Bytes written and not yet read by the client: above this the reply stops until they are written. */
+/** The bytes that the client has not read yet at which a reply stops until they are sent. */
 const FULL_BYTES = 1_048_576;
 
-/** How a connection ends after its running turn. */
+/** How a connection will end after its running turn. */
 export interface ConnectionEnding {
   readonly code: number;
   readonly reason: string;
 }
 
-/** The limit of its own that ended the connection. */
+/** The limit of the connection itself that ended it. */
 export type BrokenLimit = 'idle' | 'frame_too_large';
 
 export interface ConnectionOptions extends FrameHandlers<WebsocketConnection> {
   readonly ws: WebSocket;
   readonly socket: Socket;
-  /** The idle window, as it was at the upgrade. */
+  /** The idle timeout at the time of the upgrade. */
   readonly idleMs: number;
-  /** Longest time of a message, as it was at the upgrade. */
+  /** The longest time of a message, as configured at the time of the upgrade. */
   readonly messageMs: number;
   readonly clock: Clock;
   readonly batches: Batches;
@@ -44,7 +44,7 @@ export class WebsocketConnection {
   readonly #arriving: ArrivingBytes;
   readonly #messages: MessageLimits;
   readonly #frames: FrameQueue<WebsocketConnection>;
-  /** Bytes of frames that are about to be written. */
+  /** The bytes of frames that are about to be written. */
   #departing = 0;
   #activeAt: number;
   #ending: ConnectionEnding | undefined;
@@ -65,29 +65,29 @@ export class WebsocketConnection {
     this.#frames = new FrameQueue<WebsocketConnection>(this, options, () => this.#turnsEnded());
     this.#activeAt = clock.now();
     this.#cancelIdle = this.#watchIdle(options.idleMs);
-    // Before the listener of ws, which delivers the frames that a chunk completes.
+    // Added before the listener of ws, which delivers the frames that a chunk completes.
     socket.prependListener('data', (chunk: Buffer) => this.#arrived(chunk.length));
     ws.on('message', (data: Buffer, isBinary) => this.#message(data, isBinary));
-    // After it.
+    // Added after the listener of ws.
     socket.on('data', () => this.#messages.arrived(this.#arriving.isIncomplete));
     for (const control of ['ping', 'pong'] as const) ws.on(control, (data: Buffer) => this.#control(data.length));
     ws.on('error', (error: NodeJS.ErrnoException) => this.#failed(error));
     ws.on('close', () => this.#closed());
   }
 
-  /** Its upstream websocket. */
+  /** The client's upstream websocket. */
   get upstreamSocket(): SocketSlot {
     return this.#upstreamSocket;
   }
 
-  /** Gives its upstream websocket to a turn that continues without the connection. */
+  /** Gives the upstream websocket to a turn that continues without the connection. */
   handOver(): SocketSlot {
     const socket = this.#upstreamSocket;
     this.#upstreamSocket = new SocketSlot();
     return socket;
   }
 
-  /** Takes the upstream websocket of such a turn, in place of its own. */
+  /** Replaces the upstream websocket with the one of such a turn. */
   takeOver(socket: SocketSlot): void {
     this.#upstreamSocket.end();
     this.#upstreamSocket = socket;
@@ -103,7 +103,7 @@ export class WebsocketConnection {
     return this.#options.ws.bufferedAmount + this.#departing;
   }
 
-  /** Sends frames in one write. Returns false where the client is slow; `onDrain` then reports when to continue. */
+  /** Sends frames in one write. Returns false if the client is slow; `onDrain` then reports when to continue. */
   send(frames: readonly (string | Buffer)[]): boolean {
     const { socket, batches, clock } = this.#options;
     if (!this.isOpen) return true;
@@ -122,14 +122,14 @@ export class WebsocketConnection {
     this.#options.socket.once('drain', resume);
   }
 
-  /** Calls `closed` when the connection is gone. Returns the undo. */
+  /** Calls `closed` when the connection is gone. Returns a function that cancels this. */
   onClosed(closed: () => void): () => void {
     const { ws } = this.#options;
     ws.once('close', closed);
     return () => ws.off('close', closed);
   }
 
-  /** Ends the connection at once: a reply broke off. */
+  /** Ends the connection at once, because a reply broke off. */
   close(code: number, reason = ''): void {
     const { batches, ws } = this.#options;
     this.#ending = { code, reason };
@@ -144,19 +144,19 @@ export class WebsocketConnection {
     else this.#ending ??= { code, reason };
   }
 
-  /** Its key or endpoint can be used again before the running turn has ended: the connection stays open. */
+  /** Keeps the connection open, because its key or endpoint can be used again before the running turn has ended. */
   keepOpen(): void {
     if (this.#frames.isRunning && this.#ending?.code === CLOSE.policy) this.#ending = undefined;
   }
 
-  /** Whether another node forwards it here, because this node has its session. */
+  /** Whether another node forwards the client to this node, which has its session. */
   get isFromNode(): boolean {
     return this.#options.read !== undefined;
   }
 
   /**
-   * From now on its turns run at another node: every frame is forwarded as it comes, and so are the waiting ones.
-   * @param end asks that node to end the connection when the running turn has ended
+   * Forwards every frame to another node as it comes, and the waiting frames too, because that node has the client's turns.
+   * @param end asks that node to end the connection after the running turn
    */
   forward(end: (ending: ConnectionEnding) => void): void {
     this.#forwarded = end;
@@ -181,7 +181,7 @@ export class WebsocketConnection {
     if (!this.#arriving.add(bytes)) this.#dropFrame();
   }
 
-  /** Its frame gives way to a body of another key. */
+  /** Drops the incomplete frame, to make room for a body of another key. */
   #displaced(): void {
     this.#options.counters.add('bodies_displaced');
     this.#dropFrame();
@@ -190,7 +190,7 @@ export class WebsocketConnection {
   #dropFrame(): void {
     const { socket, ws } = this.#options;
     this.close(CLOSE.tryAgainLater, 'too many bytes are being received');
-    // A client reads the close when it has sent its frame; meanwhile nothing of the frame is kept.
+    // A client reads the close frame only after it has sent its frame, whose bytes are dropped.
     dropArrivals(ws, socket);
   }
 
@@ -199,7 +199,7 @@ export class WebsocketConnection {
     this.#messages.control();
   }
 
-  /** Ends the connection for a message that has too many parts, or takes too long. */
+  /** Ends the connection because a message has too many parts, or takes too long. */
   #refused(counter: CounterName): void {
     this.#options.counters.add(counter);
     this.close(CLOSE.policy, 'the message takes too long, or has too many parts');
@@ -223,7 +223,7 @@ export class WebsocketConnection {
     if (!this.#takesNoMore) this.#frames.take(data);
   }
 
-  /** Whether it ends, and no turn runs that would answer first. */
+  /** Whether the connection is about to end, and no running turn will be answered before. */
   get #takesNoMore(): boolean {
     return this.#ending !== undefined && !this.#frames.isRunning;
   }
@@ -231,12 +231,12 @@ export class WebsocketConnection {
   #turnsEnded(): void {
     this.#activeAt = this.#options.clock.now();
     const { ws } = this.#options;
-    // Until the connection has closed, a detached turn may still take over its upstream websocket.
+    // Until the connection has closed, a detached turn may still take its upstream websocket.
     if (ws.readyState === ws.CLOSED) this.#closeUpstream();
     else if (this.#ending) this.close(this.#ending.code, this.#ending.reason);
   }
 
-  /** Closes it, unless a turn that continues without the connection takes it over. */
+  /** Closes the upstream websocket, unless a turn that continues without the connection takes it. */
   #closeUpstream(): void {
     queueMicrotask(() => this.#frames.isRunning || this.#upstreamSocket.end());
   }
@@ -258,7 +258,7 @@ export class WebsocketConnection {
     this.#closeUpstream();
   }
 
-  /** Frames of either direction are activity, and a turn that runs is; pings are not. */
+  /** Ends an idle connection. Frames in either direction and a running turn are activity, but pings are not. */
   #watchIdle(ms: number): () => void {
     const { clock, counters, idleMs, limitBroken } = this.#options;
     return clock.after(ms, () => {

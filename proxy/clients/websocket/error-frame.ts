@@ -1,4 +1,4 @@
-// The error frame for an account's error, with a numeric status and the four keys: without them clients hang (Q2).
+// Makes the error frame of an account's error. It has a numeric status and the four keys, because clients hang without them (Q2).
 import { codeOfType, OVERLOAD_CODES } from '../../turn/errors/error-codes.ts';
 import { statusIn } from '../../turn/errors/error-statement.ts';
 import { inBandFailure } from '../../turn/errors/failure.ts';
@@ -6,7 +6,7 @@ import { asString, isObject, type JsonObject } from '../../turn/json/json.ts';
 
 const STATUSES = { request: 400, model: 400, quota: 429, rate: 429 } as const;
 
-/** @param data an `error` event, or the body of a refusal. @param status of the refusal; an event may state its own */
+/** @param data an `error` event, or the body of a refusal @param status the status of the refusal; an event may state its own */
 export function errorFrame(data: JsonObject, status?: number): JsonObject {
   const {
     type: _,
@@ -32,7 +32,7 @@ export function errorFrame(data: JsonObject, status?: number): JsonObject {
 function statusOf(data: JsonObject): number {
   const stated = statusIn(data);
   if (stated !== undefined) return stated;
-  // Only the cause of the failure is read, which does not depend on the time.
+  // The time does not matter, because only the cause of the failure is read.
   const { cause, error } = inBandFailure(data, 0);
   if (OVERLOAD_CODES.has(error.code ?? '') || OVERLOAD_CODES.has(error.type ?? '')) return 503;
   return cause in STATUSES ? STATUSES[cause as keyof typeof STATUSES] : 502;

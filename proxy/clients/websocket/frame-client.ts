@@ -1,4 +1,4 @@
-// The client of one turn over a websocket: its frame, its reply as frames, and the signal that it left.
+// The client of one turn over a websocket: its frame, its reply as frames, and whether it has left.
 import type { PipeEnd, TurnClient, Upload } from '../../dispatch/client.ts';
 import { frameDataOf, Refusal } from '../../turn/errors/refusal.ts';
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
@@ -23,21 +23,21 @@ export class FrameClient implements TurnClient {
   readonly controls = new TurnControls((event) => this.#insert(event));
   protected readonly output: TurnOutput;
   readonly #turn: LiveTurn;
-  /** Released once it was read, because the turn lasts longer. */
+  /** The client's frame. It is dropped when it has been read, because the turn lasts longer. */
   #frame: Frame | undefined;
-  /** The lane of a public frame. */
+  /** The lane of a frame on the compatible surface. */
   readonly #lane: string | undefined;
   #connection: WebsocketConnection | undefined;
   #unwatch: () => void = () => undefined;
   #gone = false;
   #bodyBytes = 0;
   #isLarge = false;
-  /** The members of the frame that a further response inherits; undefined before it was read. */
+  /** The members of the frame that a further response inherits; undefined before the frame was read. */
   #settings: Body | undefined;
   #sink: FrameSink | undefined;
   readonly #left = new Set<() => void>();
 
-  /** @param log of a turn that its client may come back for */
+  /** @param log the log of a turn for which its client may reconnect */
   constructor(turn: LiveTurn, frame: Frame, connection: WebsocketConnection, log?: TurnLog) {
     this.upstreamSocket = connection.upstreamSocket;
     this.output = new TurnOutput(connection, log);
@@ -51,7 +51,7 @@ export class FrameClient implements TurnClient {
     return this.#turn;
   }
 
-  /** The members of its frame that a further response of a steer inherits. */
+  /** The members of the frame that a further response after a steer inherits. */
   get settings(): Body {
     return { ...this.#settings };
   }
@@ -61,7 +61,7 @@ export class FrameClient implements TurnClient {
     return this.#connection;
   }
 
-  /** Whether it is the client of this connection. */
+  /** Whether the client is connected by this connection. */
   isAt(connection: WebsocketConnection): boolean {
     return this.#connection === connection;
   }
@@ -82,7 +82,7 @@ export class FrameClient implements TurnClient {
     return this.#gone;
   }
 
-  /** The frame without its type, once. @throws Refusal */
+  /** The frame without its type. It can be read once. @throws Refusal */
   async json(): Promise<Body> {
     const frame = this.#frame;
     this.#frame = undefined;
@@ -112,13 +112,13 @@ export class FrameClient implements TurnClient {
     return this.#sink;
   }
 
-  /** A whole answer of an account: its refusal, or a response that it did not stream. */
+  /** Sends a whole answer of an account: a refusal, or a response that was not streamed. */
   answer(status: number, _headers: Readonly<Record<string, string>>, body: Buffer | string): void {
     const json = objectIn(body);
     this.#send(status < 400 ? { type: 'response.completed', response: json } : errorFrame(json, status));
   }
 
-  /** After a part of the reply was sent, the connection ends instead. */
+  /** Sends a refusal. After a part of the reply was sent, it ends the connection instead. */
   refuse(refusal: Refusal): void {
     if (this.shown) this.output.breakOff();
     else this.#send(frameDataOf(refusal));
@@ -141,7 +141,7 @@ export class FrameClient implements TurnClient {
     return () => this.#left.delete(left);
   }
 
-  /** The turn's row is written: the connection, which may last for hours, keeps nothing of the turn. */
+  /** Called when the turn's row is written. The connection may last for hours, so that nothing of the turn is kept. */
   ended(_ending: Ending): void {
     this.#settings = undefined;
     this.disconnect();
@@ -163,12 +163,12 @@ export class FrameClient implements TurnClient {
     this.#connection = undefined;
   }
 
-  /** The connection is gone. */
+  /** Called when the connection is gone. */
   protected disconnected(_connection: WebsocketConnection): void {
     this.leave();
   }
 
-  /** The client will not see the rest of its turn. */
+  /** Called when the client will not see the rest of its turn. */
   protected leave(): void {
     this.#gone = true;
     const left = [...this.#left];
@@ -176,7 +176,7 @@ export class FrameClient implements TurnClient {
     for (const each of left) each();
   }
 
-  /** Sends an event of the gateway's own: after those of the reply so far, or alone where none of them was sent. */
+  /** Sends an event of the gateway's own, after the events of the reply so far. */
   #insert(event: JsonObject): void {
     if (!this.#sink || !this.shown) {
       this.#connection?.send([JSON.stringify(inLane(event, this.#lane))]);

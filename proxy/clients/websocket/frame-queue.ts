@@ -1,4 +1,4 @@
-// The turns of one client websocket in the order of its frames: one at a time, unless another node runs them (Q28).
+// Runs the turns of one client websocket in the order of its frames, one at a time, unless another node runs them (Q28).
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { JsonMemory } from '../http/bodies/json-body.ts';
 import { frameUse } from './controls/control-frame.ts';
@@ -7,13 +7,13 @@ import { WaitingFrames } from './waiting-frames.ts';
 
 /** The functions that handle the frames of a connection. */
 export interface FrameHandlers<Connection> extends JsonMemory {
-  /** Reads a message that another node forwards; undefined where it is not a frame. Without it messages are frames of the client itself. */
+  /** Reads a message that another node forwards; undefined if it is not a frame. Absent if messages are frames of the client itself. */
   readonly read?: ((data: Buffer, connection: Connection) => Frame | undefined) | undefined;
   /** Runs the turn of a frame. Never rejects. */
   readonly serve: (frame: Frame, connection: Connection) => Promise<void>;
-  /** Takes a frame about the response that runs. It never waits. */
+  /** Handles a frame about the running response. It never waits. */
   readonly control: (frame: TurnFrame, connection: Connection) => void;
-  /** Answers a frame that gets no turn. */
+  /** Answers a frame that does not become a turn. */
   readonly refuse: (refusal: Refusal, connection: Connection, frame: Frame | undefined) => void;
 }
 
@@ -34,7 +34,7 @@ export class FrameQueue<Connection extends Readable> {
   readonly #handlers: FrameHandlers<Connection>;
   readonly #ended: () => void;
   readonly #waiting: WaitingFrames;
-  /** The frames behind one that is parsed in parts. */
+  /** The frames after one that is parsed in parts. */
   readonly #unread: WaitingFrames;
   #running = false;
   #reading = false;
@@ -51,7 +51,7 @@ export class FrameQueue<Connection extends Readable> {
     this.#unread = new WaitingFrames(handlers, displaced);
   }
 
-  /** Whether a turn runs, or a frame is read that may become one. */
+  /** Whether a turn is running, or a frame is being read that may become one. */
   get isRunning(): boolean {
     return this.#running || this.#reading;
   }
@@ -65,13 +65,13 @@ export class FrameQueue<Connection extends Readable> {
     if (refusal) this.#handlers.refuse(refusal, this.#connection, undefined);
   }
 
-  /** From now on frames are served as they come, including waiting ones. */
+  /** Serves all frames as they come from now on, including waiting ones. */
   forward(): void {
     this.#forwards = true;
     for (let data = this.#waiting.shift(); data; data = this.#waiting.shift()) this.take(data);
   }
 
-  /** The client left: drops the frames that wait, and the one that is parsed. */
+  /** Drops the waiting frames and the one that is parsed, because the client left. */
   clear(): void {
     this.#left.abort(new Refusal('invalid_request'));
     this.#waiting.clear();
@@ -101,13 +101,13 @@ export class FrameQueue<Connection extends Readable> {
     else void this.#run(frame);
   }
 
-  /** Parses it in parts, and then takes the frames that were read with it. The connection reads no more meanwhile. */
+  /** Parses a large frame in parts, and then the frames that were read with it. Meanwhile the connection is not read. */
   async #readLarge(data: Buffer): Promise<void> {
     this.#reading = true;
     this.#connection.pause();
     const frame = await parseLargeFrame(data, this.#handlers, this.#left.signal);
     this.#reading = false;
-    // First: who takes the frame may pause it again.
+    // First, because the handler of the frame may pause it again.
     this.#connection.resume();
     if (this.#connection.isOpen) this.#accepted(data, this.#turnOf(frame));
     else releaseFrame(frame);
@@ -119,7 +119,7 @@ export class FrameQueue<Connection extends Readable> {
     if (!this.isRunning) this.#ended();
   }
 
-  /** Parses at once what is small, or what another node has checked; undefined for other messages. */
+  /** Parses a message that is small, or that another node has checked; undefined for other messages. */
   #read(data: Buffer): Read | undefined {
     const { read } = this.#handlers;
     if (read) return { frame: read(data, this.#connection) };
@@ -127,7 +127,7 @@ export class FrameQueue<Connection extends Readable> {
     return frame && { frame };
   }
 
-  /** Undefined for a frame that is no turn: it is about the running response, or it is ignored. */
+  /** Undefined for a frame that is not a turn. It concerns the running response, or is ignored. */
   #turnOf(frame: Frame | undefined): Frame | undefined {
     const { control, counters } = this.#handlers;
     if (!frame || frame instanceof Refusal) return frame;
@@ -140,8 +140,8 @@ export class FrameQueue<Connection extends Readable> {
   }
 
   /**
-   * Parsed when the frame is served. A frame that does not begin with its type is parsed earlier too, so that an ignored frame takes no
-   * place.
+   * Lets a frame wait unparsed until it is served. If it does not begin with its type, it is parsed now, so that ignored frames do not
+   * wait.
    */
   #wait(data: Buffer): void {
     const refusal = this.#connection.isOpen ? this.#waiting.add(data) : undefined;

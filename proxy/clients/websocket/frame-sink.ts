@@ -1,4 +1,4 @@
-// A reply as frames of a native client: the account's events as they came, without the framing of their stream.
+// Sends a reply to a native client as frames: the account's events as they came, without the framing of their stream.
 import { isUtf8 } from 'node:buffer';
 import { frameDataOf, Refusal } from '../../turn/errors/refusal.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
@@ -10,7 +10,7 @@ import { errorFrame } from './error-frame.ts';
 import type { TurnOutput } from './turn-output.ts';
 
 const NOTHING: ReadonlySet<string> = new Set();
-/** Its frame needs a status, which only websockets have. */
+/** Events that are parsed, because their frames need a status, which only websockets have. */
 const ERROR: ReadonlySet<string> = new Set(['error']);
 
 export class FrameSink implements Sink {
@@ -52,7 +52,7 @@ export class FrameSink implements Sink {
     this.#output.onDrain(resume);
   }
 
-  /** The head may have been held for hold_ms without a frame in it, and nothing followed it. @throws Refusal */
+  /** Fails if nothing was sent: the head may have been held for hold_ms, and nothing followed it. @throws Refusal */
   conclude({ kind }: Outcome, refusal: () => Refusal): void {
     if (kind === 'cut' && !this.shown) throw refusal();
   }
@@ -79,11 +79,12 @@ export class FrameSink implements Sink {
 }
 
 /**
- * The data as they came. Undefined where a frame cannot have them: on several lines, or not UTF-8, at which a client ends its connection.
+ * The data as they came. Undefined if a frame cannot contain them, because they are on several lines, or not UTF-8, at which a client would
+ * end its connection.
  */
 function bytesOf({ bytes, dataStart, dataEnd }: ReplyEvent): Buffer | undefined {
   if (dataStart < 0) return undefined;
   const data = bytes.subarray(dataStart, dataEnd);
-  // A frame of the account was checked when it came, an event of a stream was not.
+  // A frame of the account was checked when it came, but an event of a stream was not.
   return dataStart === 0 || isUtf8(data) ? data : undefined;
 }

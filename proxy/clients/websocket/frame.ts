@@ -1,31 +1,31 @@
-// A frame of a client that asks for a turn.
+// A frame with which a client asks for a turn.
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { Body, ModeDecision } from '../../turn/turn.ts';
 import { has } from '../../upstream/events/type-peek.ts';
 import { type JsonMemory, type ParsedBody, parseBody, parseLargeBody } from '../http/bodies/json-body.ts';
 
-/** A frame that is a JSON object, and its size. */
+/** A frame that is a JSON object, with its size. */
 export interface TurnFrame {
   readonly json: Body;
   readonly bytes: number;
   /** Whether it was parsed in slices. */
   readonly isLarge?: boolean;
-  /** As captured at another node. */
+  /** The mode that was captured at another node. */
   readonly mode?: ModeDecision;
-  /** Releases the memory that is counted for its JSON, when its turn has ended. */
+  /** Releases the memory that is counted for its JSON. Called when its turn has ended. */
   readonly release?: (() => void) | undefined;
 }
 
-/** A `response.create` frame; a refusal where its bytes are not a JSON object. */
+/** A `response.create` frame, or a refusal if its bytes are not a JSON object. */
 export type Frame = TurnFrame | Refusal;
 
-/** How most clients begin a frame. */
+/** The beginning of a frame by most clients. */
 const TURN_HEAD = '{"type":"response.create"';
 
-/** Whether the first bytes of a frame show that it asks for a turn; other frames may ask for a turn too. */
+/** Whether the first bytes of a frame show that it asks for a turn. Frames that begin differently may also do so. */
 export const beginsAsTurn = (data: Buffer): boolean => has(data, 0, TURN_HEAD);
 
-/** Parses a frame that is small; undefined for another one. */
+/** Parses a small frame; undefined for a larger one. */
 export function parseFrame(data: Buffer, memory: JsonMemory): Frame | undefined {
   try {
     const parsed = parseBody(data, memory);
@@ -35,7 +35,7 @@ export function parseFrame(data: Buffer, memory: JsonMemory): Frame | undefined 
   }
 }
 
-/** Parses it in parts, with other work between them. @param left ends it */
+/** Parses a frame in parts, with other work between them. @param left aborts the parsing */
 export async function parseLargeFrame(data: Buffer, memory: JsonMemory, left: AbortSignal): Promise<Frame> {
   try {
     return frameOf(await parseLargeBody(data, memory, left), data, true);
@@ -44,7 +44,7 @@ export async function parseLargeFrame(data: Buffer, memory: JsonMemory, left: Ab
   }
 }
 
-/** Releases what is counted for a frame that needs it no longer. */
+/** Releases the memory of a frame that is no longer needed. */
 export function releaseFrame(frame: Frame): void {
   if (!(frame instanceof Refusal)) frame.release?.();
 }

@@ -1,4 +1,4 @@
-// The handshake of a client's websocket: the headers of its answer are the gateway's, and so is the refusal of a handshake that is not valid.
+// The handshake of a client's websocket. The gateway sets the headers of the answer, and refuses a handshake that is not valid.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -12,18 +12,18 @@ export interface Handshake {
 }
 
 export interface HandshakeOptions {
-  /** Most bytes of a message. */
+  /** The most bytes of a message. */
   readonly maxPayload: number;
-  /** Most fragments of a message. */
+  /** The most fragments of a message. */
   readonly maxFragments: number;
   /** The headers of the answer that accepts the upgrade. */
   readonly headers: () => Readonly<Record<string, string>>;
   readonly accepted: (ws: WebSocket) => void;
-  /** The refusal is still to be written to the socket. */
+  /** Called with a refusal, which has to be written to the socket. */
   readonly refused: (refusal: Refusal) => void;
 }
 
-/** Whether the request asks for a websocket; a server ignores all other upgrades. */
+/** Whether the request asks for a websocket. A server ignores all other upgrades. */
 export const asksForWebsocket = ({ method, headers }: IncomingMessage): boolean =>
   method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
 
@@ -42,5 +42,5 @@ export function shakeHands(
   server.handleUpgrade(request, socket, head, accepted);
 }
 
-/** Names the supported version to a client of another one (RFC 6455, 4.2.2). */
+/** States the supported version to a client with another one (RFC 6455, 4.2.2). */
 const VERSION = { 'sec-websocket-version': '13' };

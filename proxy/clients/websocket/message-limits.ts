@@ -3,9 +3,9 @@ import type { Clock } from '../../base/time/clock.ts';
 
 export interface MessageLimitsOptions {
   readonly clock: Pick<Clock, 'after' | 'now'>;
-  /** Longest time of a message from its first part to its last. */
+  /** The longest time of a message from its first part to its last. */
   readonly messageMs: number;
-  /** Most pings and pongs in a minute. */
+  /** The most pings and pongs in a minute. */
   readonly controls: number;
   readonly exceeded: (limit: 'websocket_messages_late' | 'websocket_controls_refused') => void;
 }
@@ -22,13 +22,13 @@ export class MessageLimits {
     this.#options = options;
   }
 
-  /** Bytes came. @param isIncomplete whether a message has begun and not ended. Most messages come whole, and need no timer. */
+  /** Called when bytes came. Most messages come whole, and need no timer. @param isIncomplete whether a message has begun and not ended */
   arrived(isIncomplete: boolean): void {
     if (!isIncomplete) this.end();
     else this.#cancel ??= this.#options.clock.after(this.#options.messageMs, () => this.#options.exceeded('websocket_messages_late'));
   }
 
-  /** A ping or pong came. */
+  /** Called for a ping or pong. */
   control(): void {
     const { clock, controls, exceeded } = this.#options;
     const now = clock.now();

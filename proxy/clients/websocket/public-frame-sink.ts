@@ -1,11 +1,11 @@
-// A reply as frames of the compatible surface: only JSON objects, numbered without gaps (F1.10, Q15).
+// Sends a reply as frames of the compatible surface. They are JSON objects that are numbered without gaps (F1.10, Q15).
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { Event } from '../../turn/turn.ts';
 import { FrameSink } from './frame-sink.ts';
 import { inLane } from './lane.ts';
 import type { TurnOutput } from './turn-output.ts';
 
-/** Every event is parsed. */
+/** All event types, because every event is parsed. */
 const EVERYTHING = { has: () => true };
 
 export class PublicFrameSink extends FrameSink {

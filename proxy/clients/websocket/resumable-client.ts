@@ -1,4 +1,4 @@
-// The client of a native turn that may come back: the turn continues without it for a while, and is handed to its next connection (Q29).
+// The client of a native turn that may reconnect. Without it the turn continues for a while, and is passed to its next connection (Q29).
 import type { Counters } from '../../base/process/metrics.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import type { Resumable } from '../../sessions/resumable-turns.ts';
@@ -14,11 +14,11 @@ import { type LogMemory, TurnLog } from './turn-log.ts';
 
 export interface ResumableOptions {
   readonly identity: TurnIdentity;
-  /** How long the turn runs, or is kept, without its client. */
+  /** How long the turn continues, or is kept, without its client. */
   readonly windowMs: number;
   /** The memory limits for the frames that are kept. */
   readonly memory: LogMemory;
-  /** Whether clients can come back: false when the gateway stops. */
+  /** Whether clients can reconnect. False when the gateway stops. */
   readonly canComeBack: () => boolean;
   readonly clock: Pick<Clock, 'after' | 'now'>;
   readonly counters: Counters;
@@ -32,16 +32,16 @@ export class ResumableClient extends FrameClient implements Resumable {
   readonly #options: ResumableOptions;
   readonly #log: TurnLog;
   readonly #setOver: () => void;
-  /** How the turn ended, once its row is written. */
+  /** How the turn ended. Set when its row is written. */
   #ending: Ending | undefined;
   #isDisowned = false;
-  /** The upstream websocket, while there is no connection. */
+  /** The upstream websocket while there is no connection. */
   #socket: SocketSlot | undefined;
   #cancelWindow: () => void = () => undefined;
-  /** Until now, and since when the client is away. */
+  /** The time without the client before now. `#detachedAt` is when the client left. */
   #detachedMs = 0;
   #detachedAt: number | undefined;
-  /** Ends the wait of the connection that came back for the turn; without an ending where that connection has left. */
+  /** Ends the wait of the connection that has resumed the turn. Called without an ending if that connection has left. */
   #served: (ending?: Ending) => void = () => undefined;
 
   constructor(turn: LiveTurn, frame: Frame, connection: WebsocketConnection, options: ResumableOptions) {
@@ -73,12 +73,12 @@ export class ResumableClient extends FrameClient implements Resumable {
     return this.#log.sentItems();
   }
 
-  /** Bytes that are kept while the client is gone. */
+  /** The bytes that are kept while the client is gone. */
   get keptBytes(): number {
     return this.isDetached ? this.#log.bytes : 0;
   }
 
-  /** The turn continues over this connection. @returns how it ended; undefined where the connection has left before */
+  /** Continues the turn over this connection. @returns how it ended; undefined if the connection left before */
   async attach(connection: WebsocketConnection, items: number): Promise<Ending | undefined> {
     this.#cancelWindow();
     this.#detachedMs = this.detachedMs ?? 0;
@@ -99,14 +99,14 @@ export class ResumableClient extends FrameClient implements Resumable {
     return promise;
   }
 
-  /** The turn's row is written. The turn is kept for a client that has not seen its end. */
+  /** Called when the turn's row is written. The turn is kept for a client that has not seen its end. */
   override ended(ending: Ending): void {
     this.#ending = ending;
     this.#setOver();
     this.#finish(ending);
   }
 
-  /** The client sent its next frame: it has seen the end of the turn. */
+  /** Called when the client sent its next frame, because it has then seen the end of the turn. */
   acknowledged(): void {
     if (this.isOver) this.#forget();
   }
@@ -147,7 +147,7 @@ export class ResumableClient extends FrameClient implements Resumable {
 
   #finish(ending: Ending): void {
     this.#served(ending);
-    // A refused turn is not kept: a client that sends it differently must not get the same refusal again.
+    // A refused turn is not kept, because a client that sends it differently must not get the same refusal again.
     if (!this.output.isComplete || !this.#isResumable) this.#forget();
     else this.#startWindow();
   }
@@ -161,14 +161,14 @@ export class ResumableClient extends FrameClient implements Resumable {
     });
   }
 
-  /** With a connected client the turn continues, and cannot be resumed; without one it is ended. */
+  /** Called when the log has no room. With a connected client the turn continues, but cannot be resumed. Without one it ends. */
   #overflow(): void {
     if (!this.isDetached) {
       this.#forget();
       return;
     }
     this.#options.counters.add('detached_turns_too_large');
-    // Not in the middle of the event that exceeded the limit.
+    // Delayed, because the event that exceeded the limit is still being handled.
     queueMicrotask(() => this.cancel());
   }
 

@@ -1,4 +1,4 @@
-// The frames of a turn from its beginning, for a client that comes back for it (Q29).
+// Keeps the frames of a turn from its beginning, for a client that reconnects for it (Q29).
 import { OBJECT_BYTES, ownBytes } from '../../base/bytes/gathered-bytes.ts';
 import type { MemoryGuard } from '../../base/bytes/memory-guard.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
@@ -8,15 +8,15 @@ import { isObject } from '../../turn/json/json.ts';
 export interface LogMemory {
   /** The limit for the frames of this turn. */
   readonly maxBytes: number;
-  /** The bytes that all turns hold of their replies. `maxReplies` is the limit. */
+  /** The bytes that all turns hold of their replies, which `maxReplies` limits. */
   readonly replies: MemoryGuard;
   readonly maxReplies: number;
 }
 
-/** The part of the memory for replies that kept frames may use. Running turns need the rest, and few clients come back. */
+/** The share of the memory for replies that kept frames may use. Running turns need the rest, and few clients reconnect. */
 const SHARE = 0.5;
 
-/** The memory of a logged frame besides its bytes: its buffer, its entry and its place (Q38). */
+/** The memory of a kept frame besides its bytes: its buffer, its entry and its place (Q38). */
 const LOGGED_BYTES = 3 * OBJECT_BYTES;
 
 interface Logged {
@@ -32,16 +32,16 @@ export class TurnLog {
   #frames: Logged[] = [];
   #bytes = 0;
   #isClosed = false;
-  /** The frames that were written to a client's connection. */
+  /** The number of frames that were written to the client's connection. */
   #sent = 0;
 
-  /** @param overflow called once, when there is no room for a frame */
+  /** @param overflow called once, if there is no room for a frame */
   constructor(memory: LogMemory, overflow: () => void) {
     this.#memory = memory;
     this.#overflow = overflow;
   }
 
-  /** The log has dropped its frames and takes no more, so the turn cannot be resumed. */
+  /** Whether the log has dropped its frames and takes no more, so that the turn cannot be resumed. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -64,7 +64,7 @@ export class TurnLog {
     this.#frames.push({ type, frame: own });
   }
 
-  /** The bytes that a frame keeps alive. Frames that came together share their buffer. */
+  /** The bytes that a frame keeps in memory. Frames that came together share their buffer. */
   #bytesOf(frame: string | Buffer): number {
     if (typeof frame === 'string') return frame.length;
     const last = this.#frames.at(-1)?.frame;
@@ -79,17 +79,17 @@ export class TurnLog {
     this.#frames = [];
   }
 
-  /** All frames so far were sent. */
+  /** Marks all frames so far as sent. */
   markSent(): void {
     this.#sent = this.#frames.length;
   }
 
-  /** The finished items that were written to a client's connection, in order. Parses their frames. */
+  /** The finished items that were written to the client's connection, in order. Parses their frames. */
   sentItems(): readonly JsonObject[] {
     return this.#finished().flatMap(({ item }) => (isObject(item) ? [item] : []));
   }
 
-  /** Every frame, without those of the first `items` finished items: the client has them. */
+  /** All frames, without those of the first `items` finished items, which the client has already. */
   framesAfter(items: number): readonly (string | Buffer)[] {
     const known = new Set(
       this.#finished()

@@ -1,4 +1,4 @@
-// The frames of one turn on their way to its client: gathered, then sent in one write.
+// Sends the frames of one turn to its client. They are gathered and sent in one write.
 import type { OutcomeKind } from '../../turn/turn.ts';
 import { CLOSE, type WebsocketConnection } from './connection.ts';
 import type { TurnLog } from './turn-log.ts';
@@ -13,7 +13,7 @@ export class TurnOutput {
   /** Continues a reply that waits for a slow client. */
   #resume: (() => void) | undefined;
 
-  /** @param log of a turn that can be resumed */
+  /** @param log the log of a turn that can be resumed */
   constructor(connection: WebsocketConnection, log: TurnLog | undefined) {
     this.#connection = connection;
     this.#log = log;
@@ -24,7 +24,7 @@ export class TurnOutput {
     return this.#shown;
   }
 
-  /** Whether the client got, or can get, a whole reply. */
+  /** Whether the client got a whole reply, or can get one. */
   get isComplete(): boolean {
     return this.#outcome === 'completed' || this.#outcome === 'incomplete';
   }
@@ -35,7 +35,7 @@ export class TurnOutput {
     this.#shown = true;
   }
 
-  /** False: the client is slow, and `onDrain` reports when to continue. */
+  /** False if the client is slow; `onDrain` then reports when to continue. */
   flush(): boolean {
     const frames = this.#frames;
     if (!this.#connection || frames.length === 0) return true;
@@ -53,25 +53,28 @@ export class TurnOutput {
     this.#connection.onDrain(() => this.#drained());
   }
 
-  /** The reply ended. */
+  /** Called when the reply has ended. */
   ended(outcome: OutcomeKind): void {
     this.#outcome = outcome;
   }
 
-  /** Ends the connection, so that no client mistakes the reply for complete (Q17). */
+  /** Ends the connection, so that no client takes the reply for complete (Q17). */
   breakOff(): void {
     this.#outcome = 'cut';
     this.#connection?.close(CLOSE.internalError, 'the reply broke off');
   }
 
-  /** The client is gone, and the reply continues. */
+  /** Continues without the client, which is gone. */
   detach(): void {
     this.#connection = undefined;
     this.#frames = [];
     this.#drained();
   }
 
-  /** The client is back: it gets the turn from its beginning, without the items that it has, and then all further frames. */
+  /**
+   * Continues with a client that has reconnected. It gets the turn from its beginning, without the items that it has, and then all further
+   * frames.
+   */
   attach(connection: WebsocketConnection, items: number): void {
     this.#connection = connection;
     connection.send(this.#log?.framesAfter(items) ?? []);

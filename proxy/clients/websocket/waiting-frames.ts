@@ -1,5 +1,5 @@
-// Frames that wait during a running turn: kept as bytes, which the memory limit counts, because a parsed frame needs many times as much
-// (Q28).
+// Frames that wait during a running turn. They are kept as bytes, which the memory limit counts, because a parsed frame needs many times as
+// much (Q28).
 import type { HeldBody } from '../../base/bytes/body-memory.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { JsonMemory } from '../http/bodies/json-body.ts';
@@ -17,13 +17,13 @@ export class WaitingFrames {
   readonly #frames: Waiting[] = [];
   #bytes = 0;
 
-  /** @param displaced called for a frame that is dropped for a body of another key */
+  /** @param displaced called with the refusal of a frame that is dropped to make room for a body of another key */
   constructor(memory: JsonMemory, displaced: (refusal: Refusal) => void) {
     this.#memory = memory;
     this.#displaced = displaced;
   }
 
-  /** @returns the refusal where there is no room for the frame */
+  /** @returns the refusal if there is no room for the frame */
   add(data: Buffer): Refusal | undefined {
     const { counters, limits, share } = this.#memory;
     if (this.#frames.length >= MOST || this.#bytes + data.length > limits.request_body_bytes) {
@@ -35,13 +35,13 @@ export class WaitingFrames {
       counters.add('bodies_guard_refused');
       return new Refusal('server_is_overloaded');
     }
-    // A copy: a frame may be a small part of a chunk, and a view would keep the whole chunk in memory.
+    // Copied, because a frame may be a small part of a chunk, and a view would keep the whole chunk in memory.
     this.#frames.push({ data: Buffer.from(data), held });
     this.#bytes += data.length;
     return undefined;
   }
 
-  /** Removes the first one. */
+  /** Removes and returns the first frame. */
   shift(): Buffer | undefined {
     const first = this.#frames.shift();
     if (!first) return undefined;

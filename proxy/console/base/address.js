@@ -1,4 +1,5 @@
-// The address of the page: its path chooses the part of the console, its query holds the filters, so that an address can be kept and shared.
+// The address of the page. Its path selects the part of the console, and its query has the filters, so that an address can be kept and
+// shared.
 import { signal } from '@preact/signals';
 
 const here = () => ({ path: location.pathname, query: Object.fromEntries(new URLSearchParams(location.search)) });
@@ -17,10 +18,7 @@ export function go(href) {
   document.getElementById('main')?.focus();
 }
 
-/**
- * Changes filters in place; an empty one is left out.
- * @param {Record<string, string | undefined>} changes
- */
+/** Changes filters of the address. An empty filter is left out. @param {Record<string, string | undefined>} changes */
 export function filter(changes) {
   const { path, query } = address.value;
   const next = Object.entries({ ...query, ...changes }).filter(([, value]) => value !== undefined && value !== '');
@@ -30,7 +28,7 @@ export function filter(changes) {
 }
 
 /**
- * Follows a link within the page; a click with a modifier is left to the browser.
+ * Follows a link within the page. A click with a modifier key is left to the browser.
  * @param {MouseEvent & { currentTarget: EventTarget | null }} event
  */
 export function follow(event) {

@@ -1,11 +1,11 @@
-// The API of the admin listener, as this page asks it.
+// Sends requests of this page to the API of the admin listener.
 
 /** The reason of a refusal, as the API states it. */
 export class ApiError extends Error {
   /**
-   * @param {number} status 0 where no answer came
+   * @param {number} status 0 if no answer came
    * @param {string} message
-   * @param {string} [code] what programs know the refusal by
+   * @param {string} [code] the code by which programs recognise the refusal
    */
   constructor(status, message, code = '') {
     super(message);
@@ -15,7 +15,7 @@ export class ApiError extends Error {
 }
 
 const TIMEOUT_MS = 30_000;
-/** A test of an account sends turns. */
+/** The longest wait for a test of an account, which sends turns. */
 const TEST_MS = 560_000;
 
 /**
@@ -47,7 +47,7 @@ export async function ask(path, { method = 'GET', token, body } = {}) {
   throw new ApiError(response.status, reasonOf(reply) ?? `the gateway answered ${response.status}`, reply?.code);
 }
 
-/** With what is wrong in the file, where it is the file. @param {any} reply */
+/** The reason of a refusal, with the first finding if the file has errors. @param {any} reply */
 function reasonOf(reply) {
   if (typeof reply?.error !== 'string') return undefined;
   const [finding] = Array.isArray(reply.findings) ? reply.findings : [];

@@ -1,4 +1,4 @@
-// Numbers, times and durations as they are shown.
+// Formats numbers, times and durations for display.
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const grouped = new Intl.NumberFormat('en');
@@ -28,10 +28,7 @@ const UNITS = [
   [1, 's'],
 ];
 
-/**
- * The two largest units: `2 h 05 min`.
- * @param {number} ms
- */
+/** A duration in its two largest units: `2 h 05 min`. @param {number} ms */
 export function span(ms) {
   const seconds = Math.max(0, Math.round(ms / 1_000));
   const index = Math.max(
@@ -49,7 +46,7 @@ const shortTime = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2
 const dayTime = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
 
 /**
- * The time of day, with the day where that is not today.
+ * The time of day, with the date if it is not today.
  * @param {number | string | null | undefined} at
  * @param {{ seconds?: boolean }} [options]
  */

@@ -1,12 +1,13 @@
-// Templates without a build step: htm makes Preact's elements of tagged templates. Every value is set as text or as a property, never as markup.
+// Templates without a build step. htm makes elements of Preact from tagged templates. Every value is set as text or as a property, never as
+// markup.
 import htm from 'htm';
 import { h } from 'preact';
 
 /** @typedef {import('preact').ComponentChildren} Children */
 
 /**
- * Characters that one does not see, and that change what is beside them: controls, and those that turn the direction of a text. A label or a
- * path with one would make a sentence of the page say something else. Joiners are part of words and of emoji.
+ * Invisible characters that change what is next to them: controls, and characters that change the direction of text. A label or a path with
+ * one could change the meaning of a sentence on the page. Joiners are not among them, because words and emoji need them.
  */
 const UNSEEN = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}]/gu;
 

@@ -1,23 +1,23 @@
-// What the page shows follows the gateway: its feed names what changed, and what is shown of that is asked for again.
+// Keeps the page up to date. The feed of the gateway names topics that changed, and the data of those is requested again.
 import { effect, signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { ask } from './api.js';
 
 /** @typedef {'accounts' | 'requests' | 'configuration'} Topic */
 
-/** Whether the feed is connected: `connecting` at first, `lost` while the gateway cannot be reached. */
+/** The state of the feed: `connecting` at first, `live`, or `lost` while the gateway cannot be reached. */
 export const connection = signal(/** @type {'connecting' | 'live' | 'lost'} */ ('connecting'));
 
 /** Whether the operator has stopped the updates. */
 export const paused = signal(false);
 
-/** By topic, how often it changed since the page was opened. */
+/** The number of changes of each topic since the page was opened. */
 const versions = signal({ accounts: 0, requests: 0, configuration: 0 });
 
 /** @type {EventSource | undefined} */
 let source;
 
-/** Connects to the feed; the browser connects again by itself, with the id of the last event. */
+/** Connects to the feed. The browser reconnects by itself, with the id of the last event. */
 export function listen() {
   source?.close();
   source = new EventSource('/api/events');
@@ -26,7 +26,7 @@ export function listen() {
   });
   source.addEventListener('error', () => {
     connection.value = 'lost';
-    // A refusal, such as the end of a sign-in, is final for the browser.
+    // A refusal, such as after the end of a sign-in, ends the browser's own attempts.
     if (source?.readyState === EventSource.CLOSED) setTimeout(listen, 2_000);
   });
   source.addEventListener('changed', (event) => {
@@ -38,12 +38,12 @@ export function listen() {
   });
 }
 
-/** Changes that come together are asked for together. */
+/** The time in which changes are gathered, so that they cause one request. */
 const GATHER_MS = 300;
 
 /**
- * The answer of a path, asked for again when a topic changes; the former answer is shown meanwhile.
- * @param {string} path empty while it is not known what to ask
+ * The answer for a path, which is requested again when a topic changes. Until then the former answer is shown.
+ * @param {string} path empty if nothing can be requested yet
  * @param {readonly Topic[]} topics
  * @returns {{ data: any, error: import('./api.js').ApiError | undefined, refresh: () => void }}
  */
@@ -82,7 +82,7 @@ export function useLive(path, topics) {
   return { data: state.path === path ? state.data : undefined, error: state.error, refresh: () => setAsked((count) => count + 1) };
 }
 
-/** The current time, once a second, for countdowns. */
+/** The current time, updated every second, for countdowns. */
 export const clock = signal(Date.now());
 
 setInterval(() => {

@@ -4,7 +4,7 @@ import { ApiError, ask } from './api.js';
 
 /** @typedef {{ operator: string | null, whole: boolean, pools: string[], owns: string[], accounts: string[], edits: { off: string | null } }} Session */
 
-/** Undefined before the gateway has answered, null where a sign-in is required. */
+/** Undefined before the gateway has answered, null if a sign-in is required. */
 export const session = signal(/** @type {Session | null | undefined} */ (undefined));
 
 export async function readSession() {

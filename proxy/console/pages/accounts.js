@@ -1,4 +1,4 @@
-// Accounts: state with its cause, quota, load, last failure and cost, and what an operator does about them.
+// Accounts: state with its cause, quota, load, last failure and cost, and actions.
 import { address, filter, follow } from '../base/address.js';
 import { withQuery } from '../base/api.js';
 import { count, dollars, span, time } from '../base/format.js';
@@ -89,13 +89,13 @@ export function Accounts() {
   `;
 }
 
-/** The end of a state, counted down. @param {{ until: string | null, before?: string, after?: string }} props */
+/** The time until a state ends, as a countdown. @param {{ until: string | null, before?: string, after?: string }} props */
 function Left({ until, before = ', ', after = '' }) {
   const left = until === null ? 0 : Date.parse(until) - clock.value;
   return left <= 0 ? null : html`${before}${span(left)} left${after}`;
 }
 
-/** Models that it does not serve for now, while it serves others. @param {{ models: readonly any[] }} props */
+/** The models that the account does not serve at the moment, while it serves others. @param {{ models: readonly any[] }} props */
 function Cooldowns({ models }) {
   if (models.length === 0) return null;
   return html`<small class="warn">without ${models.map(

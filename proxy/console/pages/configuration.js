@@ -1,4 +1,4 @@
-// Configuration: the file as it may be shown with what is wrong at its lines, what a reload would change, and the reload.
+// Configuration: the file without its private values, with findings at their lines, the changes that a reload would make, and the reload.
 import { ask } from '../base/api.js';
 import { html } from '../base/html.js';
 import { useLive } from '../base/live.js';
@@ -66,10 +66,10 @@ function Changes({ changes }) {
 /** @param {unknown} value */
 const shown = (value) => (value === undefined ? '–' : typeof value === 'string' ? value : html`<code>${JSON.stringify(value)}</code>`);
 
-/** A template drops the ends of its own lines. */
+/** A line break. Templates remove line breaks in their own text. */
 const END = '\n';
 
-/** Each line with its number, and what was found there. @param {{ text: string, findings: readonly Finding[] }} props */
+/** The lines with their numbers, and the findings below them. @param {{ text: string, findings: readonly Finding[] }} props */
 function Text({ text, findings }) {
   return html`<pre class="file" tabindex="0" role="region" aria-label="The file">${text
     .replace(/\n$/, '')

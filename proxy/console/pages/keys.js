@@ -1,4 +1,4 @@
-// Keys: the Pool API keys with their policies and what is used of each limit, their cost, and what their Pool's owner does about them.
+// Keys: the Pool API keys with their policies, the use of their limits, their cost, and actions.
 import { useState } from 'preact/hooks';
 import { address, filter } from '../base/address.js';
 import { withQuery } from '../base/api.js';
@@ -90,10 +90,10 @@ export function Keys() {
   `;
 }
 
-/** What the keys of this page used in 7 days. @param {readonly { id: string }[]} keys @returns {ReadonlyMap<string, any>} */
+/** The use of the keys on this page in 7 days. @param {readonly { id: string }[]} keys @returns {ReadonlyMap<string, any>} */
 function useUsed(keys) {
   const ids = keys.map(({ id }) => id);
-  // Without the name of a key all of them would be summed.
+  // Without ids, the request would sum all keys.
   const path = ids.length === 0 ? '' : withQuery('/api/usage', { by: 'key', since: '7d', key: ids, limit: 200 });
   const { data } = useLive(path, ['requests']);
   return new Map((data?.rows ?? []).map((/** @type {any} */ row) => [row.key, row]));

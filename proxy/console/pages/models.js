@@ -1,4 +1,4 @@
-// Models: what each Pool serves now, in which mode, from which accounts, at which price.
+// Models: what each Pool serves now, with mode, accounts and price.
 import { address, filter } from '../base/address.js';
 import { withQuery } from '../base/api.js';
 import { count, dollars } from '../base/format.js';

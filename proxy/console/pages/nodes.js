@@ -1,4 +1,4 @@
-// Nodes: the gateways on one store, whether each runs, and how far they agree.
+// Nodes: the gateways on one store, whether each runs, and whether their configurations agree.
 import { time } from '../base/format.js';
 import { html } from '../base/html.js';
 import { useLive } from '../base/live.js';

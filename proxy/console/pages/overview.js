@@ -1,4 +1,4 @@
-// Overview: the state of the gateway in one sentence, sums over three spans, accounts by quota left, and what needs an operator.
+// Overview: the state of the gateway in one sentence, sums over three periods, accounts by remaining quota, and what needs an operator.
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { follow } from '../base/address.js';
 import { withQuery } from '../base/api.js';
@@ -34,7 +34,7 @@ export function Overview() {
   `;
 }
 
-/** How many accounts are in each state, each with the way to them. @param {{ accounts: Readonly<Record<string, number>> }} props */
+/** The number of accounts in each state, with a link to them. @param {{ accounts: Readonly<Record<string, number>> }} props */
 function States({ accounts }) {
   return html`<ul class="chips">
     ${Object.entries(accounts).map(
@@ -78,15 +78,15 @@ function Sums({ since, title }) {
 const HOUR_SECONDS = 3_600;
 const HOURS = 168;
 
-/** Requests of each hour of seven days; an hour without a row had none. */
+/** The requests of each hour in seven days. An hour without a row had none. */
 function History() {
   const { data } = useLive(`/api/usage?by=hour&since=7d&limit=${HOURS + 2}`, ['requests']);
   const [Shown, setShown] = useState(/** @type {{ of: typeof import('../parts/chart.js').Chart } | undefined} */ (undefined));
   useEffect(() => {
-    // The library of charts is not needed for the first paint.
+    // Loaded later, because the first paint does not need the library of charts.
     import('../parts/chart.js').then(
       ({ Chart }) => setShown({ of: Chart }),
-      // A browser with a language that the library does not know shows the sums without it.
+      // If the browser's language is unknown to the library, the sums are shown without the chart.
       () => undefined,
     );
   }, []);
@@ -110,7 +110,7 @@ function seriesOf(data) {
   };
 }
 
-/** All accounts, a page at a time: those that take no turns first, then by the least quota that is left. */
+/** All accounts in pages: first those that take no turns, then by the least remaining quota. */
 function Quotas() {
   const [cursors, setCursors] = useState(/** @type {readonly string[]} */ ([]));
   const { data, error } = useLive(withQuery('/api/accounts', { order: 'quota', limit: 50, cursor: cursors.at(-1) }), [

@@ -1,4 +1,4 @@
-// Requests: the log as it grows, with filters that the address holds, and one turn in a drawer.
+// Requests: the log with new rows as they come, filters from the address, and one turn in a drawer.
 import { address, filter } from '../base/address.js';
 import { withQuery } from '../base/api.js';
 import { time, took } from '../base/format.js';
@@ -42,7 +42,7 @@ export function Requests() {
     { head: 'Endpoint', cell: ({ method, endpoint }) => `${method} ${endpoint}` },
   ];
   const isFiltered = Object.keys(query).length > 0;
-  // Of a long log an answer has what was found in time.
+  // The search of a long log may be incomplete.
   const searched = data?.searched_from;
   const empty = searched
     ? `No request since ${time(searched)} matches; older ones have not been searched yet.`
@@ -81,7 +81,7 @@ function toneOf({ status, outcome }) {
   return status >= 400 ? 'warn' : 'good';
 }
 
-/** A field takes the local time without a zone; the address has Unix milliseconds. @param {string | undefined} at */
+/** The time for a field, which takes local time without a zone, while the address has Unix milliseconds. @param {string | undefined} at */
 function localTime(at) {
   const date = new Date(Number(at));
   if (at === undefined || Number.isNaN(date.getTime())) return '';

@@ -1,4 +1,4 @@
-// An action of an operator: its button is busy until the gateway has answered, and what came of it is said beside it.
+// An action of an operator. Its button is disabled until the gateway has answered, and the result is shown next to it.
 import { useState } from 'preact/hooks';
 import { html } from '../base/html.js';
 

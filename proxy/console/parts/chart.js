@@ -1,11 +1,15 @@
-// A chart of requests by hour: drawn on a canvas in the colours of the theme, with its sum in words for those who do not see it.
+// A chart of requests by hour. It is drawn on a canvas in the colours of the theme, and states its sum in words for people who do not see
+// it.
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { html } from '../base/html.js';
 
 const HEIGHT = 160;
 
-/** Labels of the time by their distance: the hour with the day below it where one begins, or the day alone. @type {uPlot.Axis.Values} */
+/**
+ * The labels of the time axis by their distance: the hour, with the date below it at the start of a day, or only the date. @type
+ * {uPlot.Axis.Values}
+ */
 const TIMES = [
   [86_400, '{D} {MMM}', null, null, null, null, null, null, 1],
   [3_600, '{HH}:00', '\n{D} {MMM}', null, '\n{D} {MMM}', null, null, null, 1],
@@ -13,7 +17,7 @@ const TIMES = [
 
 /** @param {string} token */
 const colour = (token) => {
-  // A canvas takes colours, not custom properties: the browser resolves them on an element.
+  // A canvas does not take custom properties, so that the browser resolves them on an element.
   const probe = document.createElement('span');
   probe.style.color = `var(${token})`;
   document.body.append(probe);

@@ -1,4 +1,4 @@
-// A text to copy: shown as it is, with a button that puts it into the clipboard.
+// A text with a button that copies it to the clipboard.
 import { useState } from 'preact/hooks';
 import { html } from '../base/html.js';
 
@@ -6,7 +6,7 @@ import { html } from '../base/html.js';
 export function Copied({ text, label }) {
   const [said, setSaid] = useState('');
   const copy = () =>
-    // Browsers have a clipboard on https and on loopback alone.
+    // Browsers offer the clipboard only on https and on loopback.
     (navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('no clipboard'))).then(
       () => setSaid('Copied.'),
       () => setSaid('Select the text and copy it: this browser permits no more here.'),

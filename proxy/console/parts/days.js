@@ -1,4 +1,4 @@
-// A bar for each day, for amounts of a month: drawn with the page's own elements, with the sum in words for those who do not see it.
+// A bar for each day of a month. It is drawn with elements of the page, and states the sum in words for people who do not see it.
 import { html } from '../base/html.js';
 
 const DAY_MS = 86_400_000;
@@ -7,8 +7,8 @@ const DAY_MS = 86_400_000;
 const nameOf = (at) => new Date(at).toISOString().slice(0, 10);
 
 /**
- * The days up to today, in UTC, with those that have no amount.
- * @param {ReadonlyMap<string, number>} amounts `2026-11-24` to its amount
+ * The days up to today in UTC, including those without an amount.
+ * @param {ReadonlyMap<string, number>} amounts by day, such as `2026-11-24`
  * @param {number} count
  * @param {number} now Unix milliseconds
  */

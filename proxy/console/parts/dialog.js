@@ -1,4 +1,4 @@
-// A dialog over the page: it has the focus until it is closed, by its button, by Escape, or by what opened it.
+// A dialog over the page. It has the focus until it is closed by its button, by Escape, or by the element that opened it.
 import { useEffect, useRef } from 'preact/hooks';
 import { html } from '../base/html.js';
 
@@ -14,7 +14,7 @@ export function Dialog({ title, close, isDrawer = false, children }) {
     current?.showModal();
     return () => {
       current?.close();
-      // The row may have been drawn again meanwhile.
+      // The row may have been replaced meanwhile.
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);

@@ -1,4 +1,4 @@
-// Why nothing can be edited here, where that is so.
+// Shows the reason why the file cannot be edited here, if there is one.
 import { html } from '../base/html.js';
 import { session } from '../base/session.js';
 

@@ -1,4 +1,4 @@
-// A field of a filter: it shows what the address says, and leaves alone what is being typed.
+// A field of a filter. It shows the value in the address, except while a person types.
 import { useEffect, useRef } from 'preact/hooks';
 import { html } from '../base/html.js';
 
@@ -9,7 +9,7 @@ import { html } from '../base/html.js';
 export function Field({ label, value = '', change, hint, type = 'text' }) {
   const input = useRef(/** @type {HTMLInputElement | null} */ (null));
   useEffect(() => {
-    // A page that is drawn again meanwhile takes nothing from the person who types.
+    // An update of the page must not replace what a person is typing.
     if (input.current && document.activeElement !== input.current) input.current.value = value;
   }, [value]);
   return html`<label>${label}

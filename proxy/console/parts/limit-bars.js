@@ -1,4 +1,4 @@
-// What is used of each limit of a key, as bars.
+// The use of each limit of a key, as bars.
 import { count, dollars, span } from '../base/format.js';
 import { html } from '../base/html.js';
 import { Bar } from './shown.js';

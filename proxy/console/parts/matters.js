@@ -1,4 +1,4 @@
-// What needs an operator, each with what can be done about it.
+// What needs an operator's attention, each with the possible action.
 import { useState } from 'preact/hooks';
 import { follow } from '../base/address.js';
 import { ask } from '../base/api.js';
@@ -28,7 +28,7 @@ const PLACES = {
   key: (id) => [`/keys?id=${encodeURIComponent(id)}`, `Key ${id}`],
 };
 
-/** States that end at an operator's word. */
+/** States that an operator can end. */
 const RESTORED = new Set(['cooldown', 'out_of_quota']);
 
 /** @param {{ matter: Matter, refresh: () => void }} props */
@@ -55,10 +55,7 @@ function OneMatter({ matter, refresh }) {
   </li>`;
 }
 
-/**
- * The sentence with its end in the reader's time.
- * @param {Matter} matter
- */
+/** The sentence with its end in the reader's local time. @param {Matter} matter */
 function sentenceOf({ text, until }) {
   const local = until === null ? text : text.replace(until, `${time(until)}, in ${span(Date.parse(until) - Date.now())}`);
   return local.charAt(0).toUpperCase() + local.slice(1);

@@ -18,7 +18,7 @@ export function ModeChoice({ model: { pool, id, configured_mode, effective_mode,
       try {
         await ask(`/api/pools/${encodeURIComponent(pool)}/modes/${encodeURIComponent(id)}`, { method: 'PUT', body: { mode } });
       } finally {
-        // Also after a refusal: the field then shows what is in force.
+        // Also after a refusal, so that the field shows the current mode.
         refresh();
       }
       return 'Set.';

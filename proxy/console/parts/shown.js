@@ -1,4 +1,4 @@
-// What all pages share: tables that scroll by themselves, states in colour and word, bars, errors, and lists that are empty.
+// Elements that all pages share: tables that scroll separately, states with colour and word, bars, errors, and texts for empty lists.
 import { html } from '../base/html.js';
 
 /** @typedef {'good' | 'warn' | 'bad' | 'idle'} Tone */
@@ -48,7 +48,7 @@ export function Failure({ error, hasData }) {
   return html`<p class="notice" role="alert">${text}</p>`;
 }
 
-/** A sentence whose words between backquotes are code. @param {{ text: string }} props */
+/** A text in which words between backquotes are code. @param {{ text: string }} props */
 export const Prose = ({ text }) => html`${text.split('`').map((part, i) => (i % 2 === 1 ? html`<code key=${i}>${part}</code>` : part))}`;
 
 /** @param {{ title: string, children?: import('../base/html.js').Children }} props */

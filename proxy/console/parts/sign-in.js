@@ -1,4 +1,4 @@
-// The sign-in: exchanges an operator's token for a session; the token itself is not kept.
+// The sign-in. It exchanges an operator's token for a session, and does not keep the token.
 import { useState } from 'preact/hooks';
 import { html } from '../base/html.js';
 import { signIn } from '../base/session.js';

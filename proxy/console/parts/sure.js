@@ -1,4 +1,4 @@
-// Asks whether what cannot be taken back is meant.
+// Asks for confirmation of an action that cannot be undone.
 import { html } from '../base/html.js';
 import { Dialog } from './dialog.js';
 

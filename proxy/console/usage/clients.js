@@ -1,4 +1,4 @@
-// The settings of clients to copy, with the address of this page and a model of the key.
+// The settings of clients for copying, with the address of this page and a model of the key.
 import { useState } from 'preact/hooks';
 import { html } from '../base/html.js';
 import { Copied } from '../parts/copied.js';

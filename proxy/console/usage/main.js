@@ -1,4 +1,4 @@
-// The page of key holders: it asks for a key, keeps it in this variable alone, and shows what the gateway answers about it.
+// The page for holders of keys. It asks for a key, keeps it only in a variable, and shows what the gateway answers.
 import { render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { count, dollars, time } from '../base/format.js';
@@ -9,7 +9,7 @@ import { Clients } from './clients.js';
 
 const TIMEOUT_MS = 30_000;
 const DAYS = 28;
-/** The page asks again so often while it is seen. */
+/** The interval of updates while the page is visible. */
 const REFRESH_MS = 60_000;
 
 /**
@@ -18,7 +18,7 @@ const REFRESH_MS = 60_000;
  * @returns {Promise<any>}
  */
 async function ask(path, key) {
-  // A header takes printable characters only.
+  // A header can contain only printable characters.
   if (!/^[\x21-\x7e]+$/.test(key)) throw new Error('A key has letters, digits and signs, without blanks.');
   let response;
   try {
@@ -46,7 +46,7 @@ async function read(key, before) {
 
 /** @param {string} key @returns {Promise<readonly string[]>} */
 async function modelsOf(key) {
-  // The row of the list of models may be switched off: the usage does not depend on it.
+  // The usage is shown even if the route of the list of models is not served.
   const { data } = await ask('/v1/models', key).catch(() => ({ data: [] }));
   return data.map((/** @type {{ id: string }} */ { id }) => id);
 }
@@ -62,7 +62,7 @@ function Page() {
     setFailure('');
     try {
       const next = await read(asked, shown);
-      // The key may have been forgotten meanwhile.
+      // The key may have been removed meanwhile.
       if (asked === key.current) setShown(next);
     } catch (error) {
       if (asked === key.current) setFailure(error instanceof Error ? error.message : 'It failed.');
@@ -75,7 +75,7 @@ function Page() {
       if (document.visibilityState === 'visible' && key.current !== '' && Date.now() - shown.at >= REFRESH_MS) void load();
     };
     const timer = setInterval(again, REFRESH_MS);
-    // What is old by then is asked for at once.
+    // An update that became due while the page was hidden is made at once.
     document.addEventListener('visibilitychange', again);
     return () => {
       clearInterval(timer);
@@ -118,7 +118,7 @@ function Page() {
 /** @param {{ shown: Read, failure: string }} props */
 function Shown({ shown: { usage, models, at }, failure }) {
   const main = useRef(/** @type {HTMLElement | null} */ (null));
-  // The form with the focus is gone.
+  // The focus moves here, because the form that had it is gone.
   useEffect(() => main.current?.focus({ preventScroll: true }), []);
   const limits = usage.limits.map((/** @type {any} */ one) => ({
     type: one.limit_type,

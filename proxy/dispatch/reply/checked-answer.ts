@@ -1,4 +1,4 @@
-// A JSON answer that rules validate in full before the client gets any of it (F3.7).
+// A JSON answer that rules check as a whole before the client gets any of it (F3.7).
 import type { Failure } from '../../turn/errors/failure.ts';
 import { Refusal, refusalOf } from '../../turn/errors/refusal.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
@@ -20,7 +20,7 @@ export interface CheckedReply {
 /** Whether replies to this turn are checked as a whole. */
 export const isChecked = (turn: LiveTurn): boolean => dispatchedKind(turn.route.kind)?.reply === 'whole';
 
-/** `"error": null` is not an error (Q15). A body that is only a `detail` is one (RB19). */
+/** Whether a body is a failure. `"error": null` is not an error (Q15). A body that has only a `detail` is one (RB19). */
 export const isFailure = (json: JsonObject): boolean =>
   (typeof json.error === 'object' && json.error !== null) ||
   json.status === 'failed' ||
@@ -31,9 +31,9 @@ export const failureIn = (json: JsonObject | undefined, { turn, provider }: Repl
   json && isFailure(json) ? provider.failures.inBand(json, turn.now()) : undefined;
 
 /**
- * Settles the attempt. An invalid answer, or one that a rule refuses, does not count as a failure of the account (Q5).
+ * Settles the attempt. An answer that is not valid, or that a rule refuses, does not count as a failure of the account (Q5).
  * @param json undefined for a reply that is not a JSON object, and for a stream without its end
- * @param text the answer as it came; undefined where it was collected from events
+ * @param text the answer as it came; undefined if it was collected from events
  */
 export function settleChecked(
   json: JsonObject | undefined,
@@ -67,7 +67,7 @@ export function settleChecked(
   }
 }
 
-/** The answer as one body, or as the few events that show it to a client that asked for a stream. */
+/** Sends the answer as one body, or as a few events to a client that asked for a stream. */
 function closeWith(
   answer: JsonObject,
   text: string | Buffer | undefined,
@@ -79,7 +79,7 @@ function closeWith(
     const body = text ?? replyText(answer);
     return () => client.answer(status, { ...headers, 'content-type': 'application/json' }, body);
   }
-  // An answer that cannot be written is refused before any of it is written.
+  // Written before it is sent, so that an answer that cannot be written is refused.
   replyText(events.map(({ data }) => data));
   return (closing) => {
     const sink = client.sink();

@@ -1,4 +1,4 @@
-// Collects the events of a reply into one answer, and validates it in full before the client gets any of it (F3.5, Q27).
+// Collects the events of a reply into one answer, which is checked as a whole before the client gets any of it (F3.5, Q27).
 import { type CarrierFailure, carrierFailure } from '../../turn/errors/failure.ts';
 import type { Refusal } from '../../turn/errors/refusal.ts';
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
@@ -14,11 +14,11 @@ const ITEM_DONE = 'response.output_item.done';
 export class CollectedReply implements EventReader {
   readonly reads = 'events';
   readonly memory: HeldBytes;
-  /** Nothing of it is shown before its turn is over. */
+  /** Nothing is shown before the turn is over. */
   readonly shown = false;
   readonly #reply: CheckedReply;
   readonly #finished = new FinishedItems();
-  /** The response of the terminal event. */
+  /** The response in the terminal event. */
   #response: JsonObject | undefined;
   #end: ReplyEnd | undefined;
   #over = false;

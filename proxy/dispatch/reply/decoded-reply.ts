@@ -1,4 +1,4 @@
-// Decodes the reply of an account into Responses events, for the reader of these: the steps of its provider API, one after another.
+// Decodes the reply of an account into Responses events for their reader, with the steps of its provider API.
 import { GatheredBytes } from '../../base/bytes/gathered-bytes.ts';
 import type { CarrierFailure } from '../../turn/errors/failure.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
@@ -14,7 +14,7 @@ export interface DecodedReplyOptions {
   readonly reader: EventReader;
   readonly memory: HeldBytes;
   readonly context: Pick<ReplyContext, 'turn' | 'sending' | 'counters'>;
-  /** How long its first data may still take: comments do not count (AA57). Undefined over a websocket, which has none. */
+  /** How long the first data may still take. Comments do not count (AA57). Undefined over a websocket. */
   readonly firstDataMs: number | undefined;
 }
 
@@ -23,15 +23,15 @@ export class DecodedReply implements EventReader {
   readonly memory: HeldBytes;
   readonly #options: DecodedReplyOptions;
   readonly #first: Emit;
-  /** Whether its first step parses what it gets. */
+  /** Whether the parsing of the first step has to be checked here. */
   readonly #checks: boolean;
-  /** Ends each step, the first one first: what it emits still passes the steps after it. */
+  /** Ends the steps, the first one first. What a step emits still passes the steps after it. */
   readonly #ends: readonly (() => void)[];
   #end: ReplyEnd | undefined;
   #isOver = false;
-  /** Ends the wait for a further event of a reply that may be complete without one. */
+  /** Cancels the wait for a further event of a reply that may be complete without one. */
   #cancelSilence: (() => void) | undefined;
-  /** Ends the wait for the first data. */
+  /** Cancels the wait for the first data. */
   #cancelFirst: (() => void) | undefined;
 
   constructor(options: DecodedReplyOptions) {
@@ -53,7 +53,7 @@ export class DecodedReply implements EventReader {
     if (firstDataMs !== undefined) this.#cancelFirst = context.turn.after(firstDataMs, () => this.#firstDataLate());
   }
 
-  /** A body that is not a stream: it comes as one event. */
+  /** Reads a body that is not a stream. It is passed on as one event. */
   asBytes(): ByteReader {
     const body = new GatheredBytes();
     return {
@@ -74,7 +74,7 @@ export class DecodedReply implements EventReader {
   event(event: ReplyEvent): ReplyEnd | undefined {
     if (event.hasData) this.#hasData();
     this.#guarded(() => {
-      // The steps parse what they get.
+      // Checked because the steps parse the event.
       if (event.hasData && this.#checks) this.memory.allowParsing(event);
       this.#first(event);
     });
@@ -106,7 +106,7 @@ export class DecodedReply implements EventReader {
     this.#options.reader.refuse?.(refusal);
   }
 
-  /** The attempt is over: nothing is waited for. */
+  /** Ends all waits, because the attempt is over. */
   stop(): void {
     this.#isOver = true;
     this.#cancelWaits();
@@ -117,7 +117,7 @@ export class DecodedReply implements EventReader {
     this.#cancelFirst = undefined;
   }
 
-  /** The account has sent its head and comments alone, which hold off the idle timer. */
+  /** Handles that no data came in time. The account has sent only its head and comments, which reset the idle timer. */
   #firstDataLate(): void {
     if (this.#isOver) return;
     const { context } = this.#options;
@@ -132,7 +132,7 @@ export class DecodedReply implements EventReader {
     this.#cancelSilence?.();
   }
 
-  /** A step may have all of its reply although the account has not ended it. */
+  /** Waits for the end of a reply that may be complete although the account has not ended it. */
   #awaitSilence(): void {
     this.#cancelSilence?.();
     this.#cancelSilence = undefined;
@@ -149,7 +149,7 @@ export class DecodedReply implements EventReader {
     }
   }
 
-  /** An account's bytes end its own reply, whatever is in them. */
+  /** Runs work on the account's bytes. An error in it ends this reply. */
   #guarded(work: () => void): void {
     if (this.#isOver) return;
     try {

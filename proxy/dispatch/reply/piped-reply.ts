@@ -1,5 +1,5 @@
-// A reply that passes unread from the account to the client: held until its body begins, then committed, and ended as the account or the
-// client ended it.
+// A reply that passes unread from the account to the client. It is held until its body begins, then committed, and ends when the account or
+// the client ends it.
 import type { IncomingMessage } from 'node:http';
 import { carrierFailure } from '../../turn/errors/failure.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
@@ -12,7 +12,7 @@ export interface PipedReplyOptions {
   readonly head: Head;
   readonly client: Client;
   readonly context: ReplyContext;
-  /** Longest silence of the account. */
+  /** The longest silence of the account. */
   readonly idleMs: number;
 }
 
@@ -31,7 +31,7 @@ export class PipedReply implements StreamReader {
     this.#idleMs = idleMs;
   }
 
-  /** From here on the client has the head, and nothing is tried again. */
+  /** Whether the client has the head. After that nothing is retried. */
   get committed(): boolean {
     return this.#state === 'relaying';
   }
@@ -73,7 +73,7 @@ export class PipedReply implements StreamReader {
     settle({ kind: 'done', ending, close: () => undefined, failure });
   }
 
-  /** An error of the gateway's own: unhandled it would end the process. A client that has the head loses its connection. */
+  /** Handles an error of the gateway, which would otherwise end the process. A client that has the head loses its connection. */
   #faulted(thrown: unknown): void {
     const { turn, sending, settle } = this.#context;
     turn.fault(thrown);
@@ -81,14 +81,14 @@ export class PipedReply implements StreamReader {
     settle({ kind: 'refused', refusal: new Refusal('server_error') });
   }
 
-  /** Before its commit: the attempt is settled by its caller. */
+  /** Called before commit. The caller settles the attempt. */
   abandon(): void {
     this.#state = 'over';
   }
 
   /**
-   * Resolves when the body begins, is empty, or was held for long enough; with the failure where the reply broke off before, or where the
-   * account was silent for too long.
+   * Resolves when the body begins, is empty, or was held long enough. Resolves with the failure if the reply broke off before, or if the
+   * account was silent too long.
    */
   async #begins(reply: IncomingMessage): Promise<'network' | 'idle' | undefined> {
     const { turn, counters } = this.#context;

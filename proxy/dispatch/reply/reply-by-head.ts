@@ -1,4 +1,4 @@
-// How the reply of an account is read, chosen by its head: as events, collected, whole, or piped through.
+// Chooses by the head how the reply of an account is read: as events, collected, whole, or piped.
 import { carrierFailure, type Failure } from '../../turn/errors/failure.ts';
 import type { EventHandler } from '../../turn/provider/replies.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
@@ -19,20 +19,20 @@ export type Reply = EventReply | CollectedReply | WholeReply | PipedReply;
 /** The client of a reply, and its connection. */
 export interface ReplyPath {
   readonly client: Client;
-  /** Where the request was sent as a frame: the websocket of its client's connection. */
+  /** The websocket slot of the client's connection, if the request was sent as a frame. */
   readonly slot: SocketSlot | undefined;
   readonly account: AccountConfig;
   readonly upstream: Pick<Upstream, 'timeouts'>;
-  /** The decoding of the reply; undefined where the account sends Responses events. */
+  /** The decoding of the reply; undefined if the account sends Responses events. */
   readonly decoding: readonly EventHandler[] | undefined;
-  /** Headers of the gateway's own on the answer. */
+  /** The gateway's own headers on the answer. */
   readonly ownHeaders: Readonly<Record<string, string>>;
 }
 
-/** The reply to one attempt by its head; a failure where it can be neither read nor passed on. */
+/** Chooses the reply to one attempt by its head. Returns a failure if it can be neither read nor passed on. */
 export type ReplyByHead<Of extends Reply> = (status: number, headers: Headers, path: ReplyPath, context: ReplyContext) => Of | Failure;
 
-/** The reply to a body that rules have read and written. */
+/** The reply to a body that the rules have read and written. */
 export const turnReply: ReplyByHead<EventReply | CollectedReply | WholeReply> = (status, headers, path, context) => {
   if (!isPlain(headers)) return encodedReply(status, headers, context);
   const { client, slot } = path;
@@ -52,13 +52,13 @@ function controlOf({ client, account }: ReplyPath, { turn, provider, sending, es
   return controls && ((endWith: EndWith) => new ResponseControl({ controls, account, turn, provider, sending, estimateUsage, endWith }));
 }
 
-/** The reply to a body that was passed on unread, where rules check the answer. */
+/** The reply to a body that was passed on unread, if rules check the answer. */
 export const wholeReply: ReplyByHead<WholeReply> = (status, headers, path, context) => {
   if (!isPlain(headers)) return encodedReply(status, headers, context);
   return new WholeReply(headers, headOf(status, headers, path, context), path.client, context);
 };
 
-/** The reply to a request that passes unread, as its answer does. A refusal is read. */
+/** The reply to a request that passes unread, whose answer passes unread too. Only a refusal is read. */
 export const pipedReply: ReplyByHead<PipedReply | WholeReply> = (status, headers, path, context) => {
   if (status < 200) return carrierFailure('malformed');
   if (status >= 300) return wholeReply(status, headers, path, context);
@@ -71,7 +71,10 @@ export const pipedReply: ReplyByHead<PipedReply | WholeReply> = (status, headers
   return new PipedReply({ head, client: path.client, context, idleMs: path.upstream.timeouts.idleMs });
 };
 
-/** Only identity was asked for: an encoded body can be neither read nor passed on. For a refusal its status is enough. */
+/**
+ * The failure of an encoded reply. Only identity was requested, so that an encoded body can be neither read nor passed on. For a refusal
+ * its status is enough.
+ */
 function encodedReply(status: number, headers: Headers, { turn, provider, sent }: ReplyContext): Failure {
   if (status < 300) return carrierFailure('malformed');
   return provider.failures.ofStatus({ status, headers, body: Buffer.alloc(0) }, { now: turn.now(), sent });
@@ -88,6 +91,6 @@ const typeOf = (headers: Headers): string => (headers['content-type'] ?? '').tri
 
 const isEventStream = (headers: Headers): boolean => typeOf(headers).startsWith('text/event-stream');
 
-/** A stream may have any type, or none. Its first byte decides then (RB16). */
+/** Whether the reply may be a stream. A stream may have any type, or none, and its first byte then decides (RB16). */
 export const mayBeEvents = (headers: Headers): boolean =>
   !/^(?:application\/(?:[\w.+-]*\+)?json|text\/html|application\/xhtml)/.test(typeOf(headers));

@@ -1,4 +1,4 @@
-// The context that an attempt has and its reply gets, and the ends of an attempt.
+// The context of an attempt and of its reply, and the ways in which an attempt ends.
 import type { Counters } from '../../base/process/metrics.ts';
 import { loggedCode } from '../../turn/errors/error-codes.ts';
 import { blamesAccount, type Failure } from '../../turn/errors/failure.ts';
@@ -25,41 +25,44 @@ export interface AttemptContext {
   readonly counters: Counters;
   readonly observers: AttemptObservers;
   readonly known: Confidential;
-  /** Counts the output that is sent to the client, for the estimate of a turn that breaks off (Q18). */
+  /** Counts the output that is sent to the client, for an estimate if the turn breaks off (Q18). */
   readonly countOutput: (event: ReplyEvent) => void;
-  /** The usage of the turn so far, where the account states none (Q18). */
+  /** The usage of the turn so far, if the account states none (Q18). */
   readonly estimateUsage: () => TokenCounts | undefined;
-  /** Whether the client does not get this failure as its answer. */
+  /** Whether the failure is kept from the client. */
   readonly keepsBack: (failure: Failure) => boolean;
-  /** The reply is the turn's answer: no other attempt follows. @param head of a reply of events */
+  /** Called when the reply is the turn's answer, so that no other attempt follows. @param head the head of a reply of events */
   readonly committed: (head?: HeldEvents) => void;
 }
 
 /** The context that a reply gets from its attempt. */
 export interface ReplyContext extends AttemptContext {
-  /** What the encoding of the request changed, and the tier of its account; absent where it changed nothing in the base tier. */
+  /** What the encoding of the request changed, and the tier of its account. Absent if nothing was changed in the base tier. */
   readonly sent?: SentMembers | undefined;
-  /** The cap where the account did not get it; undefined otherwise, and for a key without a policy. */
+  /** The cap, if the account did not get it. Undefined otherwise, and for a key without a policy. */
   readonly outputCap: OutputCap | undefined;
   readonly sending: () => Sending;
-  /** Runs the follow-up before the client gets the answer; undefined where there is none. @throws Refusal */
+  /** Runs the follow-up before the client gets the answer; undefined if there is none. @throws Refusal */
   readonly followUp: ((answer: JsonObject) => Promise<JsonObject>) | undefined;
   /** Stops the upload of a request that was answered before it was read. */
   endUpload(): void;
   readonly settle: (verdict: Verdict) => void;
-  /** Replaces a reader of events: the body of the 200 is one JSON or HTML text. */
+  /** Replaces a reader of events, because the body of the 200 is one JSON or HTML text. */
   asBytes(head: Head): ByteReader;
 }
 
-/** Ends a client's reply that is still open. @param closing the closing events of the rules */
+/** Ends a reply to the client that is still open. @param closing the closing events of the rules */
 export type CloseReply = (closing: readonly (Event | Refusal)[]) => void;
 
 export type Verdict =
-  /** The client gets its reply. `failure`: the account failed after commit, and the client got that failure or a reply that broke off. */
+  /**
+   * The client gets its reply. `failure` is set if the account failed after commit, and the client got that failure or a reply that broke
+   * off.
+   */
   | { readonly kind: 'done'; readonly ending: Ending; readonly close: CloseReply; readonly failure?: Failure | undefined }
   /** Nothing was shown. */
   | { readonly kind: 'failed'; readonly failure: Failure }
-  /** Nothing was shown, and no other account is asked. */
+  /** Nothing was shown, and no other account is tried. */
   | {
       readonly kind: 'refused';
       readonly refusal: Refusal;
@@ -69,14 +72,14 @@ export type Verdict =
   /** The client left. */
   | { readonly kind: 'gone'; readonly shown: boolean };
 
-/** The settings of the turn that decide about the headers of its answer. */
+/** The settings of the turn that determine the headers of its answer. */
 export const headerOptions = ({ wire, pool }: LiveTurn): AnswerHeaderOptions => ({ wire, hideQuota: pool.hide_account_quota });
 
 export const failureOf = (verdict: Verdict): Failure | undefined => ('failure' in verdict ? verdict.failure : undefined);
 
 const shownStatus = (failure: Failure): number | undefined => (blamesAccount(failure) ? 502 : failure.status);
 
-/** The ending of a reply of events, as its row has it. @param failure what the account reported, or how the reply broke off */
+/** The ending of a reply of events for its row. @param failure the failure that the account reported, or how the reply broke off */
 export function eventsEnding({ turn }: ReplyContext, outcome: Outcome, status: number, failure: Failure | undefined): Ending {
   const failed = outcome.kind === 'failed';
   // On a websocket an error frame has a status of its own.

@@ -1,4 +1,4 @@
-// The observers of replies: continuity and quota read the accounts' answers, independent of what the client gets.
+// The observers of replies. Continuity and quota read the accounts' answers, whatever the client gets.
 import type { Failure } from '../../turn/errors/failure.ts';
 import type { JsonObject } from '../../turn/json/json.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
@@ -6,7 +6,7 @@ import type { HeldEvents, ReplyObserver, ReplySource } from '../../turn/reply/re
 import type { WireWords } from '../../turn/settings.ts';
 import type { Headers } from '../../turn/turn.ts';
 
-/** The observers of one attempt. An observer that throws does not affect the client's reply. */
+/** The observers of one attempt. An error in an observer does not affect the client's reply. */
 export class AttemptObservers {
   readonly #observers: readonly ReplyObserver[];
   readonly #types: ReadonlySet<string>;

@@ -1,4 +1,4 @@
-// A reply that is one body: a JSON answer, or a refusal with a status; read within a limit, then checked as a whole.
+// A reply that is one body: a JSON answer, or a refusal with a status. It is read within a limit, then checked as a whole.
 import { isUtf8 } from 'node:buffer';
 import { GatheredBytes } from '../../base/bytes/gathered-bytes.ts';
 import { joinInParts } from '../../base/bytes/join-in-parts.ts';
@@ -16,7 +16,7 @@ import type { Client } from '../client.ts';
 import { failureIn, isChecked, isFailure, settleChecked } from './checked-answer.ts';
 import { type CloseReply, headerOptions, type ReplyContext } from './reply-context.ts';
 
-/** Longer than any provider's error. */
+/** The most bytes of a refusal. It is more than any provider's error. */
 const MAX_ERROR_BYTES = 65_536;
 
 const NO_BODY = Buffer.alloc(0);
@@ -74,7 +74,7 @@ export class WholeReply implements ByteReader {
     if (this.#over) return;
     this.abandon();
     if (failure === 'idle') this.#context.counters.add('upstream_idle_timeouts');
-    // A refusal without its body is described only by its status.
+    // Without its body a refusal is described only by its status.
     if (this.#refused) this.#judge(() => this.#refuse(NO_BODY));
     else this.#context.settle({ kind: 'failed', failure: carrierFailure(failure) });
   }
@@ -85,7 +85,7 @@ export class WholeReply implements ByteReader {
     this.#parsing?.abort();
   }
 
-  /** The decision about another account does not wait for the body of a refusal without end. */
+  /** Decides without the body of a refusal, if the body does not end in time. */
   #refusalLate(): void {
     this.abandon();
     this.#context.counters.add('upstream_refusals_cut');
@@ -100,12 +100,15 @@ export class WholeReply implements ByteReader {
     return isAny ? status < 200 || status > 299 : status !== 200;
   }
 
-  /** The head of an answer: on the compatible surface it does not depend on the provider's status of success. */
+  /** The head of an answer. On the compatible surface it does not depend on which success status the provider sent. */
   get #answerHead(): Head {
     return this.#context.turn.surface.relaysWholeAnswers ? this.#head : { ...this.#head, status: 200 };
   }
 
-  /** @param bytes how much more the parts are in memory. @returns whether there is room for them, and for the copies of all parts so far. */
+  /**
+   * @param bytes the number by which the memory of the parts grows
+   * @returns whether there is room for it, and for the copies of all parts so far
+   */
   #holds(bytes: number): boolean {
     if (this.#refused) return this.#bytes <= MAX_ERROR_BYTES;
     const { held } = this.#context.turn;
@@ -130,7 +133,7 @@ export class WholeReply implements ByteReader {
     this.#judge(() => this.#settle(parsed(text), text, body));
   }
 
-  /** Joins and parses it in parts. The client may leave meanwhile. */
+  /** Joins and parses the body in parts. The client may leave meanwhile. */
   async #judgeInParts(join: (key: string, signal: AbortSignal) => Promise<Buffer>): Promise<void> {
     const { turn } = this.#context;
     this.#parsing = new AbortController();
@@ -160,7 +163,7 @@ export class WholeReply implements ByteReader {
     settle({ kind: 'failed', failure: provider.failures.ofStatus(answer, { now: turn.now(), sent }) });
   }
 
-  /** @param json undefined for a body that is no JSON object. @param text what a client gets of it. @param body as it came */
+  /** @param json undefined for a body that is not a JSON object @param text what a client gets of it @param body the body as it came */
   #settle(json: JsonObject | undefined, text: string | Buffer, body: Buffer): void {
     const { turn, settle, keepsBack, committed, observers } = this.#context;
     if (isChecked(turn)) {
@@ -173,7 +176,7 @@ export class WholeReply implements ByteReader {
       settle({ kind: 'failed', failure });
       return;
     }
-    // Turns of the compatible surface are sent as streams: one body is an answer only to a client that did not ask for a stream.
+    // Turns of the compatible surface are sent as streams, so that one body is an answer only for a client that did not ask for a stream.
     if (!json || (!relaysWholeAnswers && this.#client.streams)) {
       settle({ kind: 'failed', failure: carrierFailure('malformed') });
       return;
@@ -228,13 +231,13 @@ export class WholeReply implements ByteReader {
       failure ? surface.failureEvent(json, turn.named(failure), known, options) : surface.endOf(json, known, options),
     );
     const { status, headers } = this.#head;
-    // Node writes text in one piece with the head, and bytes separately.
+    // Text is preferred, because Node writes it in one piece with the head, and bytes separately.
     const out = answer === json ? text : replyText(answer);
     return () => this.#client.answer(status, headers, out);
   }
 }
 
-/** An HTML page is not an answer of a provider, and a stream of events was not requested. */
+/** Matches types of text answers. An HTML page is not an answer of a provider, and a stream of events was not requested. */
 const TEXT = /^text\/(?!html|event-stream)/;
 
 const typeOf = (headers: Headers): string => (headers['content-type'] ?? '').trimStart().toLowerCase();

@@ -1,4 +1,4 @@
-// The request of one attempt: its rules edit it for this account, then the account's provider encodes it.
+// Makes the request of one attempt. Rules edit it for the account, then the account's provider encodes it.
 import { ItemPlaces } from '../../turn/errors/item-places.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { AdaptedName } from '../../turn/provider/adapted.ts';
@@ -10,7 +10,7 @@ import type { Upload } from '../client.ts';
 
 export interface Composition extends EncodedAttempt {
   readonly provider: ProviderApi;
-  /** Removes from the request values that this account did not issue. */
+  /** Removes values from the request that this account did not issue. */
   readonly trim: (out: Outgoing) => void;
 }
 
@@ -18,26 +18,26 @@ export interface Composition extends EncodedAttempt {
 export interface Composed {
   readonly request: Omit<CarrierRequest, 'body'> &
     Pick<EncodedRequest, 'adjusts'> & { readonly body: CarrierRequest['body'] | Promise<Buffer> };
-  /** What its encoding changed (AA16); undefined where it changed nothing. */
+  /** What the encoding changed (AA16); undefined if it changed nothing. */
   readonly adapted?: readonly AdaptedName[] | undefined;
-  /** The request before it was encoded: its reply is decoded by it. */
+  /** The request before it was encoded, on which the decoding of the reply depends. */
   readonly out: Outgoing;
-  /** The cap of output tokens that the account does not get although the key has a policy: the gateway ends the reply there (CR1). */
+  /** The cap of output tokens that the key has and the account does not get. The gateway ends the reply at it (CR1). */
   readonly outputCap: number | undefined;
 }
 
-/** A request with a body that rules have read and edited. */
+/** Makes a request with a body that rules have read and edited. */
 export function composeJson(body: Body, composition: Composition): Composed {
   const { turn, provider, trim } = composition;
   const out = outgoing(composition, 'http', { ...body });
-  // A websocket client gets events, whatever `stream` its frame has.
+  // A websocket client gets events, even if its frame states no `stream`.
   if (turn.client === 'websocket') out.body.stream = true;
   turn.rules.attempt(out);
   trim(out);
   return encoded(provider.requests.json(out, composition), out, untoldCap(turn, body, out));
 }
 
-/** A `response.create` frame; undefined for an API without websockets. */
+/** Makes a `response.create` frame; undefined for an API without websockets. */
 export function composeFrame(body: Body, composition: Composition): Composed | undefined {
   const { turn, provider, trim } = composition;
   const { frames } = provider.requests;
@@ -46,15 +46,12 @@ export function composeFrame(body: Body, composition: Composition): Composed | u
   const out = outgoing(composition, 'websocket', { type, ...body });
   turn.rules.attempt(out);
   trim(out);
-  // A rule may have removed all members that it does not list.
+  // Set again, because a rule may have removed all members that it does not list.
   out.body.type = type;
   return encoded(frames.encode(out, composition), out, untoldCap(turn, body, out));
 }
 
-/**
- * A request with a body that is passed on; rules see an empty body.
- * @param upload undefined for methods without a body
- */
+/** Makes a request with a body that is passed on. Rules see an empty body. @param upload undefined for methods without a body */
 export function composeStream(upload: Upload | undefined, composition: Composition): Composed {
   const { turn, provider, trim } = composition;
   const out = outgoing(composition, 'http', {});

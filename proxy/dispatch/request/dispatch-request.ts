@@ -10,7 +10,10 @@ import type { Work } from '../../turn/turn.ts';
 import type { Client, OpenUpload } from '../client.ts';
 import type { CloseReply } from '../reply/reply-context.ts';
 
-/** `json`: read, and edited by rules; sent once per attempt. `stream`: passed on unread, so that it can be sent once; null for no body. */
+/**
+ * `json`: read and edited by rules, and sent once per attempt. `stream`: passed on unread, so that it can be sent only once; null for no
+ * body.
+ */
 export type Payload = { readonly kind: 'json'; readonly work: Work } | { readonly kind: 'stream'; readonly open: OpenUpload | null };
 
 export type DispatchedTurn = LiveTurn & { readonly kind: DispatchedKind };
@@ -20,22 +23,22 @@ export interface DispatchRequest {
   readonly payload: Payload;
   readonly client: Client;
   readonly countOutput: (event: ReplyEvent) => void;
-  /** The usage of a reply that is ended without its account, so far (Q18). */
+  /** The usage so far of a reply that is ended without its account (Q18). */
   readonly estimateUsage: () => TokenCounts | undefined;
-  /** What is expected of it; read only in Pools with tiers. */
+  /** The expected usage. It is read only in Pools with tiers. */
   readonly expected: ExpectedUsage;
-  /** The models that it goes on to where no account can serve its own; absent where there are none (AA75). */
+  /** The fallbacks of the turn's model, used if no account can serve the model. Absent if there are none (AA75). */
   readonly chain?: FallbackModels | undefined;
 }
 
-/** The turn as it is sent for another model. */
+/** The turn in the form for another model. */
 export type ChainedRequest = Pick<DispatchRequest, 'payload' | 'expected'>;
 
 export interface FallbackModels {
   readonly hasNext: boolean;
-  /** Runs the turn as if its client had named the next id; undefined where none is left. */
+  /** Prepares the turn as if its client had named the next model; undefined if none is left. */
   next(): Promise<ChainedRequest | undefined>;
-  /** Remembers the turn as it runs now. @returns restores it */
+  /** Remembers the present state of the turn. @returns a function that restores it */
   checkpoint(): () => void;
 }
 

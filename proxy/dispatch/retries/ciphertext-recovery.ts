@@ -1,4 +1,5 @@
-// Recovery of a turn after an account refused its ciphertext: the account of the next attempt, and the part of the body that it gets (Q10).
+// Recovers a turn whose ciphertext an account refused: chooses the account of the next attempt, and the part of the body that it gets
+// (Q10).
 import type { AccountLease } from '../../accounts/selection/lease.ts';
 import type { Selection } from '../../accounts/selection/selection.ts';
 import type { Recovery } from '../../sessions/ciphertext-refusal.ts';
@@ -18,16 +19,16 @@ export class CiphertextRecovery {
     this.#selection = selection;
   }
 
-  /** Whether this failure is answered by another attempt or by the advice to restart. */
+  /** Whether this failure leads to another attempt, or to the advice to restart. */
   helps(progress: TurnProgress, failure: Failure, account: string): boolean {
     if (!this.#continuity.blamesCiphertext(failure.error.code)) return false;
     return this.#recovery(progress, failure, account).kind !== 'none';
   }
 
   /**
-   * To be called where `helps` is true. The lease of the next attempt; `gone` where the client left; undefined where the account's refusal
-   * is final.
-   * @throws Refusal when the client has to restart its conversation
+   * Call it if `helps` is true. Returns the lease of the next attempt; `gone` if the client left; undefined if the account's refusal is
+   * final.
+   * @throws Refusal if the client has to restart its conversation
    */
   async next(progress: TurnProgress, failure: Failure, account: string): Promise<AccountLease | 'gone' | undefined> {
     await this.#continuity.lookUpMakers(progress.sentBody, failure.error.param);
@@ -64,7 +65,7 @@ export class CiphertextRecovery {
     return this.#continuity.recovery(refused, continuation);
   }
 
-  /** A lease at this very account, or undefined. */
+  /** A lease at exactly this account, or undefined. */
   async #leaseAt(account: string, { demand }: TurnProgress): Promise<AccountLease | 'gone' | undefined> {
     try {
       const lease = await this.#selection.choose({ ...demand, hard: account }, NONE);

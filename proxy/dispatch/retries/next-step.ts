@@ -1,4 +1,5 @@
-// Decides what follows a failed attempt (Q6). A reply asks before its client gets the failure, and the loop of attempts asks afterwards.
+// Decides what follows a failed attempt (Q6). A reply asks before its client gets the failure, and the loop of attempts asks again
+// afterwards.
 import type { AccountLease } from '../../accounts/selection/lease.ts';
 import type { Selection } from '../../accounts/selection/selection.ts';
 import type { Counters } from '../../base/process/metrics.ts';
@@ -7,10 +8,10 @@ import type { Refusal } from '../../turn/errors/refusal.ts';
 import type { CiphertextRecovery } from './ciphertext-recovery.ts';
 import type { FailureDecision, TurnProgress } from './turn-progress.ts';
 
-/** A lease for the next attempt; `gone`: the client left; `choose`: any account that is left; `end`: the client gets an error. */
+/** A lease for the next attempt. `gone`: the client left. `choose`: any remaining account. `end`: the client gets an error. */
 export type NextStep = AccountLease | 'gone' | 'choose' | 'end';
 
-/** Failures after which the account cannot continue a conversation for now, and another one could. */
+/** Failures after which the account cannot continue a conversation at the moment, while another one could. */
 const CANNOT_GO_ON: ReadonlySet<FailureCause> = new Set(['quota', 'rate', 'model']);
 
 export interface NextStepServices {
@@ -26,7 +27,7 @@ export class NextSteps {
     this.#services = services;
   }
 
-  /** Whether the client does not get this failure as its answer: the turn is tried again, or gets an answer of the gateway's own. */
+  /** Whether the failure is kept from the client, because the turn is tried again or gets an answer of the gateway. */
   keepsBack(progress: TurnProgress, failure: Failure, account: string): boolean {
     const { recovers, retry } = this.#decisionOf(progress, failure, account);
     const allowed = hasBegun(progress, failure.status) ? 'no' : retry;
@@ -49,7 +50,10 @@ export class NextSteps {
     return CANNOT_GO_ON.has(cause) && progress.turn.kind.frames !== 'anchored' && this.#isHeldByAnchor(progress);
   }
 
-  /** Whether the client has to send its conversation in full where no account could be chosen: the account of the response refuses the turn, or the turn waited for it in vain. */
+  /**
+   * Whether the client has to send its conversation in full if no account could be chosen, because the account of the response refuses the
+   * turn, or the turn waited for it in vain.
+   */
   refusesConversation(progress: TurnProgress, { code }: Refusal): boolean {
     const { demand, closedInFull } = progress;
     if (code === 'server_is_overloaded')
@@ -58,9 +62,9 @@ export class NextSteps {
   }
 
   /**
-   * After the last attempt at an account.
-   * @param status of the account's reply, where one came
-   * @throws Refusal when the client has to restart its conversation
+   * The step after the last attempt at an account.
+   * @param status the status of the account's reply, if one came
+   * @throws Refusal if the client has to restart its conversation
    */
   async after(progress: TurnProgress, failure: Failure, status: number | undefined, account: string): Promise<NextStep> {
     const { recovery, counters } = this.#services;
@@ -78,7 +82,7 @@ export class NextSteps {
     return recovered ?? 'choose';
   }
 
-  /** Decided once for each failure: a reply that asked before has the answer that its turn then follows. */
+  /** The decision about a failure. It is made once, so that a reply that asked before gets the decision that its turn then follows. */
   #decisionOf(progress: TurnProgress, failure: Failure, account: string): FailureDecision {
     if (progress.decision?.failure !== failure) {
       progress.demand.tiers?.failed(account, failure.cause);
@@ -99,15 +103,15 @@ export class NextSteps {
   }
 
   /**
-   * Whether only the response that the turn continues prevents another account. When that response is refused, the client resends the turn
-   * in full without its user's help; any other refusal would end a session for which the Pool has an account (Q2, Q10).
+   * Whether only the response that the turn continues prevents another account. If that response is refused, the client resends the turn in
+   * full without its user's help. Any other refusal would end a session for which the Pool has an account (Q2, Q10).
    */
   #isHeldByAnchor({ turn, demand, closedInFull, socket }: TurnProgress): boolean {
     if (!socket?.isAnchored || turn.fileOwner !== undefined) return false;
     return this.#services.selection.candidates.hasAny({ ...demand, hard: undefined }, closedInFull);
   }
 
-  /** Before a turn is refused for exhausted quota, the accounts that have only old evidence are asked for their usage again (Q8). */
+  /** Reads the usage of accounts again whose quota is only known from old evidence, before a turn is refused for exhausted quota (Q8). */
   async #hasRechecked(progress: TurnProgress, failure: Failure): Promise<boolean> {
     const asking = isQuotaOfAll(progress, failure) ? this.#services.selection.recheck(progress.demand, progress.tried) : undefined;
     await asking;
@@ -115,18 +119,18 @@ export class NextSteps {
   }
 }
 
-/** Whether the turn is of a kind that is not tried again after the head of a successful reply. @param status of the reply */
+/** Whether the reply had a successful head, and the turn is of a kind that is then not retried. @param status the status of the reply */
 const hasBegun = ({ turn }: TurnProgress, status: number | undefined): boolean =>
   turn.kind.retry === 'before head' && status !== undefined && status < 300;
 
-/** Whether the answer depends on all accounts: with a hard pin it depends on one. */
+/** Whether the answer depends on the quota of all accounts. With a hard pin it depends on one. */
 export const isQuotaOfAll = ({ demand }: Pick<TurnProgress, 'demand'>, { cause }: Failure): boolean =>
   cause === 'quota' && demand.hard === undefined;
 
 /**
- * No client gets a failure of the credential or of the socket, or the page of a network's guard. An exhausted quota is stated with the soonest reset of all accounts (Q3), in
- * an answer of its own where nothing was shown: inside a stream native clients do not read it (RB22). Streams of the compatible surface
- * begin with it.
+ * Whether the client gets another error. Failures of the credential or the socket, and the page of a network's guard, are never relayed. An
+ * exhausted quota is stated with the soonest reset of all accounts (Q3), in a separate answer if nothing was shown, because native clients
+ * do not read it inside a stream (RB22). Streams of the compatible surface begin with it.
  */
 const isReworded = (progress: TurnProgress, failure: Failure): boolean =>
   failure.cause === 'credential' ||

@@ -1,4 +1,4 @@
-// Limits a Pool's retries in 10 s to the larger of 10 and 20 % of its turns, so that failing accounts are not overloaded (Q6).
+// Limits a Pool's retries in 10 s to 10, or to 20 % of its turns if that is more, so that failing accounts are not overloaded (Q6).
 
 const WINDOW_MS = 10_000;
 const SLICE_MS = 1_000;
@@ -6,7 +6,7 @@ const SLICES = WINDOW_MS / SLICE_MS;
 const FLOOR = 10;
 const SHARE = 0.2;
 
-/** Counts per second, so that a turn costs two additions whatever the load. */
+/** Counts per second, so that a turn costs two additions at any load. */
 class Window {
   readonly #counts = new Array<number>(SLICES).fill(0);
   #slice = 0;
@@ -25,7 +25,7 @@ class Window {
 
   #move(now: number): void {
     const slice = Math.floor(now / SLICE_MS);
-    // The clock was set back: a small step continues the last second, a larger one clears the window.
+    // If the clock was set back, a small step continues the last second, and a larger one clears the window.
     if (slice < this.#slice && this.#slice - slice < SLICES) return;
     const passed = Math.min(SLICES, Math.abs(slice - this.#slice));
     for (let i = 1; i <= passed; i++) {
@@ -49,7 +49,7 @@ export class RetryBudget {
     return this.left(now) > 0;
   }
 
-  /** Retries that it allows at this moment; a fraction allows one. */
+  /** The retries that are allowed at this moment. A fraction allows one. */
   left(now: number): number {
     return Math.max(0, Math.max(FLOOR, SHARE * this.#turns.total(now)) - this.#retries.total(now));
   }
@@ -59,7 +59,7 @@ export class RetryBudget {
   }
 }
 
-/** One budget for each Pool that has had turns. */
+/** Has one budget for each Pool that had turns. */
 export class RetryBudgets {
   readonly #budgets = new Map<string, RetryBudget>();
 
@@ -72,7 +72,7 @@ export class RetryBudgets {
     return budget;
   }
 
-  /** By Pool, the retries that are left. */
+  /** The retries that are left, by Pool. */
   left(now: number): readonly (readonly [string, number])[] {
     return [...this.#budgets].map(([pool, budget]) => [pool, budget.left(now)] as const);
   }

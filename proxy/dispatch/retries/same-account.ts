@@ -1,4 +1,5 @@
-// After a failed attempt: the same request at the same account again, once in another way (over another connection, as a trigger turn, or without a member that the account refused) and once with a renewed credential (Q5, Q9, Q27, Q28).
+// Repeats a failed request at the same account: once in another way (over another connection, as a trigger turn, or without a member that
+// the account refused) and once with a renewed credential (Q5, Q9, Q27, Q28).
 import type { CompactPaths } from '../../accounts/compact-paths.ts';
 import type { AttemptResult } from '../../accounts/health/account-health.ts';
 import type { Failure } from '../../turn/errors/failure.ts';
@@ -9,7 +10,7 @@ import type { Attempted } from '../attempt.ts';
 import { failureOf } from '../reply/reply-context.ts';
 import type { TurnSocket } from '../turn-socket.ts';
 
-/** The last attempt at an account, and its result for the account's health. */
+/** The last attempt at an account, and its effect on the account's health. */
 export interface Judged {
   readonly attempted: Attempted;
   readonly result: AttemptResult;
@@ -28,7 +29,7 @@ export interface SameAccount {
   readonly resend: () => Promise<Attempted>;
 }
 
-/** A client that left and a refusal of the gateway's own give no evidence of the account's health. */
+/** The effect of an attempt on the account's health. A client that left, or a refusal by the gateway, has none. */
 export function resultOf({ verdict }: Attempted): AttemptResult {
   const failure = failureOf(verdict);
   if (failure?.isUntranslated) return 'neutral';
@@ -48,7 +49,7 @@ export async function repeatAt(
   const renewal = await credentials.refused(account, attempted.authorization);
   const isShown = attempted.verdict.kind !== 'failed';
   if (renewal === 'failed' || renewal === 'challenged') {
-    // The token endpoint did not answer, so it is unknown whether the account has to log in.
+    // The token endpoint did not answer, so that it is unknown whether the account has to log in.
     const failure: Failure = { ...refused, cause: renewal === 'failed' ? 'connect' : 'challenge_page' };
     return { attempted: isShown ? attempted : { ...attempted, verdict: { kind: 'failed', failure } }, result: failure };
   }
@@ -56,7 +57,7 @@ export async function repeatAt(
   // The credential was at fault, and has been replaced.
   if (isShown || isSpent()) return { attempted, result: 'neutral' };
   const again = await resend();
-  // Refused again: the account has to log in, unless its operator has done so meanwhile.
+  // After a second refusal the account has to log in, unless its operator has done so meanwhile.
   const imported = failureOf(again.verdict)?.status === 401 && (await credentials.reimported(account));
   return { attempted: again, result: imported ? 'neutral' : resultOf(again) };
 }

@@ -14,13 +14,13 @@ import type { RetryBudget } from './retry-budget.ts';
 /** What may follow a failure. */
 export interface FailureDecision {
   readonly failure: Failure;
-  /** Whether the failure is about ciphertext, and is answered by another attempt or by the advice to restart. */
+  /** Whether the failure is about ciphertext, and leads to another attempt or to the advice to restart. */
   readonly recovers: boolean;
-  /** At another account; `withheld`: the budget of the Pool is spent. */
+  /** Whether another account may be tried. `withheld`: the Pool's budget is used up. */
   readonly retry: 'yes' | 'no' | 'withheld';
 }
 
-/** What was done for models that the turn was sent for before. */
+/** What was done for earlier models of the turn. */
 export interface Earlier {
   readonly attempts: number;
   readonly ids: number;
@@ -28,7 +28,7 @@ export interface Earlier {
 
 const NOTHING_EARLIER: Earlier = { attempts: 0, ids: 0 };
 
-/** What binds a turn to accounts of its model. */
+/** Lacks that bind a turn to accounts of its model. */
 const BOUND: ReadonlySet<LackReason> = new Set(['anchor', 'files', 'compaction_item', 'ciphertext']);
 
 export class TurnProgress {
@@ -37,29 +37,29 @@ export class TurnProgress {
   readonly hasJson: boolean;
   /** Undefined for a turn that goes over HTTP. */
   readonly socket: TurnSocket | undefined;
-  /** The budget of the turn's Pool. */
+  /** The retry budget of the turn's Pool. */
   readonly budget: RetryBudget;
-  /** The accounts that are closed to the turn. */
+  /** The accounts that are excluded for the turn. */
   readonly tried = new Set<string>();
-  /** Accounts that made its ciphertext and could not take the turn. */
+  /** Accounts that made ciphertext of the turn and could not take it. */
   readonly exhaustedMakers = new Set<string>();
-  /** Of the models that the turn was sent for before (AA76). */
+  /** What was done for earlier models of the turn (AA76). */
   readonly #earlier: Earlier;
   readonly #chain: FallbackModels | undefined;
   /** The failures that decided the next step, in order. */
   readonly failures: Failure[] = [];
-  /** Both are set before the first attempt. */
+  /** The continuation and the demand. Both are set before the first attempt. */
   continuation!: Continuation;
   demand!: Demand;
-  /** The makers of its ciphertext; undefined where its accounts have one API, or it has none. */
+  /** The makers of the turn's ciphertext. Undefined if it has none, or if its accounts have one API. */
   origins: CiphertextOrigins | undefined;
-  /** The body that the following attempts start from. */
+  /** The body from which the following attempts start. */
   body: Body;
   /** The decision about the last failure. */
   decision: FailureDecision | undefined;
-  /** Whether its reasoning was removed already, which is done once. */
+  /** Whether the turn's reasoning was removed, which is done at most once. */
   resent = false;
-  /** The accounts in `tried` where the turn has no meaning. */
+  /** The accounts in `tried` that cannot serve the turn at all. */
   readonly #skipped = new Set<string>();
   readonly #sender: AttemptSender;
 
@@ -85,35 +85,35 @@ export class TurnProgress {
     return this.#sender.isSpent;
   }
 
-  /** What the last attempt sent of the body. */
+  /** The body that the last attempt sent. */
   get sentBody(): Body {
     return this.#sender.sentBody;
   }
 
-  /** How many accounts were asked. */
+  /** The number of accounts that were tried. */
   get attempts(): number {
     return this.tried.size - this.#skipped.size - this.demand.lacking.size;
   }
 
-  /** The accounts that would be closed to the turn if it were sent in full: an account may lack only what its anchor needs (AA23). */
+  /** The accounts that would be excluded if the turn were sent in full, because an account may lack only what the anchor needs (AA23). */
   get closedInFull(): ReadonlySet<string> {
     const { lacking } = this.demand;
     if (lacking.size === 0) return this.tried;
     return new Set([...this.tried].filter((id) => lacking.get(id)?.reason !== 'anchor'));
   }
 
-  /** What counts for the models that follow in a chain. */
+  /** What following models of the chain have to know. */
   get sofar(): Earlier {
     return { attempts: this.#earlier.attempts + (this.demand ? this.attempts : 0), ids: this.#earlier.ids + 1 };
   }
 
-  /** Whether no further attempt is allowed: each id of a chain adds one. */
+  /** Whether no further attempt is allowed. Each model of a chain adds one. */
   get isOutOfAttempts(): boolean {
     const { attempts, ids } = this.#earlier;
     return this.attempts + attempts >= this.turn.pool.max_attempts + ids;
   }
 
-  /** Whether the turn may go on to another model, were no account able to serve this one (AA75). */
+  /** Whether the turn may go to another model if no account can serve this one (AA75). */
   get mayGoOn(): boolean {
     if (!this.#chain?.hasNext || !this.demand || this.isSpent) return false;
     const { hard, lacking, tiers } = this.demand;
@@ -122,17 +122,17 @@ export class TurnProgress {
     return !lacks.some(({ reason }) => BOUND.has(reason));
   }
 
-  /** Whether the turn goes on to another model after this failure. */
+  /** Whether the turn goes to another model after this failure. */
   goesOn(failure: Failure): boolean {
     return isRetryable(failure) && this.mayGoOn && this.budget.allows(this.turn.now());
   }
 
-  /** Whether an account was closed because the turn has no meaning there. */
+  /** Whether an account was excluded because it cannot serve the turn at all. */
   get hasSkipped(): boolean {
     return this.#skipped.size > 0;
   }
 
-  /** Closes the other accounts of an API that has no form for the turn (AA46). */
+  /** Excludes the other accounts of an API that cannot express the turn (AA46). */
   skipOthers(isOfApi: (account: AccountConfig) => boolean): void {
     const { pool, generation } = this.turn;
     for (const { account: id } of pool.assignments) {
@@ -143,7 +143,7 @@ export class TurnProgress {
     }
   }
 
-  /** Closes the accounts where the turn has no meaning. */
+  /** Excludes the accounts that cannot serve the turn at all. */
   skipAccounts(): void {
     const { socket } = this;
     if (!socket?.skipsAccounts) return;

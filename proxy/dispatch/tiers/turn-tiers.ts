@@ -1,5 +1,5 @@
-// One turn in a Pool with tiers: what keeps accounts of higher tiers from it, where its conversation stays, and what its attempts may cost
-// (AA10, AA65 to AA70).
+// One turn in a Pool with tiers: the reasons that exclude accounts of higher tiers, the account at which its conversation stays, and the
+// cost of its attempts (AA10, AA65 to AA70).
 import type { AccountLease } from '../../accounts/selection/lease.ts';
 import { TierDemand } from '../../accounts/selection/tiers/tier-demand.ts';
 import type { Continuation } from '../../turn/continuation.ts';
@@ -14,15 +14,15 @@ import type { DispatchRequest } from '../request/dispatch-request.ts';
 
 export interface TierServices {
   readonly budget: OverflowBudget;
-  /** Whether a turn of this many tokens fits the account's window for the model (AA10). */
+  /** Whether a turn with this many tokens fits the account's context window for the model (AA10). */
   readonly fits: (pool: PoolConfig, model: string, account: string, tokens: number) => boolean;
-  /** A turn goes to a tier above its base tier (AA72). */
+  /** Called when a turn goes to a tier above its base tier (AA72). */
   readonly used: (pool: string, tier: number) => void;
-  /** A higher tier does not take a turn (AA72). */
+  /** Called when a higher tier does not take a turn (AA72). */
   readonly refused: (pool: string, reason: 'no_price' | 'overflow_spent' | 'no_overflow' | 'unavailable') => void;
 }
 
-/** The paths whose requests use no model: they cost nothing. */
+/** The paths whose requests use no model, so that they cost nothing. */
 const COSTLESS: ReadonlySet<string> = new Set(['files', 'forward']);
 
 const CIPHERTEXT: Lack = { reason: 'ciphertext' };
@@ -33,9 +33,9 @@ const SPENT: Lack = { reason: 'overflow_spent' };
 export interface TieredTurn {
   readonly request: Pick<DispatchRequest, 'turn' | 'expected'>;
   readonly continuation: Continuation;
-  /** Undefined where it passes unread. */
+  /** Undefined if the body passes unread. */
   readonly body: Body | undefined;
-  /** The account that made the newest ciphertext of the history; read only where the Pool keeps reasoning in its tier. */
+  /** The account that made the newest ciphertext of the history. It is read only if the Pool keeps reasoning in its tier. */
   readonly maker: string | undefined;
 }
 
@@ -45,7 +45,7 @@ export class TurnTiers {
   readonly #turn: TieredTurn;
   readonly #tiers: PoolTiers;
   #spending: Spending | undefined;
-  /** Tokens of the turn, once they were needed. */
+  /** The tokens of the turn, after they were needed once. */
   #tokens: number | undefined;
 
   constructor(turn: TieredTurn, services: TierServices) {
@@ -66,7 +66,9 @@ export class TurnTiers {
     return this.#spending;
   }
 
-  /** Reserves what an attempt at this account may cost. False where a cap has no room: its tier takes this turn no more. */
+  /**
+   * Reserves the cost of an attempt at this account. Returns false if it does not fit into a cap; the tier is then excluded for this turn.
+   */
   pays({ account, tier }: AccountLease): boolean | Promise<boolean> {
     this.release();
     const { turn, expected } = this.#turn.request;
@@ -88,20 +90,20 @@ export class TurnTiers {
     return reserving instanceof Promise ? reserving.then(taken) : taken(reserving);
   }
 
-  /** The attempt has failed: it cost nothing that is known. */
+  /** Ends the reservation of an attempt that failed, because it has no known cost. */
   release(): void {
     this.#spending?.settle(undefined);
     this.#spending = undefined;
   }
 
-  /** No account could be chosen: counts why higher tiers did not take the turn. */
+  /** Counts why higher tiers did not take the turn, because no account could be chosen. */
   refused(): void {
     const { pool } = this.#turn.request.turn;
     const reasons = new Set([...this.demand.excluded.values()].map(({ reason }) => reason));
     for (const reason of ['no_price', 'no_overflow'] as const) if (reasons.has(reason)) this.#services.refused(pool.id, reason);
   }
 
-  /** The accounts of the tier that cost as much: the same caps have no room for them either. */
+  /** Excludes the accounts of the tier with this cost, because the same caps have no room for them. */
   #exclude(tier: number, cost: number): void {
     const { turn, expected } = this.#turn.request;
     for (const assignment of turn.pool.assignments) {
@@ -112,8 +114,8 @@ export class TurnTiers {
   }
 
   /**
-   * A conversation that overflowed stays with its account while its input ends in tool outputs; with `reasoning: keep` it stays with the
-   * account of its ciphertext (AA68).
+   * The account at which a conversation stays. After an overflow it stays while its input ends in tool outputs. With `reasoning: keep` it
+   * stays with the account of its ciphertext (AA68).
    */
   #stays(): string | undefined {
     const { continuation, body, maker } = this.#turn;

@@ -1,4 +1,4 @@
-// POST /api/accounts/{id}/pause and …/resume: edits the configuration file, with its comments kept, and reloads it (S9).
+// POST /api/accounts/{id}/pause and …/resume: edits the configuration file, keeps its comments, and reloads it (S9).
 import type { AdminTarget } from '../../admin-target.ts';
 import { type Endpoint, endpoint } from '../../api/endpoint.ts';
 import { ACCOUNT_PAUSE } from '../../replies/edit-replies.ts';

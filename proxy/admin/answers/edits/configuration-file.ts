@@ -1,4 +1,4 @@
-// GET /api/config: the configuration file as it may be shown, what is wrong with it, and what a reload of it would change.
+// GET /api/config: the configuration file without its private values, its findings, and the changes that a reload would make.
 import { versionOf } from '../../../config/diff.ts';
 import { editsOff } from '../../../config/file/edits-off.ts';
 import { redactedText } from '../../../config/file/redacted-text.ts';
@@ -29,7 +29,7 @@ async function shown({ follower, loaded: { config, path } }: AdminTarget): Promi
   return { ...file, file_version, findings: warnings, changes };
 }
 
-/** Undefined where it cannot be read or parsed: the findings have the reason. */
+/** The text. Undefined if the file cannot be read or parsed, for which the findings have the reason. */
 const textOf = (path: string): Promise<string | undefined> =>
   inBackground(path, { name: 'redact', input: { path } }, async () => redactedText(await readConfig(path))).catch((thrown: unknown) => {
     if (thrown instanceof ConfigError) return undefined;

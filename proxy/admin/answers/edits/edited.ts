@@ -1,4 +1,4 @@
-// Carries out an edit that an operator orders over the API: it is in force when the answer is given.
+// Makes an edit that an operator requested over the API. The edit is effective when the answer is sent.
 import type { ResultOf } from '../../../config/file/edits/edit-config.ts';
 import type { EditOrder } from '../../../config/file/edits/edit-order.ts';
 import { InvalidEdit, type Objection } from '../../../config/file/edits/invalid-edit.ts';
@@ -10,7 +10,7 @@ import { ApiRefusal } from '../../api/endpoint.ts';
 
 const STATUSES: Readonly<Record<Objection, 400 | 403 | 404 | 409>> = { argument: 400, right: 403, unknown: 404, state: 409 };
 
-/** @throws ApiRefusal with the reason; nothing changed then @throws ConfigError */
+/** @throws ApiRefusal with the reason if nothing was changed @throws ConfigError */
 export async function edited<Order extends EditOrder>(
   { follower, loaded: { path } }: AdminTarget,
   asker: Asker,

@@ -76,7 +76,7 @@ async function made(
   return { ...(await inForce(gateway, asker, order.id, result)), secret: result.made.secret };
 }
 
-/** The key as turns are checked by it now. */
+/** The key with its current settings. */
 async function inForce({ loaded }: AdminTarget, asker: Asker, id: string, { changed }: EditResult): Promise<KeyEditReply> {
   const view = asker.view();
   const key = view.key(id);
@@ -84,7 +84,7 @@ async function inForce({ loaded }: AdminTarget, asker: Asker, id: string, { chan
   return { key: await shownKey(key, view), changed, version: versionOf(loaded.config) };
 }
 
-/** Of a key that is in no view the whole file is asked. @throws ApiRefusal */
+/** Checks the right to change a key. A key that nobody can see is looked up in the whole file. @throws ApiRefusal */
 function requireKey(asker: Asker, id: string): void {
   const view = asker.view();
   if (view.isWhole) return;
@@ -93,7 +93,7 @@ function requireKey(asker: Asker, id: string): void {
   requirePool(asker, key.pool);
 }
 
-/** @throws ApiRefusal 404 for a Pool that is not in the view, 403 for one that is not owned */
+/** @throws ApiRefusal 404 for a Pool that the asker may not see, 403 for one that the asker does not own */
 export function requirePool(asker: Asker, id: string): void {
   const view = asker.view();
   if (!view.isWhole && !view.poolIds.includes(id)) throw new ApiRefusal(404, `there is no Pool '${id}'`);

@@ -1,4 +1,4 @@
-// GET and POST /api/accounts/{id}/login: the login that an account has, and another one that an operator obtained (Q9, S9).
+// GET and POST /api/accounts/{id}/login: the present login of an account, and a new one that an operator obtained (Q9, S9).
 import type { AccountConfig } from '../../../turn/settings.ts';
 import { credentialAdvice } from '../../../upstream/credentials/credential-advice.ts';
 import type { Asker } from '../../access/asker.ts';
@@ -38,7 +38,7 @@ export const accountLogins = (gateway: AdminTarget): readonly Endpoint[] => [
   }),
 ];
 
-/** What the login of a command has to know before it begins. */
+/** What a command has to know before it begins a login. */
 async function loginState({ loaded, services: { credentials } }: AdminTarget, asker: Asker, id: string): Promise<LoginStateReply> {
   checkAccount(asker, id);
   const account = loaded.config.accounts.find((one) => one.id === id);
@@ -56,7 +56,7 @@ async function loginState({ loaded, services: { credentials } }: AdminTarget, as
   };
 }
 
-/** The names of files and variables are settings of the machine, which those see who see everything. */
+/** Advice for the asker. Names of files and variables belong to the machine, so that only askers with all rights see them. */
 function adviceFor(asker: Asker, account: AccountConfig): string {
   return `${reasonOf(account)} ${asker.view().isWhole ? credentialAdvice(account) : 'An operator with `admin: true` sees here what to do.'}`;
 }

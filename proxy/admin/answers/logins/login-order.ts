@@ -1,4 +1,4 @@
-// A login as the vault takes it, of a request of the API, and as the API shows the one that is stored.
+// Converts a login in a request of the API for the vault, and a stored login for an answer.
 import type { Config } from '../../../config/config.ts';
 import type { OauthCredential } from '../../../turn/settings.ts';
 import { loginIdentity } from '../../../upstream/credentials/login/identity.ts';
@@ -8,7 +8,7 @@ import { fileTokens } from '../../../upstream/credentials/tokens.ts';
 import type { LoginRequest, LoginStateReply } from '../../replies/account-replies.ts';
 import { oauthOf } from './oauth-section.ts';
 
-/** Undefined where the request has no tokens. @param now Unix milliseconds */
+/** Undefined if the request has no tokens. @param now Unix milliseconds */
 export function loginOrder(
   { accounts }: Pick<Config, 'accounts'>,
   id: string,
@@ -28,7 +28,7 @@ export function loginOrder(
   );
 }
 
-/** @param at when it was stored */
+/** @param at the time at which it was stored */
 export function knownLogin(
   found: Awaited<ReturnType<TokenVault['find']>>,
   { at, oauth }: { readonly at: number | undefined; readonly oauth: OauthCredential | undefined },

@@ -1,4 +1,5 @@
-// POST /api/accounts/{id}/logins, and GET, DELETE and POST …/callback of /api/logins/{login}: a login that an operator makes in the browser.
+// POST /api/accounts/{id}/logins, and GET, DELETE and POST …/callback of /api/logins/{login}: a login that an operator makes in the
+// browser.
 import { type Clock, withDeadline } from '../../../base/time/clock.ts';
 import { PASTED } from '../../../upstream/credentials/login/code-login.ts';
 import { otherState, stopped } from '../../../upstream/credentials/login/login-failed.ts';
@@ -11,7 +12,7 @@ import { accountFor, checkAccount } from '../account-for.ts';
 import { oauthOf, waysOf } from './oauth-section.ts';
 import type { NewLogin, RunningLogins } from './running-logins.ts';
 
-/** The longest wait for the tokens of a callback; the page asks again after it. */
+/** The longest wait for the tokens of a callback. After it the page asks again. */
 const TOKENS_MS = 20_000;
 
 export const loginRuns = (gateway: AdminTarget, logins: RunningLogins): readonly Endpoint[] => [
@@ -81,7 +82,7 @@ async function begun({ gateway, logins }: Sources, login: NewLogin): Promise<Log
   return shown(gateway, id, runFor(logins, asker, id));
 }
 
-/** @throws ApiRefusal also where the rights ended meanwhile */
+/** @throws ApiRefusal, also if the asker lost the right meanwhile */
 function runFor(logins: RunningLogins, asker: Asker, id: string): LoginRun {
   const run = logins.find(id, asker.actor);
   if (run === 'elsewhere')

@@ -1,4 +1,4 @@
-// The `oauth` section of an account: whether the gateway can log the account in with it, and at which addresses.
+// The `oauth` section of an account: whether the gateway can log the account in with it, and the addresses of the login.
 import type { AccountConfig, OauthCredential } from '../../../turn/settings.ts';
 import type { LoginWay } from '../../../upstream/credentials/login/login-run.ts';
 import type { AdminTarget } from '../../admin-target.ts';
@@ -6,7 +6,7 @@ import type { AdminTarget } from '../../admin-target.ts';
 export const oauthOf = ({ credential }: AccountConfig): OauthCredential | undefined =>
   credential && 'oauth' in credential ? credential.oauth : undefined;
 
-/** The `oauth` section with the addresses that are really asked: a simulated account has those of the running provider. */
+/** The `oauth` section with actual addresses. Those of a simulated account are addresses of the running provider. */
 export function addressedOauth(
   credentials: Pick<AdminTarget['services']['credentials'], 'addressOf'>,
   account: AccountConfig,
@@ -22,7 +22,7 @@ export function addressedOauth(
   };
 }
 
-/** How the gateway can log an account in, the easiest first. */
+/** The ways in which the gateway can log an account in, the easiest first. */
 export const waysOf = (oauth: OauthCredential | undefined): readonly LoginWay[] => [
   ...(oauth?.device_url === undefined ? [] : (['device'] as const)),
   ...(oauth?.authorize_url === undefined ? [] : (['link'] as const)),

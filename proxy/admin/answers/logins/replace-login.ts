@@ -1,4 +1,4 @@
-// Stores another login of an account, and answers with what its first reads found (Q9, S9).
+// Stores a new login of an account, and answers with the result of its first reads (Q9, S9).
 import { withDeadline } from '../../../base/time/clock.ts';
 import type { AccountConfig } from '../../../turn/settings.ts';
 import type { LoginOrder, StoreLoginResult } from '../../../upstream/credentials/login/store-login.ts';
@@ -11,7 +11,7 @@ import { auditWait } from '../audit-wait.ts';
 /** The longest wait for the first reads of a new login. */
 const READS_MS = 12_000;
 
-/** Stores a login, and reads the quota and the models of its account with it. @throws ApiRefusal with the reason why not */
+/** Stores a login, and reads the quota and the models of its account. @throws ApiRefusal with the reason if it is not stored */
 export async function replaceLogin(
   gateway: AdminTarget,
   { id, order, actor }: { readonly id: string; readonly order: LoginOrder; readonly actor: string },
@@ -26,7 +26,7 @@ export async function replaceLogin(
 
 interface StoredLogin {
   readonly id: string;
-  /** Undefined for one that the configuration does not have yet. */
+  /** Undefined for an account that is not in the configuration yet. */
   readonly account: AccountConfig | undefined;
   readonly result: Extract<StoreLoginResult, { readonly kind: 'stored' | 'known' }>;
   readonly actor: string;
@@ -36,7 +36,7 @@ async function replyOf(gateway: AdminTarget, { id, account, result, actor }: Sto
   const { services } = gateway;
   const stored = result.kind === 'stored';
   if (stored) {
-    // A refusal and a cooldown concern the former login (Q9).
+    // The recorded refusal or cooldown concerns the former login (Q9).
     services.capacity.health.reset(id);
     await audited(gateway, actor, id);
   }

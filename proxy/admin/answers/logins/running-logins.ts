@@ -1,4 +1,5 @@
-// The logins that operators have begun at this node: one for each account at a time, each for its operator alone, at most `limits.logins`.
+// The logins that operators have begun at this node. An account has at most one, each is visible only to its operator, and `limits.logins`
+// limits their number.
 import { randomBytes } from 'node:crypto';
 import { type Log, placeOf } from '../../../base/process/log.ts';
 import type { OauthCredential } from '../../../turn/settings.ts';
@@ -15,13 +16,13 @@ import { loginText } from '../../replies/login-text.ts';
 import { addressedOauth, oauthOf } from './oauth-section.ts';
 import { replaceLogin } from './replace-login.ts';
 
-/** A page can ask for this time what came of a login. */
+/** How long a page can ask for the result of a login. */
 const KEPT_MS = 300_000;
 const ID_BYTES = 24;
 
 export interface RunningLoginsOptions {
   readonly gateway: AdminTarget & { readonly services: { readonly log: Pick<Log, 'error'> } };
-  /** How the account is reached: its login goes the same way. */
+  /** The connections of an account, which its login uses too. */
   readonly upstreamOf: (account: string) => Pick<Upstream, 'routeTo'> | undefined;
 }
 
@@ -40,14 +41,14 @@ interface Known {
 
 export class RunningLogins {
   readonly #options: RunningLoginsOptions;
-  /** The oldest first. */
+  /** The logins, oldest first. */
   readonly #runs = new Map<string, Known>();
 
   constructor(options: RunningLoginsOptions) {
     this.#options = options;
   }
 
-  /** Begins a login, and ends the one that the account has. @returns its id; undefined if `limits.logins` are open */
+  /** Begins a login, and ends another one of the account. @returns its id; undefined if `limits.logins` are open */
   async begin(login: NewLogin): Promise<string | undefined> {
     const { gateway } = this.#options;
     const account = gateway.loaded.config.accounts.find(({ id }) => id === login.account);
@@ -68,7 +69,7 @@ export class RunningLogins {
     return id;
   }
 
-  /** A login that this actor began. `elsewhere`: its id is of another node. */
+  /** A login that this actor began. `elsewhere`: its id belongs to another node. */
   find(id: string, actor: string): LoginRun | 'elsewhere' | undefined {
     this.#forget();
     const known = this.#runs.get(id);
@@ -77,7 +78,7 @@ export class RunningLogins {
     return node !== undefined && node !== this.#node ? 'elsewhere' : undefined;
   }
 
-  /** The process stops: no login waits any longer. */
+  /** Ends all logins, because the process stops. */
   close(): void {
     for (const { run } of this.#runs.values()) run.stop(stopped('the gateway was stopped; begin again when it runs'));
   }
@@ -86,7 +87,7 @@ export class RunningLogins {
     const { gateway, upstreamOf } = this.#options;
     const { clock, credentials, log } = gateway.services;
     const server = new AuthorizationServer(oauth, { now: () => clock.now(), routeTo: (url) => upstreamOf(account)?.routeTo(url) });
-    // As it is when the login begins: one that another person stores meanwhile stays.
+    // Read when the login begins, so that a login which another person stores meanwhile is not overwritten.
     const former = credentials.vault.find(account).then((found) => (found === undefined || found === SEALED ? null : found.imported));
     former.catch(() => undefined);
     const store = async (tokens: Tokens): Promise<string> => {
@@ -111,7 +112,7 @@ export class RunningLogins {
     return new LoginRun(account, way, { server, clock, store, failure });
   }
 
-  /** Removes what ended a while ago, and the oldest ends where there are many. */
+  /** Removes logins that ended a while ago. If there are too many, the oldest one ends. */
   #forget(): void {
     const { loaded, services } = this.#options.gateway;
     const ended = [...this.#runs].filter(([, { run }]) => !run.isUnderWay);
@@ -122,7 +123,7 @@ export class RunningLogins {
     });
   }
 
-  /** Of the ids that this node gives; empty where the store has one node. */
+  /** The part of an id that names this node; empty if the store has one node. */
   get #node(): string {
     const { loaded, services } = this.#options.gateway;
     return services.node ? `.${loaded.config.node.id}` : '';

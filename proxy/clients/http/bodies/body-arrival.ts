@@ -1,38 +1,39 @@
-// The arrival of one request body: counts its bytes and small pieces, and ends it for a client that is silent, leaves, or sends what is no HTTP.
+// The arrival of one request body: counts its bytes and small pieces, and ends it if the client is silent, leaves, or sends something that
+// is not HTTP.
 import type { IncomingMessage } from 'node:http';
 import type { Counters } from '../../../base/process/metrics.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import { ReadPace } from './read-pace.ts';
 
-/** Emitted on a request with a body that is not HTTP: no further byte of its connection is a request. */
+/** Emitted on a request whose body is not valid HTTP. Later bytes of its connection are not requests. */
 export const BODY_MALFORMED = Symbol('malformed body');
 
-/** Bodies up to this size may expand at any ratio. */
+/** The size up to which a body may expand at any ratio. */
 const RATIO_FREE_BYTES = 65_536;
 
-/** A smaller piece takes far more time than its bytes. */
+/** A smaller piece takes much more time than its bytes. */
 const SMALL_BYTES = 64;
 
 export interface ArrivalOptions {
-  /** Longest silence of the client. */
+  /** The longest silence of the client. */
   readonly idleMs: number;
-  /** Most pieces of less than `SMALL_BYTES`. */
+  /** The most pieces of less than `SMALL_BYTES`. */
   readonly smallPieces: number;
   readonly counters: Counters;
-  /** The client's key: keys take turns with bodies in small pieces. */
+  /** The client's key. Bodies in small pieces are read fairly between keys. */
   readonly key?: string | undefined;
-  /** Whether the client's silence does not count: it cannot send more, or what it sent is still being decoded. */
+  /** Whether the client's silence does not count, because it cannot send more or what it sent is still being decoded. */
   readonly isBusy: () => boolean;
   /** Called after every chunk. */
   readonly arrived?: () => void;
-  /** The connection closed, perhaps after the whole body. */
+  /** Called when the connection has closed, perhaps after the whole body. */
   readonly closed: () => void;
   readonly malformed: () => void;
   readonly refuse: (refusal: Refusal) => void;
 }
 
 export class BodyArrival {
-  /** As they came: not decoded. */
+  /** The number of bytes as they came, before decoding. */
   bytes = 0;
   /** Whether the whole body was read. */
   hasEnded = false;
@@ -50,7 +51,7 @@ export class BodyArrival {
     request.on('data', this.#arrived).once('end', this.#ended).once('close', options.closed).once(BODY_MALFORMED, options.malformed);
   }
 
-  /** Whether the decoded bytes are more than an honest compression makes of what has arrived. */
+  /** Whether the decoded bytes exceed what honest compression makes of the bytes that have arrived. */
   isBomb(decoded: number, expansionRatio: number): boolean {
     return decoded > RATIO_FREE_BYTES && decoded > this.bytes * expansionRatio;
   }
@@ -76,7 +77,7 @@ export class BodyArrival {
   #smallPiece(): void {
     const { smallPieces, counters, refuse } = this.#options;
     this.#smallPieces += 1;
-    // What came with the piece that was one too many may arrive after the refusal.
+    // The rest of the read with the piece that was one too many may arrive after the refusal.
     if (this.#smallPieces !== smallPieces + 1) return;
     counters.add('body_pieces_refused');
     refuse(new Refusal('request_too_large', { message: 'The request body has more small pieces than this gateway accepts.' }));

@@ -1,11 +1,11 @@
-// A multipart form as the Body that rules see: its fields are strings, its files base64, parts of one name a list.
+// A multipart form as a Body for rules. Fields are strings, files are base64, and several parts of one name are a list.
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import type { BodyFile } from '../../../turn/json/body-file.ts';
 import type { FormPart } from '../../../turn/json/form.ts';
 import type { Json } from '../../../turn/json/json.ts';
 import type { Body } from '../../../turn/turn.ts';
 
-/** @throws Refusal `invalid_request` for a name that no body may have */
+/** @throws Refusal `invalid_request` for a name that a body must not have */
 export function bodyOfForm(parts: readonly FormPart[]): Body {
   const members = new Map<string, Json[]>();
   for (const part of parts) {

@@ -1,4 +1,5 @@
-// A multipart body that streams through: parsed, read part by part by rules, and written again for the account, with its file never held whole.
+// A multipart body that is passed on as a stream. It is parsed, rules read it part by part, and it is written again for the account. Its
+// file is never held whole.
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Readable, Transform } from 'node:stream';
@@ -19,12 +20,12 @@ export interface FormUploadOptions {
   /** The client's boundary. */
   readonly boundary: string;
   readonly reader: Required<PartReader>;
-  /** The decoder of a compressed body, and how much of it a byte may become. */
+  /** The decoder of a compressed body, and its greatest ratio of expansion. */
   readonly decoder: Transform | undefined;
   readonly expansionRatio: number;
-  /** Most bytes of a file. */
+  /** The most bytes of a file. */
   readonly bytes: number;
-  /** Longest silence of the client; the time in which the account reads nothing does not count. */
+  /** The longest silence of the client. The time in which the account reads nothing does not count. */
   readonly idleMs: number;
   readonly smallPieces: number;
   readonly counters: Counters;
@@ -33,12 +34,15 @@ export interface FormUploadOptions {
   readonly key?: string | undefined;
 }
 
-/** More than a prompt of hundreds of pages, or a thousand keywords. All fields together stay far below the 1 MiB that may be held. */
+/**
+ * The longest field. It is more than a prompt of hundreds of pages or a thousand keywords, while all fields together stay far below the 1
+ * MiB that may be held.
+ */
 const MAX_FIELD_BYTES = 65_536;
 const MAX_FIELDS_BYTES = 262_144;
 const MAX_PARTS = 1_024;
 
-/** Room in the body in addition to its file: for the fields, the headers of all parts and their delimiters. */
+/** Bytes that the body may have in addition to its file, for fields, headers of parts and delimiters. */
 export const FORM_ROOM_BYTES = 524_288;
 
 export class FormUpload implements HeldUpload {
@@ -71,9 +75,9 @@ export class FormUpload implements HeldUpload {
       smallPieces,
       counters,
       key: options.key,
-      // The client cannot send more while its upload has no reader.
+      // The client cannot send more while the account does not read its upload.
       isBusy: () => this.#isWhole || request.complete || this.#body.isFull || this.#parser.writableNeedDrain,
-      // The client left in the middle of its body. Its connection reports that to dispatch.
+      // The client left before the end of its body. Its connection reports that to dispatch.
       closed: () => {
         if (!request.complete) this.close();
       },
@@ -95,21 +99,24 @@ export class FormUpload implements HeldUpload {
     this.#listen();
   }
 
-  /** Resolves when every part before the file has passed the rules: these are checked before an account is asked. @throws Refusal */
+  /**
+   * Resolves when every part before the file has passed the rules, so that they are checked before an account gets the form.
+   * @throws Refusal
+   */
   async ready(): Promise<void> {
     await this.#ready.promise;
-    // A small form may have arrived whole: then a part after its file may already have been refused.
+    // If a small form has arrived whole, a part after its file may have been refused already.
     if (this.#refusal !== undefined) throw this.#refusal;
   }
 
   /**
-   * The form for one attempt. Another attempt can have it until this one's stream is read.
-   * @param map what the account gets of each field; absent for one that gets all
+   * The form for one attempt. Another attempt can use it until this one's stream is read.
+   * @param map maps each field for the account; absent if the account gets all fields
    */
   open(map?: FieldMap): Upload {
     const writer = new FormWriter(this.#pieces, this.#encoding, map);
     this.#writer = writer;
-    // `refused` has the reason for its end; without a listener an error would end the process.
+    // `refused` reports the error. Without a listener it would end the process.
     writer.on('error', () => undefined);
     return {
       stream: writer,
@@ -124,11 +131,11 @@ export class FormUpload implements HeldUpload {
     };
   }
 
-  /** Stops reading. */
+  /** Stops reading the body. */
   close(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    // Readers that wait for a part must not wait any longer.
+    // Ends the wait of readers for a part.
     this.#ready.reject(malformed());
     const { decoder, meter } = this.#options;
     this.#arrival.stop();
@@ -140,13 +147,13 @@ export class FormUpload implements HeldUpload {
     meter.remove(this);
   }
 
-  /** Ends it for a body of another key. */
+  /** Ends the upload to make room for a body of another key. */
   displace(): void {
     this.#options.counters.add('bodies_displaced');
     this.#refuse(new Refusal('server_is_overloaded'));
   }
 
-  /** Bytes of the body that were read and not yet passed on. */
+  /** The bytes of the body that were read and not passed on yet. */
   get heldBytes(): number {
     const decoded = this.#options.decoder;
     const streams = (this.#file?.readableLength ?? 0) + (this.#writer?.readableLength ?? 0) + this.#parser.writableLength;
@@ -164,7 +171,7 @@ export class FormUpload implements HeldUpload {
       });
     });
     parser.on('file', (name: string | undefined, stream: Readable, filename: string | undefined, _encoding, mediaType: string) => {
-      // A part that breaks off fails the parser as well.
+      // A part that breaks off makes the parser fail as well.
       stream.on('error', () => undefined).on('limit', () => this.#refuse(this.#tooLarge()));
       this.#guarded(() => this.#part({ kind: 'file', name: name ?? '', filename, mediaType }, stream));
     });
@@ -173,7 +180,7 @@ export class FormUpload implements HeldUpload {
     parser.on('error', this.#onMalformed);
     const source = decoder ?? this.#body;
     source.on('data', (chunk: Buffer) => this.#guarded(() => this.#count(chunk)));
-    // Its end is reported by `close` and `refused`.
+    // `close` and `refused` report its end.
     this.#body.on('error', () => undefined);
     if (decoder) this.#body.pipe(decoder.on('error', this.#onMalformed));
     source.pipe(parser);
@@ -187,7 +194,7 @@ export class FormUpload implements HeldUpload {
     if (this.#passed > bytes + FORM_ROOM_BYTES || isBomb) throw this.#tooLarge();
   }
 
-  /** @param stream the bytes of a file */
+  /** @param stream the bytes, if the part is a file */
   #part(part: StreamedPart, stream?: Readable): void {
     const { name, kind } = part;
     if (kind === 'field') {
@@ -226,7 +233,7 @@ export class FormUpload implements HeldUpload {
     return new Refusal('request_too_large');
   }
 
-  /** An error in a listener would end the process. */
+  /** Runs a listener's work, because an error in a listener would end the process. */
   #guarded(work: () => void): void {
     if (this.#isOver) return;
     try {

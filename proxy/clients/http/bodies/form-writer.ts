@@ -1,10 +1,11 @@
-// Writes a multipart form while its parts arrive, as one account gets them: fields whole, the bytes of a file as fast as they are read.
+// Writes a multipart form for one account while its parts arrive. Fields are written whole, and the bytes of a file as fast as they are
+// read.
 import { Readable } from 'node:stream';
 import type { FileHead, FormField, StreamedPart } from '../../../turn/json/form.ts';
 import { type FormEncoding, LINE_BREAK } from '../../../turn/json/form-encoding.ts';
 import { fileType } from '../../../turn/json/media-type.ts';
 
-/** A file of a form, whose bytes follow its head. */
+/** The head of a file in a form. Its bytes follow. */
 export interface FilePiece {
   readonly kind: 'bytes';
   readonly head: FileHead;
@@ -13,14 +14,14 @@ export interface FilePiece {
 
 type Piece = FormField | FilePiece | typeof END;
 
-/** Maps a field to those that an account gets of it. */
+/** Maps a field to the parts that an account gets instead of it. */
 export type FieldMap = (field: FormField) => readonly StreamedPart[];
 
 /** The parts of the form in order, until `END`. */
 export class FormPieces {
   readonly #pieces: Piece[] = [];
   #onPiece: (() => void) | undefined;
-  /** Bytes of the fields that wait. */
+  /** The bytes of waiting fields. */
   bytes = 0;
 
   add(piece: Piece): void {
@@ -35,7 +36,7 @@ export class FormPieces {
     return piece;
   }
 
-  /** Calls back with every piece that is added from now on. */
+  /** Calls back for every piece that is added from now on. */
   onPiece(run: () => void): void {
     this.#onPiece = run;
   }
@@ -46,17 +47,17 @@ export const END = Symbol('end of the form');
 const bytesOf = (piece: Piece): number =>
   piece !== END && piece.kind === 'field' ? Buffer.byteLength(piece.name) + Buffer.byteLength(piece.value) : 0;
 
-/** The form as a stream for one attempt. It takes the parts from its first read on; until then another attempt can have them. */
+/** The form as a stream for one attempt. It takes the parts from its first read on. Before that another attempt can use them. */
 export class FormWriter extends Readable {
   readonly #pieces: FormPieces;
   readonly #encoding: FormEncoding;
   readonly #map: FieldMap | undefined;
   #file: Readable | undefined;
   #isWanted = false;
-  /** Whether it was read from. */
+  /** Whether the stream has been read. */
   taken = false;
 
-  /** @param map absent for an account that gets every field */
+  /** @param map absent if the account gets every field unchanged */
   constructor(pieces: FormPieces, encoding: FormEncoding, map?: FieldMap) {
     super();
     this.#pieces = pieces;

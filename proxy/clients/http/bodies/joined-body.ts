@@ -1,15 +1,15 @@
-// A request's body as a stream of joined pieces. A client may send it byte by byte, and each stream on the way to the account would hold an
-// object for each.
+// Joins the small pieces of a request's body. A client may send it byte by byte, and each stream on the way to the account would hold an
+// object for each piece.
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { GatheredBytes } from '../../../base/bytes/gathered-bytes.ts';
 import { stopReading } from '../../../base/process/node-internals.ts';
 
-/** A piece of this size is passed on at once. */
+/** The size from which a piece is passed on at once. */
 const PIECE_BYTES = 16_384;
-/** How long a smaller piece waits for more bytes, unless the body has ended. */
+/** How long a smaller piece waits for more bytes. At the end of the body it does not wait. */
 const JOIN_MS = 20;
-/** The client's connection is not read while so many bytes wait. */
+/** The number of waiting bytes at which the client's connection is no longer read. */
 const FULL_BYTES = 65_536;
 
 export class JoinedBody extends Readable {
@@ -18,17 +18,17 @@ export class JoinedBody extends Readable {
   #isWanted = false;
   #hasEnded = false;
   #timer: NodeJS.Timeout | undefined;
-  /** Reads the client's connection again. */
+  /** Continues reading the client's connection. */
   #readOn: (() => void) | undefined;
 
   constructor(request: IncomingMessage) {
-    // One piece at a time waits behind the others.
+    // At most one piece waits after another one.
     super({ highWaterMark: 1 });
     this.#request = request;
     request.on('data', this.#add).once('end', this.#end);
   }
 
-  /** Bytes that wait for the reader. */
+  /** The bytes that wait for the reader. */
   get heldBytes(): number {
     return this.#gathered.held + this.readableLength;
   }
@@ -64,7 +64,7 @@ export class JoinedBody extends Readable {
     this.#offer(0);
   };
 
-  /** @param least a smaller piece waits */
+  /** @param least the size below which a piece waits */
   #offer(least: number): void {
     if (!this.#isWanted) return;
     const { length } = this.#gathered;
@@ -89,7 +89,7 @@ export class JoinedBody extends Readable {
   }
 }
 
-/** Drops what arrives, so that the end of the connection is seen; a client that sends much more waits until another reader resumes it. */
+/** Drops what arrives, so that the end of the connection is noticed. A client that sends much more waits until another reader continues. */
 function dropRest(request: IncomingMessage): void {
   let dropped = 0;
   const drop = ({ length }: Buffer): void => {

@@ -1,4 +1,4 @@
-// Parses a client's bytes into a JSON object that is safe to process: UTF-8, no prototype keys, bounded depth and number of values.
+// Parses a client's bytes into a JSON object that is safe to process: valid UTF-8, no prototype keys, bounded depth and number of values.
 import { isUtf8 } from 'node:buffer';
 import type { BodyShare } from '../../../base/bytes/body-memory.ts';
 import type { DenseJson } from '../../../base/bytes/dense-json.ts';
@@ -20,12 +20,12 @@ export interface JsonMemory {
 
 export interface ParsedBody {
   readonly body: Body;
-  /** Ends the count of the memory of dense JSON, when its turn has ended; undefined for other JSON. */
+  /** Releases the memory of dense JSON after its turn; undefined for other JSON. */
   readonly release: (() => void) | undefined;
 }
 
 /**
- * Parses JSON that is small; undefined for other JSON.
+ * Parses small JSON; undefined for larger JSON.
  * @throws Refusal `invalid_request`, `request_too_large` for more values than limits.json_values, `server_is_overloaded`
  */
 export function parseBody(bytes: Buffer, memory: JsonMemory): ParsedBody | undefined {
@@ -41,9 +41,10 @@ export function parseBody(bytes: Buffer, memory: JsonMemory): ParsedBody | undef
 }
 
 /**
- * Parses large JSON in parts. Its bytes count until then, while large bodies wait for each other, and it gives way to a body of a key that
- * holds less.
- * @param left ends it. @throws Refusal as `parseBody`
+ * Parses large JSON in parts. Its bytes count as memory until it is parsed, because large bodies wait for each other, and it may be dropped
+ * for a body of a key that holds less.
+ * @param left aborts the parsing
+ * @throws Refusal like `parseBody`
  */
 export async function parseLargeBody(bytes: Buffer, memory: JsonMemory, left?: AbortSignal): Promise<ParsedBody> {
   const { limits, counters, share } = memory;
@@ -89,7 +90,7 @@ function checkUtf8(bytes: Buffer): void {
   if (!isUtf8(bytes)) throw new JsonSyntaxRefusal('The request body is not valid UTF-8.');
 }
 
-/** The refusal for a bound that is exceeded: the values count as size, the depth as shape. */
+/** The refusal for an exceeded limit. Too many values count as too large, and too much depth as invalid. */
 function refusalOf(excess: Excess, counters: Counters): Refusal {
   if (excess === 'depth') return tooDeep();
   counters.add('json_values_refused');

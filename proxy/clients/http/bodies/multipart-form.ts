@@ -1,4 +1,4 @@
-// Reads a multipart form that is held in memory: returns its parts in order, or refuses a body that is not a form.
+// Reads a multipart form into memory. It returns the parts in order, or refuses a body that is not a form.
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
@@ -9,36 +9,36 @@ import type { FormPart } from '../../../turn/json/form.ts';
 import { mediaTypeOf } from '../../../turn/json/media-type.ts';
 import { type BodyOptions, readBody } from './request-body.ts';
 
-/** Far more than any form of the API has. */
+/** The most parts. Forms of the API have far fewer. */
 export const MAX_PARTS = 128;
 export const MAX_FIELD_BYTES = 1_048_576;
 const MAX_NAME_LENGTH = 256;
 export const MAX_PART_HEADER_BYTES = 16_384;
 export const MAX_PART_HEADERS = 32;
 
-/** Bytes that are parsed before other work of the event loop runs. */
+/** The bytes that are parsed before other work of the event loop runs. */
 const SLICE_BYTES = 262_144;
-/** All bytes are in memory: a parser that has not ended by then never will. */
+/** The longest time of parsing. All bytes are in memory, so that a parser which has not ended by then never will. */
 const LONGEST_PARSE_MS = 10_000;
 
-/** The characters of RFC 2046, without the space, which no client uses. */
+/** The characters of a boundary in RFC 2046, without the space, which clients do not use. */
 const BOUNDARY = /^[0-9A-Za-z'()+_,./:=?-]{1,70}$/;
 
 const malformed = (what: string): Refusal => new Refusal('invalid_request', { message: `The multipart body ${what}.` });
 
 /**
  * Reads and parses the body of a multipart row within the limits of all bodies: size, compression, silence, memory.
- * @throws Refusal `unsupported_media_type`, those of `readBody`, those of `parseForm`
+ * @throws Refusal `unsupported_media_type`, and those of `readBody` and `parseForm`
  */
 export async function readForm(request: IncomingMessage, options: BodyOptions): Promise<readonly FormPart[]> {
   const contentType = request.headers['content-type'];
-  // Before the body: a request that is not a form need not be sent at all.
+  // Checked before the body, because a request that is not a form need not be sent at all.
   const boundary = boundaryOf(contentType);
   return parseForm(await readBody(request, options), boundary, options.counters);
 }
 
 /**
- * The parts in their order. File bytes are copies: the body is not kept.
+ * The parts in order. The bytes of files are copied, so that the body is not kept.
  * @throws Refusal `invalid_request` for bytes that are not a form; `request_too_large` for too many parts, or a field that is too long
  */
 export async function parseForm(bytes: Buffer, boundary: string, counters: Counters): Promise<readonly FormPart[]> {
@@ -62,7 +62,7 @@ export async function parseForm(bytes: Buffer, boundary: string, counters: Count
   parser.on('file', (name: string | undefined, stream, filename: string | undefined, _encoding, mediaType) => {
     const index = parts.push(undefined) - 1;
     const chunks: Buffer[] = [];
-    // A part that breaks off fails the parser as well.
+    // A part that breaks off makes the parser fail as well.
     stream.on('error', () => undefined);
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.on('end', () => {
@@ -71,14 +71,14 @@ export async function parseForm(bytes: Buffer, boundary: string, counters: Count
   });
   await parsed(parser, bytes, () => refusal !== undefined);
   if (refusal) throw refusal;
-  // The parser silently skips a part with malformed headers. Without this check, the part would be lost without an error.
+  // The parser silently skips a part with malformed headers, which would be lost without this check.
   if (parts.length !== announced || parts.includes(undefined)) throw malformed('has a part that is malformed');
   const whole = parts as readonly FormPart[];
   if (whole.some(({ name }) => name === '' || name.length > MAX_NAME_LENGTH)) throw malformed('has a part without a proper name');
   return whole;
 }
 
-/** @throws Refusal `unsupported_media_type` where it is not a form, `invalid_request` without a proper boundary */
+/** @throws Refusal `unsupported_media_type` if the body is not a form, `invalid_request` if its boundary is not valid */
 export function boundaryOf(contentType: string | undefined): string {
   const type = mediaTypeOf(contentType);
   if (type?.essence !== 'multipart/form-data') throw new Refusal('unsupported_media_type');
@@ -87,11 +87,11 @@ export function boundaryOf(contentType: string | undefined): string {
   return boundary;
 }
 
-/** Feeds the parser in slices. @param failed whether the rest need not be parsed */
+/** Gives the bytes to the parser in slices. @param failed returns whether the rest need not be parsed */
 async function parsed(parser: BusboyInstance, bytes: Buffer, failed: () => boolean): Promise<void> {
   const finished = once(parser, 'finish', { signal: AbortSignal.timeout(LONGEST_PARSE_MS) });
   finished.catch(() => undefined);
-  // Errors after the first have no other listener.
+  // Listens for errors after the first one.
   parser.on('error', () => undefined);
   try {
     for (let at = 0; at < bytes.length && !failed(); at += SLICE_BYTES) {
@@ -107,7 +107,7 @@ async function parsed(parser: BusboyInstance, bytes: Buffer, failed: () => boole
   }
 }
 
-/** The delimiters before the closing one: each begins a part. */
+/** The number of delimiters before the closing one. Each begins a part. */
 function countParts(bytes: Buffer, boundary: string): number {
   const delimiter = Buffer.from(`\r\n--${boundary}`);
   const atStart = bytes.subarray(0, delimiter.length - 2).equals(delimiter.subarray(2));

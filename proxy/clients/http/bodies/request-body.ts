@@ -1,4 +1,4 @@
-// Reads one request body within its limits: size, expansion, idle time, and the memory of all bodies together.
+// Reads one request body within its limits: size, expansion, silence, and the memory of all bodies together.
 import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
@@ -11,10 +11,10 @@ import type { Limits, Timeouts } from '../../../turn/settings.ts';
 import { BodyArrival } from './body-arrival.ts';
 import { ZstdFramesDecoder } from './zstd-frames.ts';
 
-/** `bytesWritten`: how much of the input the decoder has used. */
+/** A decoder. `bytesWritten` is the number of input bytes that it has used. */
 type Decoder = Transform & { readonly bytesWritten: number };
 
-/** zlib's streams work on the thread pool, so a hostile body never blocks the event loop. */
+/** The decoders by content coding. zlib's streams work on the thread pool, so that a hostile body cannot block the event loop. */
 const DECODERS: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decoder>([
   ['gzip', createGunzip],
   ['x-gzip', createGunzip],
@@ -31,14 +31,14 @@ export interface BodyOptions {
   /** The memory for bodies of the client's key. */
   readonly share: BodyShare;
   readonly counters: Counters;
-  /** Runs when the checks of the headers have passed. */
+  /** Called when the checks of the headers have passed. */
   readonly begin: () => void;
 }
 
 /**
  * The decoded body.
- * @throws Refusal `request_too_large`, `request_timeout`, `unsupported_content_encoding`, `server_is_overloaded`, or
- * `invalid_request` for bytes that do not decode and for a client that left.
+ * @throws Refusal `request_too_large`, `request_timeout`, `unsupported_content_encoding`, `server_is_overloaded`, or `invalid_request` for
+ * bytes that cannot be decoded and for a client that left
  */
 export async function readBody(request: IncomingMessage, options: BodyOptions): Promise<Buffer> {
   const { limits, counters } = options;
@@ -50,7 +50,7 @@ export async function readBody(request: IncomingMessage, options: BodyOptions): 
   }
   options.begin();
   if (!decoder && request.headers['content-length'] !== undefined) {
-    // The parser reads what it has of the body first: most bodies arrive with their head and need no listeners.
+    // Waits until the parser has read what it has of the body. Most bodies arrive with their head, and need no listeners.
     await undefined;
     if (hasArrived(request)) return taken(request, options);
   }
@@ -65,7 +65,7 @@ export function decoderOf({ headers }: IncomingMessage): (() => Decoder) | undef
   return decoder;
 }
 
-/** Marks a request with a body that was read whole from what had arrived. */
+/** Marks a request whose whole body was taken from what had arrived. */
 const TAKEN = Symbol('taken');
 
 interface Request extends IncomingMessage {
@@ -123,7 +123,7 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
     };
     const fail = (refusal: Refusal, counter?: CounterName): void => {
       if (!settle()) return;
-      // A client that goes on sending keeps the request.
+      // Cleared because a client that continues to send keeps the request in memory.
       chunks.clear();
       joining?.abort();
       if (counter) counters.add(counter);
@@ -143,7 +143,7 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
       if (!held.take(grown, limits.bodies_in_memory_bytes)) fail(new Refusal('server_is_overloaded'), 'bodies_guard_refused');
     };
     const onEnd = (): void => {
-      // Bytes after the compressed data are not part of it, and another reader might treat them as the body.
+      // Bytes after the compressed data do not belong to it, and another reader might take them for the body.
       if (decoder && decoder.bytesWritten < arrival.bytes) garbled();
       else if (chunks.length > JOINED_AT_ONCE) join();
       else if (settle()) resolve(chunks.take());
@@ -153,7 +153,7 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
       joining = new AbortController();
       joinInParts(chunks, share.key, joining.signal).then(
         (body) => settle() && resolve(body),
-        // A failure has ended it.
+        // The failure has ended the body already.
         () => undefined,
       );
     };
@@ -168,7 +168,7 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
       arrived: () => {
         if (decoder && arrival.bytes > limits.compressed_body_bytes) fail(new Refusal('request_too_large'), 'bodies_too_large');
       },
-      // Not `complete`: it is true as soon as the bytes have reached this process, and a client may leave after that.
+      // `complete` is not used, because it is true as soon as the bytes have reached this process, and a client may leave after that.
       closed: () => {
         if (!arrival.hasEnded) cutShort();
       },
@@ -180,7 +180,7 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
       return;
     }
     decoder.on('data', onDecoded).once('end', onEnd).on('error', garbled);
-    // Not `pipeline`: it would destroy the request, and with it the socket that the refusal is written to.
+    // `pipeline` is not used, because it would destroy the request, and with it the socket on which the refusal is written.
     request.pipe(decoder);
   });
 }

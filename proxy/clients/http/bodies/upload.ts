@@ -1,5 +1,5 @@
-// A request body that is passed on unread: limited in size and in silence, and refused before it is read where its headers already exceed
-// a limit.
+// A request body that is passed on unread. Its size and the client's silence are limited. It is refused before it is read if its headers
+// already exceed a limit.
 import type { IncomingMessage } from 'node:http';
 import type { Counters } from '../../../base/process/metrics.ts';
 import type { Upload } from '../../../dispatch/client.ts';
@@ -10,7 +10,7 @@ import { JoinedBody } from './joined-body.ts';
 
 export interface UploadLimits {
   readonly bytes: number;
-  /** Longest silence of the client; the time in which the account reads nothing does not count. */
+  /** The longest silence of the client. The time in which the account reads nothing does not count. */
   readonly idleMs: number;
   readonly smallPieces: number;
   /** The client's key. */
@@ -26,7 +26,7 @@ const SDP = 'application/sdp';
 export function checkUpload({ headers }: IncomingMessage, turn: LiveTurn, counters: Counters): UploadLimits {
   const mediaType = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   if (turn.route.sdpOnly && mediaType !== SDP) throw new Refusal('unsupported_media_type');
-  // The body is not decoded: for a compressed one the limit is on its compressed size.
+  // The body is not decoded, so that the limit for a compressed body is on its compressed size.
   const encoded = (headers['content-encoding'] ?? 'identity') !== 'identity';
   const bytes = encoded ? turn.limits.compressed_body_bytes : turn.limits.request_body_bytes;
   if (Number(headers['content-length'] ?? 0) > bytes) {
@@ -37,7 +37,7 @@ export function checkUpload({ headers }: IncomingMessage, turn: LiveTurn, counte
   return { bytes, idleMs: turn.timeouts.client_body_idle_ms, smallPieces, key: turn.identity?.key.id };
 }
 
-/** Starts reading. `refused` rejects with Refusal `request_too_large`, `request_timeout` or `invalid_request`. */
+/** Begins to read. `refused` rejects with Refusal `request_too_large`, `request_timeout` or `invalid_request`. */
 export function openUpload(request: IncomingMessage, { bytes, idleMs, smallPieces, key }: UploadLimits, counters: Counters): Upload {
   const { promise: refused, reject } = Promise.withResolvers<never>();
   refused.catch(() => undefined);
@@ -55,7 +55,7 @@ export function openUpload(request: IncomingMessage, { bytes, idleMs, smallPiece
     smallPieces,
     counters,
     key,
-    // When the whole body has arrived, only the account can be slow.
+    // After the whole body has arrived, only the account can be slow.
     isBusy: () => request.complete || stream.isFull,
     arrived: () => {
       if (arrival.bytes <= bytes) return;
@@ -69,12 +69,12 @@ export function openUpload(request: IncomingMessage, { bytes, idleMs, smallPiece
     refuse,
   });
   const stream = new JoinedBody(request);
-  // `refused` reports its end; without a listener an error would end the process.
+  // `refused` reports the error. Without a listener it would end the process.
   stream.on('error', () => undefined);
   return { stream, headers: framingOf(request), refused, isTaken: () => true, detach };
 }
 
-/** The framing headers of the client. */
+/** The framing headers that the client sent. */
 function framingOf({ headers }: IncomingMessage): Record<string, string> {
   const { 'content-length': length, 'content-encoding': coding } = headers;
   return {

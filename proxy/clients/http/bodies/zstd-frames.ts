@@ -1,26 +1,29 @@
-// A zstd decoder for bodies of several frames (RFC 8878, 3): Node's own stops after the first frame of a chunk.
+// A zstd decoder for bodies of several frames (RFC 8878, 3), because Node's own stops after the first frame of a chunk.
 import type { TransformCallback } from 'node:stream';
 import { ZstdDecompress } from 'node:zlib';
 
-/** Decoding each frame occupies a thread, even if the frame is small. Streaming encoders write one frame for many kilobytes. */
+/**
+ * The most frames. Decoding each frame occupies a thread, even if the frame is small. Streaming encoders write one frame for many
+ * kilobytes.
+ */
 const MAX_FRAMES = 4_096;
 
 const MAGIC = 0xfd2f_b528;
 const SKIPPABLE_MAGIC = 0x184d_2a50;
 
-/** The bytes of a frame's header after its descriptor, by the flags of the descriptor. */
+/** Sizes of the fields after a frame's descriptor, by the flags in the descriptor. */
 const DICTIONARY_ID_BYTES = [0, 1, 2, 4] as const;
 const CONTENT_SIZE_BYTES = [0, 2, 4, 8] as const;
 
 const CHECKSUM_BYTES = 4;
 const RLE_BLOCK = 1;
 
-/** The fields that are read, with their sizes in bytes: each determines how long the next part of the frame is. */
+/** The fields that are read, with their sizes in bytes. Each determines the length of the next part of the frame. */
 const FIELD_BYTES = { magic: 4, 'skippable size': 4, descriptor: 1, 'block header': 3 } as const;
 
 type Field = keyof typeof FIELD_BYTES;
 
-/** Decodes frame by frame: a chunk is passed on in pieces that end where a frame ends. */
+/** Decodes frame by frame. A chunk is passed on in pieces that end where a frame ends. */
 export class ZstdFramesDecoder extends ZstdDecompress {
   readonly #boundaries = new FrameBoundaries();
 
@@ -37,21 +40,21 @@ export class ZstdFramesDecoder extends ZstdDecompress {
   }
 }
 
-/** Finds the ends of frames by the sizes of their parts. */
+/** Finds the ends of frames from the sizes of their parts. */
 class FrameBoundaries {
   /** The number of complete frames so far. */
   frames = 0;
   #field: Field = 'magic';
-  /** The bytes of the field that have arrived; its value is little-endian. */
+  /** The value of the current field, whose bytes arrive in little-endian order. */
   #value = 0;
   #arrived = 0;
-  /** Bytes before the next field. */
+  /** The number of bytes before the next field. */
   #skip = 0;
   #hasChecksum = false;
   /** Whether the frame ends after the skipped bytes. */
   #isLast = false;
 
-  /** Where the frame in progress ends in the chunk: after its last byte, or at the end of the chunk. */
+  /** The end of the current frame in the chunk: after its last byte, or at the end of the chunk. */
   next(chunk: Buffer): number {
     let at = 0;
     while (at < chunk.length) {
@@ -83,7 +86,7 @@ class FrameBoundaries {
       case 'magic':
         if (value === MAGIC) this.#field = 'descriptor';
         else if (value - (value % 16) === SKIPPABLE_MAGIC) this.#field = 'skippable size';
-        // Not a frame: the decoder refuses it with the rest.
+        // This is not a frame. The decoder gets the rest and refuses it.
         else this.#skip = Number.POSITIVE_INFINITY;
         break;
       case 'skippable size':

@@ -1,4 +1,4 @@
-// A client's connection while it lasts: its last answer, whether its framing broke, and the key of its last request.
+// A client's connection: its last answer, whether its framing is broken, and the key of its last request.
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { KeyConfig } from '../../../turn/settings.ts';
@@ -10,17 +10,20 @@ export interface KeyLookup {
 
 export class ClientConnection {
   readonly socket: Socket;
-  /** It came by the gateway's socket in the file system. */
+  /** Whether the connection came over the gateway's socket in the file system. */
   isUnix = false;
-  /** The answer to the request that its parser read last. */
+  /** The answer to the last request that the parser has read. */
   latest: ServerResponse | undefined;
-  /** The HTTP version of its first request. */
+  /** The HTTP version of the first request. */
   version: string | undefined;
-  /** It was refused for its bytes: later bytes on it are not read as requests. */
+  /** Whether the connection was refused because of its bytes. Later bytes are then not read as requests. */
   framingBroken = false;
-  /** The answer that is being written is its last one: later bytes on it are not read as requests. */
+  /** Whether the answer that is being written is the last one. Later bytes are then not read as requests. */
   isLast = false;
-  /** The last look-up. Agents send the same key with every request, and a digest costs more than the rest of the look-up. */
+  /**
+   * The secret and the key of the last look-up. Agents send the same key with every request, and a digest costs more than the rest of the
+   * look-up.
+   */
   #secret: string | undefined;
   #keys: KeyLookup | undefined;
   #key: KeyConfig | undefined;
@@ -29,9 +32,7 @@ export class ClientConnection {
     this.socket = socket;
   }
 
-  /**
-   * Whether bytes that are written to the socket now come after every answer: an answer that waits for an earlier one has no socket yet.
-   */
+  /** Whether bytes that are written to the socket now come after all answers. An answer that waits for an earlier one has no socket yet. */
   get isAnswered(): boolean {
     const { latest } = this;
     return !latest || latest.writableFinished || (latest.writableEnded && latest.socket !== null);

@@ -1,4 +1,4 @@
-// Cross-origin requests of web pages (CORS) to /v1: answers preflights, and allows pages of listed origins to read the answers.
+// Cross-origin requests of web pages (CORS) to /v1. It answers preflights, and allows pages of the listed origins to read the answers.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RouteTable } from '../../../turn/routes/route-table.ts';
 import { pathOfTarget } from './framing.ts';
@@ -6,27 +6,27 @@ import { pathOfTarget } from './framing.ts';
 /** How long a browser may reuse the answer to a preflight, in seconds. */
 const MAX_AGE_S = '600';
 
-/** Names of request headers, as browsers list them. */
+/** Matches the names of request headers in the form in which browsers list them. */
 const HEADER_NAMES = /^[\w-]+(?:, ?[\w-]+)*$/;
 
 export class Cors {
   readonly #origins: ReadonlySet<string>;
 
-  /** @param origins exact origins, such as `https://app.example`; without any, nothing is added or answered */
+  /** @param origins exact origins, such as `https://app.example`; if there are none, nothing is added or answered */
   constructor(origins: readonly string[]) {
     this.#origins = new Set(origins);
   }
 
   /**
-   * Adds the headers of CORS to an answer that is not yet written.
-   * @param id of a preflight's answer
-   * @returns whether the request was a preflight, which is answered now: it has no key and is not a turn
+   * Adds the headers of CORS to an answer that is not written yet.
+   * @param id the id for the answer to a preflight
+   * @returns whether the request was a preflight, which is answered now, because it has no key and is not a turn
    */
   handle(request: IncomingMessage, response: ServerResponse, routes: RouteTable, id: string): boolean {
     if (this.#origins.size === 0) return false;
     const path = pathOfTarget(request.url ?? '');
     if (!path.startsWith('/v1/')) return false;
-    // Answers differ by origin, so a cache must not share them.
+    // A cache must not share answers between origins, because they differ.
     response.setHeader('vary', 'origin');
     const { origin } = request.headers;
     if (origin === undefined || !this.#origins.has(origin)) return false;
@@ -35,7 +35,7 @@ export class Cors {
     const method = request.headers['access-control-request-method'];
     if (request.method !== 'OPTIONS' || method === undefined) return false;
     const found = routes.find(method, path);
-    // Without such a row the request gets the refusal of any other OPTIONS.
+    // If there is no such row, the request gets the refusal of any other OPTIONS.
     if (!found || 'allow' in found) return false;
     const names = request.headers['access-control-request-headers'];
     response.writeHead(204, {

@@ -1,10 +1,10 @@
-// `Expect: 100-continue`: a client that waits before it sends its body gets `100 Continue` after every check of the headers has passed
+// `Expect: 100-continue`: a client that waits before it sends its body gets `100 Continue` after all checks of the headers have passed
 // (Q4).
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const asked = new WeakSet<IncomingMessage>();
 
-/** HTTP/1.0 has no interim answers. */
+/** Whether the client waits for `100 Continue`. HTTP/1.0 has no interim answers. */
 export function waitsForContinue(request: IncomingMessage): boolean {
   return request.headers.expect !== undefined && request.httpVersionMinor > 0 && !asked.has(request);
 }

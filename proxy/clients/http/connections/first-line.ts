@@ -1,27 +1,27 @@
-// The first line of a connection, read before Node's parser gets it: the parser reads requests of other protocols as HTTP requests.
+// Reads the first line of a connection before Node's parser, because the parser reads requests of other protocols as HTTP requests.
 import type { Socket } from 'node:net';
 import { unshiftInParts } from '../../../base/process/node-internals.ts';
 
 const LF = 10;
 const CR = 13;
 
-/** A request line that names another protocol, such as RTSP/1.0, which has the grammar of HTTP and the same methods. */
+/** Matches a request line of another protocol, such as RTSP/1.0, which has the grammar and the methods of HTTP. */
 const OTHER_PROTOCOL = / (?!HTTP\/)[A-Za-z][A-Za-z0-9+.-]*\/\d+(?:\.\d+)?\r?$/;
 
 export const isOtherProtocol = (line: string): boolean => OTHER_PROTOCOL.test(line);
 
 export interface FirstLineOptions {
-  /** A longer line is left to the parser, which refuses it. */
+  /** The longest line. A longer one is left to the parser, which refuses it. */
   readonly maxBytes: number;
-  /** Called once with the line, or with the part of it that came within `maxBytes`; every byte can be read again from the socket. */
+  /** Called once with the line, or with the first `maxBytes` of it. All bytes can be read again from the socket. */
   readonly read: (line: string) => void;
 }
 
-/** @returns stops reading, for a connection that is refused */
+/** @returns a function that stops reading, for a connection that is refused */
 export function readFirstLine(socket: Socket, { maxBytes, read }: FirstLineOptions): () => void {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  /** Where the line begins: empty lines before it are skipped, as the parser does. */
+  /** The start of the line. Empty lines before it are skipped, as in the parser. */
   let start = -1;
   const onReadable = (): void => {
     for (let chunk: Buffer | null = socket.read(); chunk !== null; chunk = socket.read()) {

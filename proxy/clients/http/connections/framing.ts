@@ -1,17 +1,17 @@
-// Refuses requests that two HTTP parsers could read differently, before any other check.
+// Refuses requests that two HTTP parsers could read differently. It runs before any other check.
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import { connectionOf } from './client-connection.ts';
 
-/** Headers that must not be repeated: two parsers could use two different ones. */
+/** Headers that must not be repeated, because two parsers could use different ones. */
 const SINGLE = new Set(['host', 'authorization', 'content-length']);
 
-/** Node's parser accepts two more. */
+/** The accepted HTTP versions. Node's parser accepts two more. */
 const VERSIONS = new Set(['1.0', '1.1']);
 
 export const OTHER_VERSION = new Refusal('invalid_request', { status: 505, message: 'Only HTTP/1.1 and HTTP/1.0 are supported.' });
 
-/** Methods without a body: a forwarder that drops their length would send the body as a second request. */
+/** Methods without a body. A forwarder that drops the length of a body would send it as a second request. */
 const BODYLESS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
 
 /** Methods that a proxy must not serve. */
@@ -25,7 +25,7 @@ export function checkFraming(request: IncomingMessage): void {
   if (!VERSIONS.has(httpVersion)) throw OTHER_VERSION;
   const connection = connectionOf(request.socket);
   connection.version ??= httpVersion;
-  // The first line of a connection was read before the parser: a later request of RTSP/1.0 looks like one of HTTP/1.0.
+  // The first line of a connection was checked before the parser. A later request of RTSP/1.0 looks like one of HTTP/1.0.
   if (connection.version !== httpVersion) throw OTHER_VERSION;
   if (REFUSED.has(method)) throw refuse('This method is not served.');
   if (!url.startsWith('/')) throw refuse('The request target must be in origin form.');
@@ -34,7 +34,7 @@ export function checkFraming(request: IncomingMessage): void {
   let alsoSeen: string | undefined;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const raw = rawHeaders[i] as string;
-    // Only names of the length of one of the three are compared.
+    // A fast check: only names with the lengths of the three headers are compared.
     if (raw.length !== 4 && raw.length !== 13 && raw.length !== 14) continue;
     const name = raw.toLowerCase();
     if (!SINGLE.has(name)) continue;
@@ -57,13 +57,13 @@ export function checkFraming(request: IncomingMessage): void {
   }
 }
 
-/** The raw path of an origin-form target, not decoded. The query string is not part of it and is not logged. */
+/** The raw path of an origin-form target, not decoded. The query string is not included, and is not logged. */
 export function pathOfTarget(url: string): string {
   const query = url.indexOf('?');
   return query === -1 ? url : url.slice(0, query);
 }
 
-/** The query with its question mark, as it came; empty where there is none. */
+/** The query with its question mark, as it came; empty without a query. */
 export function queryOfTarget(url: string): string {
   const query = url.indexOf('?');
   return query === -1 ? '' : url.slice(query);

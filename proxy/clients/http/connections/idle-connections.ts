@@ -1,27 +1,31 @@
-// Closes client connections without progress: idle ones after KEEP_ALIVE_MS, and those whose client does not read its answer after stalledMs.
+// Closes client connections without progress: idle ones after KEEP_ALIVE_MS, and those whose client does not read its answer after
+// stalledMs.
 import type { Socket } from 'node:net';
 import type { Counters } from '../../../base/process/metrics.ts';
 import { disableSocketTimeout, unsentBytes } from '../../../base/process/node-internals.ts';
 import { type ClientConnection, connectionOf } from './client-connection.ts';
 
-/** Clients get this as `Keep-Alive`, so that they do not reuse a connection that is about to close. */
+/**
+ * The time after which an idle connection is closed. Clients get it as `Keep-Alive`, so that they do not reuse a connection that is about
+ * to close.
+ */
 export const KEEP_ALIVE_MS = 75_000;
-/** The interval of the sweep; a connection is closed at most two intervals late. */
+/** The interval of the sweep. A connection is closed at most two intervals late. */
 const SWEEP_MS = 5_000;
 
-/** Sweeps since the last change. */
+/** The number of sweeps since the last progress. */
 interface Idleness {
   read: number;
   idleSweeps: number;
-  /** Bytes of all finished writes. */
+  /** The bytes of all finished writes. */
   written: number;
-  /** Bytes of the current write that the system has not sent. */
+  /** The bytes of the current write that the system has not sent. */
   unsent: number;
   stalledSweeps: number;
 }
 
 export interface IdleConnectionsOptions {
-  /** Milliseconds for which a client may read nothing of an answer that waits for it. */
+  /** How long a client may leave data of its answer unread, in milliseconds. */
   readonly stalledMs: () => number;
   readonly counters: Counters;
 }
@@ -64,7 +68,7 @@ export class IdleConnections {
   }
 }
 
-/** Before the first request of a connection the header timeout applies. */
+/** Whether a connection is idle. Before its first request the header timeout applies instead. */
 function isIdle({ latest, socket: { bytesRead } }: ClientConnection, idleness: Idleness): boolean {
   if (!latest?.writableFinished || bytesRead !== idleness.read) {
     idleness.read = bytesRead;
@@ -75,7 +79,7 @@ function isIdle({ latest, socket: { bytesRead } }: ClientConnection, idleness: I
   return idleness.idleSweeps > KEEP_ALIVE_MS / SWEEP_MS;
 }
 
-/** Its turn holds its slots until the answer has ended, and nothing else would end that answer. */
+/** Whether a client does not read its answer. The turn holds its slots until the answer has ended, and nothing else would end it. */
 function isStalled({ latest, socket }: ClientConnection, idleness: Idleness, most: number): boolean {
   const written = socket.bytesWritten - socket.writableLength;
   const unsent = unsentBytes(socket);

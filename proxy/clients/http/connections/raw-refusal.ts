@@ -1,11 +1,11 @@
-// Answers to bytes that are not an HTTP request: errors of the error table, written to the socket itself.
+// Refuses bytes that are not an HTTP request, with errors of the error table that are written to the socket itself.
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { CounterName } from '../../../base/process/metrics.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import { HEADERS_TOO_LARGE } from './header-limits.ts';
 
-/** The time that a client which is still sending has to read its answer. */
+/** The time in which a client that is still sending can read its answer. */
 const LINGER_MS = 1_000;
 
 export const HEADERS_LATE = new Refusal('request_timeout', { message: 'The request headers did not arrive in time.' });
@@ -22,7 +22,7 @@ export function refusalOfBytes({ code }: NodeJS.ErrnoException): { readonly coun
   }
 }
 
-/** Writes the refusal and ends the connection; later bytes are dropped. */
+/** Writes the refusal and ends the connection. Later bytes are dropped. */
 export function endRaw(socket: Socket, refusal: Refusal, id: string): void {
   const body = refusal.json;
   const lines = [

@@ -1,4 +1,5 @@
-// New client connections: the first line is awaited until a deadline, checked for its protocol, and then left to Node's HTTP parser.
+// New client connections. The first line is awaited until a deadline and checked for its protocol. Then Node's HTTP parser gets the
+// connection.
 import type { Socket } from 'node:net';
 import type { CounterName } from '../../../base/process/metrics.ts';
 import type { Refusal } from '../../../turn/errors/refusal.ts';
@@ -7,7 +8,7 @@ import { OTHER_VERSION } from './framing.ts';
 import { HEADERS_LATE } from './raw-refusal.ts';
 
 export interface FirstLineLimits {
-  /** The limit on the first line. */
+  /** The most bytes of the first line. */
   readonly maxBytes: number;
   readonly waitMs: number;
 }
@@ -26,7 +27,7 @@ export class UnparsedConnections {
     this.#options = options;
   }
 
-  /** @param parse hands the connection to Node's parser */
+  /** @param parse passes the connection to Node's parser */
   open(socket: Socket, parse: (socket: Socket) => void): void {
     const { limits, refuse } = this.#options;
     const { maxBytes, waitMs } = limits();

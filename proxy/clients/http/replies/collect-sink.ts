@@ -1,4 +1,4 @@
-// The sink of a client that did not ask for a stream: the reply is collected and sent as one JSON answer (Q15).
+// The sink of a client that did not ask for a stream. It collects the reply and sends it as one JSON answer (Q15).
 import type { Client } from '../../../dispatch/client.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import { isObject } from '../../../turn/json/json.ts';
@@ -22,11 +22,11 @@ export class CollectSink implements Sink {
   #status = 200;
   #headers: Readonly<Record<string, string>> = {};
   #terminal: Event | undefined;
-  /** Of a surface whose answers are made of events. */
+  /** Set on a surface whose answers are made from events. */
   readonly #collector: Collector | undefined;
   #answer = '';
 
-  /** @param collector that of the turn's surface, unless it has none */
+  /** @param collector the collector of the turn's surface, if it has one */
   constructor(turn: LiveTurn, client: Client, collector: Collector | undefined) {
     this.#turn = turn;
     this.#client = client;
@@ -43,7 +43,7 @@ export class CollectSink implements Sink {
     this.#headers = headers;
   }
 
-  /** Without a collector the answer is in the terminal event. */
+  /** Without a collector the answer is the response in the terminal event. */
   raw(event: ReplyEvent): void {
     this.#collector?.raw(event);
   }

@@ -1,4 +1,5 @@
-// The answer to a turn without a stream of a client whose account would have answered it whole, where an account of another API sends events.
+// Makes one answer for a client that did not ask for a stream from the events of an account of another API. Other accounts would have
+// answered with one body.
 import type { JsonObject } from '../../../turn/json/json.ts';
 import type { LiveTurn } from '../../../turn/live-turn.ts';
 import { FinishedItems } from '../../../turn/reply/finished-output.ts';
@@ -8,10 +9,10 @@ import type { Event } from '../../../turn/turn.ts';
 
 const DONE = 'response.output_item.done';
 
-/** An item is kept, and is written once more. */
+/** The copies of an item in memory: it is kept, and written once more. */
 const COPIES = 2;
 
-/** Compatible servers end their streams with an output that is not whole (RB17). */
+/** Collects finished items, because compatible servers may end their streams with an incomplete output (RB17). */
 export class ItemCollector implements Collector {
   readonly wants: ReadonlySet<string> = new Set([DONE, ...TERMINAL_TYPES]);
   readonly #held: LiveTurn['held'];
@@ -22,7 +23,7 @@ export class ItemCollector implements Collector {
   }
 
   raw(): void {
-    // Only finished items are needed, and those come parsed.
+    // Unparsed events are not needed, because finished items come parsed.
   }
 
   event({ type, data, size = 0 }: Event): void {

@@ -1,4 +1,4 @@
-// The SSE stream of a client outside the native surface: while it is idle, a comment or a ping every 15 s keeps it open (Q17).
+// The SSE stream of a client outside the native surface. While it is idle, a comment or a ping every 15 s keeps the connection open (Q17).
 import type { ServerResponse } from 'node:http';
 import type { Refusal } from '../../../turn/errors/refusal.ts';
 import type { StreamedTurn } from '../../../turn/surface.ts';
@@ -8,7 +8,7 @@ import { SseSink } from './sse-sink.ts';
 const EVERY_MS = 15_000;
 
 export class KeepaliveSseSink extends SseSink {
-  /** SDKs end a stream with an error at data that is not JSON. */
+  /** SDKs end a stream with an error if data is not JSON. */
   override readonly objectCheck = 'braces';
   protected readonly keepalive: string = ': keepalive\n\n';
   protected readonly turn: StreamedTurn;
@@ -42,7 +42,7 @@ export class KeepaliveSseSink extends SseSink {
     super.cut();
   }
 
-  /** Armed again when it fires, not with every write: writes are many, silences few. */
+  /** Sets the timer. It is set again when it fires, not with every write, because writes are frequent and silence is rare. */
   #keepIn(ms: number): void {
     this.#cancel = this.turn.after(ms, () => {
       const due = this.#wroteAt + EVERY_MS - this.turn.now();

@@ -1,4 +1,4 @@
-// Pipes a reply unread to an HTTP client, also where the account answered before it had read the whole upload.
+// Pipes a reply unread to an HTTP client. The account may have answered before it read the whole upload.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -12,10 +12,10 @@ export async function pipeAnswer(reply: IncomingMessage, response: ServerRespons
   const early = hasBody(request) && !request.complete;
   if (early) endConnectionAfter(response);
   response.writeHead(options.status, options.headers);
-  // The first bytes of the body may come much later than the head.
+  // Sent now, because the first bytes of the body may come much later than the head.
   if (reply.readableLength === 0 && !reply.complete) response.flushHeaders();
   let end: PipeEnd = 'gone';
-  // If the client leaves first, the reply fails for that reason.
+  // If the client leaves first, this makes the reply fail.
   reply.once('error', () => {
     if (!response.destroyed && end === 'gone') end = 'cut';
   });
@@ -38,7 +38,7 @@ export async function pipeAnswer(reply: IncomingMessage, response: ServerRespons
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
-/** The rest of the upload is drained before the answer ends, so that the client reads the answer and gets no reset. */
+/** Reads the rest of the upload before the answer ends, so that the client reads the answer and gets no reset. */
 function draining(request: IncomingMessage, endUpload: () => void): Transform {
   return new Transform({
     transform: (chunk, _encoding, done) => done(null, chunk),

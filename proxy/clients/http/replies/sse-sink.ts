@@ -1,4 +1,4 @@
-// The SSE stream of a native client: the account's bytes, whole events, one write per upstream chunk.
+// The SSE stream of a native client. It writes the account's bytes as whole events, with one write per upstream chunk.
 import type { ServerResponse } from 'node:http';
 import { takeOverChunking } from '../../../base/process/node-internals.ts';
 import { Refusal } from '../../../turn/errors/refusal.ts';
@@ -10,7 +10,7 @@ import { breakOff } from './write-answer.ts';
 
 const NOTHING: ReadonlySet<string> = new Set();
 
-/** The last one is for nginx, which would gather some kilobytes of events before it passes them on. */
+/** The headers of a stream. The last one is for nginx, which otherwise gathers some kilobytes of events before it passes them on. */
 const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' } as const;
 
 const CRLF = '\r\n';
@@ -22,12 +22,12 @@ export class SseSink implements Sink {
   readonly collects = false;
   readonly objectCheck: Sink['objectCheck'] = 'none';
   protected readonly response: ServerResponse;
-  /** Whether the answer is chunked; its chunks are framed here. */
+  /** Whether the answer is chunked. Its chunks are framed here. */
   #chunked = false;
-  /** The head was made and not yet sent: it is sent with the first chunk, or by itself where a flush finds no chunk. */
+  /** Whether the head is not sent yet. It is sent with the first chunk, or alone if a flush finds no chunk. */
   #headWaits = false;
   #parts: Buffer[] = [];
-  /** Adjacent events of one buffer are written as one slice. */
+  /** The run of adjacent events in one buffer, which are written as one slice. */
   #run: Buffer | undefined;
   #runStart = 0;
   #runEnd = 0;
@@ -87,7 +87,10 @@ export class SseSink implements Sink {
     this.response.end(this.#chunked ? LAST_CHUNK : undefined);
   }
 
-  /** Everything written so far still arrives, but the final chunk does not: no reader mistakes the stream for complete (Q17). */
+  /**
+   * Ends the connection without the final chunk, so that no reader takes the stream for complete (Q17). Everything written so far still
+   * arrives.
+   */
   cut(): void {
     this.flush();
     breakOff(this.response);
@@ -97,7 +100,7 @@ export class SseSink implements Sink {
     this.append(Buffer.from(text));
   }
 
-  /** Bytes that are not changed before they are flushed. */
+  /** Appends bytes, which must not change before they are flushed. */
   protected append(bytes: Buffer): void {
     this.#endRun();
     this.#parts.push(bytes);

@@ -1,4 +1,4 @@
-// Writes whole answers and refusals to HTTP clients, drains or ends the rest of the request, and gives up answers that cannot be finished.
+// Writes whole answers and refusals to HTTP clients, reads or drops the rest of the request, and gives up answers that cannot be finished.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { keepsConnection, whenConnected } from '../../../base/process/node-internals.ts';
 import type { Refusal } from '../../../turn/errors/refusal.ts';
@@ -12,7 +12,7 @@ export function writeAnswer(
   body: Buffer | string,
 ): void {
   if (response.destroyed || response.headersSent) return;
-  // These have no content; a Content-Length would state that of the answer with content.
+  // These answers have no content. A Content-Length would state the length of another answer.
   if (status === 204 || status === 304) response.writeHead(status, headers).end();
   else {
     const all: Record<string, string | number> = Object.assign(body.length > 0 ? { 'content-type': 'application/json' } : {}, headers);
@@ -22,10 +22,10 @@ export function writeAnswer(
   }
 }
 
-/** The limits to which a body that still arrives is read, so that the answer is not lost to a reset (Q4). */
+/** The limit up to which a body that still arrives is read, so that the answer is not lost by a reset (Q4). */
 const DRAIN_BYTES = 65_536;
 const DRAIN_MS = 1_000;
-/** Of a body in small pieces. They are parsed already, and would stay in memory as an object each for the rest of the time (Q38). */
+/** The limit for small pieces, which are parsed already and would stay in memory as one object each (Q38). */
 const DRAIN_PIECES = 1_024;
 
 export function writeRefusal(response: ServerResponse, refusal: Refusal, id: string): void {
@@ -36,7 +36,7 @@ export function writeRefusal(response: ServerResponse, refusal: Refusal, id: str
     { 'content-type': 'application/json', 'content-length': bytes, 'x-request-id': id },
     refusal.headers,
   );
-  // A Connection header among those of the refusal would keep the connection open.
+  // A Connection header in the refusal would keep the connection open.
   if (all.connection !== undefined && !keepsConnection(response)) all.connection = `${all.connection}, close`;
   finish(response, refusal.status, all, { body, encoding: encodingOf(body, bytes) });
 }
@@ -46,10 +46,10 @@ interface Content {
   readonly encoding: BufferEncoding;
 }
 
-/** ASCII text has the same bytes in both encodings, and `latin1` is written without the UTF-8 encoder. */
+/** The encoding for a text. ASCII has the same bytes in both encodings, and `latin1` is written without the UTF-8 encoder. */
 const encodingOf = (body: Buffer | string, bytes: number): BufferEncoding => (body.length === bytes ? 'latin1' : 'utf8');
 
-/** The rest of a short request body is read and the connection kept; after any other it is closed. */
+/** Ends an answer. The connection is kept if the rest of the request's body is short and was read, and otherwise closed. */
 function finish(
   response: ServerResponse,
   status: number,
@@ -63,7 +63,7 @@ function finish(
   } else if (waitsForContinue(request)) {
     response.writeHead(status, { ...headers, connection: 'close' }).end(body, encoding);
   } else if (keepsConnection(response) && Number(length) <= DRAIN_BYTES) {
-    // The parser first reads the part of the body that it has: most bodies arrive with their head and leave nothing to drain.
+    // The parser first reads what it has of the body. Most bodies arrive with their head, and leave nothing to read.
     queueMicrotask(() => {
       const whole = discard(request);
       response.writeHead(status, headers).end(body, encoding);
@@ -75,7 +75,7 @@ function finish(
   }
 }
 
-/** The answer may still wait for the answers of earlier requests, whose connection it has in common with them. */
+/** Destroys a connection after the answer, which may still wait for the answers to earlier requests on it. */
 function destroyAfter(response: ServerResponse): void {
   const { req: request } = response;
   if (response.writableFinished) request.destroy();
@@ -83,8 +83,8 @@ function destroyAfter(response: ServerResponse): void {
 }
 
 /**
- * Gives up an answer: what was written of it still arrives, then its connection ends. Node drops the end of an answer that waits for an
- * earlier one, and its client would wait for the rest.
+ * Gives up an answer. What was written of it still arrives, then its connection ends. Node drops the end of an answer that waits for an
+ * earlier one, so that the client would wait for the rest.
  */
 export function breakOff(response: ServerResponse): void {
   whenConnected(response, (socket) => socket.destroySoon());
@@ -92,8 +92,8 @@ export function breakOff(response: ServerResponse): void {
 }
 
 /**
- * After the byte limit the request is no longer read, but its client has the rest of the time to read the answer. After the limit of pieces it is
- * done at once.
+ * Reads the rest of a request. After the limit of bytes the request is no longer read, but the client has the rest of the time to read the
+ * answer. After the limit of pieces it ends at once.
  */
 export function drain(request: IncomingMessage, done: () => void): void {
   let left = DRAIN_BYTES;

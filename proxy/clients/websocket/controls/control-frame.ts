@@ -1,4 +1,4 @@
-// The frames by which a client interrupts or steers the response that runs on its connection, and the answers that the gateway gives itself
+// The frames with which a client interrupts or steers the response that runs on its connection, and the gateway's own answers to them
 // (RB29, RB31).
 import type { ErrorBody } from '../../../turn/errors/refusal.ts';
 import { asString, isList, type Json, type JsonObject } from '../../../turn/json/json.ts';
@@ -7,7 +7,7 @@ import type { Body } from '../../../turn/turn.ts';
 export const INTERRUPT = 'response.interrupt';
 export const STEER = 'response.steer';
 
-/** Frames of other types that clients are known to send. They ask for nothing that an account here does. */
+/** Types of other frames that clients are known to send. They need no action. */
 const UNUSED: ReadonlySet<Json | undefined> = new Set(['response.processed', 'response.append']);
 
 export type FrameUse = 'turn' | 'control' | 'unused' | 'unknown';
@@ -19,7 +19,7 @@ export function frameUse({ type }: Body): FrameUse {
   return UNUSED.has(type) ? 'unused' : 'unknown';
 }
 
-/** The reasons that a provider gives, and those of a refusal of the gateway. */
+/** A reason that a provider gives, or that of a refusal by the gateway. */
 export type ControlError = Pick<ErrorBody, 'code'> & Partial<Pick<ErrorBody, 'message' | 'param'>>;
 
 const MESSAGES: Readonly<Record<string, string>> = {
@@ -32,7 +32,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   successor_creation_failed: 'The provider has not continued the response.',
 };
 
-/** Not the end of the response. @param id of the response, as the client named it */
+/** The answer to an interrupt that failed. It does not end the response. @param id the id of the response, as the client stated it */
 export const interruptFailed = (id: Json | undefined, error: ControlError): JsonObject => ({
   type: 'response.interrupt.failed',
   response_id: asString(id) ?? null,
@@ -40,7 +40,7 @@ export const interruptFailed = (id: Json | undefined, error: ControlError): Json
   error: errorOf(error),
 });
 
-/** Returns the input to the client. @param id that the account gave the steer */
+/** The answer to a steer that failed, which returns the input to the client. @param id the account's id of the steer */
 export const steerFailed = ({ previous_response_id, input = null }: Body, error: ControlError, id?: string): JsonObject => ({
   type: 'response.steer.failed',
   sequence_number: 0,
@@ -52,6 +52,6 @@ function errorOf({ code, message = MESSAGES[code ?? ''] ?? '', param = null }: C
   return { type: 'invalid_request_error', code, message, param };
 }
 
-/** Whether the input has the shape of a steer: what its items may be, the account decides. */
+/** Whether the input has the form of a steer. The account decides which items are allowed. */
 export const isSteerInput = (input: Json | undefined): input is string | readonly Json[] =>
   typeof input === 'string' ? input !== '' : isList(input) && input.length > 0;

@@ -6,14 +6,14 @@ import { type ControlError, steerFailed } from './control-frame.ts';
 export interface Steer {
   /** The client's frame. */
   readonly frame: Body;
-  /** Bytes of the frame. */
+  /** The number of bytes of the frame. */
   readonly bytes: number;
-  /** Called once, when the frame is not needed any more. */
+  /** Called once, when the frame is no longer needed. */
   readonly release: () => void;
 }
 
 interface OpenSteer extends Steer {
-  /** The account's own; undefined until it has accepted the steer. */
+  /** The account's id of the steer; undefined until the account has accepted it. */
   id?: string;
 }
 
@@ -38,12 +38,12 @@ export class Steers {
     const found = this.#open[at];
     if (!found) return false;
     if (type === 'response.steer.accepted' && id !== undefined) found.id = id;
-    // `pending`: the account keeps the input for the next turn that continues the response.
+    // If it is `pending`, the account keeps the input for the next turn that continues the response.
     else this.#open.splice(at, 1)[0]?.release();
     return true;
   }
 
-  /** The frames of all, in order: a further response has used them. */
+  /** Returns all frames in order and removes them, because a further response has used them. */
   take(): readonly Body[] {
     const steers = this.#open;
     this.#open = [];
@@ -51,7 +51,7 @@ export class Steers {
     return steers.map(({ frame }) => frame);
   }
 
-  /** The answers that return all of them to the client: the account gives none any more. */
+  /** The answers that return all inputs to the client, because the account no longer answers. */
   fail(): readonly JsonObject[] {
     const steers = this.#open;
     this.#open = [];
@@ -63,7 +63,7 @@ export class Steers {
 const NOT_ACTIVE: ControlError = { code: 'response_not_active' };
 const NOT_CONTINUED: ControlError = { code: 'successor_creation_failed' };
 
-/** The input of steers as one list: accounts take no text in its place. */
+/** The input of several steers as one list. Accounts do not take a text instead. */
 export const inputOf = (frames: readonly Body[]): readonly Json[] =>
   frames.flatMap(({ input }): readonly Json[] =>
     Array.isArray(input) ? input : [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: input ?? '' }] }],

@@ -1,4 +1,5 @@
-// The frames of a client about the response of its running turn: sent to the account that runs it, and each answered once (RB29, RB31).
+// The frames of a client about the response of its running turn. They are sent to the account that runs it, and each is answered once
+// (RB29, RB31).
 import type { LiveReply, ReplyControls } from '../../../dispatch/client.ts';
 import type { Json, JsonObject } from '../../../turn/json/json.ts';
 import type { Body } from '../../../turn/turn.ts';
@@ -11,10 +12,10 @@ export class TurnControls implements ReplyControls {
   readonly show: (event: JsonObject) => void;
   readonly #steers = new Steers();
   #reply: LiveReply | undefined;
-  /** The ids of responses whose interrupt the account has not answered. */
+  /** The ids of responses whose interrupt the account has not answered yet. */
   #interrupts: Json[] = [];
   #following: FollowingFrames | undefined;
-  /** Steers that are being checked, and the end of the last check. */
+  /** The number of steers that are being checked. `#checks` resolves at the end of the last check. */
   #checking = 0;
   #checked: Promise<void> = Promise.resolve();
 
@@ -22,22 +23,25 @@ export class TurnControls implements ReplyControls {
     this.show = show;
   }
 
-  /** Whether this response runs. */
+  /** Whether this response is running. */
   runs(responseId: string): boolean {
     return this.#reply?.responseId === responseId;
   }
 
-  /** The reply that runs, where frames can be sent to its account. */
+  /** The running reply, if frames can be sent to its account. */
   get steerable(): LiveReply | undefined {
     return this.#reply?.send && this.#reply;
   }
 
-  /** Those that are being checked, and those that the account has neither used nor returned. */
+  /** The number of steers that are being checked, or that the account has neither used nor returned. */
   get steers(): number {
     return this.#checking + this.#steers.count;
   }
 
-  /** Runs the check of a steer after those before it: steers reach the account in the client's order. @param check never rejects */
+  /**
+   * Runs the check of a steer after the checks before it, so that steers reach the account in the client's order.
+   * @param check never rejects
+   */
   async check<Result>(check: () => Promise<Result>): Promise<Result> {
     this.#checking += 1;
     const checking = this.#checked.then(check);
@@ -47,7 +51,7 @@ export class TurnControls implements ReplyControls {
     return await checking;
   }
 
-  /** Interrupts the response that runs, at its account or in place of it. */
+  /** Interrupts the running response, by its account or instead of it. */
   interrupt(responseId: string, frame: JsonObject): void {
     const send = this.#reply?.send;
     if (!send) {
@@ -58,7 +62,7 @@ export class TurnControls implements ReplyControls {
     send(Buffer.from(JSON.stringify(frame)));
   }
 
-  /** @param frame as the account gets it */
+  /** @param frame the frame for the account */
   steer(steer: Steer, frame: JsonObject): void {
     this.#steers.add(steer);
     this.#reply?.send?.(Buffer.from(JSON.stringify(frame)));
@@ -85,7 +89,10 @@ export class TurnControls implements ReplyControls {
     return this.#following;
   }
 
-  /** Answers the interrupts that the response has overtaken. @returns the reader of the frames that follow a steered response */
+  /**
+   * Answers interrupts that came too late, because the response has ended.
+   * @returns the reader of the frames that follow a steered response
+   */
   ended(): FollowingFrames | undefined {
     this.#reply = undefined;
     for (const id of this.#interrupts.splice(0)) this.show(interruptFailed(id, { code: 'response_not_found' }));
@@ -93,12 +100,12 @@ export class TurnControls implements ReplyControls {
     return this.#following;
   }
 
-  /** The steers that a further response has used. */
+  /** Takes the steers that a further response has used. */
   takeSteers(): readonly Body[] {
     return this.#steers.take();
   }
 
-  /** No further response comes. */
+  /** Returns all steers to the client, because no further response will come. */
   returnSteers(): void {
     for (const event of this.#steers.fail()) this.show(event);
   }

@@ -1,4 +1,4 @@
-// What an operator does about one account: pause, resume, restore, log in again, and test it, also with a turn.
+// The actions on one account: pause, resume, restore, log in again, and test it, also with a turn.
 import { useState } from 'preact/hooks';
 import { filter } from '../../base/address.js';
 import { ask } from '../../base/api.js';

@@ -1,4 +1,4 @@
-// The state of an account in a word, a colour and a sentence.
+// The state of an account as a word, a colour and a sentence.
 import { time } from '../../base/format.js';
 
 /** @type {Readonly<Record<string, readonly [import('../shown.js').Tone, string]>>} */

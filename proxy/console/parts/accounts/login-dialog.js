@@ -1,4 +1,4 @@
-// Logs an account in at its provider: with a code that is entered in any browser, or with a link and the address at which the browser ended.
+// Logs an account in at its provider, with a code for any browser, or with a link and the address at which the browser ended.
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, ask } from '../../base/api.js';
 import { span, time } from '../../base/format.js';
@@ -10,7 +10,7 @@ import { Dialog } from '../dialog.js';
 import { Prose, State, Waiting } from '../shown.js';
 
 const POLL_MS = 2_000;
-/** A gateway that does not answer is asked so long after the end of the wait: the login may have ended meanwhile. */
+/** How long after the end of the wait a gateway that does not answer is asked again. The login may have ended meanwhile. */
 const LATEST_MS = 60_000;
 
 /** @typedef {{ id: string, way: 'device' | 'link', state: 'waiting' | 'storing' | 'done' | 'failed', seconds_left: number, device: { user_code: string, url: string, url_with_code: string | null } | null, link: { url: string, redirect_url: string } | null, notice: string | null, text: string | null }} Run */
@@ -40,7 +40,7 @@ export function LoginDialog({ id, close, refresh }) {
       return credential === 'imported' ? 'Uses the new login.' : 'Its login has not changed; the next turn tries it.';
     });
   const leave = () => {
-    // A login that nobody waits for could be confirmed by mistake.
+    // Ended, because a login that is left open could be confirmed by mistake.
     if (run?.state === 'waiting') ask(`/api/logins/${run.id}`, { method: 'DELETE' }).catch(() => undefined);
     close();
   };
@@ -57,7 +57,7 @@ export function LoginDialog({ id, close, refresh }) {
 }
 
 /**
- * The login that is under way, asked for again until it has ended.
+ * The login in progress, which is requested again until it has ended.
  * @param {() => void} ended
  * @returns {readonly [(Run & { until: number }) | undefined, (run: Run | undefined) => void]}
  */
@@ -78,7 +78,7 @@ function useRun(ended) {
         .then(
           (next) => isCurrent && follow(next),
           (error) => {
-            // Another node may get the next question, and a gateway that starts again has forgotten it.
+            // The next request may reach another node, and a restarted gateway does not know the login.
             const isLost = error instanceof ApiError && (error.status === 0 || error.code === 'other_node');
             if (isCurrent && (!isLost || Date.now() > run.until + LATEST_MS)) setRun({ ...run, state: 'failed', text: error.message });
           },
@@ -166,6 +166,9 @@ function Link({ id, link: { url, redirect_url }, follow }) {
   `;
 }
 
-/** A link out of the console. Its provider states it: anything but an address of the web stays text. @param {{ href: string, children?: import('../../base/html.js').Children }} props */
+/**
+ * A link out of the console. The provider states it, so that only a web address becomes a link, and any other text stays text.
+ * @param {{ href: string, children?: import('../../base/html.js').Children }} props
+ */
 const Outside = ({ href, children }) =>
   /^https?:\/\//i.test(href) ? html`<a href=${href} target="_blank" rel="noreferrer noopener">${children}</a>` : html`<code>${href}</code>`;

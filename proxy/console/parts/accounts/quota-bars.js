@@ -1,4 +1,4 @@
-// What is left of an account's quota, as bars with their reset, and when it would be used up at its rate.
+// The remaining quota of an account as bars, with the reset, and the time at which it would be used up at its present rate.
 import { percent, span, time } from '../../base/format.js';
 import { html } from '../../base/html.js';
 import { clock } from '../../base/live.js';
@@ -17,7 +17,7 @@ function Window({ id, window }) {
   const reset = window.resets_at === null ? undefined : Date.parse(window.resets_at) - clock.value;
   const name = span(window.length_seconds * 1_000).replace(/ 00 .*/, '');
   const ends = reset === undefined || reset <= 0 ? '' : `, resets in ${span(reset)}`;
-  // A former version has no forecast.
+  // Earlier versions have no forecast.
   const usedUp = window.used_up_at ? Date.parse(window.used_up_at) : undefined;
   return html`<span class="bar-line">
       <${Bar} share=${left} label=${`Quota left of ${id} in its window of ${name}`} tone=${left <= 0 ? 'bad' : left < 0.15 ? 'warn' : 'good'} />

@@ -1,4 +1,4 @@
-// What the owner of a key's Pool does about it: edit, rotate, pause, resume, revoke.
+// The actions on a key: edit, rotate, pause, resume, revoke.
 import { useState } from 'preact/hooks';
 import { ask } from '../../base/api.js';
 import { html } from '../../base/html.js';

@@ -1,4 +1,4 @@
-// The form of a key: a new one with its Pool, or the policies and limits of one that exists.
+// The form of a key: for a new key with its Pool, or for the policies and limits of an existing one.
 import { useState } from 'preact/hooks';
 import { ask } from '../../base/api.js';
 import { html } from '../../base/html.js';
@@ -27,7 +27,7 @@ const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ul
 
 /** @param {{ known?: any, close: () => void, done: (reply: any) => void }} props known: the key that is edited; absent for a new one */
 export function KeyForm({ known: given, close, done }) {
-  // As it was when the form was opened: what is typed stays when the page is drawn again.
+  // The key as it was when the form was opened, so that an update of the page does not replace what was typed.
   const [known] = useState(given);
   const { busy, said, run } = useAction();
   const pools = session.value?.owns ?? [];
@@ -79,7 +79,7 @@ const textOf = (form, name) => String(form.get(name) ?? '').trim();
 /** @param {FormData} form @param {string} name */
 const numberOf = (form, name) => (textOf(form, name) === '' ? null : Number(textOf(form, name)));
 
-/** Null where a field is empty. @param {FormData} form */
+/** The policies in the form. Null for an empty field. @param {FormData} form */
 function policiesOf(form) {
   const models = textOf(form, 'models')
     .split(/[\s,]+/)
@@ -96,13 +96,13 @@ function policiesOf(form) {
   };
 }
 
-/** A new key has what is stated alone. @param {ReturnType<typeof policiesOf>} policies */
+/** The policies that are set, for a new key. @param {ReturnType<typeof policiesOf>} policies */
 function stated(policies) {
   const without = (/** @type {object} */ of) => Object.fromEntries(Object.entries(of).filter(([, value]) => value !== null));
   return { ...without(policies), limits: without(policies.limits) };
 }
 
-/** As the field takes it. @param {string | null | undefined} iso */
+/** The time in the form that the field takes. @param {string | null | undefined} iso */
 function localOf(iso) {
   if (!iso) return '';
   const date = new Date(iso);

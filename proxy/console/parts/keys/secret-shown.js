@@ -1,4 +1,4 @@
-// A secret that was made a moment ago: shown once, and gone when its dialog is closed.
+// Shows a new secret once. It is gone when the dialog is closed.
 import { html } from '../../base/html.js';
 import { Copied } from '../copied.js';
 import { Dialog } from '../dialog.js';

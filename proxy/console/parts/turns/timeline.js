@@ -1,10 +1,10 @@
-// The timeline of a turn: what happened before its first attempt, each attempt, its first event and its end, on one scale.
+// The timeline of a turn on one scale: the time before its first attempt, each attempt, its first event and its end.
 import { took } from '../../base/format.js';
 import { html } from '../../base/html.js';
 
 /** @typedef {{ name: string, tone: string, from: number, ms: number }} Part from: milliseconds since the request arrived */
 
-/** Less than this is not worth a line. */
+/** The least duration that is shown. */
 const LEAST_MS = 5;
 
 /** @param {{ turn: any, attempts: readonly any[] }} props */

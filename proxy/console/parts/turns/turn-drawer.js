@@ -1,4 +1,4 @@
-// One turn at the side of the page: what it was, its timeline, and why it went to its account and to no other.
+// One turn at the side of the page: its data, its timeline, and the reason for the choice of its account.
 import { filter } from '../../base/address.js';
 import { count, time, took } from '../../base/format.js';
 import { html } from '../../base/html.js';
@@ -45,7 +45,10 @@ function Turn({ turn, attempts, accounts = [] }) {
   `;
 }
 
-/** Accounts with the same reason have a line. @param {{ accounts: readonly { account: string, outcome: string, why: string }[] }} props */
+/**
+ * The reasons. Accounts with the same reason share a line.
+ * @param {{ accounts: readonly { account: string, outcome: string, why: string }[] }} props
+ */
 function Reasons({ accounts }) {
   /** @type {Map<string, string[]>} */
   const lines = new Map();

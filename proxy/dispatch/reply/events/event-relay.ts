@@ -1,4 +1,5 @@
-// Relays the events of a committed reply to its sink: through the rules that subscribe to them, others as the account sent them.
+// Relays the events of a committed reply to its sink. They pass the rules that subscribe to them; others are relayed as the account sent
+// them.
 import { responseIdIn } from '../../../sessions/response-id.ts';
 import type { Failure } from '../../../turn/errors/failure.ts';
 import type { JsonObject } from '../../../turn/json/json.ts';
@@ -9,11 +10,11 @@ import { dispatchedKind } from '../../../turn/routes/kinds.ts';
 import type { Event } from '../../../turn/turn.ts';
 import { headerOptions, type ReplyContext } from '../reply-context.ts';
 
-/** The forms in which a client gets an event that reports a failure. */
+/** The forms of a failure event for a client. */
 export interface FailureForms {
-  /** The event as the client may see it, where that has been made already. */
+  /** The event as the client may see it, if it has been made already. */
   readonly shown?: JsonObject | undefined;
-  /** The event that the client gets in its place; rules still read the account's event. */
+  /** The event that the client gets instead. Rules still read the account's event. */
   readonly replacement?: Event | undefined;
 }
 
@@ -36,13 +37,13 @@ export class EventRelay {
     return this.#failure;
   }
 
-  /** Notes the response that the reply is of. @param created the event that announced it */
+  /** Notes the id of the response. @param created the event that announced it */
   began(created: ReplyEvent | undefined): void {
     const { client, surface } = this.#context.turn;
     if (created && client === 'http' && surface.agentProtocol) this.#responseId = responseIdIn(created);
   }
 
-  /** @param known the data of the event, where it has been parsed. @throws TooMuchHeld, or what a rule throws */
+  /** @param known the data of the event, if it has been parsed @throws TooMuchHeld, or what a rule throws */
   event(event: ReplyEvent, known: JsonObject | undefined, { shown, replacement }: FailureForms = {}): void {
     const { turn, counters, countOutput } = this.#context;
     const sink = this.#sink;
@@ -50,7 +51,7 @@ export class EventRelay {
     const end = endOf(event.type);
     if (end !== undefined) this.#ended(end);
     countOutput(event);
-    // The sink keeps it until the reply is over.
+    // Counted, because the sink keeps it until the reply is over.
     if (end !== undefined && sink.collects) turn.held.hold(event.length);
     if (end === undefined && !turn.rules.wants(event.type) && !sink.wants.has(event.type)) {
       sink.raw(event);
@@ -64,7 +65,7 @@ export class EventRelay {
       return;
     }
     const visible = end === 'failed' ? (shown ?? this.failureEvent(data)) : end === undefined ? data : this.#endEvent(data);
-    // The surface may have made another event of a failure: an error has a status on a websocket (Q2).
+    // The surface may have replaced the failure with another event: on a websocket an error has a status (Q2).
     const type = end === 'failed' && typeof visible.type === 'string' ? visible.type : event.type;
     const given: Event = { type, data: visible, size: event.length };
     const mapped = turn.rules.event(given);
@@ -77,14 +78,14 @@ export class EventRelay {
     else sink.event(mapped as Event);
   }
 
-  /** An event that is not a JSON object is not passed on, and leaves no gap. */
+  /** Drops an event that is not a JSON object, without a gap in the numbers. */
   drop(): void {
     this.#context.counters.add('upstream_frames_dropped');
     this.#sink.renumber();
     this.#sink.lost?.();
   }
 
-  /** A failure event as its client may see it. A sink that collects gets it as sent, since the client gets an answer of ours. */
+  /** A failure event as its client may see it. A sink that collects gets it as sent, because the client gets an answer of the gateway. */
   failureEvent(data: JsonObject): JsonObject {
     const { turn, known, provider } = this.#context;
     this.#failure = provider.failures.inBand(data, turn.now());
@@ -94,7 +95,7 @@ export class EventRelay {
     return turn.surface.failureEvent(data, turn.named(this.#failure), known, { ...headerOptions(turn), as, responseId: this.#responseId });
   }
 
-  /** The event that ends a reply which did not fail, as its client may see it. */
+  /** The event that ends a successful reply, as its client may see it. */
   #endEvent(data: JsonObject): JsonObject {
     const { turn, known } = this.#context;
     return turn.surface.endOf(data, known, headerOptions(turn));

@@ -1,4 +1,5 @@
-// A reply of events: held until it shows something, then relayed to its client's sink, then ended as its account or client ended it.
+// A reply of events. It is held until it shows something, then relayed to its client's sink, and ends when its account or its client ends
+// it.
 import { type CarrierFailure, carrierFailure } from '../../../turn/errors/failure.ts';
 import { Refusal, refusalOf } from '../../../turn/errors/refusal.ts';
 import type { JsonObject } from '../../../turn/json/json.ts';
@@ -19,8 +20,8 @@ import { readEvent } from './read-event.ts';
 import type { EndWith, ResponseControl } from './response-control.ts';
 
 /**
- * It is over when its carrier says so, with the terminal event or the account's connection; when its client leaves; or by an error while it
- * is read. Whatever comes first decides, and the attempt is settled once.
+ * A reply ends with its terminal event or the account's connection, when its client leaves, or by an error while it is read. The first of
+ * these decides, and the attempt is settled once.
  */
 export class EventReply implements EventReader {
   readonly reads = 'events';
@@ -38,7 +39,7 @@ export class EventReply implements EventReader {
   readonly #control: ResponseControl | undefined;
   #cancelTimer: () => void = () => undefined;
 
-  /** @param control made for a client that sends frames about its reply */
+  /** @param control makes the control for a client that sends frames about its reply */
   constructor(head: Head, sink: Sink, context: ReplyContext, control?: (endWith: EndWith) => ResponseControl) {
     const { turn } = context;
     this.#context = context;
@@ -49,9 +50,9 @@ export class EventReply implements EventReader {
     this.#relay = new EventRelay(sink, context, (end) => this.#ends(end));
     this.#flow = new OutputFlow(sink, { sending: context.sending, guarded: (work) => this.#guarded(work) });
     this.#control = control?.((events) => this.#endWith(events));
-    // The object itself, not a function that asks it: with a function V8's minor collections keep every turn and take ten times as long.
+    // The object itself, not a function that reads it. With a function, V8's minor collections keep every turn and take ten times as long.
     if (turn.client === 'websocket') head.held = this.#held;
-    // A client that gets one answer waits for all of it: until then an account's refusal can go to another one.
+    // A client that gets one answer waits for all of it, so that until then a refusal can be retried at another account.
     if (!sink.collects) this.#cancelTimer = turn.after(turn.timeouts.hold_ms, () => this.#holdExpired());
   }
 
@@ -60,7 +61,7 @@ export class EventReply implements EventReader {
     return this.#sink.shown;
   }
 
-  /** Once its head was shown, the reply stays a stream. */
+  /** Undefined after the head was shown, because the reply then stays a stream. */
   asBytes(): ByteReader | undefined {
     if (this.#state !== 'held') return undefined;
     this.abandon();
@@ -98,7 +99,10 @@ export class EventReply implements EventReader {
     });
   }
 
-  /** The client left. @returns whether it has the terminal event: many clients stop reading there, and the reply ends like any other */
+  /**
+   * Called when the client left.
+   * @returns whether the terminal event was sent to it. Many clients leave at that event, and the reply then ends like any other.
+   */
   left(): boolean {
     if (this.#state !== 'relaying' || this.#end === undefined || this.#sink.collects || !this.#flow.isWritten) return false;
     this.#context.sending().abort();
@@ -106,7 +110,7 @@ export class EventReply implements EventReader {
     return true;
   }
 
-  /** Ends without a verdict: the attempt is settled by its caller. */
+  /** Ends without a verdict, because the caller settles the attempt. */
   abandon(): void {
     this.#state = 'over';
     this.#cancelTimer();
@@ -146,7 +150,7 @@ export class EventReply implements EventReader {
     if (this.#sink.satisfied === true && this.#end === undefined) this.#endWith(endSatisfied(this.#context));
   }
 
-  /** The reply begins with a refusal: another account is tried, or the client gets it. */
+  /** Handles a reply that begins with a refusal. Another account is tried, or the client gets the refusal. */
   #takeRefusal(event: ReplyEvent, data: JsonObject | undefined): void {
     const { turn, sending } = this.#context;
     const refusal = headRefusal(data, this.#context);
@@ -155,9 +159,9 @@ export class EventReply implements EventReader {
       this.#settle(refusal.verdict);
       return;
     }
-    // The SDK sees no beginning of a reply that never was (F1.8).
+    // An SDK must not see the beginning of a reply that never came (F1.8).
     if (turn.surface.refusalEvent && this.#held.release().some((held) => held.event.hasData)) this.#sink.renumber();
-    // Made before commit: the error may repeat the prompt, and the turn releases the prompt at commit.
+    // Made before commit, because the error may repeat the prompt, which the turn releases at commit.
     this.#relay.began(this.#held.find('response.created'));
     const shown = data && this.#relay.failureEvent(data);
     this.#head.refuses = true;
@@ -165,7 +169,7 @@ export class EventReply implements EventReader {
     this.#relay.event(event, data, { shown, replacement: refusal.replacement });
   }
 
-  /** Nothing more will come, whether the account ends the connection or not. */
+  /** Handles a cancelled response. Nothing more will come, even if the account keeps the connection open. */
   #cancelled(event: ReplyEvent, data: JsonObject | undefined): void {
     const { turn, provider, sending } = this.#context;
     sending().abort();
@@ -174,7 +178,7 @@ export class EventReply implements EventReader {
       this.#settle({ kind: 'failed', failure });
       return;
     }
-    // On the other surfaces the reply ends with an error of the gateway, which replaces this event.
+    // On other surfaces the reply ends with an error of the gateway, which replaces this event.
     if (turn.surface.brokenReply === 'cut') this.#relay.event(event, data);
     this.#finish('cut', 'close', failure);
   }
@@ -196,7 +200,7 @@ export class EventReply implements EventReader {
     });
   }
 
-  /** The commit: from here on nothing is tried again, and events go to the sink. */
+  /** Commits the reply. From here on nothing is retried, and events go to the sink. */
   #commit(): void {
     this.#cancelTimer();
     const first = this.#context.turn.rules.head(this.#head);
@@ -216,14 +220,14 @@ export class EventReply implements EventReader {
     if (stored) this.#flow.withhold(stored);
   }
 
-  /** The reply ended. After a terminal event nothing is missing. */
+  /** Handles the end of the connection. After a terminal event nothing is missing. */
   #broke(broken: CarrierFailure, how: 'close' | 'cut'): void {
     if (this.#end !== undefined) this.#finish(this.#end, 'close');
     else if (this.#state === 'held') this.#settle({ kind: 'failed', failure: carrierFailure(broken) });
     else this.#finish('cut', how, carrierFailure(broken));
   }
 
-  /** Ends the reply towards its client. @param failure what the account reported, or how the reply broke off */
+  /** Ends the reply for its client. @param failure the failure that the account reported, or how the reply broke off */
   #finish(kind: OutcomeKind, how: 'close' | 'cut', failure = this.#relay.failure): void {
     if (this.#state === 'over') return;
     const { turn } = this.#context;
@@ -250,7 +254,7 @@ export class EventReply implements EventReader {
     }
   }
 
-  /** An error while a reply is read ends this reply, never the process. */
+  /** Handles an error while the reply is read. It ends this reply, never the process. */
   #faulted(thrown: unknown): void {
     const { sending, turn } = this.#context;
     if (thrown instanceof TooMuchHeld) {

@@ -1,4 +1,5 @@
-// A refusal at the head of a reply, before anything was shown: kept back for another attempt, or given to the client (Q2, Q3, Q6).
+// A refusal at the beginning of a reply, before anything was shown. It is kept back for another attempt, or sent to the client (Q2, Q3,
+// Q6).
 import { loggedCode } from '../../../turn/errors/error-codes.ts';
 import type { Failure } from '../../../turn/errors/failure.ts';
 import { type ErrorBody, type Refusal, RelayedRefusal } from '../../../turn/errors/refusal.ts';
@@ -7,10 +8,10 @@ import type { Event } from '../../../turn/turn.ts';
 import { collectedError } from '../../client-error.ts';
 import type { ReplyContext, Verdict } from '../reply-context.ts';
 
-/** The end of the attempt; or an event of its reply, with the text that the client gets in place of the account's. */
+/** The end of the attempt, or an event of its reply with the text that replaces the account's. */
 export type HeadRefusal = { readonly verdict: Verdict } | { readonly verdict: undefined; readonly replacement: Event | undefined };
 
-/** @param data of the event that refuses; undefined where it is not a JSON object */
+/** @param data the data of the event that refuses; undefined if it is not a JSON object */
 export function headRefusal(data: JsonObject | undefined, { turn, known, provider, keepsBack }: ReplyContext): HeadRefusal {
   const failure = data && provider.failures.inBand(data, turn.now());
   if (failure && keepsBack(failure)) return { verdict: { kind: 'failed', failure } };
@@ -24,8 +25,8 @@ export function headRefusal(data: JsonObject | undefined, { turn, known, provide
 }
 
 /**
- * On a websocket the refusal is an error frame, which has a status, and the connection stays open (Q2). A status that the account states is
- * used (Q3).
+ * The refusal on a websocket. It is an error frame, which has a status, and the connection stays open (Q2). A status that the account
+ * states is used (Q3).
  */
 function frameRefusal(failure: Failure, collected: Refusal, { data }: Event): Refusal {
   if (failure.status !== 200) return collected;

@@ -1,4 +1,4 @@
-// Ends a reply at its key's cap of output tokens where the account did not get the cap, with the events that a provider sends there.
+// Ends a reply at its key's cap of output tokens, if the account did not get the cap, with the events that a provider would send.
 import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
 import type { TokenCounts } from '../../../turn/reply/turn-result.ts';
@@ -6,22 +6,22 @@ import type { TokenCounts } from '../../../turn/reply/turn-result.ts';
 /** The estimate of Q18. */
 const BYTES_PER_TOKEN = 4;
 
-/** The deltas of a message's parts; all other deltas count too, but are no part of what an ended reply has. */
+/** The deltas of message parts. Other deltas count too, but the ended reply does not contain them. */
 const PART_DELTAS: ReadonlySet<string> = new Set(['response.output_text.delta', 'response.refusal.delta']);
 
 type Made = JsonObject & { readonly type: string };
 
 interface OpenMessage {
   readonly item: JsonObject;
-  /** Parts by their index, with the text that has come. */
+  /** The parts by index, with their text so far. */
   readonly parts: Map<number, JsonObject>;
 }
 
-/** Reads every event of the reply, which is parsed for it: only keys with an output-token policy pay for that. */
+/** Reads every event of the reply. The events are parsed for it, which only happens for keys with an output-token policy. */
 export class OutputCap {
   readonly #maxBytes: number;
   readonly #memory: HeldBytes;
-  /** Of the turn so far (Q18). */
+  /** The estimated usage of the turn so far (Q18). */
   readonly #estimateUsage: () => TokenCounts | undefined;
   #bytes = 0;
   #response: JsonObject = {};
@@ -36,7 +36,7 @@ export class OutputCap {
   }
 
   /**
-   * @returns the part of a delta that still fits, empty where none does: the reply ends after it. Undefined for every event below the cap
+   * @returns the part of a delta that still fits, which may be empty. The reply ends after it. Undefined for every event below the cap
    * @throws TooMuchHeld
    */
   read(data: JsonObject, length: number): readonly JsonObject[] | undefined {
@@ -132,7 +132,7 @@ function partEvents(part: JsonObject, place: JsonObject): readonly Made[] {
   return [said, { type: 'response.content_part.done', ...place, part }];
 }
 
-/** The longest beginning of a text with at most so many bytes in UTF-8, without a part of a character. */
+/** The longest beginning of a text that has at most so many bytes in UTF-8 and no partial character. */
 function startOf(text: string, bytes: number): string {
   let start = '';
   let length = 0;

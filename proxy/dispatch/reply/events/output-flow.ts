@@ -4,7 +4,7 @@ import type { Sending } from '../../../upstream/carriers/carrier.ts';
 
 export interface OutputFlowOptions {
   readonly sending: () => Sending;
-  /** Runs work of the reply; an error in it ends the reply. */
+  /** Runs work of the reply. An error in it ends the reply. */
   readonly guarded: (work: () => void) => void;
 }
 
@@ -20,17 +20,17 @@ export class OutputFlow {
     this.#options = options;
   }
 
-  /** Whether the account waits for a slow client. */
+  /** Whether the account is paused because the client is slow. */
   get paused(): boolean {
     return this.#paused;
   }
 
-  /** Whether the sink has written everything that it was given. */
+  /** Whether the sink has written everything that it got. */
   get isWritten(): boolean {
     return !this.#scheduled && !this.#paused && !this.#withheld;
   }
 
-  /** Flushes once for all events of one read of the socket: accounts send each event as a chunk of its own, and many arrive together. */
+  /** Flushes once for all events of one read of the socket. Accounts send each event as a separate chunk, and many arrive together. */
   flushSoon(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;

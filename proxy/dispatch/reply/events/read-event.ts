@@ -1,11 +1,11 @@
-// The parts of each reply event that the gateway reads, also before commit, and independent of what its client gets.
+// Reads the parts of each reply event that the gateway needs, before and after commit and for every client.
 import type { JsonObject } from '../../../turn/json/json.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import type { Sink } from '../../../turn/reply/sink.ts';
 import { endOf } from '../../../turn/reply/terminal-event.ts';
 import type { ReplyContext } from '../reply-context.ts';
 
-/** The data of an event, where observers or the client need it to be read. */
+/** The data of an event, if observers or the client need them to be read. */
 type Read = JsonObject | undefined;
 
 /** `dropped`: the client does not get the event. `unreadable`: a terminal event that the client could not read. */
@@ -24,7 +24,7 @@ export function readEvent(event: ReplyEvent, { objectCheck }: Sink, context: Rep
 function readObject(event: ReplyEvent, context: ReplyContext): JsonObject | Unfit {
   const data = observed(event, context) ?? context.turn.held.json(event);
   if (!data) return 'dropped';
-  // Of two types in one frame a client uses the last, which may be a terminal one.
+  // If a frame has two types, clients use the last one, which may be a terminal type.
   if (typeof data.type === 'string') event.type = data.type;
   return isAwaitedEnd(event, context) && !isReadable(event, data, context) ? 'unreadable' : data;
 }
@@ -35,7 +35,7 @@ function readEnd(event: ReplyEvent, known: Read, context: ReplyContext): Read | 
   return isReadable(event, data, context) ? data : 'unreadable';
 }
 
-/** Whether an event that was not parsed may be given to a client that gets only JSON objects. Data on several lines is rare, and parsed. */
+/** Whether an unparsed event may be sent to a client that gets only JSON objects. Data on several lines are rare, and are parsed. */
 function mayBeObject(event: ReplyEvent, { turn }: ReplyContext): boolean {
   if (!event.hasData || event.isDone()) return true;
   return event.dataStart < 0 ? turn.held.json(event) !== undefined : event.hasBraces();
@@ -49,10 +49,10 @@ function observed(event: ReplyEvent, { turn, observers, counters }: ReplyContext
   return data;
 }
 
-/** Whether only this event shows the client that its reply is over: without a readable one it would wait for ever. */
+/** Whether only this event shows the client that its reply is over. If the event is not readable, the client would wait for ever. */
 const isAwaitedEnd = ({ type }: ReplyEvent, { turn: { client, surface } }: ReplyContext): boolean =>
   (client === 'websocket' || surface.brokenReply === 'close') && endOf(type) !== undefined;
 
-/** Whether the client sees a terminal event in it too: where `type` occurs twice, a frame's reader uses the last one. */
+/** Whether the client recognises the terminal event too. If `type` occurs twice, the reader of a frame uses the last one. */
 const isReadable = (event: ReplyEvent, data: Read, { turn }: ReplyContext): boolean =>
   data !== undefined && (turn.client === 'http' || data.type === event.type);

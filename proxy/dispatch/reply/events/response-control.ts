@@ -1,4 +1,5 @@
-// The response of a reply under the frames of its client: its id, the answers to those frames, and the end of an interrupted one (RB29, RB31).
+// Controls a response for the frames of its client: keeps its id, recognises the answers to these frames, and ends an interrupted response
+// (RB29, RB31).
 import { responseIdIn } from '../../../sessions/response-id.ts';
 import { isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { ProviderApi } from '../../../turn/provider/provider-api.ts';
@@ -9,18 +10,18 @@ import type { AccountConfig } from '../../../turn/settings.ts';
 import type { LiveReply, ReplyControls } from '../../client.ts';
 import type { ReplyContext } from '../reply-context.ts';
 
-/** Ends the reply with these events in place of its account. The last of them is a terminal one. */
+/** Ends the reply with these events instead of those of its account. The last one is a terminal event. */
 export type EndWith = (events: readonly JsonObject[]) => void;
 
 export interface ResponseControlOptions extends Pick<ReplyContext, 'turn' | 'provider' | 'sending'> {
   readonly controls: ReplyControls;
   readonly account: AccountConfig;
-  /** The usage of the reply so far, where the account states none (Q18). */
+  /** The usage of the reply so far, if the account states none (Q18). */
   readonly estimateUsage: () => TokenCounts | undefined;
   readonly endWith: EndWith;
 }
 
-/** The events that are read here; all others pass without a look. */
+/** The types of events that are read here. */
 const READ: ReadonlySet<string> = new Set([
   'response.created',
   'response.output_item.added',
@@ -41,7 +42,7 @@ const isAnswer = (type: string): boolean => type.startsWith('response.interrupt.
 export class ResponseControl implements LiveReply {
   readonly #options: ResponseControlOptions;
   #responseId: string | undefined;
-  /** Over HTTP: the response as it was created, its open items by their index, and its last event. */
+  /** The response as it was created. Over HTTP, its open items by index and its last event are kept too. */
   #created: JsonObject = {};
   readonly #items = new Map<Json, Json>();
   #last: ReplyEvent | undefined;
@@ -68,7 +69,7 @@ export class ResponseControl implements LiveReply {
     return line && ((frame) => line.send(frame));
   }
 
-  /** @param data where it has been parsed. @returns whether the client does not get the event */
+  /** @param data the data, if they have been parsed @returns whether the client does not get the event */
   takes(event: ReplyEvent, data: JsonObject | undefined): boolean {
     const { line } = this.#options.sending();
     if (!line) this.#last = event.copy(this.#last);
@@ -102,7 +103,7 @@ export class ResponseControl implements LiveReply {
     this.#options.endWith([accepted, ...items, { type: 'response.incomplete', sequence_number: number, response }]);
   }
 
-  /** Over HTTP: keeps what the end of an interrupted response repeats. */
+  /** Keeps what the end of an interrupted response repeats. Only for responses over HTTP. */
   #follow(type: string, data: JsonObject): void {
     const { output_index: index = null, item, response } = data;
     if (type === 'response.created') {
@@ -112,7 +113,7 @@ export class ResponseControl implements LiveReply {
     else this.#items.delete(index);
   }
 
-  /** The account states none for a response that was aborted (Q18). */
+  /** The usage of an aborted response, for which the account states none (Q18). */
   #usage(): JsonObject | null {
     const { input_tokens, output_tokens } = this.#options.estimateUsage() ?? {};
     if (typeof input_tokens !== 'number' || typeof output_tokens !== 'number') return null;
