@@ -45,7 +45,7 @@ async function ask(name: string, body?: unknown) {
   return { status: response.status, headers: response.headers, text, json: JSON.parse(text) as any };
 }
 
-/** Why an answer does not fit its operation; empty where it does. */
+/** Why an answer does not fit its operation; empty if it does. */
 function misfit(method: string, path: string, status: number, json: unknown): string {
   const escaped = path.replaceAll('/', '~1').replaceAll('{', '%7B').replaceAll('}', '%7D');
   const pointer = `document#/paths/${escaped}/${method}/responses/${status}/content/application~1json/schema`;

@@ -8,7 +8,7 @@ export interface Verdict {
   readonly name: string;
   readonly title: string;
   readonly unit: string;
-  /** Runs by contender; empty where nothing was measured. */
+  /** Runs by contender; empty if nothing was measured. */
   readonly runs: Readonly<Record<string, Runs>>;
   readonly subject: string;
   readonly reference: string | undefined;

@@ -36,7 +36,7 @@ class Browser {
     this.#path = path;
   }
 
-  /** Undefined where the machine lacks libraries of the browser. */
+  /** Undefined if the machine lacks libraries of the browser. */
   static async start(bind: Bind = (command) => command): Promise<Browser | undefined> {
     const folder = mkdtempSync(join(tmpdir(), 'poolgate-browser-'));
     const args = [
@@ -97,14 +97,14 @@ class Browser {
 
 let shared: Promise<Browser | undefined> | undefined;
 
-/** A page of the browser of this test process, which ends with the process. Undefined where the machine lacks libraries of the browser. */
+/** A page of the browser of this test process, which ends with the process. Undefined if the machine lacks libraries of the browser. */
 export async function openPage(context: Ending): Promise<BrowserPage | undefined> {
   shared ??= Browser.start();
   return (await shared)?.page(context);
 }
 
 /**
- * Several pages of a browser of their own. Undefined where the machine lacks libraries of the browser.
+ * Several pages of a browser of their own. Undefined if the machine lacks libraries of the browser.
  * @param ending ends the browser
  */
 export async function openPages(ending: Ending, count: number, bind?: Bind): Promise<readonly BrowserPage[] | undefined> {

@@ -84,7 +84,7 @@ export class Container {
   }
 }
 
-/** Undefined where this machine can run them. */
+/** Undefined if this machine can run them. */
 export function whyNoContainers(): string | undefined {
   const { status, stderr, error } = spawnSync(
     'unshare',

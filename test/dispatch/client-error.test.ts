@@ -1,4 +1,4 @@
-// The client's answer where no account gave one: by the last failure, unless every account was out of quota (Q2, Q3, ER4, F2.13).
+// The client's answer if no account gave one: by the last failure, unless every account was out of quota (Q2, Q3, ER4, F2.13).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { clientError, collectedError } from '../../proxy/dispatch/client-error.ts';

@@ -149,7 +149,7 @@ class Storm {
       });
   }
 
-  /** Undefined where the upgrade is refused. */
+  /** Undefined if the upgrade is refused. */
   async #connected(client: number, path: string): Promise<TestSocket | undefined> {
     const open = this.#sockets.get(client);
     if (open?.isOpen) return open;

@@ -35,7 +35,7 @@ const BYTES = sampleOf(numbersTo(WHOLE + 1), [0, ...ENDS.flatMap((end) => [end -
 interface Seen {
   /** Without the metadata event that the gateway adds on the backend surface. */
   readonly types: readonly string[];
-  /** The code of the close; undefined where the connection stayed open. */
+  /** The code of the close; undefined if the connection stayed open. */
   readonly closed: number | undefined;
   readonly error: JsonObject | undefined;
   /** How many turns reached the accounts. */

@@ -8,7 +8,7 @@ const FOLDER = '/dev/shm';
 /** All files of a run take a quarter of it. */
 const FREE_BYTES = 2 * 2 ** 30;
 
-/** Undefined where there is none, where it has too little room, and where programs in it cannot run. */
+/** Undefined if there is none, if it has too little room, or if programs in it cannot run. */
 export function memoryFolder(): string | undefined {
   try {
     const mount = readFileSync('/proc/mounts', 'utf8').match(new RegExp(`^\\S+ ${FOLDER} tmpfs (\\S+)`, 'm'));

@@ -90,7 +90,7 @@ export function oracleRouter(simulated: readonly SimulatedAccount[], clock: Cloc
         let isWhole = false;
         for (const account of simulated) {
           if (account.inFlight >= account.plan.maxConcurrent || !account.wouldAnswer(now)) continue;
-          // An account that has an outage before the turn ends takes it only where there is no other.
+          // An account that has an outage before the turn ends takes it only if there is no other.
           const staysUp = account.upUntil(now) >= now + takesMs;
           const ownLostAt = Math.min(account.resetAt(now), account.upUntil(now));
           if (first && (staysUp === isWhole ? ownLostAt >= lostAt : isWhole)) continue;

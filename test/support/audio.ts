@@ -33,11 +33,11 @@ export async function arrivedParts({ headers, body }: { readonly headers: Incomi
 
 export interface Taker extends AsyncDisposable {
   readonly gate: TestGateway;
-  /** Requests for transcription so far. */
+  /** The number of requests for transcription so far. */
   readonly asked: () => number;
 }
 
-/** A gateway whose accounts are one server: it gets each request for transcription before its body was read. */
+/** A gateway whose accounts are one server. The server gets each request for transcription before its body is read. */
 export async function startTaker(
   take: (request: IncomingMessage, response: ServerResponse) => void,
   config: NonNullable<GatewayOptions['config']> = () => undefined,

@@ -1,21 +1,21 @@
-// Self-signed certificates with any dates, made in the test: X.509 in DER, an EC key, one host.
+// Makes self-signed certificates with any dates: X.509 in DER, an EC key, one host.
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
 export interface SelfSigned {
-  /** PEM. */
+  /** The certificate in PEM. */
   readonly cert: string;
-  /** PEM. */
+  /** The key in PEM. */
   readonly key: string;
 }
 
 export interface CertificateOptions {
-  /** A DNS name. */
+  /** The DNS name of the host. */
   readonly host: string;
   readonly from: Date;
   readonly until: Date;
 }
 
-/** DER: a tag, the length, the contents. */
+/** An element of DER: a tag, the length, and the contents. */
 function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts);
   const size = content.length;
@@ -33,7 +33,7 @@ const SUBJECT_ALT_NAME = oid('551d11');
 
 export function selfSigned({ host, from, until }: CertificateOptions): SelfSigned {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  // OpenSSL finds trusted certificates by their names: each has its own.
+  // OpenSSL finds trusted certificates by their names, so that each needs a different one.
   const name = sequence(der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from(randomBytes(8).toString('hex'))))));
   const altName = sequence(SUBJECT_ALT_NAME, der(0x04, sequence(der(0x82, Buffer.from(host)))));
   const body = sequence(

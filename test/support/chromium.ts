@@ -1,4 +1,5 @@
-// The browser of the tests, unpacked once into node_modules/.cache: its package would return a file that another process still writes.
+// The browser of the tests. It is unpacked once into node_modules/.cache, because its package may return a file that another process is
+// still writing.
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,7 +9,7 @@ import { lock } from '../../scripts/lock.mjs';
 
 const PACKAGE = '@sparticuz/chromium';
 
-/** Unpacks it into the folder for temporary files, unless that has it. */
+/** Unpacks the browser into the folder for temporary files, unless it is there already. */
 const UNPACK = `import chromium from '${PACKAGE}'; await chromium.executablePath();`;
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url));
@@ -28,7 +29,7 @@ export async function chromiumPath(): Promise<string> {
   return join(folder, 'chromium');
 }
 
-/** The folder appears with all its files, even if a process is killed while it unpacks them. */
+/** Unpacks into another folder and renames it, so that it is complete even if a process is killed meanwhile. */
 async function unpack(folder: string): Promise<void> {
   mkdirSync(CACHE, { recursive: true });
   const partial = mkdtempSync(`${folder}-`);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { tokensOfText } from '../../proxy/tokenizer/token-count.ts';
 import { compressText } from '../../rules/compression/compress-text.ts';
 
-/** The output of real tools: file name, and its name in docs/compression.md. */
+/** The outputs of real tools by file name, with their names in docs/compression.md. */
 export const CORPUS = {
   'search-flat.txt': '`grep -rn`',
   'search-context.txt': '`grep -rn -C2`',
@@ -33,7 +33,7 @@ export const CORPUS_FILES = Object.keys(CORPUS) as readonly CorpusFile[];
 
 export const corpusText = (file: CorpusFile): string => readFileSync(new URL(`../fixtures/tool-output/${file}`, import.meta.url), 'utf8');
 
-/** The text of one output as it is sent. */
+/** The text of one output after compression. */
 export function compressedText(text: string): string {
   const steps = compressText(text);
   for (;;) {
@@ -42,7 +42,7 @@ export function compressedText(text: string): string {
   }
 }
 
-/** The table of savings in docs/compression.md. */
+/** The table of savings for docs/compression.md. */
 export function savingsTable(): string {
   const rows = CORPUS_FILES.map((file) => {
     const before = corpusText(file);

@@ -1,4 +1,4 @@
-// A stage for continuity: three accounts in order, two keys of one Pool, another Pool, and a session that is moved at will.
+// A gateway for tests of continuity: three accounts in order, two keys of one Pool, another Pool, and a session that tests can move.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -15,9 +15,9 @@ export const PUBLIC = '/v1/responses';
 export const OTHER_KEY = 'pg-second-key';
 export const OTHER_POOL = 'pg-other-pool';
 
-/** Longer than the retry budget remembers. */
+/** Longer than the period of the retry budget. */
 const LATER_MS = 11_000;
-/** Longer than any quota is spent for. */
+/** Longer than any quota stays used up. */
 const MUCH_LATER_MS = 3_700_000;
 
 export const user = (text: string): JsonObject => ({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] });
@@ -31,10 +31,10 @@ export interface Sent {
 
 export class Stage {
   gate: TestGateway;
-  /** Of the store and its key. */
+  /** The folder of the store and its key. */
   readonly folder: string;
   readonly clock: ShiftedClock;
-  /** Whether accounts store the responses of native turns, so that an anchor continues them over HTTP. */
+  /** Whether accounts store the responses of native turns, so that turns can continue them over HTTP. */
   readonly stores: boolean;
 
   private constructor(gate: TestGateway, folder: string, clock: ShiftedClock, stores: boolean) {
@@ -45,8 +45,8 @@ export class Stage {
   }
 
   /**
-   * @param strict whether accounts refuse anchors, and what others have made; others store responses
-   * @param manners what differs from those of real backends
+   * @param strict whether accounts refuse anchors and what other accounts made; otherwise they store responses
+   * @param manners manners that differ from those of real backends
    */
   static async set({
     strict = true,
@@ -85,14 +85,14 @@ export class Stage {
     this.gate = await this.gate.restarted({ clock: this.clock });
   }
 
-  /** Time passes until all accounts are healthy, and the records are cleared. */
+  /** Advances the clock until all accounts are healthy, and clears the records. */
   clear(): void {
     this.clock.setAhead(MUCH_LATER_MS);
     this.gate.upstream.clear();
     this.gate.heal();
   }
 
-  /** A turn of a native client by default. */
+  /** Sends a turn, by default as a native client. */
   turn({ path = NATIVE, headers = {}, body = {}, key = KEY }: Sent = {}): Promise<Reply> {
     const native = { stream: true, store: this.stores, reasoning: { effort: 'medium' }, include: ['reasoning.encrypted_content'] };
     return this.gate.send(path, {
@@ -101,14 +101,14 @@ export class Stage {
     });
   }
 
-  /** The accounts that turns went to since the last look, in order. */
+  /** The accounts to which turns went since the last call, in order. */
   went(): readonly string[] {
     const accounts = this.gate.upstream.turns().map(({ account }) => account);
     this.gate.upstream.clear();
     return accounts;
   }
 
-  /** A turn that ends at `south`, since the first account in order fails it once; its session stays there. */
+  /** Sends a turn that ends at `south`, because the first account fails it once. Its session stays there. */
   async atSouth(sent: Sent = {}): Promise<Reply> {
     this.clock.setAhead(LATER_MS);
     this.gate.upstream.clear();
@@ -118,7 +118,7 @@ export class Stage {
     return reply;
   }
 
-  /** The account reports to a turn without a session that it is out of quota for an hour. */
+  /** Makes the account report to a turn without a session that it is out of quota for an hour. */
   async spend(account: string): Promise<void> {
     this.clock.setAhead(LATER_MS);
     const before = ['north', 'south', 'east'].slice(0, ['north', 'south', 'east'].indexOf(account));
@@ -139,6 +139,6 @@ export const outputOf = ({ text }: Reply): readonly JsonObject[] =>
     .filter(({ data }) => data.type === 'response.output_item.done')
     .map(({ data }) => data.item);
 
-/** The response id that a client has after this reply, complete or not. */
+/** The response id in this reply, which may be incomplete. */
 export const idOf = ({ json, text }: Reply): string =>
   String(json?.id ?? eventsOf(text).findLast(({ data }) => data.response)?.data.response.id);

@@ -22,10 +22,10 @@ export interface ControlAnswer {
   readonly body?: string;
 }
 
-/** Answers by itself; `seen` stays empty. */
+/** Answers requests itself; `seen` then stays empty. */
 export type Raw = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Every control-plane row of section B, and those that native clients have asked for since. */
+/** The control-plane rows of section B, and those that native clients have requested since. */
 export const CONTROL_ROWS = [
   ['GET', '/backend-api/agent/thread/goal/get'],
   ['POST', '/backend-api/agent/thread/goal/get'],
@@ -49,7 +49,7 @@ export const CONTROL_ROWS = [
   ['POST', '/backend-api/agent/realtime/calls'],
 ] as const;
 
-/** As an operator who marks all of them supported. */
+/** Marks all of these rows as supported. */
 export const supported = (draft: Draft): void => {
   draft.routes = [
     ...CONTROL_ROWS.map(([method, path]) => ({ [method]: path, status: 'supported', serve: 'forward', class: 'control' })),
@@ -66,7 +66,7 @@ export async function control(
     if (request.url?.includes('/models?')) return void response.writeHead(200, { 'content-type': 'application/json' }).end('{"models":[]}');
     // The gateway's own requests at the start are not recorded.
     if (request.url?.endsWith('/meter/usage')) return void response.writeHead(404).end();
-    // Paths that the gateway reads itself.
+    // Paths that the gateway itself reads.
     if (request.url === '/backend-api/meter/usage') return void response.writeHead(404).end();
     if ('raw' in answer) return answer.raw(request, response);
     const body = Buffer.concat(await request.toArray()).toString('utf8');

@@ -8,7 +8,7 @@ import { until } from './until.ts';
 
 export interface Nodes extends AsyncDisposable {
   readonly all: readonly TestGateway[];
-  /** Every ordered pair of two nodes. */
+  /** All ordered pairs of two nodes. */
   readonly pairs: readonly (readonly [TestGateway, TestGateway])[];
 }
 
@@ -17,11 +17,11 @@ export interface NodesOptions extends GatewayOptions {
   readonly file?: (draft: Draft, number: number) => void;
 }
 
-/** Starts them at the same time, on an empty database. */
+/** Starts the nodes at the same time, on an empty database. */
 export async function startNodes(count: number, { file, ...options }: NodesOptions = {}): Promise<Nodes> {
   const server = await postgres();
   const settings = server.settings(await server.fresh());
-  // It brings the accounts, and nothing of it stays.
+  // This gateway creates the upstream. Its configuration is not used.
   const { config: _, ...first } = options;
   const base = await startGateway({ ...first, store: 'sqlite::memory:' });
   await base.stop();
@@ -52,7 +52,7 @@ export async function startNodes(count: number, { file, ...options }: NodesOptio
   };
 }
 
-/** Gives each node another first account: a turn that goes to the first account of another node goes there for its pin. */
+/** Gives each node another first account. A turn that goes to the first account of another node then shows that its pin was used. */
 export function firstAccountOfItsOwn(draft: Draft, number: number): void {
   const { assignments } = draft.pools[0];
   draft.pools[0].assignments = ['north', 'south', 'east'].map((_, i, all) => ({ account: all[(i + number - 1) % all.length] }));
@@ -60,11 +60,15 @@ export function firstAccountOfItsOwn(draft: Draft, number: number): void {
 }
 
 /**
- * Waits for a change of one node to reach the other one, before a poll without the feed would bring it. `npm run bench` measures the delay.
+ * Waits until a change of one node has reached the other one, and fails if that takes as long as a poll without the feed. `npm run bench`
+ * measures the delay.
  */
 export const converged = <T>(what: string, probe: () => Promise<T | undefined> | T | undefined): Promise<T> => until(what, probe);
 
-/** The machine's clock, with more patience for pins than 50 ms: on a busy machine the store takes longer. Pauses for files end at once. */
+/**
+ * The machine's clock, on which a wait of 50 ms for pins is longer, because the store is slow on a busy machine. Pauses for files end at
+ * once.
+ */
 export const PATIENT: Clock = {
   now: systemClock.now,
   wallTime: systemClock.wallTime,
@@ -78,7 +82,7 @@ export async function turn(node: TestGateway, body: JsonObject = {}, headers: Re
   return reply;
 }
 
-/** The accounts that turns went to since the last look, in order. */
+/** The accounts to which turns went since the last call, in order. */
 export function went({ upstream }: TestGateway): readonly string[] {
   const accounts = upstream.turns().map(({ account }) => account);
   upstream.clear();

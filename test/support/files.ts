@@ -1,4 +1,4 @@
-// A stage for files: two accounts in order, a second Pool, and an upload service whose behaviour a test decides.
+// A gateway for tests of files: two accounts in order, a second Pool, and an upload service whose behaviour a test decides.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ const FILE: Part = { name: 'file', filename: 'notes.txt', type: 'text/plain', va
 const PURPOSE: Part = { name: 'purpose', value: 'user_data' };
 export const UPLOAD: readonly Part[] = [FILE, PURPOSE];
 
-/** Pauses of the gateway end at once; its time is the machine's. */
+/** The machine's clock, on which pauses of the gateway end at once. */
 const IMPATIENT = {
   now: systemClock.now,
   wallTime: systemClock.wallTime,
@@ -35,19 +35,19 @@ export function startFiles(options: GatewayOptions = {}): Promise<TestGateway> {
   });
 }
 
-/** `POST /v1/files` with these parts. */
+/** Sends `POST /v1/files` with these parts. */
 export function upload(gate: TestGateway, parts: readonly Part[] = UPLOAD, key = KEY): Promise<Reply> {
   return sendBytes(gate, '/v1/files', formOf(parts), { 'content-type': FORM_TYPE, authorization: `Bearer ${key}` });
 }
 
-/** The id of a file that was uploaded to the account that is first in line. */
+/** Uploads a file to the first account. @returns its id */
 export async function uploadedId(gate: TestGateway): Promise<string> {
   const { status, json, text } = await upload(gate);
   assert.equal(status, 200, text);
   return json.id;
 }
 
-/** Uploads a file to south, because north is unreachable meanwhile. @returns its id */
+/** Uploads a file to south, while north is unreachable. @returns its id */
 export async function uploadedToSouth(gate: TestGateway): Promise<string> {
   await gate.upstream.hangUp('north');
   const id = await uploadedId(gate);
@@ -67,7 +67,7 @@ export interface UploadService extends AsyncDisposable {
   readonly seen: readonly { readonly method: string; readonly headers: IncomingMessage['headers']; readonly body: Buffer }[];
 }
 
-/** @param answer gets the request before its body was read */
+/** @param answer gets the request before its body is read */
 export async function uploadService(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<UploadService> {
   const seen: { method: string; headers: IncomingMessage['headers']; body: Buffer }[] = [];
   const server = createServer((request, response) => {

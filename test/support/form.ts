@@ -1,4 +1,4 @@
-// Multipart bodies for tests: well-formed ones from parts, as bytes that a test can cut and bend.
+// Multipart bodies for tests. They are made from parts, as bytes that a test can cut and change.
 
 export interface Part {
   readonly name: string;

@@ -1,4 +1,4 @@
-// A running gateway for a test: real sockets, the rehearsal provider behind it, every port 0, one temporary store.
+// A running gateway for a test, with real sockets on free ports, the rehearsal provider as its upstream, and a temporary store.
 import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { stringify } from 'yaml';
@@ -17,30 +17,30 @@ import { startUpstream, type Upstream, type UpstreamOptions } from './rehearsal.
 export const KEY = 'pg-test-key';
 export const DIGEST = hash('sha256', KEY, 'hex');
 
-/** The secret of each account `NAME` in tests: the credential that must be sent only to its own account. */
+/** The credential of an account in tests. It must be sent only to this account. */
 export const bearerOf = (account: string): string => `bearer-of-${account}`;
 
 /** config.yaml as an object that a test edits. */
 // biome-ignore lint/suspicious/noExplicitAny: a draft of a file may be wrong in any way
 export type Draft = Record<string, any>;
 
-/** What signs the requests between the nodes of a test. */
+/** The secret with which requests between the nodes of a test are signed. */
 export const NODE_SECRET = 'node-secret-of-the-tests';
 
 export interface GatewayOptions {
   readonly upstream?: UpstreamOptions;
   /** Edits the configuration before it is loaded. */
   readonly config?: (draft: Draft) => void;
-  /** Where the configuration is written, so that it can be edited and reloaded; by default there is no file. */
+  /** The path to which the configuration is written, so that it can be edited and reloaded. Default: no file. */
   readonly path?: string;
   readonly clock?: Clock;
-  /** What `openStore` takes; in memory by default. `freshDatabase()` is one that several gateways may share. */
+  /** The argument of `openStore`. Default: a store in memory. Several gateways may share a `freshDatabase()`. */
   readonly store?: string;
-  /** The load of the process as the guard sees it; without it the guard is off: a busy machine changes no test. */
+  /** The load of the process for the guard. Default: the guard is disabled, so that a busy machine does not affect tests. */
   readonly load?: ProcessLoad;
-  /** The API of each account; by default that of the product. */
+  /** Returns the API of an account. Default: that of the product. */
   readonly providerOf?: ProviderOf;
-  /** Surfaces beside the shipped ones. */
+  /** Surfaces in addition to those of the product. */
   readonly surfaces?: readonly Surface[];
 }
 
@@ -53,16 +53,16 @@ export interface Reply {
 }
 
 export interface RequestOptions {
-  /** POST if there is a body. */
+  /** The method. Default: POST if there is a body. */
   readonly method?: string;
-  /** A body that is neither text nor bytes is sent as JSON. */
+  /** The body. If it is neither text nor bytes, it is sent as JSON. */
   readonly body?: unknown;
-  /** `authorization` among them is another key than the test key. */
+  /** The headers. `authorization` replaces the test key. */
   readonly headers?: Record<string, string>;
   readonly signal?: AbortSignal;
 }
 
-/** A request with the test key. */
+/** Sends a request with the test key. */
 export function fetchFrom(url: string, path: string, { method, body, headers = {}, signal }: RequestOptions = {}): Promise<Response> {
   const text = body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
   const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
@@ -74,7 +74,7 @@ export function fetchFrom(url: string, path: string, { method, body, headers = {
   });
 }
 
-/** The whole answer of such a request. */
+/** Sends such a request, and reads the whole answer. */
 export async function sendTo(url: string, path: string, init: RequestOptions = {}): Promise<Reply> {
   const response = await fetchFrom(url, path, init);
   const text = await response.text();
@@ -85,9 +85,9 @@ export class TestGateway extends Probes {
   readonly upstream: Upstream;
   readonly url: string;
   readonly adminUrl: string;
-  /** Of a gateway with a metrics listener. */
+  /** The URL of the metrics listener, if there is one. */
   readonly metricsUrl: string;
-  /** Every line that the operator log got. */
+  /** All lines of the operator log. */
   readonly logged: readonly string[];
   readonly #draft: Draft;
 
@@ -117,26 +117,26 @@ export class TestGateway extends Probes {
     return sendTo(this.url, path, init);
   }
 
-  /** Edits the running configuration, as an operator's saved file would. */
+  /** Edits the running configuration, as if an operator had saved the file. */
   async reconfigure(edit: (draft: Draft) => void): Promise<void> {
     edit(this.#draft);
     await this.gateway.reload(await loadedFrom(this.#draft, this.gateway.loaded.path));
   }
 
-  /** The credential files are read again, as after a log-in of the operator. */
+  /** Reads the credential files again, as after a login by the operator. */
   refresh(): Promise<void> {
     return this.gateway.refresh();
   }
 
-  /** Stops the gateway in order and starts it again over the same store and the same accounts. Needs a store in a file or a database. */
+  /** Stops the gateway, and starts it again with the same store and accounts. Needs a store in a file or a database. */
   async restarted(options: Pick<GatewayOptions, 'clock'> = {}): Promise<TestGateway> {
     await this.stop();
     return this.#running(this.gateway.loaded, this.#draft, options);
   }
 
   /**
-   * A second gateway over the same store and the same accounts. Needs a store in a file, or a database: there it is another node.
-   * @param options `config` edits a copy of this one's configuration
+   * Starts a second gateway with the same store and accounts. Needs a store in a file or a database; with a database it is another node.
+   * @param options `config` edits a copy of this gateway's configuration
    */
   async twin({ clock, config }: Pick<GatewayOptions, 'clock' | 'config'> = {}): Promise<TestGateway> {
     const isNode = typeof this.#draft.store !== 'string';
@@ -151,7 +151,7 @@ export class TestGateway extends Probes {
     return running(loaded, { upstream: this.upstream, draft, ...options });
   }
 
-  /** Stops the gateway in order; its accounts keep running. */
+  /** Stops the gateway. Its accounts keep running. */
   async stop(): Promise<void> {
     await this.gateway.close();
   }
@@ -220,7 +220,7 @@ async function running(
     ...(load ? { load } : {}),
     ...(providerOf ? { providerOf } : {}),
     ...(surfaces ? { surfaces } : {}),
-    // The start of a thread takes ten times the processor time of a gateway's.
+    // In this thread, because starting another one takes ten times the processor time of starting a gateway.
     startRehearsal: startConfigured,
   });
   const { main, admin, metrics } = await gateway.listen();
@@ -231,7 +231,7 @@ async function running(
   return gate;
 }
 
-/** A file with these accounts of the upstream, one Pool of them, and the tests' key. */
+/** A configuration with these accounts of the upstream, one Pool, and the tests' key. */
 export async function draftFor(
   accounts: readonly string[],
   upstream: Upstream,
@@ -245,7 +245,7 @@ export async function draftFor(
     listen: { host: '127.0.0.1', port: 0 },
     admin: { host: '127.0.0.1', port: 0 },
     timeouts: { drain_ms: 1000 },
-    // Room for the usual number is allocated at each start.
+    // Reduced, because the memory for pins is allocated at each start.
     limits: { pins_in_memory: 1_000 },
     ...(load ? {} : { guard: { event_loop_ms: 0, memory_percent: 0 } }),
     accounts: accounts.map((id) => ({
@@ -254,7 +254,7 @@ export async function draftFor(
       base_url: upstream.urlOf(id),
       credential: { bearer: { env: `BEARER_${id.toUpperCase()}` } },
     })),
-    // In configuration order, so that a test can predict the account of a turn.
+    // Accounts are filled in the order of the configuration, so that a test can predict the account of a turn.
     pools: [{ id: 'team', label: 'Team', strategy: 'fill_first', assignments: accounts.map((account) => ({ account })) }],
     keys: [{ id: 'ci', pool: 'team', secret_sha256: [DIGEST] }],
   };
@@ -276,7 +276,7 @@ export interface SseEvent {
   readonly data: any;
 }
 
-/** The events of an SSE text; comments are left out. */
+/** The events of an SSE text, without comments. */
 export function eventsOf(text: string): readonly SseEvent[] {
   return text
     .split(/\r\n\r\n|\n\n|\r\r/)

@@ -1,10 +1,10 @@
-// The load of a process, set by the test.
+// The load of a process, which a test sets.
 import type { ProcessLoad } from '../../proxy/admission/process-load.ts';
 
 export class HandLoad implements ProcessLoad {
-  /** Mean delay of the event loop, in milliseconds. */
+  /** The mean delay of the event loop in milliseconds. */
   delay = 0;
-  /** In percent. */
+  /** The used memory in percent. */
   memory = 0;
   readonly reads = { eventLoop: 0, memory: 0 };
 

@@ -37,7 +37,7 @@ export function startImages(options: GatewayOptions = {}): Promise<TestGateway> 
   return startGateway({ ...options, config });
 }
 
-/** A whole request of any of the four routes that is in order, as its clients send it. */
+/** A valid request of any of the four routes, as clients send it. */
 export function imageRequest(path: string, model = IMAGE_MODEL): { body: Buffer | JsonObject; headers: Record<string, string> } {
   if (path === EDITS) {
     const parts = [{ name: 'model', value: model }, ...editParts().slice(1)];

@@ -1,4 +1,4 @@
-// Turns of native websocket clients that are interrupted: how they come to stall, and what their clients see of them.
+// Turns of native websocket clients that stall, so that they can be interrupted, and the frames that their clients get.
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import type { RequestRow } from '../../store/store.ts';
 import type { TestGateway } from './gateway.ts';
@@ -7,13 +7,13 @@ import type { Script } from './rehearsal.ts';
 import { until } from './until.ts';
 import { connect, type TestSocket } from './websocket.ts';
 
-/** The headers that name a client's session. */
+/** The headers with the name of a client's session. */
 export type Session = Readonly<Record<string, string>>;
 
 export const SESSION: Session = { 'x-agent-window-id': 'thread-1:0' };
 const DONE = 'response.output_item.done';
 
-/** A gateway of this process, or a process of its own. */
+/** A gateway in this process, or a separate process. */
 export interface Interruptible {
   readonly url: string;
   count(name: 'turns_detached'): number | Promise<number>;
@@ -24,7 +24,7 @@ export const openSession = (gate: Pick<Interruptible, 'url'>, session: Session =
 
 export const QUESTION = [userMessage('first'), userMessage('second')];
 
-/** The finished items of such a turn. */
+/** The finished items of a turn that will be interrupted. */
 export const items = (count: number): readonly JsonObject[] =>
   Array.from({ length: count }, (_, i) => ({
     type: 'function_call',
@@ -35,7 +35,7 @@ export const items = (count: number): readonly JsonObject[] =>
     status: 'completed',
   }));
 
-/** The events of its account. */
+/** The events of the account's reply. */
 export function replyOf(count: number): readonly JsonObject[] {
   const events: JsonObject[] = [
     { type: 'agent.rate_limits', plan_type: 'plus', rate_limits: {} },
@@ -50,13 +50,13 @@ export function replyOf(count: number): readonly JsonObject[] {
   return events;
 }
 
-/** Its reply stalls after `at` events. */
+/** The script of a reply that stalls after `at` events. */
 export const scriptOf = (count: number, at: number): Script => [
   { kind: 'reply', status: 200, headers: {}, body: { events: [...replyOf(count)] } },
   { kind: 'stall', at: { events: at } },
 ];
 
-/** A turn that stalls after `at` events of its account, and the frames that its client got by then. */
+/** Sends a turn that stalls after `at` events of its account. @returns the frames that its client got before */
 export async function interrupted(
   gate: Pick<TestGateway, 'url' | 'upstream'>,
   at: number,
@@ -66,7 +66,7 @@ export async function interrupted(
   const socket = await openSession(gate, session);
   socket.send(frame);
   await gate.upstream.stalled('north');
-  // One event of the gateway, in addition to those of the account.
+  // The gateway adds one event to those of the account.
   await until('the frames so far', () => (socket.frames.length >= at + 1 ? true : undefined));
   return socket;
 }
@@ -77,7 +77,7 @@ export async function dropped(gate: Interruptible, socket: Pick<TestSocket, 'ter
   await until('the turn without its client', async () => (await gate.count('turns_detached')) > detached || undefined);
 }
 
-/** The rows of a gateway's turns, and those of the frames that were exact retries of one: these have no account (S5). */
+/** The rows of a gateway's turns, and the rows of frames that were exact retries, which have no account (S5). */
 export async function turnsAndRetries(
   gate: Pick<TestGateway, 'rows'>,
 ): Promise<{ readonly turns: readonly RequestRow[]; readonly retries: readonly RequestRow[] }> {

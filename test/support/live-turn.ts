@@ -1,4 +1,4 @@
-// A LiveTurn without a gateway: the product's own turn with its chain of rules, under a clock of the test.
+// A LiveTurn without a gateway: the product's turn with its rules, and a clock of the test.
 import { MemoryGuard } from '../../proxy/base/bytes/memory-guard.ts';
 import { Counters } from '../../proxy/base/process/metrics.ts';
 import type { Clock } from '../../proxy/base/time/clock.ts';
@@ -17,7 +17,7 @@ import { KEY, POOL, turnOf } from './turn.ts';
 
 export interface LiveTurnOptions {
   readonly kind?: RouteKind;
-  /** By default all rules of the product. */
+  /** The rules. Default: all rules of the product. */
   readonly rules?: readonly Rule[];
   readonly clock?: Clock;
   readonly headers?: Headers;
@@ -27,7 +27,7 @@ export interface LiveTurnOptions {
   readonly upstreamEventBytes?: number;
 }
 
-/** The errors that `turn.fault` got. */
+/** The errors with which `turn.fault` was called. */
 export type Faults = readonly unknown[];
 
 const TIMEOUTS: Timeouts = {
@@ -47,7 +47,7 @@ const TIMEOUTS: Timeouts = {
 
 const CAPSULES = new SealedCapsules(Buffer.alloc(32, 1));
 
-/** A turn after authentication; `faults` are the unforeseen errors that it reported. */
+/** A turn after authentication. `faults` are the unexpected errors that it reported. */
 export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: LiveTurn; readonly faults: Faults } {
   const { kind = 'responses', rules = RULES, clock = new HandClock(), headers = {}, pool, upstreamEventBytes } = options;
   const { route, wire, limits, model, transcription } = turnOf({ kind, ...(options.model ? { model: options.model } : {}) });
@@ -93,7 +93,7 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
   return { turn, faults };
 }
 
-/** A live turn after the request and edit phases of its rules on this body. */
+/** A live turn after the request and edit phases of its rules for this body. */
 export async function requestedTurn(body: Body, options: LiveTurnOptions = {}): Promise<ReturnType<typeof liveTurnOf>> {
   const live = liveTurnOf(options);
   await live.turn.rules.request({ body });

@@ -1,4 +1,4 @@
-// Requests to /mcp for tests: an operator with a token, and JSON-RPC by hand.
+// Requests to /mcp for tests, with an operator's token and plain JSON-RPC.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import type { Draft, Reply, TestGateway } from './gateway.ts';
@@ -16,7 +16,7 @@ export const TOOL_NAMES = [
   'explain_selection',
 ];
 
-/** The secret of the token of an operator `NAME`. */
+/** The token of an operator in tests. */
 export const tokenOf = (operator: string): string => `pg-mcp-${operator}`;
 
 /** The row of an operator in a configuration. */
@@ -27,7 +27,7 @@ export const operatorRow = (id: string, owns: readonly string[], assigned: reado
   assigned,
 });
 
-/** The only operator of most tests: it owns the Pool of `startGateway`. */
+/** Adds the operator that most tests use. It owns the Pool of `startGateway`. */
 export const withOperator = (draft: Draft): void => {
   draft.operators = [operatorRow('ops', ['team'])];
 };

@@ -1,11 +1,11 @@
-// The memory that this process uses, after garbage was collected.
+// The memory that this process uses after a garbage collection.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** Bytes. */
+/** The number of bytes. */
 export function inUse(): number {
   collect();
   collect();

@@ -15,10 +15,10 @@ export type Dialect = 'lite' | 'full';
 
 export const asks = (model: string): JsonObject => turnBody('hi', { model });
 
-/** A catalog entry with any value for its Lite support, also one that is none. */
+/** A catalog entry with any value for its Lite support, which need not be valid. */
 export const entrySaying = (slug: string, use_responses_lite: JsonObject[string]): JsonObject => modelEntry({ slug, use_responses_lite });
 
-/** The dialect in which a turn reached its account; its body and its marker must agree. */
+/** The dialect in which a turn reached its account. Fails if its body and its marker do not agree. */
 export function dialectOf(turn: Arrival | undefined): Dialect {
   assert.ok(turn, 'a turn arrived');
   const { input } = turn.json as { readonly input: readonly JsonObject[] };
@@ -27,7 +27,7 @@ export function dialectOf(turn: Arrival | undefined): Dialect {
   return shape;
 }
 
-/** Of Pool `team`; omitted settings are as at the start. */
+/** The settings of Pool `team`. Settings that are left out are those of the start. */
 export interface Setting {
   readonly serving_modes?: JsonObject;
   readonly models?: JsonObject;
@@ -37,8 +37,8 @@ export interface Setting {
 }
 
 /**
- * `model-a` is Lite at south alone, `lite` at both accounts, `full` at neither. Keys `ci` (the usual one) and `second` are of Pool
- * `team`, key `other` of Pool `other`; the secrets of the latter two are their ids.
+ * Model `model-a` is Lite only at south, `lite` at both accounts, and `full` at neither. The keys `ci` (the default) and `second` belong to
+ * Pool `team`, and the key `other` to Pool `other`. The secrets of the latter two are their ids.
  */
 export class ModeStage {
   readonly gate: TestGateway;
@@ -80,7 +80,7 @@ export class ModeStage {
   /** Restores the initial state after a test. */
   async reset(): Promise<void> {
     this.gate.upstream.clear();
-    // Past the retry budget's window and every cooldown.
+    // Later than the window of the retry budget and every cooldown.
     this.clock.setAhead(3_600_000);
     await this.set({});
   }
@@ -104,7 +104,7 @@ export class ModeStage {
     return dialectOf(this.gate.upstream.turns()[0]);
   }
 
-  /** What the backend list says of this model's Lite support; undefined if it does not list it. */
+  /** The Lite support of this model in the backend list; undefined if the list does not have the model. */
   async shown(model: string, init = {}): Promise<unknown> {
     const { json } = await this.gate.send(BACKEND_MODELS, init);
     return json.models.find(({ slug }: JsonObject) => slug === model)?.use_responses_lite;
@@ -114,7 +114,7 @@ export class ModeStage {
     return (await this.gate.send(BACKEND_MODELS)).headers.get('etag');
   }
 
-  /** The labels of RM1 on the row of this answer. */
+  /** The labels of RM1 in the row of this answer. */
   async labels({ headers }: Pick<Reply, 'headers'>): Promise<unknown> {
     const row = await this.gate.row({ headers });
     return [row?.configured_mode, row?.effective_mode, row?.mode_source];

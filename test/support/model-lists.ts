@@ -1,4 +1,4 @@
-// The two model lists of a gateway under test, as their clients read them, and accounts whose answers change.
+// The two model lists of a gateway as clients read them, and accounts whose lists change.
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import type { Draft, TestGateway } from './gateway.ts';
 import { nativeCatalog } from './native-catalog.ts';
@@ -11,18 +11,18 @@ export const PUBLIC_MODELS = '/v1/models';
 
 type Init = Parameters<TestGateway['send']>[1];
 
-/** By slug, in order; fails if a native client would drop the catalog. */
+/** The models by slug, in order. Fails if a native client would drop the catalog. */
 export async function backendModels(gate: TestGateway, init: Init = {}): Promise<ReadonlyMap<string, JsonObject>> {
   return nativeCatalog((await gate.send(BACKEND_MODELS, init)).text);
 }
 
-/** By id, in order. */
+/** The models by id, in order. */
 export async function publicModels(gate: TestGateway, init: Init = {}): Promise<ReadonlyMap<string, JsonObject>> {
   const { json } = await gate.send(PUBLIC_MODELS, init);
   return new Map(json.data.map((entry: JsonObject) => [entry.id, entry]));
 }
 
-/** Makes the gateway read its accounts again, each answering so once. */
+/** Makes the gateway read the lists of its accounts again. Each account answers this read with its script. */
 export async function reread(
   gate: TestGateway,
   answers: Readonly<Record<string, Script>>,
@@ -32,10 +32,10 @@ export async function reread(
   await gate.reconfigure(edit);
 }
 
-/** A provider's catalog of any shape. */
+/** The answer of a catalog with any body. */
 export const catalogAnswer = (body: unknown): Script => replyJson(body as JsonObject);
 
-/** The fields of an entry that state a window. */
+/** The fields of an entry that state its context window. */
 export const windowOf = (tokens: number): JsonObject => ({
   context_window: tokens,
   max_context_window: tokens,

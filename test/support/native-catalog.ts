@@ -1,4 +1,4 @@
-// Reads a catalog as native clients do: one entry that does not parse makes them drop all of it silently.
+// Reads a catalog as native clients do. They silently drop all of it if one entry cannot be parsed.
 import assert from 'node:assert/strict';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 
@@ -37,7 +37,7 @@ const WHERE_PRESENT: Readonly<Record<string, Check>> = {
   input_modalities: texts,
 };
 
-/** The entries by slug, in order. Fails if a native client would. */
+/** The entries by slug, in order. Fails if a native client would drop them. */
 export function nativeCatalog(body: string): ReadonlyMap<string, JsonObject> {
   const { models } = JSON.parse(body) as { readonly models: readonly JsonObject[] };
   for (const entry of models) {
@@ -47,7 +47,7 @@ export function nativeCatalog(body: string): ReadonlyMap<string, JsonObject> {
     const template = (entry.model_messages as JsonObject | undefined)?.instructions_template;
     assert.ok(text(entry.base_instructions) || text(template), `${entry.slug}: instructions`);
   }
-  // A number that was written with a point or an exponent is not an integer to a strict reader.
+  // For a strict reader, a number with a point or an exponent is not an integer.
   assert.doesNotMatch(
     body,
     /"(priority|context_window|max_context_window|auto_compact_token_limit|effective_context_window_percent)":-?\d*[.eE]/,

@@ -17,7 +17,7 @@ export function frameOf(text: string, members: Readonly<Record<string, Json>> = 
   return { model: 'model-a', stream: true, store: false, input: [userMessage(text)], ...members };
 }
 
-/** A frame whose turn its client can come back for. */
+/** A frame for whose turn its client can reconnect. */
 export const turnFrame = (turnId: string, input: readonly Json[], members: Readonly<Record<string, Json>> = {}): JsonObject => ({
   type: 'response.create',
   ...frameOf('', members),
@@ -27,7 +27,7 @@ export const turnFrame = (turnId: string, input: readonly Json[], members: Reado
 
 export const typesOf = (frames: readonly JsonObject[]): readonly string[] => frames.map(({ type }) => String(type));
 
-/** The id of the response that the frames end with. */
+/** The id of the response in the last frame. */
 export function responseId(frames: readonly JsonObject[]): string {
   const response = frames.at(-1)?.response as JsonObject | undefined;
   if (typeof response?.id !== 'string') throw new Error(`no response at the end of ${typesOf(frames).join(', ')}`);
@@ -37,7 +37,7 @@ export function responseId(frames: readonly JsonObject[]): string {
 /** The member of `client_metadata` that marks a frame as Lite. */
 export const LITE_MARKER = 'ws_request_header_x_internal_agent_responses_lite';
 
-/** The mode in which a frame reached its account; its body and its marker must agree. */
+/** The mode in which a frame reached its account. Fails if its body and its marker do not agree. */
 export function frameDialect(turn: Arrival): 'lite' | 'full' {
   const { input, client_metadata } = turn.json as { readonly input: readonly JsonObject[]; readonly client_metadata?: JsonObject };
   const shape = input[0]?.type === 'additional_tools' ? 'lite' : 'full';

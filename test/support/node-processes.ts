@@ -1,4 +1,4 @@
-// Several nodes as operators run them: processes of their own over one fresh database, with the accounts of one upstream in the test.
+// Several nodes as separate processes on one empty database, with the accounts of one upstream in the test.
 import type { CounterName } from '../../proxy/base/process/metrics.ts';
 import { bearerOf, type Draft, draftFor, type Reply, type RequestOptions, sendTo } from './gateway.ts';
 import { freshDatabase } from './postgres.ts';
@@ -8,13 +8,13 @@ import { until } from './until.ts';
 
 export interface NodeProcessesOptions {
   readonly upstream?: UpstreamOptions;
-  /** Edits the configuration that all nodes have. */
+  /** Edits the configuration of all nodes. */
   readonly config?: (draft: Draft) => void;
   /** Edits the file of one node, numbered from 1. */
   readonly file?: (draft: Draft, number: number) => void;
 }
 
-/** Of a start on a busy machine. */
+/** The longest start on a busy machine. */
 const READY_MS = 60_000;
 
 export class NodeProcess {
@@ -31,7 +31,7 @@ export class NodeProcess {
     this.#secrets = secrets;
   }
 
-  /** Resolves when it is ready; also after it ended. */
+  /** Starts the node. Resolves when it is ready, or has ended. */
   async start(): Promise<void> {
     const started = await ServeProcess.start(this.#draft, this.#secrets);
     this.#process = started;
@@ -45,7 +45,7 @@ export class NodeProcess {
     return sendTo(this.url, path, init);
   }
 
-  /** The reply of `/status`. */
+  /** The body of `/status`. */
   async status(): Promise<Reply['json']> {
     return (await fetch(`${this.adminUrl}/api/status`)).json();
   }
@@ -58,7 +58,7 @@ export class NodeProcess {
     return Number(value);
   }
 
-  /** Saves an edited file, and reloads it. */
+  /** Edits the file, and reloads it. */
   async reconfigure(edit: (draft: Draft) => void): Promise<void> {
     edit(this.#draft);
     await this.#process?.save(this.#draft);
@@ -70,12 +70,12 @@ export class NodeProcess {
     return this.#process?.log ?? '';
   }
 
-  /** SIGSTOP and SIGCONT: a node that is paused. */
+  /** Sends a signal. SIGSTOP and SIGCONT pause a node. */
   signal(signal: NodeJS.Signals): void {
     this.#process?.signal(signal);
   }
 
-  /** As `kill -9` ends it, or in order. */
+  /** Ends the node, either like `kill -9` or in order. */
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const ending = this.#process;
     this.#process = undefined;
@@ -88,7 +88,7 @@ export class NodeProcess {
 export interface NodeProcesses extends AsyncDisposable {
   readonly nodes: readonly NodeProcess[];
   readonly upstream: Upstream;
-  /** Of the database. */
+  /** The URL of the database. */
   readonly url: string;
 }
 

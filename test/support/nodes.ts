@@ -1,15 +1,15 @@
-// Several nodes for a test: gateways of this process over one fresh database and the same accounts, each with an internal listener.
+// Several nodes for a test: gateways in this process, with one empty database, the same accounts, and internal listeners.
 import { type Draft, type GatewayOptions, startGateway, type TestGateway } from './gateway.ts';
 import { freshDatabase, postgres } from './postgres.ts';
 
 export interface NodesOptions extends Pick<GatewayOptions, 'upstream' | 'clock' | 'config'> {
-  /** Edits the configuration of one node, in addition to the common edits. */
+  /** Edits the configuration of one node, after the common edits. */
   readonly own?: (draft: Draft, node: string) => void;
-  /** One node's own clock. */
+  /** The clocks of single nodes. */
   readonly clocks?: Readonly<Record<string, GatewayOptions['clock']>>;
 }
 
-/** A row of a session that is leased to a node. */
+/** The row of a session that is leased to a node. */
 export interface OwnedSession {
   readonly owner: string;
   readonly address: string;
@@ -18,7 +18,7 @@ export interface OwnedSession {
 /** The nodes by name. `await using` stops them and their accounts. */
 export type Nodes<Name extends string> = Readonly<Record<Name, TestGateway>> &
   AsyncDisposable & {
-    /** The sessions that are leased, to any node. */
+    /** The sessions that are leased to any node. */
     owned(): Promise<readonly OwnedSession[]>;
     /** Makes the other nodes look for the owners of all sessions at this URL. */
     moveOwners(address: string): Promise<void>;

@@ -1,14 +1,14 @@
-// Ports that stay free while nothing of the test listens there.
+// Ports that stay free while nothing of the test listens on them.
 import { createServer } from 'node:net';
 
-/** Ports that the system assigns to no process by itself: those of its own choice lie above 32768 on Linux, above 49152 elsewhere. */
+/** Ports that the system does not assign by itself. It assigns ports above 32768 on Linux, and above 49152 elsewhere. */
 const PORTS = { first: 10_000, count: 20_000, perProcess: 16 };
 
 let handedOut = 0;
 
 /**
- * A free port that stays free while the program is down: commands find the running gateway by the one in its file. A port
- * of the system's choice would do for a moment only, since any connection that another test makes may be given it next.
+ * A port that stays free while the program is down. Commands find the running gateway by the port in its file. A port that the system chose
+ * could be assigned to any other connection of a test.
  */
 export async function portOfOurs(): Promise<number> {
   for (;;) {

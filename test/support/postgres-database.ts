@@ -1,4 +1,4 @@
-// A database of a PostgreSQL for tests: empty schemas of it, settings of gateways on it, and statements.
+// A PostgreSQL database for tests: it provides empty schemas, settings of gateways, and statements.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -6,22 +6,22 @@ import pg from 'pg';
 export const addressOf = (folder: string, database: string): string =>
   `postgres://poolgate@localhost/${database}?host=${encodeURIComponent(folder)}`;
 
-/** A database with the rights of its owner. */
+/** A database, with the rights of its owner. */
 export class Postgres {
   readonly #folder: string;
   #schemas = 0;
   #urls = 0;
   readonly url: string;
 
-  /** @param folder for what its gateways read: files with its address, and their key */
+  /** @param folder the folder for what gateways read: files with its address, and their key */
   constructor(url: string, folder: string) {
     this.url = url;
     this.#folder = folder;
   }
 
   /**
-   * The URL of an empty database. It is a schema of one database, which takes a fiftieth of the time of a database: several of them are
-   * apart in everything but notifications and advisory locks.
+   * The URL of an empty database. It is a schema of one database, which takes a fiftieth of the time to create. Schemas share only
+   * notifications and advisory locks.
    */
   async fresh(): Promise<string> {
     const schema = `test_${++this.#schemas}`;
@@ -29,14 +29,14 @@ export class Postgres {
     return `${this.url}&options=${encodeURIComponent(`-c search_path=${schema}`)}`;
   }
 
-  /** The settings of a gateway on this database, with the key that all gateways on this server share. */
+  /** The settings for a gateway on this database, with the key that all gateways on this server share. */
   settings(url: string): { readonly store: object; readonly store_key: object } {
     const file = join(this.#folder, `url-${++this.#urls}`);
     writeFileSync(file, url);
     return { store: { postgres: { file } }, store_key: { file: join(this.#folder, 'store.key') } };
   }
 
-  /** One statement, on a connection of its own. */
+  /** Runs one statement on a separate connection. */
   async query(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
     const client = await connected(url);
     try {
@@ -54,12 +54,15 @@ async function connected(url: string): Promise<pg.Client> {
   return client;
 }
 
-/** On the server of all files. The connection of a statement stays open for the next one: the server starts a process for each connection. */
+/**
+ * A database on the server of all files. The connection of a statement stays open for the next one, because the server starts a process for
+ * each connection.
+ */
 export class SharedPostgres extends Postgres {
   #last: { readonly url: string; readonly client: pg.Client } | undefined;
   #statements: Promise<unknown> = Promise.resolve();
 
-  /** A database of its own on the server of this folder: notifications and advisory locks are apart too. */
+  /** Creates a database on the server of this folder, so that notifications and advisory locks are separate too. */
   static async on(folder: string): Promise<SharedPostgres> {
     const name = `process_${process.pid}`;
     const own = join(folder, name);

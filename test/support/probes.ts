@@ -1,4 +1,4 @@
-// The probes of a running gateway for tests: the only file that uses its internals. Everything else goes through its sockets.
+// The only file of the tests that uses the internals of a running gateway. All other tests use its sockets.
 import assert from 'node:assert/strict';
 import type { AccountStatus } from '../../proxy/accounts/capacity.ts';
 import type { AttemptResult } from '../../proxy/accounts/health/account-health.ts';
@@ -12,7 +12,7 @@ import type { AccountModel } from '../../proxy/turn/provider/account-model.ts';
 import type { AdmissionClass } from '../../proxy/turn/settings.ts';
 import type { AttemptRow, AuditRow, RequestRow, SessionOwner, UsageRow } from '../../store/store.ts';
 
-/** Parts that a test can make throw, as no request can. */
+/** Parts that a test can make throw, which no request could do. */
 export type BreakablePart = 'model list' | 'request log' | 'request search';
 
 export class Probes {
@@ -22,7 +22,7 @@ export class Probes {
     this.gateway = gateway;
   }
 
-  /** The configuration that turns begin with now. */
+  /** The configuration with which new turns begin. */
   get config(): Config {
     return this.gateway.loaded.config;
   }
@@ -33,17 +33,17 @@ export class Probes {
     await Promise.all([catalog.whenReady, usage.whenReady]);
   }
 
-  /** One of the counters of /metrics. */
+  /** The value of a counter. */
   count(name: CounterName): number {
     return this.gateway.services.counters.values[name];
   }
 
-  /** Open websockets of clients. */
+  /** The number of open websockets of clients. */
   get websockets(): number {
     return this.gateway.websockets.count;
   }
 
-  /** Bytes that were written to client websockets and not taken yet. */
+  /** The bytes that were written to client websockets and not taken yet. */
   get heldBytes(): number {
     return this.gateway.websockets.heldBytes;
   }
@@ -52,12 +52,12 @@ export class Probes {
     return this.gateway.websockets.count;
   }
 
-  /** Bytes of the bodies that are being received. */
+  /** The bytes of bodies that are being received. */
   get bodyBytes(): number {
     return this.gateway.services.bodies.held;
   }
 
-  /** Bytes that turns hold of their replies. */
+  /** The bytes that turns hold of their replies. */
   get replyBytes(): number {
     return this.gateway.services.replies.held;
   }
@@ -87,25 +87,25 @@ export class Probes {
     return this.gateway.services.usage.quota.status().find(({ account }) => account === id) ?? assert.fail(`no account ${id}`);
   }
 
-  /** The running and the waiting turns of one admission class. */
+  /** The running and waiting turns of one admission class. */
   admission(name: AdmissionClass): ClassStatus {
     return this.gateway.services.capacity.status().admission[name] ?? assert.fail(`no class ${name}`);
   }
 
-  /** Every request row so far, oldest first. */
+  /** All request rows, oldest first. */
   async rows(): Promise<readonly RequestRow[]> {
     const { store } = this.gateway.services;
     await this.flush();
     return (await store.requests.list({ limit: 1000 })).toReversed();
   }
 
-  /** Every row of usage so far: the sums by key, Pool and day. */
+  /** All usage rows, which are sums by key, Pool and day. */
   async usageRows(): Promise<readonly UsageRow[]> {
     await this.flush();
     return this.gateway.services.store.usage.load(0);
   }
 
-  /** The row of a request, by its id or by the answer that has the id in its headers. */
+  /** The row of a request, by its id or by an answer with the id in its headers. */
   async row(of: string | { readonly headers: Headers }): Promise<RequestRow | undefined> {
     const { store } = this.gateway.services;
     await this.flush();
@@ -128,7 +128,7 @@ export class Probes {
     return this.gateway.services.store.audit.list({ action });
   }
 
-  /** Writes rows as earlier turns, operators and processes would have left them. */
+  /** Writes rows as if earlier turns, operators or processes had done so. */
   async leave(rows: {
     readonly requests?: readonly RequestRow[];
     readonly attempts?: readonly AttemptRow[];
@@ -148,7 +148,7 @@ export class Probes {
     await this.flush();
   }
 
-  /** The verbs of the request log, of which a test may replace one. */
+  /** The functions of the request log, which a test may replace. */
   get requestLog() {
     return this.gateway.services.store.requests;
   }
@@ -158,26 +158,26 @@ export class Probes {
     await this.gateway.services.store.flush();
   }
 
-  /** Writes the pins, as the beginning of a drain does. */
+  /** Writes the pins, as at the beginning of a drain. */
   drainPins(): Promise<void> {
     this.gateway.services.continuity.drain();
     return this.flush();
   }
 
-  /** How many pins the store has. */
+  /** The number of pins in the store. */
   async pinRows(): Promise<number> {
     await this.drainPins();
     return (await this.gateway.services.store.pins.load(10_000)).length;
   }
 
-  /** Makes a file of the Pool known, as if it had been uploaded to the account. */
+  /** Adds a file to the Pool, as if it had been uploaded to the account. */
   addFile(pool: string, id: string, account: string): Promise<void> {
     const { files, clock } = this.gateway.services;
     const upload = { filename: 'a.txt', bytes: 1, purpose: 'user_data', status: 'processed', expires_at: null } as const;
     return files.save({ pool, id, account, created_at: clock.now(), ...upload });
   }
 
-  /** Reads what other gateways over the same store have changed. */
+  /** Reads the changes of other gateways on the store. */
   async poll(): Promise<void> {
     await this.gateway.services.changes.poll();
   }
@@ -188,7 +188,7 @@ export class Probes {
     health.end(health.begin(account, model, this.gateway.loaded.bearers.get(account)), result);
   }
 
-  /** An account states that this percent of its window of 5 h is used, as headers of its answers do. */
+  /** States that this percentage of the account's window of 5 h is used, as headers of an answer do. */
   stateQuota(account: string, used: number): void {
     const windows = [{ seconds: 18_000, used, resetsAt: undefined }];
     this.gateway.services.usage.quota.record(account, { source: 'headers', windows, reached: false });
@@ -200,13 +200,13 @@ export class Probes {
     for (const { account } of this.accounts()) health.reset(account);
   }
 
-  /** Slots of an account that this node holds. */
+  /** The slots of an account that this node holds. */
   slots(account: string): number {
     const held = this.gateway.services.node?.shares.held() ?? [];
     return held.find(([id]) => id === account)?.[1] ?? 0;
   }
 
-  /** Counts the reservations that the store is asked for from now on. */
+  /** Counts the reservations that the store gets from now on. */
   countReservations(): () => number {
     const { limits } = this.gateway.services.store;
     const { take } = limits;
@@ -219,12 +219,12 @@ export class Probes {
     return () => count;
   }
 
-  /** Settlements that wait to be written. */
+  /** The number of settlements that wait to be written. */
   get settlements(): number {
     return this.gateway.services.node?.settlements.waiting ?? 0;
   }
 
-  /** The node sends nothing more to the store, as if its process was killed. */
+  /** Stops all writes of the node to the store, as if its process had been killed. */
   kill(): void {
     const { limits, nodes, slots } = this.gateway.services.store;
     const value = (): Promise<never> => new Promise(() => undefined);
@@ -238,13 +238,13 @@ export class Probes {
       Object.defineProperty(verbs, name, { value });
   }
 
-  /** For tests that move the clock by weeks: no more catalogs and no more usage are read. */
+  /** Stops reads of catalogs and usage, for tests that advance the clock by weeks. */
   stopOwnCalls(): void {
     this.gateway.services.catalog.stop();
     this.gateway.services.usage.reads.stop();
   }
 
-  /** Claims of sessions get this answer; `ask` is the store's. */
+  /** Replaces the answers to claims of sessions. `ask` asks the store. */
   answerSessionClaims(answer: (ask: () => Promise<SessionOwner>) => Promise<SessionOwner>): void {
     const { sessionOwners } = this.gateway.services.store;
     const { claim } = sessionOwners;
@@ -260,7 +260,7 @@ export class Probes {
     };
     if (part === 'model list') Object.defineProperty(models, 'publicList', { value });
     else Object.defineProperty(store.requests, part === 'request log' ? 'append' : 'list', { value });
-    // The row of a turn that used something is written with its usage.
+    // The row of a turn with usage is written together with its usage.
     if (part === 'request log') Object.defineProperty(store.usage, 'add', { value });
   }
 }

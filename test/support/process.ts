@@ -1,4 +1,4 @@
-// The gateway as a process of its own: `serve` with a file in a temporary folder, its lines, its signals and its exit.
+// The gateway as a separate process: `serve` with a file in a temporary folder, its output, its signals and its exit.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -38,7 +38,7 @@ export class ServeProcess {
     this.ended = once(child, 'close').then(([code, signal]) => ({ code, signal, out: this.#out, err: this.#err }));
   }
 
-  /** @param file the text of config.yaml, or what to make it from @param secrets variables that it refers to */
+  /** @param file the text of config.yaml, or its content @param secrets the variables that the file refers to */
   static async start(file: string | Draft, secrets: Readonly<Record<string, string>> = {}): Promise<ServeProcess> {
     const folder = await mkdtemp(join(tmpdir(), 'poolgate-serve-'));
     const path = join(folder, 'config.yaml');
@@ -48,7 +48,7 @@ export class ServeProcess {
     return new ServeProcess(folder, child);
   }
 
-  /** The start-up line, once connections are accepted. */
+  /** The start-up line. Resolves when connections are accepted. */
   async line(): Promise<string> {
     const over = this.ended.then(({ code, err }) => Promise.reject(new Error(`it ended with ${code}: ${err}`)));
     while (!this.#out.includes('\n')) await Promise.race([once(this.#child.stdout, 'data'), over]);
@@ -56,18 +56,18 @@ export class ServeProcess {
     return this.#out;
   }
 
-  /** Both addresses of the start-up line. */
+  /** Both addresses in the start-up line. */
   async addresses(): Promise<{ readonly main: string; readonly admin: string }> {
     const [, main = '', admin = ''] = /^poolgate serves (\S+), admin (\S+)\n/.exec(await this.line()) ?? [];
     return { main, admin };
   }
 
-  /** What it has written to its log. */
+  /** The text of its log so far. */
   get log(): string {
     return this.#err;
   }
 
-  /** Replaces its file. */
+  /** Replaces the configuration file. */
   async save(file: string | Draft): Promise<void> {
     await writeFile(join(this.folder, 'config.yaml'), textOf(file));
   }
@@ -85,7 +85,7 @@ export class ServeProcess {
 
 const textOf = (file: string | Draft): string => (typeof file === 'string' ? file : stringify(file));
 
-/** A file with one account, which is one of the test's upstream, and the tests' key. */
+/** A configuration with one account of the upstream, and the tests' key. */
 export const draftAt = (upstream: Upstream, more: Draft = {}, account = 'north'): Draft => ({
   listen: { host: '127.0.0.1', port: 0 },
   admin: { host: '127.0.0.1', port: 0 },

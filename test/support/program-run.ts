@@ -1,5 +1,5 @@
-// One run of the program on a file: as a process, as an operator starts it; or in the process of the test, which takes a twentieth of the
-// processor time of a start, and serves and follows its file in the same way. Signals, exit codes and crashes need a process.
+// One run of the program with a file. It is a separate process, as an operator starts it, or runs in the process of the test, which takes a
+// twentieth of the processor time and serves and follows its file in the same way. Signals, exit codes and crashes need a separate process.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -12,16 +12,16 @@ import { nodeFlags } from '../../scripts/node-flags.mjs';
 import { HandLoad } from './hand-load.ts';
 import { until } from './until.ts';
 
-/** As `npx poolgate` runs it, without the check for a Node that is new enough. */
+/** The command like `npx poolgate`, without the check for a Node that is new enough. */
 export const COMMAND: readonly string[] = [
   ...nodeFlags(process.versions.node),
   fileURLToPath(new URL('../../proxy/main.ts', import.meta.url)),
 ];
 
-/** On a busy machine. */
+/** The longest start on a busy machine. */
 const START_MS = 20_000;
 
-/** What the runs of a program have written. */
+/** The output of all runs of a program. */
 export interface Written {
   out: string;
   err: string;
@@ -30,11 +30,11 @@ export interface Written {
 export interface ProgramRun {
   readonly url: string;
   signal(name: NodeJS.Signals): void;
-  /** Closes the reading end of its log. */
+  /** Closes the reading end of the log. */
   closeLog(): void;
-  /** Ends it as a crash does. Resolves when it has ended. */
+  /** Ends the run like a crash. Resolves when it has ended. */
   kill(): Promise<void>;
-  /** Ends it in order. Resolves with its exit code. */
+  /** Ends the run in order. Resolves with its exit code. */
   stop(): Promise<number | null>;
 }
 
@@ -70,7 +70,7 @@ class ProcessRun implements ProgramRun {
   }
 }
 
-/** Resolves when it serves. */
+/** Starts a process. Resolves when it serves. */
 export async function runProcess(path: string, env: NodeJS.ProcessEnv, written: Written): Promise<ProgramRun> {
   const child = spawn(process.execPath, [...COMMAND, 'serve', '--config', path], {
     env: { ...process.env, ...env },
@@ -123,10 +123,10 @@ class RunHere implements ProgramRun {
   }
 }
 
-/** As `serve` runs it, with the load of an idle process: a busy machine changes no test. */
+/** Runs the gateway in this process like `serve`, with the load of an idle process, so that a busy machine does not affect tests. */
 export async function runHere(path: string, env: NodeJS.ProcessEnv, written: Written): Promise<ProgramRun> {
   const before = Object.keys(env).map((name) => [name, process.env[name]] as const);
-  // Each reload reads them.
+  // Set on the process, because each reload reads the variables.
   Object.assign(process.env, env);
   const state = stateOf(path);
   const { loaded } = await loadConfig(path);

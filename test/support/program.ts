@@ -1,4 +1,4 @@
-// The program itself as an operator runs it, on a file of its own, with accounts that the test scripts.
+// The program as an operator runs it, with a separate file, and with accounts that the test scripts.
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,14 +15,14 @@ import { until } from './until.ts';
 export type Line = Readonly<Record<string, any>>;
 
 export interface ProgramOptions {
-  /** In the process of the test: for tests whose subject is no process. */
+  /** Whether it runs in the process of the test, for tests that need no separate process. */
   readonly here?: boolean;
   readonly upstream?: UpstreamOptions;
   /** Edits the configuration before it is written. */
   readonly config?: (draft: Draft) => void;
-  /** Edits it again, with the addresses of the accounts. */
+  /** Edits the configuration after the addresses of the accounts are known. */
   readonly urls?: (draft: Draft, upstream: Upstream) => void;
-  /** Where the file is, in a folder of the test's own; `config.yaml` there by default. Gets the text. */
+  /** Returns the path of the file in a temporary folder. Default: `config.yaml`. @param text the content of the file */
   readonly place?: (folder: string, text: string) => string;
 }
 
@@ -54,18 +54,18 @@ export class Program {
     return this.#run?.url ?? '';
   }
 
-  /** Everything that it wrote. */
+  /** Everything that the program wrote. */
   get written(): string {
     return this.#written.out + this.#written.err;
   }
 
-  /** The lines of its log so far, of one event or of all. */
+  /** The log lines of one event, or all. */
   lines(event?: string): readonly Line[] {
     const lines = this.#written.err.split('\n').filter((line) => line.startsWith('{'));
     return lines.map((line) => JSON.parse(line) as Line).filter((line) => event === undefined || line.event === event);
   }
 
-  /** The next line of this event that came after `count` of them. */
+  /** The next line of this event after the first `count` lines of it. */
   line(event: string, count = 0): Promise<Line> {
     return until(`a log line ${event}`, () => this.lines(event)[count]);
   }
@@ -74,13 +74,13 @@ export class Program {
     this.#run = await this.#start(this.path, { BEARER_NORTH: bearerOf('north'), BEARER_SOUTH: bearerOf('south') }, this.#written);
   }
 
-  /** Saves the draft as the file, whole and at once. */
+  /** Edits the file, and replaces it atomically. */
   save(edit: (draft: Draft) => void = () => undefined): void {
     edit(this.draft);
     writeFileSync(this.path, stringify(this.draft));
   }
 
-  /** The same by another file that is moved into its place: at no moment is there half of one. */
+  /** Edits the file, and moves the new one into its place, so that the file is never incomplete. */
   replace(edit: (draft: Draft) => void): void {
     edit(this.draft);
     const draft = join(this.folder, 'draft.yaml');
@@ -108,7 +108,7 @@ export class Program {
     return response.status;
   }
 
-  /** A command on this file. */
+  /** Runs a command with this file. */
   poolgate(...args: readonly string[]): Promise<Ran> {
     return poolgate([...args, '--config', this.path]);
   }
@@ -117,17 +117,17 @@ export class Program {
     this.#run?.signal(name);
   }
 
-  /** Ends it as a crash does. Resolves when it has ended. */
+  /** Ends the program like a crash. Resolves when it has ended. */
   async kill(): Promise<void> {
     await this.#run?.kill();
   }
 
-  /** Closes the reading end of its log. */
+  /** Closes the reading end of the log. */
   closeLog(): void {
     this.#run?.closeLog();
   }
 
-  /** Resolves with its exit code. */
+  /** Ends the program in order. Resolves with its exit code. */
   async stop(): Promise<number | null> {
     return (await this.#run?.stop()) ?? null;
   }
@@ -139,7 +139,7 @@ export class Program {
   }
 }
 
-/** Starts it on two accounts, `north` and `south`, and a Pool `team` with the key of tests; `await using` ends it. */
+/** Starts the program with the accounts `north` and `south`, and a Pool `team` with the tests' key. `await using` ends it. */
 export async function startProgram({ here = false, upstream: accounts, config, urls, place }: ProgramOptions = {}): Promise<Program> {
   const upstream = await startUpstream({
     accounts: ['north', 'south'].map((id) => ({ id, credential: bearerOf(id) })),

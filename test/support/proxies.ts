@@ -1,4 +1,5 @@
-// Proxies for tests, on loopback: an HTTP one that opens tunnels by CONNECT, with TLS or without, and a SOCKS5 one. Both resolve the names of hosts.
+// Proxies for tests on loopback: an HTTP proxy for tunnels (CONNECT), with or without TLS, and a SOCKS5 proxy. Both resolve the names of
+// hosts.
 import { once } from 'node:events';
 import { createServer as createHttp, type Server as HttpServer, type IncomingMessage } from 'node:http';
 import { createServer as createHttps } from 'node:https';
@@ -6,31 +7,31 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import type { SelfSigned } from './certificate.ts';
 
 export interface ProxyOptions {
-  /** The pair that it demands. */
+  /** The user and password that it requires. */
   readonly user?: string;
   readonly password?: string;
-  /** Names that only the proxy knows, with their addresses; any other name is refused. */
+  /** Names that only the proxy knows, with their addresses. It refuses any other name. */
   readonly names?: Readonly<Record<string, string>>;
   /** The certificate of an HTTP proxy with TLS. */
   readonly tls?: SelfSigned;
-  /** The status of an HTTP proxy that refuses all tunnels. */
+  /** The status with which an HTTP proxy refuses all tunnels. */
   readonly refuse?: number;
-  /** Accepts connections and answers nothing. */
+  /** Whether it accepts connections and never answers. */
   readonly isSilent?: boolean;
 }
 
 export interface TestProxy extends AsyncDisposable {
   readonly port: number;
-  /** `HOST:PORT` of each tunnel that it opened, in order. */
+  /** The tunnels that it opened, as `HOST:PORT`, in order. */
   readonly opened: readonly string[];
-  /** What clients stated as Proxy-Authorization. */
+  /** The values of Proxy-Authorization that clients sent. */
   readonly credentials: readonly (string | undefined)[];
 }
 
 const addressOf = (host: string, { names = {} }: ProxyOptions): string | undefined =>
   names[host] ?? (/^[\d.]+$/.test(host) ? host : undefined);
 
-/** The tunnel's two ends, each of which ends with the other. */
+/** Connects the two ends of a tunnel. Each ends with the other. */
 function join(client: Socket, host: Socket): void {
   client.pipe(host).pipe(client);
   for (const [one, other] of [
@@ -69,7 +70,7 @@ export async function httpProxy(options: ProxyOptions = {}): Promise<TestProxy> 
   return listening(server, sockets, { opened, credentials });
 }
 
-/** RFC 1928 and 1929, CONNECT alone. Each message of a client of these tests comes in one read. */
+/** A proxy for RFC 1928 and 1929 that supports only CONNECT. In these tests each message of a client comes in one read. */
 export async function socksProxy(options: ProxyOptions = {}): Promise<TestProxy> {
   const opened: string[] = [];
   const credentials: (string | undefined)[] = [];

@@ -1,4 +1,4 @@
-// An account whose turns are answered by hand, on the bare socket, with bytes that no HTTP server would send.
+// An account whose turns a test answers on the socket itself, with bytes that no HTTP server would send.
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { sampleModels } from '../../proxy/rehearsal/model/sample-models.ts';
@@ -19,7 +19,7 @@ export class RawUpstream {
     this.#close = close;
   }
 
-  /** For `startGateway`: the account's address is this one. */
+  /** Returns the edit for `startGateway` that gives the account this address. */
   as(account: string): (draft: Draft) => void {
     return (draft) => {
       for (const row of draft.accounts) if (row.id === account) row.base_url = this.url;
@@ -31,7 +31,7 @@ export class RawUpstream {
   }
 }
 
-/** Answers model lists like any account, and leaves the socket of every turn to `answer`. */
+/** Answers model lists like any account, and passes the socket of every turn to `answer`. */
 export async function startRawUpstream(answer: (socket: Socket, turn: RawTurn) => void): Promise<RawUpstream> {
   const server = createServer((request, response) => {
     if (request.method === 'GET') {
@@ -57,7 +57,7 @@ export async function startRawUpstream(answer: (socket: Socket, turn: RawTurn) =
   return rawUpstream;
 }
 
-/** The head of an answer, to be followed by its body. */
+/** The head of an answer, which is to be followed by a body. */
 export function rawHead(status: number, headers: Readonly<Record<string, string | number>> = {}): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} Status\r\n${lines.join('')}\r\n`;

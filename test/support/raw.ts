@@ -1,4 +1,4 @@
-// A client of raw bytes: for requests that no HTTP library would send, and for answers byte by byte.
+// A client that sends bytes, for requests that no HTTP library would send, and reads answers byte by byte.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
@@ -7,10 +7,10 @@ import { inTime } from './rehearsal-inbox.ts';
 
 export interface RawAnswer {
   readonly status: number;
-  /** Lower-case names; repeated ones joined by ", ". */
+  /** The headers by lower-case name. Repeated ones are joined with ", ". */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** The chunks of a chunked body, one for each write of the server. */
+  /** The chunks of a chunked body. Each is one write of the server. */
   readonly chunks: readonly string[];
   // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
   readonly json: any;
@@ -32,7 +32,7 @@ export class RawClient {
       this.#received = Buffer.concat([this.#received, chunk]);
       news();
     });
-    // A reset is an end like any other here; bytes before it still count.
+    // A reset counts as an end. Bytes before it still count.
     socket.on('error', () => undefined);
     for (const event of ['end', 'close']) {
       socket.on(event, () => {
@@ -54,7 +54,7 @@ export class RawClient {
     return this.#over;
   }
 
-  /** Everything that came and was not taken as an answer. */
+  /** Everything that came and does not belong to an answer that was read. */
   get pending(): string {
     return this.#received.toString('latin1');
   }
@@ -64,7 +64,7 @@ export class RawClient {
     return this;
   }
 
-  /** Writes pieces of this size, each a packet of its own as far as that can be had; stops when the server ends the connection. */
+  /** Writes pieces of this size, if possible each as a separate packet. Stops when the server ends the connection. */
   async writePieces(bytes: string | Buffer, size: number): Promise<void> {
     this.socket.setNoDelay(true);
     for (let at = 0; at < bytes.length && !this.#over; at += size) {
@@ -73,18 +73,18 @@ export class RawClient {
     }
   }
 
-  /** Resolves once the condition holds, and with an error after five seconds. */
+  /** Resolves when the condition is true. Rejects after five seconds. */
   async until(condition: () => boolean, what: string): Promise<void> {
     while (!condition()) await inTime(this.#news.promise, () => `${what}; so far: ${JSON.stringify(this.pending.slice(0, 500))}`);
   }
 
-  /** Resolves when the server has ended the connection, with the remaining bytes. */
+  /** Resolves with the remaining bytes when the server has ended the connection. */
   async ended(): Promise<string> {
     await this.until(() => this.#over, 'the end of the connection');
     return this.pending;
   }
 
-  /** The next answer, informational ones too. Of a body without an end: the part that came. */
+  /** The next answer, which may be informational. If its body has no end, the part that came. */
   async answer(): Promise<RawAnswer> {
     await this.until(() => this.#over || this.pending.includes('\r\n\r\n'), 'an answer');
     const end = this.#received.indexOf('\r\n\r\n');

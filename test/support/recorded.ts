@@ -1,4 +1,4 @@
-// Recorded sessions of native clients: their requests and frames in order. Long texts are cut, shapes are whole.
+// Recorded sessions of native clients: their requests and frames in order. Long texts are cut, but shapes are complete.
 import { readdirSync, readFileSync } from 'node:fs';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 
@@ -8,7 +8,7 @@ export interface RecordedFrame {
 }
 
 export interface RecordedRequest {
-  /** `WS` for an upgrade. */
+  /** The method; `WS` for an upgrade. */
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -20,14 +20,14 @@ export interface RecordedRequest {
     readonly body?: { readonly models: readonly JsonObject[] };
     readonly events?: readonly JsonObject[];
   };
-  /** Of an accepted upgrade. */
+  /** The frames of an accepted upgrade. */
   readonly frames?: readonly RecordedFrame[];
 }
 
 export interface RecordedSession {
   readonly name: string;
   readonly requests: readonly RecordedRequest[];
-  /** Another session's catalog serves those that were recorded without one. */
+  /** The models of the session's catalog. A session that was recorded without one has that of another session. */
   readonly models: readonly JsonObject[];
 }
 
@@ -40,7 +40,7 @@ export interface RecordedTurn {
 const FOLDER = new URL('../fixtures/recorded/', import.meta.url);
 const MAIN_MODEL = 'gpt-5.5';
 
-/** The recorded sessions, in the order of their names. */
+/** The recorded sessions in the order of their names. */
 export function recordedSessions(): readonly RecordedSession[] {
   const sessions = readdirSync(FOLDER)
     .sort()

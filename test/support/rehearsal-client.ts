@@ -7,7 +7,7 @@ export interface Heard {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON; undefined if it is none. */
+  /** The body as JSON; undefined if it is not JSON. */
   readonly json: JsonObject | undefined;
   /** The body as SSE events. */
   readonly events: readonly JsonObject[];
@@ -26,7 +26,7 @@ export async function ask(
   return await heard(response);
 }
 
-/** Sends a turn and leaves the answer to be read. */
+/** Sends a turn. The answer is still to be read. */
 export function send(
   url: string,
   body: Json = turnBody('hello'),
@@ -48,7 +48,7 @@ export async function get(url: string, path: string, headers: Readonly<Record<st
   return await heard(response);
 }
 
-/** The bytes of a connection until it ended; `how` distinguishes a reset from an orderly end. */
+/** Reads the bytes of a connection until it ends. `how` distinguishes a reset from an orderly end. */
 export function raw(url: string, body: Json = turnBody('hello')): Promise<{ readonly text: string; readonly how: 'end' | 'reset' }> {
   const { hostname, port } = new URL(url);
   const text = JSON.stringify(body);
@@ -65,7 +65,7 @@ export function raw(url: string, body: Json = turnBody('hello')): Promise<{ read
   });
 }
 
-/** The events of an SSE body, whatever its line ends; an event whose data is not JSON is `{malformed: data}`. */
+/** The events of an SSE body with any line ends. An event whose data is not JSON is `{malformed: data}`. */
 export function eventsOf(text: string): readonly JsonObject[] {
   return text
     .split(/(?:\r\n|\r|\n){2}/)
@@ -77,14 +77,14 @@ export function eventsOf(text: string): readonly JsonObject[] {
 /** The types of events, in order. */
 export const typesOf = (events: readonly JsonObject[]): readonly (Json | undefined)[] => events.map(({ type }) => type);
 
-/** The finished items of a response, in order: its terminal event need not have them (RB17). */
+/** The finished items of a response in order, from its events, because the terminal event need not have them (RB17). */
 export const itemsOf = (events: readonly JsonObject[]): readonly Json[] =>
   events.flatMap(({ type, item }) => (type === 'response.output_item.done' && item !== undefined ? [item] : []));
 
-/** The events without keepalives, as the positions of faults count them. */
+/** The events without keepalives, which positions of faults do not count. */
 export const countedEvents = (events: readonly JsonObject[]): readonly JsonObject[] => events.filter(({ type }) => type !== 'keepalive');
 
-/** Follows member names and indexes into JSON; undefined if there is nothing. */
+/** The value at a path of member names and indexes; undefined if there is none. */
 export function at(json: Json | undefined, ...path: readonly (string | number)[]): Json | undefined {
   let here: unknown = json;
   for (const step of path) here = typeof here === 'object' && here !== null ? (here as Record<string | number, unknown>)[step] : undefined;

@@ -1,4 +1,4 @@
-// A clock for the tests' upstream: its time passes only when a test advances it.
+// A clock for the tests' upstream. Its time passes only when a test advances it.
 import type { Clock } from '../../proxy/base/time/clock.ts';
 
 interface Timer {
@@ -12,7 +12,7 @@ export class ManualClock implements Clock {
   readonly #timers = new Set<Timer>();
   readonly #listeners = new Set<() => void>();
 
-  /** Default: a time that no test confuses with the real one. */
+  /** Default: a time that cannot be confused with the real one. */
   constructor(now = Date.UTC(2030, 0, 1)) {
     this.#now = now;
   }
@@ -25,7 +25,7 @@ export class ManualClock implements Clock {
     return this.#now + this.#wallSet;
   }
 
-  /** Sets the wall clock forward, or back: no time passes. */
+  /** Sets the wall clock. No time passes. */
   setWallClock(ms: number): void {
     this.#wallSet += ms;
   }
@@ -37,7 +37,7 @@ export class ManualClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
-  /** Moves the time forward and runs the timers that are due. */
+  /** Advances the time, and runs the timers that are due. */
   advance(ms: number): void {
     this.#now += ms;
     for (const timer of [...this.#timers]) {

@@ -1,17 +1,17 @@
-// The memory of the tests' upstream: queues of scripts, records of requests, and the tests that wait for them.
+// The queues and records of the tests' upstream: scripts for coming requests, requests that came, and tests that wait for them.
 import type { Fault } from '../../proxy/rehearsal/faults/fault.ts';
 import { readScript } from '../../proxy/rehearsal/faults/fault-script.ts';
 import type { ReceivedRequest, RequestEnd } from '../../proxy/rehearsal/received-request.ts';
 import { PATIENCE_MS } from './until.ts';
 
-/** Faults as data, or in the fault script's words: `refuse 503`, `cr framing + cut after 3 events`, `steady`. */
+/** Faults as data, or as a fault script: `refuse 503`, `cr framing + cut after 3 events`, `steady`. */
 export type Script = string | Fault | readonly Fault[];
 
 /** A request as it arrived, and its result. */
 export interface Arrival extends ReceivedRequest {
   /** Undefined while it is being answered. */
   readonly closing: RequestEnd | undefined;
-  /** The client left before the answer was over. */
+  /** Whether the client left before the answer was complete. */
   readonly aborted: boolean;
 }
 
@@ -20,7 +20,7 @@ interface Waiter {
   readonly resolve: () => void;
 }
 
-/** In the path of a script the id of a file is `*`: the account chooses it. */
+/** Matches the id of a file in a path. Scripts have `*` in its place, because the account chooses it. */
 const FILE_ID = /(?<=\/)file_\w+/;
 
 export class Inbox {
@@ -30,7 +30,7 @@ export class Inbox {
   private readonly waiters = new Set<Waiter>();
   private readonly script: (request: ReceivedRequest) => Script | undefined;
 
-  /** @param script comes before all queues */
+  /** @param script returns the script of a request, which takes precedence over all queues */
   constructor(script: (request: ReceivedRequest) => Script | undefined = () => undefined) {
     this.script = script;
   }
@@ -47,7 +47,7 @@ export class Inbox {
     if (own !== undefined) return faultsIn(own, account);
     const standing = turn > 0 || isUpgrade ? this.standing.get(account) : undefined;
     if (standing === undefined) return undefined;
-    // An answer is a turn's: an upgrade has one only if it was queued for it.
+    // A standing `reply` applies to turns. An upgrade gets a reply only if it was queued for it.
     return faultsIn(standing, account)?.filter(({ kind }) => !isUpgrade || kind !== 'reply');
   }
 
@@ -92,7 +92,7 @@ function faultsIn(script: Script, account: string): readonly Fault[] | undefined
   return 'kind' in script ? [script] : script;
 }
 
-/** The promise, or an error with the state so far. */
+/** The result of the promise. After a deadline it rejects with the state so far. */
 export async function inTime<T>(promise: Promise<T>, state: () => string): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`waited in vain: ${state()}`)), PATIENCE_MS);

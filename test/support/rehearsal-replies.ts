@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 
 type Head = { readonly status?: number; readonly headers?: Readonly<Record<string, string>> };
 
-/** A stream of exactly these events. */
+/** A stream with exactly these events. */
 export function replyEvents(events: readonly Json[], { status = 200, headers = {} }: Head = {}): ReplyFault {
   return { kind: 'reply', status, headers, body: { events } };
 }
@@ -15,7 +15,7 @@ export function replyJson(json: Json, { status = 200, headers = {} }: Head = {})
   return { kind: 'reply', status, headers, body: { json } };
 }
 
-/** Exactly these bytes, as SSE unless the headers say otherwise. */
+/** A reply with exactly these bytes. It is SSE unless the headers say otherwise. */
 export function replyBytes(bytes: string | Uint8Array, { status = 200, headers = {} }: Head = {}): ReplyFault {
   const base64 = Buffer.from(bytes).toString('base64');
   return { kind: 'reply', status, headers: { 'content-type': 'text/event-stream; charset=utf-8', ...headers }, body: { base64 } };

@@ -1,4 +1,4 @@
-// The tests' upstream: the rehearsal provider in this process, with a queue of scripts for each account and a record of the requests.
+// The tests' upstream: the rehearsal provider in this process, with a queue of scripts for each account and a record of all requests.
 import type { Clock } from '../../proxy/base/time/clock.ts';
 import type { SimulatedLogin } from '../../proxy/rehearsal/account/login.ts';
 import type { Manners } from '../../proxy/rehearsal/account/manners.ts';
@@ -14,17 +14,17 @@ import { until } from './until.ts';
 export type { Arrival, Script };
 
 export interface UpstreamOptions {
-  /** Default: `north` and `south`. A string is an account with nothing special about it. */
+  /** The accounts. Default: `north` and `south`. A string is an account with default settings. */
   readonly accounts?: readonly (string | RehearsalAccount)[];
   readonly wire?: WireWords;
   readonly clock?: Clock;
-  /** False: every account that does not say otherwise takes anything. Default true. */
+  /** Whether accounts are strict by default. Otherwise they accept everything. Default: true. */
   readonly strict?: boolean;
-  /** What differs from the manners of the real backend, at every account. */
+  /** Manners of all accounts that differ from those of the real backend. */
   readonly manners?: Partial<Manners>;
-  /** The catalog of every account that has none of its own. */
+  /** The catalog of accounts that have none of their own. */
   readonly models?: readonly JsonObject[];
-  /** Scripts by what a request says, before all queues: for requests that come in any order. */
+  /** Returns the script of a request, which takes precedence over all queues. Useful if requests come in any order. */
   readonly script?: (request: ReceivedRequest) => Script | undefined;
 }
 
@@ -32,7 +32,7 @@ export class Upstream {
   private readonly provider: Provider;
   private readonly inbox: Inbox;
 
-  /** Use `startUpstream`. */
+  /** Call `startUpstream` instead. */
   constructor(provider: Provider, inbox: Inbox) {
     this.provider = provider;
     this.inbox = inbox;
@@ -43,42 +43,45 @@ export class Upstream {
     return this.provider.urlOf(account);
   }
 
-  /** The scripts of the account's next turns, one each. A turn without a script gets the ordinary answer. */
+  /** Queues scripts for the account's next turns, one for each turn. A turn without a script gets the ordinary answer. */
   next(account: string, ...scripts: readonly Script[]): void {
     this.inbox.queue(`${account} turn`, scripts);
   }
 
-  /** The same for the next requests of one path, which is not a turn: `/backend-api/agent/models`, `/backend-api/files/*\/uploaded`. */
+  /** Queues scripts for the next requests of a path that is not a turn: `/backend-api/agent/models`, `/backend-api/files/*\/uploaded`. */
   nextOn(account: string, path: string, ...scripts: readonly Script[]): void {
     this.inbox.queue(`${account} ${path}`, scripts);
   }
 
-  /** The same for the account's next upgrades: `refuse upgrade 403`, `stall upgrade`. */
+  /** Queues scripts for the account's next upgrades: `refuse upgrade 403`, `stall upgrade`. */
   nextUpgrade(account: string, ...scripts: readonly Script[]): void {
     this.inbox.queue(`${account} upgrade`, scripts);
   }
 
-  /** What every turn and every upgrade of the account gets once its queue is empty; `steady` ends it. Upgrades do not get its `reply`. */
+  /**
+   * Sets the script of every turn and upgrade of the account while its queue is empty, until it is set to `steady`. Upgrades do not get its
+   * `reply`.
+   */
   always(account: string, script: Script): void {
     this.inbox.standing.set(account, script);
   }
 
-  /** Every request so far, of one account or of all, in order of arrival. */
+  /** All requests so far, of one account or of all, in order of arrival. */
   requests(account?: string): readonly Arrival[] {
     return this.inbox.arrivals.filter((arrival) => account === undefined || arrival.account === account);
   }
 
-  /** The turns among them. */
+  /** The turns among these requests. */
   turns(account?: string): readonly Arrival[] {
     return this.requests(account).filter(({ turn }) => turn > 0);
   }
 
-  /** The upgrades among them. */
+  /** The upgrades among these requests. */
   upgrades(account?: string): readonly Arrival[] {
     return this.requests(account).filter(({ isUpgrade }) => isUpgrade);
   }
 
-  /** Resolves with the turns as soon as there are that many. */
+  /** Resolves with the turns when there are at least this many. */
   async arrived(count: number, account?: string): Promise<readonly Arrival[]> {
     const of = account === undefined ? '' : ` at ${account}`;
     await this.inbox.until(
@@ -88,28 +91,28 @@ export class Upstream {
     return this.turns(account);
   }
 
-  /** Resolves as soon as that many answers of the account are stalled (`stall …`). */
+  /** Resolves when this many answers of the account are stalled (`stall …`). */
   stalled(account: string, count = 1): Promise<void> {
     const { paused } = this.provider;
     return inTime(paused.whenPaused(account, count), () => `${paused.count(account)} of ${count} answers of ${account} are paused`);
   }
 
-  /** How many answers of the account are stalled. */
+  /** The number of stalled answers of the account. */
   stalledNow(account: string): number {
     return this.provider.paused.count(account);
   }
 
-  /** Continues stalled answers: the account's, or all. */
+  /** Continues stalled answers, of one account or of all. */
   release(account?: string): void {
     this.provider.paused.release(account);
   }
 
-  /** How many websockets of the account are open. */
+  /** The number of open websockets of the account. */
   socketsOf(account: string): number {
     return this.provider.socketsOf(account);
   }
 
-  /** Resolves as soon as the account has that many open websockets. */
+  /** Resolves when the account has this many open websockets. */
   async sockets(account: string, count: number): Promise<void> {
     await until(`${count} websockets of ${account}`, () => this.socketsOf(account) === count || undefined);
   }
@@ -134,12 +137,12 @@ export class Upstream {
     return this.provider.disconnect(account);
   }
 
-  /** Takes connections again, at the same address. */
+  /** Accepts connections again, at the same address. */
   pickUp(account: string): Promise<void> {
     return this.provider.reconnect(account);
   }
 
-  /** Drops records and scripts, and releases stalled answers. */
+  /** Drops all records and scripts, and releases stalled answers. */
   clear(): void {
     this.inbox.clear();
     this.release();
@@ -154,7 +157,7 @@ export class Upstream {
   }
 }
 
-/** Starts an upstream for a test; `await using` closes it. */
+/** Starts an upstream for a test. `await using` closes it. */
 export async function startUpstream(options: UpstreamOptions = {}): Promise<Upstream> {
   const { accounts = ['north', 'south'], strict, manners, models, wire, clock, script } = options;
   const inbox = new Inbox(script);

@@ -1,4 +1,4 @@
-// A reply of an account without a gateway: the product's readers over a fake account, a fake client and a test clock.
+// Reads a reply of an account without a gateway: the product's readers with a fake account, a fake client and a test clock.
 import { Counters } from '../../proxy/base/process/metrics.ts';
 import type { Client, PipeEnd } from '../../proxy/dispatch/client.ts';
 import type { ReplyContext, Verdict } from '../../proxy/dispatch/reply/reply-context.ts';
@@ -18,19 +18,19 @@ import type { EventReader, Sending } from '../../proxy/upstream/carriers/carrier
 import { SseSplitter } from '../../proxy/upstream/events/sse-splitter.ts';
 import { account } from '../models/support.ts';
 
-/** One event as SSE. */
+/** An event as SSE. */
 export const sse = (type: string, more: JsonObject = {}): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
 
-/** The events of the smallest reply. */
+/** The events of a minimal reply. */
 export const CREATED = sse('response.created', { sequence_number: 0, response: { id: 'resp_1', output: [] } });
 export const delta = (n: number): string => sse('response.output_text.delta', { sequence_number: n, delta: `word ${n}` });
 export const COMPLETED = sse('response.completed', { sequence_number: 9, response: { id: 'resp_1', status: 'completed', output: [1] } });
 
-/** The hold on a reply, which records what dispatch does with it. */
+/** The account of a reply. It records what dispatch does with it. */
 export class Account implements Sending {
   paused = false;
   aborted = false;
-  /** Every call in order. */
+  /** The calls in order. */
   readonly calls: string[] = [];
 
   pause(): void {
@@ -49,7 +49,7 @@ export class Account implements Sending {
   }
 }
 
-/** Delivers bytes to a reader of events as the HTTP carrier does: one call for each read of the connection. */
+/** Delivers bytes to a reader of events like the HTTP carrier, in one call for each read of the connection. */
 export class Wire {
   readonly #reader: EventReader;
   readonly #splitter: SseSplitter;
@@ -59,14 +59,14 @@ export class Wire {
     this.#splitter = new SseSplitter(reader.memory, (event) => reader.event(event));
   }
 
-  /** One read. Resolves when what it caused has been written. */
+  /** Delivers one read. Resolves when everything that it caused has been written. */
   async read(text: string | Buffer): Promise<void> {
     this.#splitter.push(typeof text === 'string' ? Buffer.from(text) : text);
     this.#reader.delivered();
     await written();
   }
 
-  /** The connection ends in order. */
+  /** Ends the connection in order. */
   async end(): Promise<void> {
     this.#splitter.end();
     this.#reader.end();
@@ -74,7 +74,7 @@ export class Wire {
   }
 }
 
-/** Writes are gathered in one microtask. */
+/** Resolves when gathered writes were made, which happens in a microtask. */
 export const written = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const NOTHING: Continuation = { hard: undefined, soft: undefined, session: undefined, affinity: undefined, states: new Map() };
@@ -82,24 +82,24 @@ const NOTHING: Continuation = { hard: undefined, soft: undefined, session: undef
 export interface SinkOptions {
   readonly wants?: readonly string[];
   readonly drops?: readonly string[];
-  /** False: written events are never shown, as in a collected answer. */
+  /** Whether written events count as shown. False for a collected answer. */
   readonly shows?: boolean;
-  /** Thrown by `conclude`. */
+  /** The refusal that `conclude` throws. */
   readonly refuses?: Refusal;
-  /** How much is looked at to drop events that are not a JSON object. */
+  /** How much of each event is checked to be a JSON object. */
   readonly objectCheck?: Sink['objectCheck'];
 }
 
-/** The calls of a sink, one line each. */
+/** Records the calls of a sink, one line for each. */
 export class RecordingSink implements Sink {
   readonly calls: string[] = [];
-  /** The bytes of raw events, as they were: views and not copies. */
+  /** The bytes of raw events as views, not copies. */
   readonly views: Buffer[] = [];
   readonly wants: ReadonlySet<string>;
   readonly drops: ReadonlySet<string>;
   readonly collects: boolean;
   readonly objectCheck: Sink['objectCheck'];
-  /** Set to false: the client is slow. */
+  /** Whether the client is ready. If set to false, it is slow. */
   ready = true;
   resume: () => void = () => undefined;
   readonly #options: SinkOptions;
@@ -178,10 +178,10 @@ export interface RecordedAnswer {
 export interface ClientOptions {
   readonly streams?: boolean;
   readonly sink?: Sink;
-  /** Takes the reply after the client left; false: the client does not come back for it. */
+  /** Whether the client takes the reply after it left. Here it never does. */
 }
 
-/** A client that keeps the answer it was given. */
+/** A client that keeps its answer. */
 export class RecordingClient implements Client {
   readonly streams: boolean;
   readonly answers: RecordedAnswer[] = [];
@@ -212,7 +212,7 @@ export class RecordingClient implements Client {
     };
   }
 
-  /** The client leaves. */
+  /** Makes the client leave. */
   leave(): void {
     const left = this.#left;
     this.#left = undefined;
@@ -222,11 +222,11 @@ export class RecordingClient implements Client {
 
 export interface ContextOptions {
   readonly observer?: ReplyObserver;
-  /** By default as dispatch decides if accounts are left: by the cause. */
+  /** Default: decided by the cause, as dispatch does while accounts are left. */
   readonly keepsBack?: (failure: Failure) => boolean;
 }
 
-/** The context of a reply, and the calls that it made. */
+/** The context of a reply, which records its calls. */
 export class RecordingContext implements ReplyContext {
   readonly turn: LiveTurn;
   readonly provider = agentApi;
@@ -267,13 +267,13 @@ export class RecordingContext implements ReplyContext {
     throw new Error('these bodies are streams of events');
   }
 
-  /** The one verdict so far. */
+  /** The only verdict so far. */
   get verdict(): Verdict | undefined {
     if (this.verdicts.length > 1) throw new Error('the reply was settled twice');
     return this.verdicts[0];
   }
 
-  /** The verdict in one line. */
+  /** The verdict as one line. */
   get ended(): string | undefined {
     const { verdict } = this;
     switch (verdict?.kind) {
@@ -290,7 +290,7 @@ export class RecordingContext implements ReplyContext {
     }
   }
 
-  /** Ends the client's reply as the turn runner does, after the end phases of the rules. */
+  /** Ends the client's reply like the turn runner, after the end phases of the rules. */
   close(): void {
     const { verdict } = this;
     if (verdict?.kind !== 'done') throw new Error(`the reply is not done: ${this.ended}`);

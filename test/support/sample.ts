@@ -1,22 +1,24 @@
-// The cases of a cross that is too large for every day: a sample by seed in `npm test`, all of them in `npm run test:long`, which sets
-// POOLGATE_CASES=all. POOLGATE_SEED=7 draws another sample.
+// The cases of a cross product that is too large for every run. `npm test` runs a sample by seed, and `npm run test:long`, which sets
+// POOLGATE_CASES=all, runs all. POOLGATE_SEED=7 draws another sample.
 import { SeededRandom } from '../simulation/seeded-random.ts';
 
 const SHARE = 1 / 16;
 
 export const ALL_CASES = process.env.POOLGATE_CASES === 'all';
 
-/** 0 to `count`, without `count`. */
+/** The numbers from 0 to `count`, without `count`. */
 export const numbersTo = (count: number): readonly number[] => Array.from({ length: count }, (_, number) => number);
 
-/** @param always cases that every sample has, such as the first, the last, and those beside a boundary */
+/** @param always cases that every sample contains, such as the first, the last, and those next to a boundary */
 export function sampleOf<T>(cases: readonly T[], always: readonly T[] = []): readonly T[] {
   if (ALL_CASES) return cases;
   const random = new SeededRandom(Number.parseInt(process.env.POOLGATE_SEED ?? '1', 10));
   return cases.filter((one) => random.next() < SHARE || always.includes(one));
 }
 
-/** Draws the next one of these ways for each case, by turns; with `test:long` all of them. For crosses of which most cases are alike in all ways. */
+/**
+ * Draws one of the ways for each case in turn, and with `test:long` all of them. For products in which most cases behave alike in all ways.
+ */
 export function byTurns<T>(ways: readonly T[]): () => readonly T[] {
   let turn = 0;
   return () => {

@@ -1,4 +1,4 @@
-// The machine's clock, which a test can set ahead: state that a gateway keeps for some seconds expires between two tests.
+// The machine's clock, which a test can set ahead, so that state that a gateway keeps for some seconds expires between two tests.
 import type { Clock } from '../../proxy/base/time/clock.ts';
 
 export class ShiftedClock implements Clock {
@@ -9,7 +9,7 @@ export class ShiftedClock implements Clock {
     return Date.now() + this.#ahead;
   }
 
-  /** Timers run as usual: setting the clock ahead ends none of them. */
+  /** Timers run as usual. Setting the clock ahead ends none of them. */
   after(ms: number, run: () => void): () => void {
     const timer = setTimeout(run, ms).unref();
     return () => clearTimeout(timer);
@@ -19,7 +19,7 @@ export class ShiftedClock implements Clock {
     return this.now() + this.#wallSet;
   }
 
-  /** Sets the wall clock forward, or back: no time passes. */
+  /** Sets the wall clock. No time passes. */
   setWallClock(ms: number): void {
     this.#wallSet += ms;
   }

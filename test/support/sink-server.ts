@@ -1,4 +1,4 @@
-// An HTTP server that gives every request a sink of the product: the writes of dispatch go over a real socket.
+// An HTTP server that makes a sink of the product for every request, so that writes of dispatch go over a real socket.
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,9 +9,9 @@ import { headOf, RawClient } from './raw.ts';
 export interface SinkClient {
   readonly sink: Sink;
   readonly response: ServerResponse;
-  /** The other end of the socket. */
+  /** The client at the other end of the socket. */
   readonly client: RawClient;
-  /** The client dies; resolves when the server has noticed. */
+  /** Ends the client. Resolves when the server has noticed. */
   die(): Promise<void>;
 }
 

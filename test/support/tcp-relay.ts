@@ -1,12 +1,12 @@
-// A network between two nodes for tests: relays connections to a port, and can be cut, stalled, or made silent.
+// A relay between two nodes for tests. It passes connections on to a port, and can be cut, stalled or made silent.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from 'node:net';
 
 export class TcpRelay {
   readonly url: string;
-  /** Connections so far. */
+  /** The number of connections so far. */
   accepted = 0;
-  /** The bytes for the target. */
+  /** The bytes that came for the target. */
   readonly received: Buffer[] = [];
   readonly #server: Server;
   readonly #sockets: Set<Socket>;
@@ -21,7 +21,7 @@ export class TcpRelay {
     });
   }
 
-  /** @param target the URL of a listener; without one connections are accepted, and nothing is ever answered */
+  /** @param target the URL of a listener; without it connections are accepted, but never answered */
   static async start(target?: string): Promise<TcpRelay> {
     const sockets = new Set<Socket>();
     const watch = (socket: Socket): Socket => {
@@ -48,7 +48,7 @@ export class TcpRelay {
     return new TcpRelay(server, sockets);
   }
 
-  /** Sockets of either side that are open. */
+  /** The number of open sockets on both sides. */
   get open(): number {
     return this.#sockets.size;
   }
@@ -58,7 +58,7 @@ export class TcpRelay {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
-  /** Bytes of either side are not delivered until `thaw`. */
+  /** Holds the bytes of both sides back until `thaw`. */
   freeze(): void {
     for (const socket of this.#sockets) socket.pause();
   }

@@ -1,4 +1,4 @@
-// One turn on any path: the smallest body in the shape that the path takes.
+// Makes a minimal turn for any path, in the form that the path takes.
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import { turnBody } from './rehearsal-replies.ts';
 
@@ -10,7 +10,7 @@ export const isChat = (path: string): boolean => path.endsWith('/chat/completion
 /** Whether clients of the path get errors and models only in the words of the error table and the catalog (Q3, Q15). */
 export const isCompatible = (path: string): boolean => path.startsWith('/v1/') || isChat(path);
 
-/** `changes` are members that all shapes have under the same name. */
+/** @param changes members that have the same name in all forms */
 export function turnOn(path: string, said: string, changes: JsonObject = {}): JsonObject {
   return isChat(path)
     ? { model: 'model-a', stream: true, messages: [{ role: 'user', content: said }], ...changes }

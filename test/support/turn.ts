@@ -1,4 +1,4 @@
-// A turn without a gateway: runs rules through the product's own chain, for the tables that show them alone.
+// A turn without a gateway. It runs rules through the product's chain, for tables that test rules alone.
 import assert from 'node:assert/strict';
 import { SURFACES } from '../../proxy/surfaces/surfaces.ts';
 import { refusalInClientWords } from '../../proxy/turn/errors/error-words.ts';
@@ -30,9 +30,9 @@ export interface TurnOptions {
   readonly headers?: Headers;
   readonly key?: Partial<KeyConfig>;
   readonly pool?: Partial<PoolConfig>;
-  /** The turn's model; its id defaults to the body's `model`. */
+  /** The turn's model. Its id defaults to the body's `model`. */
   readonly model?: Partial<ModelView>;
-  /** Of models other than the turn's; default: absent. */
+  /** The presence of other models. Default: absent. */
   readonly presence?: Readonly<Record<string, Presence>>;
   readonly client?: 'http' | 'websocket';
   readonly audioBytes?: number;
@@ -67,7 +67,7 @@ export const ACCOUNT: AccountView = { id: 'north', label: 'North', models: {}, k
 export interface TestTurn extends Turn {
   /** The notes of rules. */
   readonly noted: Partial<SafeFields>;
-  /** The client's names of members, once its request was translated. */
+  /** The client's names of members, after its request was translated. */
   names: MemberNames | undefined;
 }
 
@@ -168,7 +168,7 @@ export function turnOf(options: TurnOptions = {}): TestTurn {
   };
 }
 
-/** Freezes all that is nested, so that a rule which edits in place fails its test. */
+/** Freezes all nested values, so that a rule that edits in place fails its test. */
 export function frozen<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     for (const member of Object.values(value)) frozen(member);
@@ -188,17 +188,17 @@ export interface Ran {
   event(event: Event): readonly Event[];
 }
 
-/** A turn's run through the product's own chain, compiled of these rules. */
+/** The run of a turn through the product's chain, which is compiled from these rules. */
 export const chainOf = (rules: readonly Rule[], turn: Turn): RuleRun => new RuleRun(new Chains(rules, turn.wire).of(turn.route.kind), turn);
 
-/** Whether it is a request of Chat: all rules need its translation first. */
+/** Whether it is a request of Chat, which has to be translated before the rules. */
 const isOfChat = (body: unknown): boolean => isObject(body as Json) && (body as JsonObject).messages !== undefined;
 
-/** The body that rules get: of a request of Chat its translation. */
+/** The body that rules get. For a request of Chat it is the translation. */
 export const asRulesGetIt = async (body: JsonObject, options: TurnOptions = {}): Promise<Body> =>
   isOfChat(body) ? (await run([translation], body, { ...options, kind: 'chat' })).body : body;
 
-/** Runs the request and edit phases on a copy of `body`. Throws the Refusal of the rule that refused, in the client's words. */
+/** Runs the request and edit phases on a copy of `body`. Throws the Refusal of a rule, in the client's words. */
 export async function run(rules: readonly Rule[], body: unknown, options: TurnOptions = {}): Promise<Ran> {
   const turn = turnOf(options);
   try {
@@ -230,7 +230,7 @@ async function ranOf(rules: readonly Rule[], body: unknown, turn: TestTurn): Pro
   };
 }
 
-/** A phase of a rule on its own; fails if the rule does not have it. */
+/** A phase of a single rule. Fails if the rule does not have the phase. */
 export function phase<P extends Phase>(rule: Rule, name: P): NonNullable<Rule[P]> {
   const found = rule[name];
   assert.ok(found, `rule ${rule.name} has no ${name} phase`);

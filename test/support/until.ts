@@ -1,11 +1,11 @@
-// Waits for a condition without an event: asks again until a deadline, and fails with the name of the condition.
+// Waits for a condition for which there is no event. It asks again until a deadline, and fails with the name of the condition.
 import { setTimeout } from 'node:timers/promises';
 
-/** Only a failure takes this long; a busy machine needs more than a quiet one. */
+/** The deadline. It is long for busy machines, and only failures take so long. */
 export const PATIENCE_MS = 20_000;
 const PAUSE_MS = 5;
 
-/** The first answer of `probe` that is not undefined. @param pauseMs longer if each question costs much */
+/** The first result of `probe` that is not undefined. @param pauseMs the pause between two calls, longer if a call costs much */
 export async function until<T>(
   what: string,
   probe: () => Promise<T | undefined> | T | undefined,

@@ -1,4 +1,4 @@
-// A websocket client for tests: sends turns and reads their frames. Every wait has a deadline, whose error lists the frames so far.
+// A websocket client for tests. It sends turns and reads their frames. Every wait has a deadline, whose error lists the frames so far.
 import { once } from 'node:events';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -9,16 +9,16 @@ import { KEY } from './gateway.ts';
 import { inTime } from './rehearsal-inbox.ts';
 
 export interface SocketOptions {
-  /** Null: no Authorization. Default: the test key. */
+  /** The key. Null sends no Authorization. Default: the test key. */
   readonly key?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Default true. */
+  /** Whether it answers pings. Default: true. */
   readonly answersPings?: boolean;
-  /** Offers permessage-deflate, as native clients do. Default false. */
+  /** Whether it offers permessage-deflate, as native clients do. Default: false. */
   readonly offersCompression?: boolean;
 }
 
-/** The answer to an upgrade that was refused. */
+/** Thrown with the answer to an upgrade that was refused. */
 export class UpgradeRefusal extends Error {
   override readonly name = 'UpgradeRefusal';
   readonly status: number;
@@ -35,7 +35,7 @@ export class UpgradeRefusal extends Error {
     this.json = objectOf(body);
   }
 
-  /** The error of its body. */
+  /** The error in the body. */
   get error(): JsonObject {
     const error = this.json?.error;
     if (!isObject(error)) throw new Error(`no error in ${this.text.slice(0, 200)}`);
@@ -43,7 +43,7 @@ export class UpgradeRefusal extends Error {
   }
 }
 
-/** How the server ended the connection; 1006 if no close frame came. */
+/** How the server ended the connection. The code is 1006 if no close frame came. */
 export interface Closing {
   readonly code: number;
   readonly reason: string;
@@ -52,11 +52,11 @@ export interface Closing {
 const TERMINALS: ReadonlySet<Json | undefined> = new Set(['response.completed', 'response.failed', 'response.incomplete', 'error']);
 
 export class TestSocket {
-  /** Headers of the upgrade's answer. */
+  /** The headers of the answer to the upgrade. */
   readonly headers: IncomingHttpHeaders;
-  /** Every frame so far. A text frame that is not a JSON object is `{malformed: text}`, a binary frame `{binary: base64}`. */
+  /** All frames so far. A text frame that is not a JSON object is `{malformed: text}`, a binary frame `{binary: base64}`. */
   readonly frames: JsonObject[] = [];
-  /** How many pings came. */
+  /** The number of pings that came. */
   pings = 0;
   readonly #websocket: WebSocket;
   readonly #closing: Promise<Closing>;
@@ -64,7 +64,7 @@ export class TestSocket {
   #read = 0;
   #arrived = Promise.withResolvers<void>();
 
-  /** Use `connect`. */
+  /** Call `connect` instead. */
   constructor(websocket: WebSocket, headers: IncomingHttpHeaders) {
     this.#websocket = websocket;
     this.headers = headers;
@@ -76,7 +76,7 @@ export class TestSocket {
     websocket.on('ping', () => {
       this.pings += 1;
     });
-    // The `close` event that follows has the cause.
+    // The `close` event that follows states the cause.
     websocket.on('error', () => undefined);
     this.#closing = new Promise((resolve) => {
       websocket.on('close', (code: number, reason: Buffer) => {
@@ -96,7 +96,7 @@ export class TestSocket {
     return !this.#isClosed;
   }
 
-  /** Sends a text frame: JSON, or exactly this text. */
+  /** Sends a text frame with JSON, or with exactly this text. */
   send(frame: JsonObject | string): void {
     this.#websocket.send(typeof frame === 'string' ? frame : JSON.stringify(frame));
   }
@@ -126,13 +126,13 @@ export class TestSocket {
     return frames;
   }
 
-  /** Sends `response.create` with these members; the frames up to its terminal or `error` frame. */
+  /** Sends `response.create` with these members. @returns the frames up to the terminal or `error` frame */
   turn(body: JsonObject): Promise<readonly JsonObject[]> {
     this.send({ type: 'response.create', ...body });
     return this.rest();
   }
 
-  /** Stops reading: the server's writes pile up. */
+  /** Stops reading, so that the server's writes are not taken. */
   pause(): void {
     this.#websocket.pause();
   }
@@ -141,7 +141,7 @@ export class TestSocket {
     this.#websocket.resume();
   }
 
-  /** Sends a ping; resolves with its pong. */
+  /** Sends a ping. Resolves when its pong has come. */
   async ping(): Promise<void> {
     const closed = this.#closing.then(() => Promise.reject(new Error(`the websocket closed before a pong; ${this.#soFar()}`)));
     const pong = Promise.race([once(this.#websocket, 'pong'), closed]);
@@ -153,7 +153,7 @@ export class TestSocket {
     this.#websocket.close(code);
   }
 
-  /** Ends the connection without a close frame: 1006 for both sides. */
+  /** Ends the connection without a close frame. Both sides get 1006. */
   terminate(): void {
     this.#websocket.terminate();
   }

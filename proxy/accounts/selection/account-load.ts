@@ -11,14 +11,14 @@ export interface QuotaView {
   exhausted(account: string, at: number): { readonly until: number | undefined } | undefined;
   /** The share of the tightest window that is left, 0 to 1; undefined is unknown, and unknown is eligible (Q8). */
   remaining(account: string, at: number): number | undefined;
-  /** The rate limits of its models; undefined where it has stated none. */
+  /** The rate limits of its models; undefined if it has stated none. */
   rates?(account: string): RateView | undefined;
   /** The first reset of its windows. */
   nextReset(account: string, at: number): number | undefined;
   /** The end of the time in which what is left is reserved for the account's owner (`reserve_percent`). */
   reserved(account: string, at: number): { readonly until: number | undefined } | undefined;
   /**
-   * Reads the usage of the accounts with stale evidence, before a turn is refused for them; undefined where there is none to read.
+   * Reads the usage of the accounts with stale evidence, before a turn is refused for them; undefined if there is none to read.
    * Resolves after a short time in any case.
    */
   recheck?(accounts: readonly string[]): Promise<void> | undefined;

@@ -145,7 +145,7 @@ export class CandidateAccounts {
     return this.#unavailable(demand, tried).flatMap(({ availability, load }) => (availability === 'at_max_concurrent' ? load.id : []));
   }
 
-  /** The refusal where no account could take the turn, tried ones included; undefined where one could. */
+  /** The refusal if no account could take the turn, tried ones included; undefined if one could. */
   refusal(demand: RefusedDemand): Refusal | undefined {
     const { turn, scope } = demand;
     const tiers = openTiers(this.#indexes.all(turn.pool, scope), { ...demand, lacking: NOTHING_LACKS }, NONE, this.#options.clock.now());
@@ -201,7 +201,7 @@ export class CandidateAccounts {
     };
   }
 
-  /** What the Pool's strategy learns from an attempt at this account; undefined where it learns nothing. */
+  /** What the Pool's strategy learns from an attempt at this account; undefined if it learns nothing. */
   learning(demand: Demand, account: string): Learning | undefined {
     const { turn, scope } = demand;
     return learns(turn.pool.strategy) ? this.#indexWith(account, turn.pool, scope).learning(account, turn) : undefined;

@@ -43,7 +43,7 @@ export interface SelectionRequest {
   readonly turn: SelectedTurn;
   /** The accounts that its anchors, its session and its conversation name (Q10, Q11). */
   readonly continuation: Pick<Continuation, 'hard' | 'soft' | 'affinity'>;
-  /** What the accounts of its Pool lack for it. Absent where all of them take every turn. */
+  /** What the accounts of its Pool lack for it. Absent if all of them take every turn. */
   readonly fit?: Fit | undefined;
   /** Absent in a Pool of one tier. */
   readonly tiers?: TierDemand | undefined;

@@ -24,7 +24,7 @@ export class LackingAccounts {
     this.#modelOf = modelOf;
   }
 
-  /** Undefined in a Pool whose accounts all take every turn. @param body after its rules; undefined where it passes unread */
+  /** Undefined in a Pool whose accounts all take every turn. @param body after its rules; undefined if it passes unread */
   of(turn: FittedTurn, body: Body | undefined, origins?: CiphertextOrigins): Fit | undefined {
     const { kind } = turn.route;
     if (kind === undefined || !this.isSelective(turn)) return undefined;

@@ -20,14 +20,14 @@ export interface LeaseOptions {
   readonly health: Health;
   /** Of the account in the turn's Pool. */
   readonly tier: number;
-  /** Why the turn left the lower tiers; undefined where it did not. */
+  /** Why the turn left the lower tiers; undefined if it did not. */
   readonly overflow: OverflowReason | undefined;
   /** Called with the account when the reply is committed. */
   readonly affinity: Pick<Affinity, 'learn'> | undefined;
   readonly onReleased: (load: AccountLoad) => void;
-  /** What the Pool's strategy learns from the attempt; undefined where it learns nothing. */
+  /** What the Pool's strategy learns from the attempt; undefined if it learns nothing. */
   readonly learn: Learning | undefined;
-  /** Unix milliseconds; called only where the strategy learns. */
+  /** Unix milliseconds; called only if the strategy learns. */
   readonly now: () => number;
 }
 

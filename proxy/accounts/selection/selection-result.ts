@@ -1,4 +1,4 @@
-// The report of a selection: the reason in the turn's row (Q7), or the refusal where no account can take the turn (Q2).
+// The report of a selection: the reason in the turn's row (Q7), or the refusal if no account can take the turn (Q2).
 import type { Why } from '../../../store/schema/logged-rows.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
 import type { LackReason } from '../../turn/provider/lack.ts';
@@ -89,7 +89,7 @@ export function noCandidate(unavailable: readonly UnavailableAccount[], context:
   return new Refusal('no_eligible_account', Number.isFinite(cooldownEnd) ? { retryAfterMs: cooldownEnd - now } : {});
 }
 
-/** The later of the end of its cooldown and of its exhaustion or reserve; Unix milliseconds, undefined where it is not known. */
+/** The later of the end of its cooldown and of its exhaustion or reserve; Unix milliseconds, undefined if it is not known. */
 export function unavailableUntil({ id, reserved }: AccountLoad, { health, quota, scope, now }: RefusalContext): number | undefined {
   const stated = health.cooldownEnd(id, scope);
   const window = (quota.exhausted(id, now) ?? reserved)?.until;

@@ -23,7 +23,7 @@ export interface SelectionOptions extends CandidateAccountsOptions {
   readonly counters: Counters;
   readonly admission: Admission;
   readonly upstream: (account: string) => Upstream | undefined;
-  /** Present where several nodes share the capacity of the accounts. */
+  /** Present if several nodes share the capacity of the accounts. */
   readonly shared?: SharedCapacity | undefined;
 }
 
@@ -61,7 +61,7 @@ export class Selection {
 
   /**
    * A lease on an account that the turn was not sent to. A promise where all such accounts are at `max_concurrent`; it resolves with
-   * undefined where the client leaves first.
+   * undefined if the client leaves first.
    * @throws Refusal where no account can take the turn, or no more turns may wait
    */
   choose(demand: Demand, tried: Tried): AccountLease | Promise<AccountLease | undefined> {
@@ -79,7 +79,7 @@ export class Selection {
     }
   }
 
-  /** Reads the usage of accounts that are out of quota by stale evidence; undefined where there is none (Q8). `quota` limits the wait. */
+  /** Reads the usage of accounts that are out of quota by stale evidence; undefined if there is none (Q8). `quota` limits the wait. */
   recheck(demand: Demand, tried: Tried): Promise<void> | undefined {
     const { quota, counters } = this.#options;
     const rechecking = quota.recheck?.(demand.hard === undefined ? this.candidates.exhausted(demand, tried) : [demand.hard]);
@@ -194,7 +194,7 @@ export class Selection {
     throw this.candidates.noneOf(load && isAvailability(availability) ? [{ load, availability }] : [], demand.scope);
   }
 
-  /** Undefined where the account was removed or has another address since the turn's configuration: it must not get the old credential. */
+  /** Undefined if the account was removed or has another address since the turn's configuration: it must not get the old credential. */
   #lease(demand: Demand, choice: Choice): AccountLease | undefined {
     const { turn, scope, affinity } = demand;
     const { account: id } = choice;

@@ -15,7 +15,7 @@ export interface SharedCapacity {
   /** A turn waits for one of these accounts. @returns the undo */
   wanted(accounts: readonly string[]): () => void;
   /**
-   * Asks for more of the account that a turn should go to. Resolves when the answer has come; undefined where the account was asked for
+   * Asks for more of the account that a turn should go to. Resolves when the answer has come; undefined if the account was asked for
    * a moment ago in vain.
    */
   ask(account: string): Promise<void> | undefined;

@@ -75,7 +75,7 @@ async function tried(path: string, added: NewAssignment, io: Io): Promise<readon
   const account = config.accounts.find(({ id }) => id === added.row.id);
   if (!account) throw new CommandFailure('the account cannot be added');
   const found = await accountChecks(account, { config, ...resolved });
-  // The variable may be set only where the gateway starts, and a login can only be made after the account exists.
+  // The variable may be set only in the environment of the gateway, and a login can only be made after the account exists.
   const isUnset = found.steps.some(({ failure }) => failure?.class === 'unset');
   const wrong = isUnset ? undefined : firstWrong(account, found, { isNew: true });
   if (wrong !== undefined) throw failed(wrong);

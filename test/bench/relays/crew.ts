@@ -33,7 +33,7 @@ export const startWebsocketRelay = (stage: Stage): Promise<Relay> => startNode(s
 export const startRefuser = (stage: Stage, status: number, bytes: number, request: 'unread' | 'parsed'): Promise<Relay> =>
   startNode(stage, [program('refuser'), String(status), String(bytes), request]);
 
-/** By name, how each relay of this machine is started; those in C only where they are installed. */
+/** By name, how each relay of this machine is started; those in C only if they are installed. */
 export async function relaysOf(stage: Stage): Promise<ReadonlyMap<string, () => Promise<Relay>>> {
   const [nginx, haproxy] = await Promise.all([installed('nginx'), installed('haproxy')]);
   return new Map<string, () => Promise<Relay>>([

@@ -39,7 +39,7 @@ export interface SettledTurn {
   readonly model: string | null;
   readonly hosted: boolean;
   readonly settled: Settled;
-  /** Of the prompt, in tokens; undefined where it is not known: then nothing is estimated, and nothing was reserved. */
+  /** Of the prompt, in tokens; undefined if it is not known: then nothing is estimated, and nothing was reserved. */
   readonly inputEstimate: number | undefined;
   /** What was reserved of output, in tokens; 0 for a key without a limit of tokens or dollars. */
   readonly reservedOutput: number;

@@ -34,7 +34,7 @@ interface Case {
   readonly what: string;
   readonly body: JsonObject;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Status, code and param; absent where the provider takes it. */
+  /** Status, code and param; absent if the provider takes it. */
   readonly refused?: readonly [status: number, code: string, param: string | null];
 }
 

@@ -14,7 +14,7 @@ import { FULL, LITE, plain } from './case.ts';
 const ENCRYPTED = 'reasoning.encrypted_content';
 const KINDS: readonly RouteKind[] = ['responses', 'compact', 'public-responses'];
 
-/** The body that is sent, or undefined where the turn was refused; anything else that is thrown fails the test. */
+/** The body that is sent, or undefined if the turn was refused; anything else that is thrown fails the test. */
 async function sent(from: JsonObject, options: TurnOptions, carrier: 'http' | 'websocket'): Promise<Json | undefined> {
   try {
     return plain((await run(RULES, from, options)).attempt({}, carrier).body);

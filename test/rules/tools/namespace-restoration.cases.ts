@@ -23,7 +23,7 @@ export const DECLARING: JsonObject = {
 export interface Restoration {
   readonly name: string;
   readonly item: Json;
-  /** Undefined where the item stays as it came. */
+  /** Undefined if the item stays as it came. */
   readonly restored?: Json;
 }
 

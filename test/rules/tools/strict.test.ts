@@ -18,7 +18,7 @@ testCases(
   [...STRICT_FORMATS, ...STRICT_PARAMETERS, ...LOOSE_PARAMETERS, ...TYPE_VALUES, ...STRICT_REPAIR],
 );
 
-/** The parameters as they are sent, or undefined where the rule refused. */
+/** The parameters as they are sent, or undefined if the rule refused. */
 function repaired(parameters: Json): Json | undefined {
   const work = { body: { ...asks({ tools: [{ type: 'function', name: 'f', strict: true, parameters }] }) } };
   try {

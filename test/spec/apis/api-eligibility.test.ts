@@ -1,4 +1,4 @@
-// Which accounts can take a turn in a Pool with several APIs, what a turn leaves out on its way, and the refusal where none can (AA18 to AA26).
+// Which accounts can take a turn in a Pool with several APIs, what a turn leaves out on its way, and the refusal if none can (AA18 to AA26).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';

@@ -1,4 +1,4 @@
-// A credential that ends while turns run: refused inside a reply, it is renewed and the turn sent again only where nothing was shown; one that was
+// A credential that ends while turns run: refused inside a reply, it is renewed and the turn sent again only if nothing was shown; one that was
 // renewed meanwhile stays a secret (Q3, Q5, Q9).
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

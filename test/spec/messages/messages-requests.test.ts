@@ -39,7 +39,7 @@ async function sent(members: JsonObject, headers: Record<string, string> = {}): 
 interface Translated {
   readonly what: string;
   readonly members: JsonObject;
-  /** Members of the body upstream; undefined where one is absent. */
+  /** Members of the body upstream; undefined if one is absent. */
   readonly upstream: Record<string, Json | undefined>;
 }
 

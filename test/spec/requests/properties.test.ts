@@ -25,7 +25,7 @@ interface Sent {
   readonly marker: string | undefined;
 }
 
-/** The body that reached the account, or undefined where the turn was refused: as an error of the table, with nothing sent. */
+/** The body that reached the account, or undefined if the turn was refused: as an error of the table, with nothing sent. */
 async function sent(path: string, body: JsonObject): Promise<Sent | undefined> {
   gate.upstream.clear();
   const reply = await gate.send(path, { body });

@@ -1,4 +1,4 @@
-// One row of a case table as it runs over the wire: the tables of the rules' own tests, in one shape.
+// One row of a case table in the form in which it runs over the wire. The tables are those of the rules' own tests.
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import type { KeyConfig } from '../../../proxy/turn/settings.ts';
@@ -6,7 +6,7 @@ import type { ModeDecision } from '../../../proxy/turn/turn.ts';
 import type { Case as DialectCase } from '../../rules/dialect/case.ts';
 import { type Case as ToolCase, titleOf } from '../../rules/tools/case.ts';
 
-/** The facts that a case states of its model; each distinct set gets a model id of its own. */
+/** The facts that a case states about its model. Each distinct set gets a separate model id. */
 export interface ModelShape {
   readonly mode: ModeDecision | undefined;
   /** Members of the catalog entry that the case is about. */
@@ -20,16 +20,16 @@ export interface WireCase {
   /** A sentence that begins with the clause. */
   readonly title: string;
   readonly kind: RouteKind;
-  /** How the client is connected, if the case is about that. */
+  /** How the client is connected, if the case requires it. */
   readonly client: 'http' | 'websocket' | undefined;
   readonly body: JsonObject;
-  /** Of a row of Responses in Chat's shape: the body of Responses with the same meaning, to which `changes` apply. */
+  /** For a row of Responses in the form of Chat: the body of Responses with the same meaning, to which `changes` apply. */
   readonly equivalent?: JsonObject;
   readonly key: KeyPolicy;
   readonly model: ModelShape;
   readonly audioBytes: number | undefined;
   readonly refusal: { readonly code: string; readonly status: number; readonly param: string | null } | undefined;
-  /** Top-level members that are sent changed; undefined: not sent. */
+  /** The top-level members that change when the request is sent. Undefined: the member is not sent. */
   readonly changes: Readonly<Record<string, Json | undefined>>;
 }
 

@@ -1,4 +1,4 @@
-// The tables of Responses, written in Chat's shape: Chat must dispatch the same as the same request on /v1/responses.
+// The tables of Responses in the form of Chat. A Chat request must be dispatched like the same request on /v1/responses.
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { asList, isAbsent, isObject } from '../../../proxy/turn/json/json.ts';
 import type { WireCase } from './case.ts';
@@ -15,10 +15,13 @@ export function onChat(table: readonly WireCase[]): readonly WireCase[] {
   });
 }
 
-/** Its title says so. */
+/** Whether the case is about the native surface, which its title states. */
 const isAboutNative = ({ title }: WireCase): boolean => /\bnative\b/.test(title);
 
-/** On Chat a choice names a declared tool; a row that is only about its shape declares none. */
+/**
+ * Whether a choice names a tool that is not declared. On Chat a choice must name a declared tool, so that a row about the form of a choice
+ * would fail for another reason.
+ */
 const choosesUndeclared = ({ body: { tool_choice: choice, tools }, refusal }: WireCase): boolean =>
   isObject(choice) && tools === undefined && refusal?.param !== 'tool_choice';
 
@@ -35,7 +38,7 @@ const chatParam = (param: string | null): string | null => {
   return pattern && words ? (param?.replace(pattern, words) ?? null) : param;
 };
 
-/** Members that mean the same on both. */
+/** Members that have the same meaning in both APIs. */
 const SHARED = new Set(['model', 'parallel_tool_calls', 'temperature', 'top_p', 'metadata', 'stream', 'store', 'client_metadata']);
 
 /** Thrown for a request that Chat cannot express. */
@@ -111,7 +114,7 @@ function chatPart(part: Json, role: string): Json {
 function chatTool(tool: Json): Json {
   if (!isObject(tool) || tool.function !== undefined || tool.type === 'namespace') return inexpressible();
   if (tool.type === 'mcp') return tool;
-  // A placeholder: Chat has no hosted tools.
+  // A placeholder, because Chat has no hosted tools.
   if (tool.type === 'web_search') return { type: 'function', function: { name: 'placeholder' } };
   if (typeof tool.name !== 'string') return inexpressible();
   if (tool.type === 'custom' && !onlyHas(tool, ['type', 'name', 'description'])) return inexpressible();
@@ -127,7 +130,10 @@ function chatFormat({ type, ...inside }: JsonObject): JsonObject {
   return onlyHas(inside, []) ? { type: type ?? null } : inexpressible();
 }
 
-/** The body of Responses with the same meaning, as a translation writes it: every message typed, every content a list of parts. */
+/**
+ * The body of Responses with the same meaning, in the form that a translation writes: every message has a type, and every content is a list
+ * of parts.
+ */
 function asResponses(body: JsonObject): JsonObject {
   const input = asList(body.input).map((item) => {
     if (!isObject(item) || (item.type ?? 'message') !== 'message') return item;
@@ -149,7 +155,7 @@ const plainPart = (part: Json): Json => (isObject(part) && part.type === 'text' 
 const asPlaceholder = (tool: Json): Json =>
   isObject(tool) && tool.type === 'web_search' ? { type: 'function', name: 'placeholder' } : tool;
 
-/** With Chat's defaults for functions: they are not strict, and have parameters. */
+/** Adds Chat's defaults for functions: they are not strict, and have parameters. */
 export function withChatDefaults(dispatch: JsonObject): JsonObject {
   const { tools, input } = dispatch;
   return {

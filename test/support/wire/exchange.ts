@@ -1,4 +1,4 @@
-// Sends the body of a case to the gateway and reads the answer: as JSON, as a stream, or as a frame of a websocket that all cases share.
+// Sends the body of a case to the gateway and reads the answer: as JSON, as a stream, or as a frame on a websocket that all cases share.
 import assert from 'node:assert/strict';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
@@ -18,7 +18,7 @@ const NATIVE = '/backend-api/agent/responses';
 const ALIAS = '/backend-api/agent/v1/responses';
 const PUBLIC = '/v1/responses';
 
-/** Of each kind that is served here; the tests of other routes cover the rows of other kinds. */
+/** The endpoints of each kind that is tested here. Other tests cover rows of other kinds. */
 export const ENDPOINTS: Partial<Record<RouteKind, readonly Endpoint[]>> = {
   responses: [
     { over: 'json', path: NATIVE },
@@ -41,7 +41,7 @@ export const ENDPOINTS: Partial<Record<RouteKind, readonly Endpoint[]>> = {
     { over: 'json', path: `${NATIVE}/compact` },
     { over: 'json', path: `${ALIAS}/compact` },
   ],
-  // Its trigger is added to the body of the case. Without an anchor a frame is sent over HTTP too (F3.6).
+  // Its trigger is added to the body of the case. A frame without an anchor is also sent over HTTP (F3.6).
   'public-compact': [
     { over: 'json', path: PUBLIC },
     { over: 'sse', path: PUBLIC },
@@ -49,24 +49,24 @@ export const ENDPOINTS: Partial<Record<RouteKind, readonly Endpoint[]>> = {
   ],
 };
 
-/** A turn's answer, whatever carried it. */
+/** The answer to a turn over any carrier. */
 export interface Answer {
   /** The status of the answer over HTTP, or of the error frame; 200 for a turn that ended on a websocket. */
   readonly status: number;
   readonly error: JsonObject | undefined;
-  /** Members other than `error` in a refusal's JSON. */
+  /** The members of a refusal's JSON other than `error`. */
   readonly besideError: JsonObject;
-  /** `x-request-id`; a frame has none. */
+  /** The value of `x-request-id`. Frames have none. */
   readonly id: string | undefined;
   readonly headers: Headers;
-  /** The events of a stream or of a websocket; the one answer in JSON. */
+  /** The events of a stream or of a websocket, or the one answer in JSON. */
   readonly events: readonly JsonObject[];
   readonly text: string;
 }
 
 export class Exchange {
   readonly #gate: TestGateway;
-  /** By path and Authorization: a refusal leaves the connection open, and the next case depends on it. */
+  /** The websockets by path and Authorization. A refusal must leave the connection open, because the next case uses it. */
   readonly #sockets = new Map<string, Promise<TestSocket>>();
 
   constructor(gate: TestGateway) {

@@ -1,4 +1,4 @@
-// The body that is sent for a case: its own changes, and the members of every dispatch, stated independently of the rules.
+// The body that is expected for a case: its own changes, and the members of every dispatch, stated independently of the rules.
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';
 import type { WireCase } from './case.ts';
@@ -9,15 +9,15 @@ const ENCRYPTED = 'reasoning.encrypted_content';
 /** The marker of Lite in a frame. */
 const MARKER_ENTRY = 'ws_request_header_x_internal_agent_responses_lite';
 
-/** The body of a public turn on the compact path (Q27): without the trigger, and without members of ordinary turns only. */
+/** The members of a public turn on the compact path (Q27). The trigger and members that only ordinary turns have are left out. */
 const COMPACT_MEMBERS = [
   ...['model', 'input', 'instructions', 'tools', 'parallel_tool_calls', 'reasoning', 'text', 'service_tier', 'prompt_cache_key'],
   ...['metadata', 'client_metadata'],
 ];
 
 /**
- * The whole body that must arrive at the account, if the client sent `body`, for a compaction without its trigger; in a frame it has
- * the marker of Lite.
+ * The whole body that must arrive at the account if the client sent `body`. For a compaction it has no trigger. In a frame it has the
+ * marker of Lite.
  */
 export function expectedDispatch(one: WireCase, body: JsonObject, over: Over): JsonObject {
   const { kind, changes, model } = one;
@@ -32,9 +32,9 @@ export function expectedDispatch(one: WireCase, body: JsonObject, over: Over): J
     expected.client_metadata = { ...(expected.client_metadata as JsonObject | null | undefined), [MARKER_ENTRY]: 'true' };
   }
   if (isPublic(kind)) Object.assign(expected, { stream: true, store: false });
-  // RB11: an anchor lives on a websocket.
+  // An anchor exists only on a websocket (RB11).
   if (isPublic(kind) && over !== 'websocket') delete expected.previous_response_id;
-  // RB10.
+  // A full turn of the compatible surface always has instructions (RB10).
   if (isPublic(kind) && model.mode?.effective === 'full' && typeof expected.instructions !== 'string') expected.instructions = '';
   return JSON.parse(JSON.stringify(expected)) as JsonObject;
 }
@@ -44,7 +44,7 @@ export const isPublic = (kind: RouteKind): boolean => kind === 'public-responses
 
 export const isCompact = (kind: RouteKind): boolean => kind === 'compact' || kind === 'public-compact';
 
-/** F1.4, Q33: nothing is added, and Lite forces a context only in a `reasoning` that is there. */
+/** The compact request, to which nothing is added. Lite sets a context only in a `reasoning` that is present (F1.4, Q33). */
 function compactDispatch({ kind, model }: WireCase, expected: Record<string, Json | undefined>): JsonObject {
   if (isPublic(kind)) {
     for (const member of Object.keys(expected)) if (!COMPACT_MEMBERS.includes(member)) delete expected[member];
@@ -56,7 +56,7 @@ function compactDispatch({ kind, model }: WireCase, expected: Record<string, Jso
   return JSON.parse(JSON.stringify(expected)) as JsonObject;
 }
 
-/** F2.5 to F2.8, for the cases that are not about the rewrite itself: those expect the tools item. */
+/** The changes of Lite, for cases that are not about these changes themselves (F2.5 to F2.8). */
 function inLite(expected: Record<string, Json | undefined>): void {
   const input = Array.isArray(expected.input) ? (expected.input as readonly Json[]) : [];
   const first = input[0] as JsonObject | undefined;

@@ -1,11 +1,11 @@
-// The gateway of one case table: a model for each shape of model, a key for each policy, one account that accepts anything.
+// The gateway for one case table. It has a model for each set of facts, a key for each policy, and one account that accepts everything.
 import { hash } from 'node:crypto';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { type Draft, startGateway, type TestGateway } from '../gateway.ts';
 import { modelEntry } from '../rehearsal-replies.ts';
 import type { KeyPolicy, ModelShape, WireCase } from './case.ts';
 
-/** Distinct values in the order in which they first came, each with a name. */
+/** Distinct values in the order in which they came, each with a name. */
 class Names<T> {
   readonly #named = new Map<string, { readonly name: string; readonly value: T }>();
   readonly #nameOf: (index: number) => string;
@@ -31,11 +31,11 @@ const ORDINARY: ModelShape = { mode: { configured: 'auto', effective: 'full', so
 export class TableGateway {
   readonly #models = new Names<ModelShape>((index) => (index === 0 ? 'model-a' : `model-${index}`));
   readonly #keys = new Names<KeyPolicy>((index) => `key-${index}`);
-  /** Every member of a case: what an account does not know is the subject of other tests. */
+  /** All members in the cases. Other tests check what an account does not know. */
   readonly #members: readonly string[];
   #gate: TestGateway | undefined;
 
-  /** @param cases all that will be run here */
+  /** @param cases all cases that will run here */
   constructor(cases: readonly WireCase[]) {
     this.#members = [...new Set(cases.flatMap(({ body, changes, equivalent = {} }) => [body, changes, equivalent].flatMap(Object.keys)))];
     this.#models.of(ORDINARY);
@@ -95,12 +95,12 @@ export class TableGateway {
   }
 }
 
-/** The names that the schema permits in `keep_fields`. */
+/** Matches the names that the schema permits in `keep_fields`. */
 const FIELD = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
 const secretOf = (name: string): string => `pg-${name}`;
 
-/** An entry has levels only if the case gives them. */
+/** A catalog entry. It has levels only if the case states them. */
 function entryOf(slug: string, { entry, mode }: ModelShape): JsonObject {
   const { supported_reasoning_levels: _, default_reasoning_level: __, ...rest } = modelEntry({ slug });
   return { ...rest, use_responses_lite: mode?.source === 'catalog' && mode.effective === 'lite', ...entry };

@@ -1,5 +1,5 @@
-// Runs a case table over real sockets: compares the body at the account and the answer, on every endpoint of the case's kind; each day on one of
-// them by turns, because the rule tests have each case too, and on a sample of the others.
+// Runs a case table over real sockets, and compares the body at the account and the answer. `npm test` runs each case on one endpoint of
+// its kind, in turn, and a sample of cases on the others, because the rules' own tests have each case too.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { asList, type Json, type JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -15,23 +15,23 @@ const DESTINATION = '/backend-api/agent/responses';
 const MARKER = 'x-internal-agent-responses-lite';
 const ENTRY = 'ws_request_header_x_internal_agent_responses_lite';
 
-/** The oldest rows of a large table are not listed. */
+/** The most rows that are read. A large table has more. */
 const MAX_ROWS = 1_000;
 
 export interface TableOptions {
-  /** `as-written`: the body's own model, also if it has none. Else each case names the model that was made for it. */
+  /** `as-written`: the body's own model, even if it has none. Else each case names the model that was made for it. */
   readonly model?: 'as-written';
-  /** `differs`: the sent body is not valid or not stable when it is sent again. */
+  /** `differs`: the sent body is not valid, or changes when it is sent again. */
   readonly again?: 'differs';
 }
 
-/** A refusal's row: found by its id, or on a websocket by its place among the rows of refused frames. */
+/** The row of a refusal. It is found by its id, or on a websocket by its place among the rows of refused frames. */
 interface RefusedRow {
   readonly id: string | undefined;
   readonly code: string;
 }
 
-/** Over HTTP, SSE and websocket. One suite for each audio limit of the table. */
+/** Runs the table over HTTP, SSE and websocket. Each audio limit in the table has its own suite. */
 export function testTable(title: string, table: readonly WireCase[], options: TableOptions = {}): void {
   const served = table.filter((one) => ENDPOINTS[one.kind] !== undefined && isWhole(one));
   for (const audioBytes of new Set(served.map((one) => one.audioBytes))) {
@@ -40,7 +40,7 @@ export function testTable(title: string, table: readonly WireCase[], options: Ta
   }
 }
 
-/** Rows of Chat that pass only one rule do not cover the whole translation. */
+/** Whether the case covers the whole translation. Rows of Chat that pass only one rule do not. */
 const isWhole = ({ kind, body, refusal, equivalent, changes }: WireCase): boolean =>
   kind !== 'chat' || refusal !== undefined || equivalent !== undefined || (body.messages !== undefined && 'input' in changes);
 
@@ -112,12 +112,12 @@ function endpointsByCase(cases: readonly WireCase[]): ReadonlyMap<WireCase, read
   return new Map(cases.map((one) => [one, sample.flatMap((cross) => (cross.one === one ? [cross.endpoint] : []))]));
 }
 
-/** Some cases are about one way of connecting. */
+/** The endpoints for a case. Some cases require one way of connecting. */
 function endpointsFor({ kind, client }: WireCase): readonly Endpoint[] {
   return (ENDPOINTS[kind] ?? []).filter(({ over }) => client === undefined || (over === 'websocket') === (client === 'websocket'));
 }
 
-/** The case's body for this endpoint. An anchor is a response of the same websocket. */
+/** The body of a case for this endpoint. An anchor is a response on the same websocket. */
 async function asked(gateway: TableGateway, exchange: Exchange, one: WireCase, endpoint: Endpoint, body: JsonObject): Promise<JsonObject> {
   if (endpoint.over === 'json') return body.stream === true ? { ...body, stream: false } : body;
   if (endpoint.over === 'sse') return { ...body, stream: true };
@@ -134,7 +134,7 @@ function ask(gateway: TableGateway, exchange: Exchange, one: WireCase, endpoint:
   return exchange.ask(endpoint, sent, gateway.authorization(one));
 }
 
-/** Member names that no rule ever sees: the body is refused as it is parsed. */
+/** Matches member names that rules never see, because the body is refused when it is parsed. */
 const FORBIDDEN = /"__proto__"\s*:/;
 
 function refusalOf({ refusal, body }: WireCase): WireCase['refusal'] {
@@ -151,7 +151,7 @@ function assertRefused({ gate }: TableGateway, { over }: Endpoint, answer: Answe
   if (status === 503) assert.ok(Number(headers.get('retry-after')) >= 1);
 }
 
-/** F2.10: the sent body is the same when it is sent again. */
+/** Checks that the sent body does not change when it is sent again (F2.10). */
 async function assertSettled(
   gateway: TableGateway,
   exchange: Exchange,
@@ -166,7 +166,7 @@ async function assertSettled(
   assert.deepEqual(await arrival(gateway, exchange, one, endpoint, again), expected, 'what went out goes out the same again');
 }
 
-/** Checks the body at the one account with its marker, and that the client got a complete answer. */
+/** Checks the body at the account with its marker, and that the client got a complete answer. */
 async function arrival(
   gateway: TableGateway,
   exchange: Exchange,

@@ -123,7 +123,7 @@ const withoutQuery = (path: string): string => path.split('?')[0] ?? '';
 /** A body that streams goes out in chunks as it came in. */
 const unchunked = (request: Buffer): string => request.toString('latin1').replace(/\r\n[0-9a-f]+\r\n/g, '');
 
-/** Where the rules of the gateway send a request; undefined where they refuse it, or answer it themselves. */
+/** Where the rules of the gateway send a request; undefined if they refuse it, or answer it themselves. */
 function dispatched({ method, path, headers, body }: StrictRequest, row: FramedRow, mark: string): string | undefined {
   const to = method === 'POST' ? DISPATCHED[withoutQuery(path)] : undefined;
   // A header that is named in Connection is meant only for the next hop: then the request has no key.

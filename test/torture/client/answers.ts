@@ -5,7 +5,7 @@ export interface Answer {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** False where the connection ended, or has not gone on, inside the body. */
+  /** False if the connection ended, or has not gone on, inside the body. */
   readonly isWhole: boolean;
 }
 

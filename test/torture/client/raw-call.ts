@@ -25,7 +25,7 @@ export interface RawRequest {
 }
 
 export interface Seen extends Read {
-  /** How the server ended the connection; undefined where the client left first. */
+  /** How the server ended the connection; undefined if the client left first. */
   readonly ended: 'fin' | 'reset' | undefined;
   /** The client waited until its deadline. */
   readonly isLate: boolean;

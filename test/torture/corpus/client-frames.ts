@@ -5,7 +5,7 @@ import { frameBytes, text } from '../client/frames.ts';
 export interface HostileFrames {
   readonly name: string;
   readonly bytes: Buffer;
-  /** Close codes; empty where the frames are in order, and must be answered. 0: answered, or ended without a close frame. */
+  /** Close codes; empty if the frames are in order, and must be answered. 0: answered, or ended without a close frame. */
   readonly closes: readonly number[];
 }
 

@@ -37,7 +37,7 @@ const pausedMs = ({ members, span }: Told): number => Math.max(...members.map((m
 /** Shorter than the deadlines of a turn: of its headers, its upstream connection, its wait in a queue. */
 const NOTICED_MS = 8_000;
 
-/** Why its outcome is not a finding; undefined where it is one. */
+/** Why its outcome is not a finding; undefined if it is one. */
 export function excuseOf(cluster: Cluster, told: Told): string | undefined {
   const { outcome, call, span } = told;
   if (!outcome) return undefined;

@@ -22,7 +22,7 @@ export class Database {
   readonly #path: string;
   readonly #inside: readonly string[];
 
-  /** @param inside a command that runs the rest of its line where the file is; empty where this process reaches it */
+  /** @param inside a command that runs the rest of its line where the file is; empty if this process reaches it */
   constructor(path: string, inside: readonly string[] = []) {
     this.#path = path;
     this.#inside = inside;

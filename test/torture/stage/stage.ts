@@ -41,7 +41,7 @@ export class Stage {
   readonly notes = new Map<string, Note>();
   /** Lines of the stderr of all its processes, until they are taken. */
   readonly #written: string[] = [];
-  /** Undefined where the store is on the machine's own. */
+  /** Undefined if the store is on the machine's own. */
   readonly disk: SmallDisk | undefined;
   /** Those that its accounts answer. */
   readonly calls: readonly HttpCall[];

@@ -52,7 +52,7 @@ async function settled<Result>(bench: Bench, work: Promise<Result>): Promise<Res
 }
 
 suite('[Q34] of a node that the provider has answered and that stored nothing', () => {
-  /** @param later by the clock: the lease of the first expires, also where it is set back */
+  /** @param later by the clock: the lease of the first expires, even if it is set back */
   const opened = async (context: TestContext, later = 11_000) => {
     const bench = await Bench.open(context);
     const first = await stuck(bench);

@@ -37,7 +37,7 @@ interface Front {
   readonly port: number;
   /** The client certificates of its connections, in order; empty objects where none was shown. */
   readonly shown: readonly PeerCertificate[];
-  /** What its connections agreed on; false where the client named no protocol. */
+  /** What its connections agreed on; false if the client named no protocol. */
   readonly protocols: readonly (string | false | null)[];
   readonly failures: readonly string[];
 }

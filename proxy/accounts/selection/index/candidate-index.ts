@@ -143,7 +143,7 @@ export class CandidateIndex {
     return count;
   }
 
-  /** What the strategy learns at the end of an attempt at this account; undefined where it learns nothing. */
+  /** What the strategy learns at the end of an attempt at this account; undefined if it learns nothing. */
   learning(account: string, turn: SelectedTurn): Learning | undefined {
     const { strategy } = this.#options;
     const candidate = strategy.ended && this.#byAccount.get(account);

@@ -32,7 +32,7 @@ function affinityIn(index: CandidateIndex, account: string, tried: ReadonlySet<s
   return availability === 'available' && index.isOverBound(candidate) ? 'over_bound' : availability;
 }
 
-/** Called only where no untried candidate is available. */
+/** Called only if no untried candidate is available. */
 export const unavailableIn = (index: CandidateIndex, tried: ReadonlySet<string>): readonly UnavailableAccount[] =>
   index.candidates
     .filter(({ load }) => !tried.has(load.id))

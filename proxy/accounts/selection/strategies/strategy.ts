@@ -19,7 +19,7 @@ export interface EndedAttempt {
   readonly candidate: Candidate;
   readonly turn: SelectedTurn;
   readonly result: AttemptResult;
-  /** From the choice of the account to the commit of its reply; undefined where nothing was committed. Milliseconds. */
+  /** From the choice of the account to the commit of its reply; undefined if nothing was committed. Milliseconds. */
   readonly firstEventMs: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-// The tiers that a turn may be sent to now, the lowest first: a higher one only where no account of the lower ones can take the turn (AA66).
+// The tiers that a turn may be sent to now, the lowest first: a higher one only if no account of the lower ones can take the turn (AA66).
 import type { OverflowReason } from '../../../turn/tiers.ts';
 import type { Demand, Tried } from '../demand.ts';
 import type { CandidateIndex } from '../index/candidate-index.ts';

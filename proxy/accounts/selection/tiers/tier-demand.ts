@@ -51,7 +51,7 @@ export class TierDemand {
     return this.#options.overflow.on.includes('full');
   }
 
-  /** Why this account cannot take the turn; undefined where nothing of its tier prevents it. @param base undefined while no lower tier has an account for the turn */
+  /** Why this account cannot take the turn; undefined if nothing of its tier prevents it. @param base undefined while no lower tier has an account for the turn */
   lackAt(
     account: string,
     { tier, lowest, base }: { readonly tier: number; readonly lowest: number; readonly base: number | undefined },
@@ -75,7 +75,7 @@ export class TierDemand {
   }
 
   /**
-   * Why the turn may leave the tier of this account as far as the account is concerned; undefined where it must not.
+   * Why the turn may leave the tier of this account as far as the account is concerned; undefined if it must not.
    * @param now Unix milliseconds
    */
   reasonToLeave(account: string, availability: Availability, tried: boolean, now: number): OverflowReason | undefined {
@@ -90,7 +90,7 @@ export class TierDemand {
     return state === 'full' && now < this.#fullUntil(now) ? undefined : state;
   }
 
-  /** When the wait for lower tiers that are full ends; undefined where the turn does not wait for it. Unix milliseconds. */
+  /** When the wait for lower tiers that are full ends; undefined if the turn does not wait for it. Unix milliseconds. */
   waitEnd(now: number): number | undefined {
     if (this.#fullSince === undefined || !this.leavesFull) return undefined;
     const end = this.#fullUntil(now);

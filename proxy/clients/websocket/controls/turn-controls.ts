@@ -15,7 +15,7 @@ export class TurnControls implements ReplyControls {
   /** The ids of responses whose interrupt the account has not answered yet. */
   #interrupts: Json[] = [];
   #following: FollowingFrames | undefined;
-  /** The number of steers that are being checked. `#checks` resolves at the end of the last check. */
+  /** The number of steers that are being checked. `#checked` resolves at the end of the last check. */
   #checking = 0;
   #checked: Promise<void> = Promise.resolve();
 

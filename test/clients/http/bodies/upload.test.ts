@@ -1,4 +1,4 @@
-// An upload is refused as timed out only where its client is silent, not where the account is slow to read it.
+// An upload is refused as timed out only if its client is silent, not if the account is slow to read it.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request as requestTo } from 'node:http';
