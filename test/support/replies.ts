@@ -178,7 +178,6 @@ export interface RecordedAnswer {
 export interface ClientOptions {
   readonly streams?: boolean;
   readonly sink?: Sink;
-  /** Whether the client takes the reply after it left. Here it never does. */
 }
 
 /** A client that keeps its answer. */

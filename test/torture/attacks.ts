@@ -1,4 +1,4 @@
-// THE ORDER of the attacks, by their stage: those that do not affect the whole process of the gateway come before those that do.
+// THE ORDER of the attacks by stage. Attacks that do not affect the whole process of the gateway come first.
 import type { Attack } from './attack.ts';
 import { clientBodies } from './attacks/client-bodies.ts';
 import { clientBytes } from './attacks/client-bytes.ts';

@@ -1,4 +1,4 @@
-// The finding of an attack: thrown where it is seen, printed with the command that repeats it.
+// A finding of an attack. It is thrown where it is detected, and printed with the command that repeats it.
 
 export class Finding extends Error {
   override readonly name = 'Finding';
@@ -11,7 +11,7 @@ export function expect(holds: boolean, found: () => string): asserts holds {
 
 const SHOWN = 400;
 
-/** Bytes or text for a message: its beginning and its end. */
+/** The beginning and the end of bytes or text, for a message. */
 export function shown(of: Buffer | string): string {
   const text = typeof of === 'string' ? of : of.toString('latin1');
   return JSON.stringify(text.length <= 2 * SHOWN ? text : `${text.slice(0, SHOWN)} … ${text.slice(-SHOWN)}`);

@@ -1,5 +1,5 @@
-// The invariants after every round, whatever was done to the gateway: nothing runs, nothing is held, nothing is lost, nothing was
-// unforeseen.
+// The invariants after every round, whatever was done to the gateway: nothing runs, nothing is held, nothing is lost, and nothing
+// unexpected was logged.
 import { until } from '../support/until.ts';
 import type { Allowances } from './attack.ts';
 import { runClean } from './calls/run-call.ts';
@@ -7,14 +7,14 @@ import type { Stage } from './stage/stage.ts';
 import { framesAsTold, intactDatabase, rowsAsTold, usageAsRows } from './stored-invariants.ts';
 
 const QUIET_MS = 10_000;
-/** How much more the gateway may hold than at its start: caches, compiled code, rows that wait to be written. */
+/** How much more memory the gateway may hold than at its start, for caches, compiled code and rows that wait to be written. */
 const GROWTH = { heapUsed: 48 << 20, external: 48 << 20, rss: 768 << 20 } as const;
-/** Lines of the log that are printed. */
+/** The most lines of the log that are printed. */
 const MOST_LINES = 5;
-/** Idle connections that are kept for each account. */
+/** The number of idle connections that are kept for each account. */
 const IDLE_SOCKETS = 24;
 
-/** Gauges of what the gateway holds for those that it serves. */
+/** Gauges of what the gateway holds for clients. */
 const HELD = [
   'websockets_open',
   'websocket_bytes_held',
@@ -26,7 +26,7 @@ const HELD = [
 
 type Check = (stage: Stage) => Promise<readonly string[]>;
 
-/** @returns the broken invariants, in words */
+/** @returns the broken invariants in words */
 export async function brokenInvariants(
   stage: Stage,
   { logged: forgiven = [], unequalRows = false }: Allowances = {},
@@ -54,7 +54,7 @@ export async function brokenInvariants(
   return broken;
 }
 
-/** Attempts in flight, running and waiting turns, websockets, and what they hold. */
+/** Waits until nothing runs: attempts in flight, running and waiting turns, websockets, and what they hold. */
 async function becomesQuiet(stage: Stage): Promise<readonly string[]> {
   let state = '';
   const isQuiet = async (): Promise<true | undefined> => {
@@ -90,7 +90,7 @@ async function servesAllCalls({ lanes, calls }: Stage): Promise<readonly string[
   return [];
 }
 
-/** Text that is not a line of the log, such as a warning of Node, must not be on stderr. */
+/** Checks the log. Text that is not a line of the log, such as a warning of Node, must not be on stderr. */
 async function logged(stage: Stage, forgiven: readonly string[]): Promise<readonly string[]> {
   const isFault = (line: string): boolean => {
     if (!line.startsWith('{')) return true;

@@ -1,4 +1,4 @@
-// The attack on several nodes, in short. A separate file, so that it runs in parallel with the others.
+// A short run of the attack on several nodes. It is a separate file, so that it runs in parallel with the others.
 import { test } from 'node:test';
 import { ATTACKS } from './attacks.ts';
 import { shortRun } from './short-run.ts';

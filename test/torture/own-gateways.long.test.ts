@@ -1,5 +1,5 @@
-// The attacks that need a gateway of their own, in short: accounts of other APIs, log-ins that expire, and a disk that is full. A file of its own, so that it
-// runs in parallel with the others.
+// A short run of the attacks that need a separate gateway: accounts of other APIs, logins that expire, and a full disk. It is a separate
+// file, so that it runs in parallel with the others.
 import { test } from 'node:test';
 import { ATTACKS } from './attacks.ts';
 import { shortRun } from './short-run.ts';

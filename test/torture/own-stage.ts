@@ -1,4 +1,4 @@
-// Attacks with a stage of their own: how they are run, in rounds of growing seeds, for their share of the time.
+// Runs attacks that have a stage of their own, in rounds with growing seeds, for their share of the time.
 import { SeededRandom } from '../simulation/seeded-random.ts';
 import type { AttackReport } from './report.ts';
 import { type Found, messageOf } from './run.ts';
@@ -6,41 +6,44 @@ import type { Note } from './stage/stage.ts';
 
 export interface OwnStage {
   readonly notes: ReadonlyMap<string, Note>;
-  /** So far. */
+  /** The number of turns so far. */
   readonly turns: number;
   close(): Promise<void>;
 }
 
 export interface OwnCase<Stage extends OwnStage = OwnStage> {
-  /** Names it in `--only ATTACK/CASE`: equal seeds have equal names. */
+  /** The name of the case for `--only ATTACK/CASE`. Equal seeds have cases with equal names. */
   readonly name: string;
-  /** Leaves the stage as the next case needs it, where it finds nothing. @throws Finding, or any other error, which is a finding too */
+  /**
+   * If it finds nothing, it leaves the stage ready for the next case.
+   * @throws Finding, or any other error, which counts as a finding too
+   */
   run(stage: Stage): Promise<void>;
 }
 
 export interface StagedAttack<Stage extends OwnStage = OwnStage> {
-  /** For `--only`. */
+  /** The name of the attack for `--only`. */
   readonly name: string;
   readonly title: string;
-  /** How many cases the short run in `npm test` has. */
+  /** The number of cases in the short run of `npm test`. */
   readonly sample: number;
-  /** @param scale `sample`: of that short run */
+  /** @param scale `sample` for the short run */
   open(scale: 'sample' | 'whole'): Promise<Stage>;
   cases(random: SeededRandom): Iterable<OwnCase<Stage>>;
 }
 
 export interface OwnShare {
   readonly seed: number;
-  /** Most cases. */
+  /** The most cases. */
   readonly limit: number;
-  /** The beginning of the names of the cases that are run. */
+  /** The beginning of the names of the cases to run. */
   readonly only: string;
-  /** On the monotonic clock. */
+  /** The time on the monotonic clock. */
   readonly deadline: number;
   readonly found: (found: Found) => void;
 }
 
-/** After a finding the next case has a stage of its own. */
+/** Runs the cases. After a finding the next case gets a new stage. */
 export async function attackedOnOwnStage(
   attack: StagedAttack,
   { seed, limit, only, deadline, found: tell }: OwnShare,

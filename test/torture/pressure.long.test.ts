@@ -1,4 +1,4 @@
-// The attack of ten keys at once, in short. A separate file, so that it runs in parallel with the others.
+// A short run of the attack by ten keys at once. It is a separate file, so that it runs in parallel with the others.
 import { test } from 'node:test';
 import { ATTACKS } from './attacks.ts';
 import { shortRun } from './short-run.ts';

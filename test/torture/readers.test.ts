@@ -1,4 +1,4 @@
-// The measures of the attacks: the strict reader of requests, the strict reader of answers, and the one of a server's frames.
+// Tests of the readers that attacks use: the strict readers of requests and answers, and the reader of a server's frames.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readAnswers } from './client/answers.ts';

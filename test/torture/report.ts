@@ -13,7 +13,7 @@ export interface AttackReport {
   readonly seconds: number;
   readonly found: readonly Found[];
   readonly notes: ReadonlyMap<string, Note>;
-  /** Why it could not run on this machine. */
+  /** The reason why it could not run on this machine. */
   readonly missing?: string;
 }
 

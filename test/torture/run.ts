@@ -8,11 +8,11 @@ import type { Stage } from './stage/stage.ts';
 
 export interface RoundOptions {
   readonly seed: number;
-  /** On the monotonic clock, in milliseconds. */
+  /** The time on the monotonic clock in milliseconds. */
   readonly deadline: number;
-  /** Most cases. */
+  /** The most cases. */
   readonly limit: number;
-  /** The beginning of the names of the cases that are run; all without it. */
+  /** The beginning of the names of the cases to run. Default: all cases. */
   readonly only: string;
 }
 
@@ -20,7 +20,7 @@ export interface RoundOptions {
 export interface Found {
   readonly attack: string;
   readonly seed: number;
-  /** Undefined for an invariant that was broken after a round. */
+  /** Undefined for an invariant that was violated after a round. */
   readonly case: string | undefined;
   readonly message: string;
 }
@@ -32,7 +32,7 @@ export interface Round {
   readonly isComplete: boolean;
 }
 
-/** More of one round say no more. */
+/** The most findings of one round. Further ones add no information. */
 const MOST_FINDINGS = 20;
 
 export async function runRound(attack: Attack, stage: Stage, { seed, deadline, limit, only }: RoundOptions): Promise<Round> {
@@ -41,7 +41,7 @@ export async function runRound(attack: Attack, stage: Stage, { seed, deadline, l
   const iterator = (await attack.cases(stage, new SeededRandom(seed)))[Symbol.iterator]();
   let cases = 0;
   let isComplete = false;
-  /** A case that is named whole is the only one. */
+  /** A complete name selects only this case. */
   let isFound = false;
   const next = (): Case | undefined => {
     while (!isFound && cases < limit && performance.now() < deadline && found.length < MOST_FINDINGS) {
@@ -72,14 +72,14 @@ export async function runRound(attack: Attack, stage: Stage, { seed, deadline, l
   return { cases, found, isComplete };
 }
 
-/** The memory of the gateway after every call was made once on every lane, when nothing runs. */
+/** Measures the memory of the gateway when nothing runs, after every call was made once on every lane. */
 async function measureBaseline(stage: Stage): Promise<void> {
   if (stage.baseline) return;
   const all = async (lane: Lane): Promise<void> => {
     for (const call of stage.calls) await runClean(lane, call);
   };
   const [first, ...others] = stage.lanes;
-  // Modules that are loaded at their first use are loaded by one of them.
+  // One call loads the modules that are loaded at their first use.
   await all(first);
   await Promise.all(others.map(all));
   stage.baseline = await stage.program.vitals();

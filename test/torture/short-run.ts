@@ -1,4 +1,4 @@
-// A short run of attacks with one seed among the tests: it finds faults of a change of the gateway, and shows that the tool itself works.
+// A short run of attacks with one seed as a test. It finds faults in a change of the gateway, and shows that the tool itself works.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { ATTACKS } from './attacks.ts';
@@ -7,10 +7,10 @@ import { findingText, tableOf } from './report.ts';
 import { torture } from './torture.ts';
 
 const SEED = 1;
-/** More than it takes: its cases are counted, not timed. */
+/** More time than it needs, because its cases are counted. */
 const SECONDS = 3_600;
 
-/** @throws AssertionError with the findings, and where an attack ran no case */
+/** @throws AssertionError with the findings, or if an attack ran no case */
 export async function shortRun(context: TestContext, attacks: typeof ATTACKS): Promise<void> {
   const findings: string[] = [];
   const reports = await torture(attacks, {

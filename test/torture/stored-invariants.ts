@@ -1,14 +1,14 @@
-// The invariants of the database after every round: a row for each answer that a client got, usage that is the sum of the rows, an intact
-// file.
+// The invariants of the database after every round: a row for each answer that a client got, usage that is the sum of the rows, and an
+// intact file.
 import type { Allowances } from './attack.ts';
 import type { Lane } from './stage/lane.ts';
 import { keyId } from './stage/settings.ts';
 import type { Stage } from './stage/stage.ts';
 
-/** Findings of one kind that are printed. */
+/** The most findings of one kind that are printed. */
 const MOST_TOLD = 10;
 
-/** Every answer that had a request id left one row, with its status, and with the usage that the client saw. */
+/** Checks that every answer with a request id has one row, with its status, and with the usage that the client saw. */
 export async function rowsAsTold(stage: Stage, { unequalRows = false }: Allowances): Promise<readonly string[]> {
   await stage.admin('/api/requests?limit=1');
   const rows = await stage.database.all('SELECT id, status, input_tokens, output_tokens, tokens_estimated FROM requests');
@@ -27,7 +27,7 @@ export async function rowsAsTold(stage: Stage, { unequalRows = false }: Allowanc
   return unequalRows ? [] : wrong.slice(0, MOST_TOLD);
 }
 
-/** Turns on websockets that clients of the first key saw to their end have rows of that end, with their tokens. */
+/** Checks that turns on websockets that clients of the first key saw to their end have rows with that end and their tokens. */
 export async function framesAsTold(stage: Stage, { unequalRows = false }: Allowances): Promise<readonly string[]> {
   const rows = await stage.database.all(
     `SELECT key_id, count(*) AS turns, sum(input_tokens) AS input, sum(output_tokens) AS output
@@ -47,7 +47,9 @@ export async function framesAsTold(stage: Stage, { unequalRows = false }: Allowa
   return unequalRows ? [] : wrong.slice(0, MOST_TOLD);
 }
 
-/** The usage of each key is the sum of its rows, in the store and as its client reads it; and nothing of it is still reserved. */
+/**
+ * Checks that the usage of each key is the sum of its rows, in the store and as its client reads it, and that nothing of it is reserved.
+ */
 export async function usageAsRows(stage: Stage): Promise<readonly string[]> {
   await stage.admin('/api/requests?limit=1');
   const settled = await stage.database.all(

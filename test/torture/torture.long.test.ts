@@ -1,4 +1,4 @@
-// The attacks that share one gateway, in short.
+// A short run of the attacks that share one gateway.
 import { test } from 'node:test';
 import { ATTACKS } from './attacks.ts';
 import { shortRun } from './short-run.ts';

@@ -1,4 +1,4 @@
-// Runs attacks one after the other, in rounds of growing seeds, each for its share of the time.
+// Runs attacks one after another, in rounds with growing seeds, each for its share of the time.
 import type { Attack } from './attack.ts';
 import { attackedOnOwnStage, type StagedAttack } from './own-stage.ts';
 import type { AttackReport } from './report.ts';
@@ -8,26 +8,26 @@ import { Stage, type StageName } from './stage/stage.ts';
 
 export interface TortureOptions {
   readonly seed: number;
-  /** Of all attacks together. */
+  /** The time of all attacks together. */
   readonly seconds: number;
-  /** Most cases of each attack. */
+  /** The most cases of each attack. */
   readonly limit: (attack: Pick<Attack, 'sample'>) => number;
-  /** `ATTACK` or `ATTACK/BEGINNING OF A CASE`; all attacks without it. */
+  /** `ATTACK` or `ATTACK/BEGINNING OF A CASE`. Default: all attacks. */
   readonly only?: string | undefined;
-  /** Cases that run before the others of their attack: each has found something once. */
+  /** Cases that run before the others of their attack, because each has found a fault before. */
   readonly fixed?: readonly FixedCase[];
   readonly found: (found: Found) => void;
 }
 
 type Attacks = readonly (Attack | StagedAttack)[];
 
-/** A case of an attack that every seed has. */
+/** A case of an attack that runs with every seed. */
 export interface FixedCase {
   readonly attack: string;
   readonly case: string;
 }
 
-/** The attacks that `only` names, and the cases of them. */
+/** The attacks and cases that `only` selects. */
 function chosen(attacks: Attacks, only = ''): { readonly attacks: Attacks; readonly cases: string } {
   const slash = only.indexOf('/');
   const [name, cases] = slash === -1 ? [only, ''] : [only.slice(0, slash), only.slice(slash + 1)];
@@ -36,7 +36,7 @@ function chosen(attacks: Attacks, only = ''): { readonly attacks: Attacks; reado
   return { attacks: matching, cases };
 }
 
-/** Attacks of one stage share a gateway. The unused part of one's share of the time goes to the next ones. */
+/** Runs the attacks. Attacks of one stage share a gateway. The unused part of an attack's time goes to the next ones. */
 export async function torture(attacks: Attacks, options: TortureOptions): Promise<readonly AttackReport[]> {
   const { attacks: left, cases: only } = chosen(attacks, options.only);
   const end = performance.now() + options.seconds * 1_000;
@@ -51,7 +51,7 @@ export async function torture(attacks: Attacks, options: TortureOptions): Promis
         reports.push(await attackedOnOwnStage(attack, { ...options, only, deadline, limit: options.limit(attack) }));
         continue;
       }
-      // A broken gateway is not used for the next attack.
+      // A gateway with findings is not used for the next attack.
       if (open && (open.name !== attack.stage || (reports.at(-1)?.found.length ?? 0) > 0)) {
         await open.stage.close();
         open = undefined;
@@ -83,7 +83,7 @@ const nothing = ({ name, title }: Attack): AttackReport => ({
 
 interface Share extends TortureOptions {
   readonly only: string;
-  /** On the monotonic clock. */
+  /** The time on the monotonic clock. */
   readonly deadline: number;
 }
 
@@ -108,7 +108,7 @@ async function attacked(attack: Attack, stage: Stage, share: Share): Promise<Att
     for (const one of round.found) tell(one);
     goesOn = round.isComplete && !attack.once && performance.now() < deadline && cases < limit(attack);
   }
-  // A gateway that ended is among the findings.
+  // If the gateway has ended, that is among the findings.
   const turns = stage.program.isRunning ? (await stage.turns()) - turnsBefore : 0;
   return { ...nothing(attack), rounds, cases, turns, found, notes: new Map(stage.notes), seconds: (performance.now() - began) / 1_000 };
 }

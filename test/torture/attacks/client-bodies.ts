@@ -1,4 +1,5 @@
-// Malformed forms and compressed bodies of clients: each of a list, and each body with a byte changed, left out, put in, or cut off there.
+// Malformed forms and compressed bodies of clients: each one of a list, and each body with a byte that is changed, left out or added, or
+// with its end cut off.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { BOUNDARY, FORM_TYPE } from '../../support/form.ts';
 import { type Attack, type Case, interleaved, permutation } from '../attack.ts';
@@ -20,7 +21,7 @@ const STATUSES: ReadonlySet<number> = new Set([200, 400, 404, 408, 413, 415, 422
 
 const FORMS = HTTP_CALLS.filter(({ headers }) => headers['content-type'] === FORM_TYPE);
 
-/** A row of each way in which a body is read. */
+/** One row for each way in which a body is read. */
 const CODED = ['native', 'public', 'chat', 'compact', 'native image', 'file', 'analytics', 'mcp', 'public file'].map(callNamed);
 
 export const clientBodies: Attack = {
@@ -69,7 +70,7 @@ function* codingCases(random: SeededRandom): Generator<Case> {
   }
 }
 
-/** A byte of the list may change or join each byte of the body. */
+/** Cases in which a byte of the list replaces, or is added at, each byte of the body. */
 function* spoiltCases(call: HttpCall, random: SeededRandom): Generator<Case> {
   for (const number of permutation(call.body.length * SPOILS.length * BYTES.length, random)) {
     const how = SPOILS[number % SPOILS.length] as (typeof SPOILS)[number];

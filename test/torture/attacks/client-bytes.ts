@@ -1,4 +1,4 @@
-// Requests of clients that stop at every byte: with the end of their side, a reset, or silence; and the same bytes in two pieces.
+// Requests of clients that stop at every byte, with the end of their side, a reset, or silence; and the same bytes in two pieces.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { until } from '../../support/until.ts';
 import { type Attack, type Case, eachAt, interleaved } from '../attack.ts';
@@ -13,7 +13,7 @@ import { OPERATOR_TOKEN } from '../stage/settings.ts';
 const LEAVES = ['end', 'reset', 'silence', 'two pieces'] as const;
 type Leaves = (typeof LEAVES)[number];
 
-/** Silence lasts as long as a deadline of the gateway: one byte in so many. */
+/** How often a case uses silence, which lasts as long as a deadline of the gateway. */
 const SILENCE_EVERY = 23;
 
 /** The permitted answers to an incomplete request. */
@@ -60,16 +60,16 @@ async function stopped(lane: Lane, call: HttpCall, { leaves, at }: { readonly le
   await checkDispatch(lane, call, before);
 }
 
-/** An incomplete body reaches no account, but for one that streams: then its request ends too. */
+/** Checks that an incomplete body reaches no account, unless it is streamed, and that a streamed request then ends too. */
 async function checkDispatch({ exchanges }: Lane, { retry, headers }: HttpCall, sent: Buffer): Promise<void> {
   if (retry !== 'never') {
-    // A request that streams may reach its account after its client, in the case before this one, has left.
+    // A streamed request may reach its account after its client, in the case before this one, has left.
     const own = exchanges.list.filter(({ path }) => !STREAMED.has(path));
     expect(own.length === 0, () => `${own.map(({ path }) => path)} of an incomplete request: ${shown(sent)}`);
     return;
   }
   const { list } = exchanges;
   expect(list.length <= 1, () => `${list.length} requests to accounts for ${headers['content-type']}`);
-  // Answers of the attack itself are complete before the request is.
+  // The attack may have answered before the request was complete.
   if (list[0]?.answered !== true) await until('the request to the account to end', () => list.every(({ isOver }) => isOver) || undefined);
 }

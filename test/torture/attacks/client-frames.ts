@@ -44,7 +44,7 @@ function* textCases(random: SeededRandom): Generator<Case> {
   }
 }
 
-/** A turn that stops at one of its bytes. */
+/** Cases of a turn that stops at one of its bytes. */
 function* cutCases(random: SeededRandom): Generator<Case> {
   const { bytes } = CLIENT_FRAMES[0] as HostileFrames;
   for (const number of permutation(bytes.length * PATHS.length * LEAVES.length, random)) {
@@ -56,7 +56,7 @@ function* cutCases(random: SeededRandom): Generator<Case> {
   }
 }
 
-/** The server's frames after its answer to the upgrade. */
+/** The frames of the server after its answer to the upgrade. */
 function framesIn(bytes: Buffer): ReturnType<typeof readServerFrames> {
   const end = bytes.indexOf('\r\n\r\n');
   expect(bytes.toString('latin1', 0, 12) === 'HTTP/1.1 101' && end !== -1, () => `the upgrade was answered ${shown(bytes)}`);

@@ -1,4 +1,4 @@
-// Clients that leave while their account is at a byte of its reply, and clients that read slowly: over HTTP and on websockets.
+// Clients that leave while their account has sent its reply up to some byte, and clients that read slowly, over HTTP and on websockets.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { until } from '../../support/until.ts';
@@ -16,7 +16,7 @@ import type { Lane } from '../stage/lane.ts';
 import { DEADLINES, OPERATOR_TOKEN } from '../stage/settings.ts';
 
 const LEAVES = ['end', 'reset'] as const;
-/** Before the deadline that would end the request to an account that fell silent. */
+/** The time in which the request must have ended. It is before the deadline that would end a request to a silent account. */
 const ENDED_MS = DEADLINES.idle - 200;
 
 export const clientLeaves: Attack = {
@@ -69,12 +69,12 @@ function* casesOf(client: Client, { exchange, bytes }: Target, random: SeededRan
 
 interface Leaving {
   readonly exchange: number;
-  /** The account falls silent before this byte of its reply; then the client leaves. */
+  /** The byte of the reply before which the account falls silent. The client then leaves. */
   readonly at: number;
   readonly leaves: (typeof LEAVES)[number];
 }
 
-/** The request to the account ends with the client, and no other one is made. */
+/** Checks that the request to the account ends with the client, and that no other one is made. */
 async function left(lane: Lane, { pieces }: Client, { exchange, at, leaves }: Leaving): Promise<void> {
   await lane.heal();
   lane.exchanges.next({ exchange, fault: { kind: 'stall', at, byte: 0 } });

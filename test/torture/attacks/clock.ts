@@ -1,4 +1,4 @@
-// The wall clock of the gateway jumps under load: by seconds, hours, weeks and years, forwards and back.
+// The wall clock of the gateway jumps under load, by seconds, hours, weeks and years, forwards and back.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SeededRandom } from '../../simulation/seeded-random.ts';
 import { type Attack, type Case, pick } from '../attack.ts';
@@ -11,7 +11,7 @@ const SECOND = 1_000;
 const DAY = 86_400 * SECOND;
 const JUMPS = [SECOND, 61 * SECOND, 3_600 * SECOND, DAY, 8 * DAY, 29 * DAY, 366 * DAY, 10 * 366 * DAY];
 
-/** The account of a response is stored for a day: a turn after a jump may not find it. */
+/** Calls with one turn. The account of a response is stored for a day, so that a later turn may not find it after a jump. */
 const SINGLE = SOCKET_CALLS.filter(({ frames }) => frames.length === 1);
 
 export const clock: Attack = {
@@ -20,7 +20,7 @@ export const clock: Attack = {
   stage: 'ordinary',
   lanes: 1,
   sample: 1,
-  // Old rows are purged.
+  // Old rows are deleted after a jump.
   allows: { unequalRows: true },
   async cases(_stage, random) {
     return casesOf(random);

@@ -1,4 +1,4 @@
-// Requests, frames and replies that grow: the processor time of the gateway may grow with their bytes, and no faster. The worst time per KB
+// Requests, frames and replies that grow. The processor time of the gateway may grow with their bytes, and no faster. The worst time per KB
 // is printed.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { FORM_TYPE } from '../../support/form.ts';
@@ -25,12 +25,12 @@ import type { Stage } from '../stage/stage.ts';
 
 const SMALL = 100_000;
 const FACTOR = 8;
-/** A cost that grows with the bytes, with room for collections of garbage and caches that no longer fit. */
+/** The highest permitted growth of the cost. It leaves room for garbage collections, and for data that no longer fit into caches. */
 const MOST_GROWTH = FACTOR * 2.5;
-/** Below this the processor time is too imprecise. */
+/** The processor time below which measurements are too imprecise. */
 const FLOOR_MS = 8;
 const TRIES = 3;
-/** The highest permitted cost of a KB: JSON is read, edited and written in some microseconds. */
+/** The highest permitted cost of a KB. Reading, editing and writing JSON takes some microseconds. */
 const MOST_MS_PER_KB = 1;
 
 export const cost: Attack = {
@@ -53,7 +53,7 @@ interface Growth {
   send(lane: Lane, text: string): Promise<unknown>;
 }
 
-/** Bodies of Responses, Chat and Messages requests have lists of their own. */
+/** Lists of growing bodies for Responses, Chat and Messages requests. */
 const LISTED: Readonly<Record<string, Readonly<Record<string, Growing>>>> = {
   native: RESPONSES_BODIES,
   public: RESPONSES_BODIES,
@@ -81,7 +81,7 @@ const bodyGrowths = (call: HttpCall, bodies: Readonly<Record<string, Growing>>):
     send: (lane, text) => runCall(lane, { ...call, reply: 'any', body: Buffer.from(text) }, { said: 'spoilt' }),
   }));
 
-/** With the form's own parts after the growing one. */
+/** Growths of a form. Its own parts follow the growing one. */
 const formGrowths = (call: HttpCall): readonly Growth[] =>
   bodyGrowths(
     call,
@@ -124,7 +124,7 @@ async function grown(lane: Lane, stage: Stage, { name, grow, send }: Growth): Pr
   const [few, many] = [grow(SMALL), grow(SMALL * FACTOR)];
   let growth = Number.POSITIVE_INFINITY;
   let perKb = Number.POSITIVE_INFINITY;
-  // Another process may have had the caches: the least of some tries counts.
+  // The least of several tries counts, because another process may have used the caches.
   for (let tries = 0; tries < TRIES && (growth > MOST_GROWTH || perKb > MOST_MS_PER_KB); tries++) {
     const small = await costOf(lane, stage, () => send(lane, few));
     const large = await costOf(lane, stage, () => send(lane, many));
@@ -136,7 +136,7 @@ async function grown(lane: Lane, stage: Stage, { name, grow, send }: Growth): Pr
   expect(perKb <= MOST_MS_PER_KB, () => `${perKb.toFixed(2)} ms of processor time for each KB`);
 }
 
-/** Milliseconds. */
+/** The cost in milliseconds. */
 async function costOf(lane: Lane, { program }: Stage, send: () => Promise<unknown>): Promise<number> {
   await lane.heal();
   const before = await program.cpu();

@@ -1,4 +1,4 @@
-// The gateway has no file descriptor left: for clients, for accounts, for its files. It continues when there are some again.
+// The gateway has no file descriptors left for clients, accounts and files. It continues when there are some again.
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -19,7 +19,7 @@ export const descriptors: Attack = {
   stage: 'ordinary',
   lanes: 1,
   sample: 1,
-  // A connection that cannot be accepted has no answer.
+  // A connection that cannot be accepted gets no answer.
   allows: { unequalRows: true },
   async cases(_stage, random) {
     return casesOf(random);
@@ -53,7 +53,7 @@ async function starved(stage: Stage, left: number, seed: number): Promise<void> 
   await load.stop();
   for (const lane of stage.lanes.slice(0, LOAD_LANES)) {
     lane.told.clear();
-    // Accounts that could not be connected to cool.
+    // Accounts that could not be connected to have a cooldown.
     await lane.heal();
     for (const call of HTTP_CALLS) await runClean(lane, call);
   }

@@ -1,4 +1,4 @@
-// Requests that two parsers could read differently, on every kind of row, each whole, in two pieces and byte by byte: the gateway may serve
+// Requests that two parsers could read differently, on every kind of row, each whole, in two pieces and byte by byte. The gateway may serve
 // only requests that a strict parser reads.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { type Attack, type Case, interleaved, permutation, pick } from '../attack.ts';
@@ -36,7 +36,7 @@ function* casesOf(random: SeededRandom): Generator<Case> {
   }
 }
 
-/** Delimiters, separators, and bytes that hide something. */
+/** Delimiters, separators, and bytes that hide others. */
 const EDITS = [
   '\r',
   '\n',
@@ -55,7 +55,7 @@ const EDITS = [
   'chunked',
 ];
 
-/** Without end: one of the list, with one to three more edits in the request's own bytes. */
+/** Endless cases: an item of the list with one to three further edits in the request's own bytes. */
 function* editedCases(random: SeededRandom): Generator<Case> {
   for (let number = 0; ; number++) {
     const row = pick(FRAMED_ROWS, random);
@@ -84,7 +84,7 @@ function piecesOf(bytes: Buffer, delivery: Delivery, cut: number): readonly Buff
   if (delivery === 'whole') return [bytes];
   const at = 1 + Math.floor(cut * (bytes.length - 1));
   if (delivery === 'in two pieces') return [bytes.subarray(0, at), bytes.subarray(at)];
-  // For a very long request only the first bytes: the rest of it is uniform.
+  // Only the first bytes of a very long request, because its rest is uniform.
   const single = Math.min(bytes.length, 2_000);
   return [...Array.from({ length: single }, (_, i) => bytes.subarray(i, i + 1)), bytes.subarray(single)];
 }

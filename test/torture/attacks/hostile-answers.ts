@@ -1,4 +1,4 @@
-// Hostile answers of providers: each of the list to each call, at each of its exchanges, and to the upgrade of each websocket.
+// Hostile answers of providers: each one of the list to each call, at each of its exchanges, and to the upgrade of each websocket.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { type Attack, type Case, permutation } from '../attack.ts';
 import { DISPATCHED_CALLS } from '../calls/http-calls.ts';
@@ -13,7 +13,7 @@ export const hostileAnswers: Attack = {
   name: 'hostile-answers',
   title: 'hostile answers over HTTP',
   stage: 'ordinary',
-  // Answers without end take as long as the provider can send.
+  // Limited, because endless answers take as long as the provider can send.
   lanes: 4,
   sample: 80,
   async cases(_stage, random) {

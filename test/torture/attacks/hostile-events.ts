@@ -1,4 +1,5 @@
-// Replies whose JSON is another than a provider's: wrong types in every field, missing and repeated events, names that mean something to the engine.
+// Replies whose JSON differs from that of a provider: wrong types in every field, missing and repeated events, names that have a meaning
+// for the engine.
 import { frameBytes } from '../../../proxy/base/bytes/frame-bytes.ts';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { rawHead, rawResponse } from '../../support/raw-upstream.ts';
@@ -19,7 +20,7 @@ import { handSocket } from '../wire/hand-socket.ts';
 interface Reply {
   readonly name: string;
   readonly tree: Node;
-  /** The call that gets the changed reply; what the seed decides of it is decided here. */
+  /** Runs the call that gets the changed reply. Everything that the seed decides about it is decided here. */
   attack(changed: Node, random: SeededRandom): (lane: Lane) => Promise<unknown>;
 }
 
@@ -34,7 +35,7 @@ export const hostileEvents: Attack = {
   },
 };
 
-/** Without end: each number of the seed is a reply of its own. */
+/** Endless cases. Each number of the seed is a different reply. */
 function* casesOf(replies: readonly Reply[], random: SeededRandom): Generator<Case> {
   for (let number = 0; ; number++) {
     const reply = pick(replies, random);
@@ -49,7 +50,7 @@ function* casesOf(replies: readonly Reply[], random: SeededRandom): Generator<Ca
   }
 }
 
-/** Of each exchange of each call, as the rehearsal provider answers it. */
+/** The replies of each exchange of each call, as the rehearsal provider sends them. */
 async function httpReplies(lane: Lane): Promise<readonly Reply[]> {
   const replies: Reply[] = [];
   for (const call of DISPATCHED_CALLS) {
@@ -68,7 +69,7 @@ async function httpReplies(lane: Lane): Promise<readonly Reply[]> {
   return replies;
 }
 
-/** Of recorded sessions, on the websockets of both surfaces. */
+/** The replies of recorded sessions, on the websockets of both surfaces. */
 function socketReplies(): readonly Reply[] {
   const turns = recordedSessions().flatMap(({ name, requests }) =>
     requests.flatMap(turnsOf).map(({ answered }, i) => ({ name: `${name} ${i}`, tree: nodeOf(answered) })),

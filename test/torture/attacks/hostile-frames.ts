@@ -11,7 +11,7 @@ import { handSocket } from '../wire/hand-socket.ts';
 
 /** How a connection continues after the frames. */
 const ENDS = ['silence', 'end'] as const;
-/** Of frames that are followed by silence, a deadline is waited for: one in so many. */
+/** How often a case has silence after its frames, which lasts as long as a deadline. */
 const SILENCE_EVERY = 4;
 
 export const hostileFrames: Attack = {
@@ -56,12 +56,12 @@ interface Answered {
   readonly isShown: boolean;
 }
 
-/** The turn ends once for its client; where it was shown something, no other account is asked. */
+/** Checks that the turn ends once for its client, and that no other account is tried after something was shown. */
 async function answered(lane: Lane, call: SocketCall, { bytes, ends, isShown }: Answered): Promise<void> {
   await lane.restore();
   const answer = handSocket(bytes, { ends });
   const turns = await runSocketCall(lane, call, { plan: { exchange: 0, answer }, said: 'spoilt' });
-  // A second turn asks again.
+  // A second turn sends another request.
   if (turns.length > 1) return;
   const asked = lane.exchanges.list.length;
   expect(!isShown || asked <= 1, () => `${asked - 1} requests to accounts behind a reply that was shown`);

@@ -1,5 +1,5 @@
-// Bodies and frames of clients whose JSON is another than a client's: depth, width, numbers past 2^53, lone surrogates, names that repeat or mean
-// something to the engine, wrong types; on every row that takes JSON, and on websockets.
+// Bodies and frames whose JSON differs from that of a client: depth, width, numbers above 2^53, lone surrogates, repeated names, names that
+// have a meaning for the engine, and wrong types; on every row that takes JSON, and on websockets.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET } from '../../support/native-frames.ts';
 import { connect } from '../../support/websocket.ts';
@@ -63,7 +63,7 @@ function targets(): readonly Target[] {
   return [...http, ...sockets];
 }
 
-/** One frame; after it one that must be answered, whatever the first one was. */
+/** Sends the frame, and after it one that must be answered, whatever the answer to the first one was. */
 async function framed(lane: Lane, path: string, tree: Node): Promise<void> {
   using socket = await connect(lane, path, { key: lane.keyFor('spoilt') });
   socket.send(textOf(changed(tree, [], asFrame) ?? null));
@@ -76,6 +76,6 @@ async function framed(lane: Lane, path: string, tree: Node): Promise<void> {
   }
 }
 
-/** The frame as it is, where it is not an object. */
+/** The frame. A value that is not an object is sent unchanged. */
 const asFrame = (tree: Node): Node =>
   tree instanceof Members ? new Members([['type', 'response.create'], ...tree.entries.filter(([name]) => name !== 'type')]) : tree;

@@ -1,4 +1,4 @@
-// The gateway's process is killed at a random moment under load, some of them while tokens are refreshed, and started again on the same store.
+// Kills the gateway's process at a random moment under load, sometimes while tokens are refreshed, and starts it again on the same store.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SeededRandom } from '../../simulation/seeded-random.ts';
 import { until } from '../../support/until.ts';
@@ -10,9 +10,9 @@ import { Load, type LoadFinding } from '../stage/load.ts';
 import { logIn } from '../stage/logins.ts';
 import type { Stage } from '../stage/stage.ts';
 
-/** Rows wait at most 100 ms to be written, and longer on a busy machine: how long is noted. */
+/** The longest wait for rows. They wait at most 100 ms to be written, and longer on a busy machine. The time is noted. */
 const WRITTEN_MS = 30_000;
-/** Requests that were sent so shortly before the end may reach the provider after it. */
+/** The time before the end in which requests may reach the provider after the end of the process. */
 const UNDER_WAY_MS = 1_500;
 
 export const kill: Attack = {
@@ -21,7 +21,7 @@ export const kill: Attack = {
   stage: 'logins',
   lanes: 1,
   sample: 1,
-  // Rows of answers just before the kill are lost with the process, and so is a token that was rotated just then.
+  // Rows of answers just before the kill are lost with the process, and so is a token that was rotated at that moment.
   allows: { unequalRows: true, logged: ['credential_refused'] },
   async cases(_stage, random) {
     return casesOf(random);
@@ -32,7 +32,7 @@ function* casesOf(random: SeededRandom): Generator<Case> {
   for (let number = 0; ; number++) {
     const moment = Math.floor(random.between(20, 900));
     const expires = random.next() < 0.7;
-    // Close to the refresh that follows an expiry, or at any time.
+    // Shortly after an expiry, when a refresh follows, or at any time.
     const after = expires ? Math.floor(random.between(0, 60)) : 0;
     const seed = Math.floor(random.between(0, 1e9));
     const name = `${number}:after ${moment} ms${expires ? `, ${after} ms behind an expiry` : ''}`;
@@ -48,7 +48,7 @@ interface Moment {
 }
 
 async function killed(stage: Stage, { moment, expires, after, seed }: Moment): Promise<void> {
-  // After the round before, an account that no turn needed since still has the token that expired then.
+  // An account that no turn has used since the last round still has the token that expired in it.
   const isStale = accountsOf(stage).some((account) => stage.upstream.loginOf(account).isExpired);
   const load = new Load(stage, new SeededRandom(seed));
   await sleep(moment);
@@ -62,7 +62,7 @@ async function killed(stage: Stage, { moment, expires, after, seed }: Moment): P
   const { found } = await load.stop();
   let restartedAt: number;
   try {
-    // An account that reads a whole upload before it refuses the credential leaves nothing to send again.
+    // A whole upload that was read before the account refused the credential cannot be sent again.
     const isAllowed = (one: LoadFinding): boolean => !one.mayRetry && one.at >= expiredAt && one.status === 502;
     const [before] = found.filter((one) => one.at < at && !isAllowed(one));
     expect(before === undefined, () => `before the process was killed: ${before?.message}`);
@@ -72,13 +72,13 @@ async function killed(stage: Stage, { moment, expires, after, seed }: Moment): P
     for (const lane of stage.lanes) lane.told.clear();
     await stage.start();
   }
-  // Requests of the process just before its end may have reached the provider after it.
+  // Requests that the process sent just before its end may have reached the provider after it.
   await checkLogins(stage, { from: at - UNDER_WAY_MS, to: restartedAt });
 }
 
 const accountsOf = (stage: Stage): readonly string[] => stage.lanes.flatMap(({ accounts }) => accounts);
 
-/** Resolves when the rows of these answers are in the database. @throws Error where they do not come */
+/** Resolves when the rows of these answers are in the database. @throws Error if they are not written in time */
 async function written(stage: Stage, told: readonly string[]): Promise<void> {
   const began = performance.now();
   const all = async (): Promise<true | undefined> => {
@@ -89,7 +89,7 @@ async function written(stage: Stage, told: readonly string[]): Promise<void> {
   stage.note('longest until rows were written, ms', { value: performance.now() - began, of: `${told.length} answers` });
 }
 
-/** Rows that were written before are on disk, once, and the file is intact. */
+/** Checks that rows which were written before the kill are on disk once, and that the file is intact. */
 async function checkStore(stage: Stage, told: readonly string[]): Promise<void> {
   const [integrity] = await stage.database.all('PRAGMA integrity_check');
   expect(integrity?.integrity_check === 'ok', () => `integrity_check: ${JSON.stringify(integrity)}`);
@@ -99,7 +99,7 @@ async function checkStore(stage: Stage, told: readonly string[]): Promise<void> 
   expect(lost.length === 0, () => `${lost.length} of ${told.length} rows were lost that were written before: ${lost[0]}`);
 }
 
-/** The usage of each key and the rows of its turns are written together. */
+/** Checks the usage of each key, which is written together with the rows of its turns. */
 async function checkUsage(stage: Stage): Promise<void> {
   const keys = await stage.database.all(
     'SELECT key_id, requests, (SELECT count(*) FROM requests r WHERE r.key_id = u.key_id AND r.account IS NOT NULL) AS tried, ' +
@@ -113,7 +113,7 @@ async function checkUsage(stage: Stage): Promise<void> {
   }
 }
 
-/** Tokens that were rotated are those that the gateway has; but where it was killed before the new ones could be on disk. */
+/** Checks that the gateway has the rotated tokens, except tokens that could not be on disk before the kill. */
 async function checkLogins(stage: Stage, lastCalls: { readonly from: number; readonly to: number }): Promise<void> {
   for (const lane of stage.lanes) {
     await lane.heal();

@@ -1,5 +1,5 @@
-// Bytes that arrive in the smallest pieces without end, JSON that is dense, and bytes that the other side does not read: bodies, frames and
-// replies may use a small multiple of their bytes in memory. The worst is printed.
+// Endless bytes in the smallest pieces, dense JSON, and bytes that the other side does not read. Bodies, frames and replies may use a small
+// multiple of their bytes in memory. The worst multiple is printed.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { type Attack, type Case, permutation } from '../attack.ts';
@@ -7,14 +7,14 @@ import { HOLDS, type Hold } from '../corpus/holds.ts';
 import { expect } from '../finding.ts';
 import type { Stage } from '../stage/stage.ts';
 
-/** Sent at the same time: a single one is less than the usual variation of the process. */
+/** The number of simultaneous cases. The memory of a single one is less than the usual variation of the process. */
 const AT_ONCE = 6;
-/** Of the bytes that are held; of parsed JSON. */
+/** The highest permitted multiple of the held bytes, or of the parsed JSON. */
 const MOST_TIMES = 4;
 const MOST_TIMES_PARSED = 8;
-/** The usual variation of the process meanwhile. */
+/** The usual variation of the process during a measurement. */
 const VARIATION_BYTES = 2_000_000;
-/** Between two measurements, each of which stops the gateway. */
+/** The pause between two measurements, because each of them stops the gateway. */
 const PAUSE_MS = 100;
 
 export const memory: Attack = {

@@ -1,4 +1,4 @@
-// Several nodes over one PostgreSQL, whose processes, networks and database fail while clients work at all of them (Q34).
+// Several nodes on one PostgreSQL. Their processes, networks and database fail while clients send calls to all of them (Q34).
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SeededRandom } from '../../simulation/seeded-random.ts';
 import { pick } from '../attack.ts';
@@ -37,15 +37,15 @@ interface NodesStage extends OwnStage {
 }
 
 const CLIENTS = { sample: 40, whole: 200 } as const;
-/** In the first cases of each seed one thing happens, and it does not outlive leases. */
+/** The number of first cases of each seed in which one disaster happens that is shorter than leases. */
 const BRIEF_CASES = 2;
-/** The time before the first disaster, and after the last. */
+/** The time before the first disaster, and after the last one. */
 const QUIET_MS = 1_500;
-/** A node's lease. */
+/** The duration of a node's lease. */
 const LEASE_MS = 29_000;
-/** Its slots are free when it has expired, and other nodes ask again. */
+/** The time after which the slots of a node can be used again: its lease has expired, and other nodes have asked again. */
 const SLOTS_BACK_MS = 35_000;
-/** Of accounts without a token, on a busy machine. */
+/** The longest cooldown of accounts without a token on a busy machine. */
 const COOLDOWNS_MS = 60_000;
 const PAUSE_MS = 500;
 const LOGIN_CALLS = 6;
@@ -72,7 +72,7 @@ function* casesOf(random: SeededRandom): Generator<OwnCase<NodesStage>> {
   }
 }
 
-/** One, or up to three, of which no two act on the same, and which leave a node to the clients. */
+/** One to three disasters. No two act on the same thing, and one node stays for the clients. */
 function planned(random: SeededRandom, length: Length): readonly Planned[] {
   const happens: Planned[] = [];
   const count = length === 'brief' ? 1 : 1 + Math.floor(random.between(0, 3));
@@ -131,7 +131,7 @@ interface CleanCalls {
   readonly broken: readonly string[];
 }
 
-/** Every key is served; that of accounts which were logged in again when their cooldowns are over. */
+/** Checks that calls of every key are served, and those of accounts that were logged in again after their cooldowns. */
 async function cleanCalls(cluster: Cluster, clients: Clients, random: SeededRandom): Promise<CleanCalls> {
   const told: Told[] = [];
   const call = async (key: KeyName): Promise<boolean> => {
@@ -140,7 +140,7 @@ async function cleanCalls(cluster: Cluster, clients: Clients, random: SeededRand
     return one.outcome?.kind === 'whole';
   };
   for (const key of KEY_NAMES) await call(key);
-  // At each node, very likely.
+  // Enough calls to reach each node very likely.
   for (
     let [served, end] = [0, performance.now() + COOLDOWNS_MS];
     cluster.loginsInDoubt && served < LOGIN_CALLS && performance.now() < end;

@@ -1,4 +1,4 @@
-// The gateway's own requests to accounts, broken at every byte or answered with hostile answers: catalogs, tokens and usage.
+// The gateway's own requests to accounts (catalogs, tokens and usage), which are broken at every byte or get hostile answers.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { until } from '../../support/until.ts';
 import { type Attack, type Case, permutation, pick } from '../attack.ts';
@@ -17,7 +17,7 @@ const OWN: readonly OwnCall[] = ['token', 'token', 'catalog', 'usage'];
 
 const QUICK_FAULTS = ['cut', 'reset', 'corrupt', 'part'] as const;
 
-/** Of the catalog: 14 KB with its head. */
+/** The size of each answer. A catalog has 14 KB including its head. */
 const BYTES: Readonly<Record<OwnCall, number>> = { catalog: 14_000, token: 450, usage: 700 };
 
 export const ownCalls: Attack = {
@@ -26,7 +26,7 @@ export const ownCalls: Attack = {
   stage: 'logins',
   lanes: 1,
   sample: 8,
-  // A refused log-in is one.
+  // A refused login is logged.
   allows: { logged: ['credential_refused'] },
   async cases(_stage, random) {
     return casesOf(random);
@@ -40,7 +40,7 @@ function* casesOf(random: SeededRandom): Generator<Case> {
       const { name, answer } = pick(HOSTILE_ANSWERS, random);
       yield caseOf(`${number}:${own}:${name}`, own, { exchange: own, answer });
     } else {
-      // A reply that does not end is waited for.
+      // Faults for which the gateway waits are rare here.
       const kind = pick(random.next() < 0.1 ? WIRE_FAULTS : QUICK_FAULTS, random);
       const at = Math.floor(random.between(0, BYTES[own]));
       const byte = Math.floor(random.between(0, 256));
@@ -55,15 +55,15 @@ const caseOf = (name: string, own: OwnCall, plan: Plan): Case => ({
 });
 
 const USAGE = '/backend-api/meter/usage';
-/** The interval of an account whose reads fail. */
+/** The interval of reads at an account whose reads fail. */
 const STALE_MS = 41 * 60_000;
 
-/** The gateway waits so long for a token. */
+/** The longest wait of the gateway for a token. */
 const TOKEN_MS = 15_000;
 
 const native = callNamed('native');
 
-/** A turn whose account must refresh its token first: it gets one answer, and the account another log-in at the worst. */
+/** A turn whose account has to refresh its token first. The turn gets one answer, and the account needs another login at worst. */
 async function refreshed(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
   await lane.restore();
   for (const account of lane.accounts) stage.upstream.loginOf(account).expire();
@@ -71,13 +71,13 @@ async function refreshed(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
   lane.exchanges.next();
   const { accounts } = await stage.adminJson('/api/status');
   for (const { account, status } of accounts as { account: string; status: string }[]) {
-    // A token that was spent on a reply that was lost is lost.
+    // A token is lost if it was used up by an exchange whose reply was lost.
     if (status === 'reauth_required' || plan.answer) await logIn(stage, account);
   }
   await recovers(lane, stage);
 }
 
-/** A catalog that is read again: its former entries stay. */
+/** A catalog that is read again. Its former entries stay. */
 async function reread(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
   lane.exchanges.next(plan);
   const { status } = await stage.admin('/api/reload', 'POST');
@@ -86,9 +86,9 @@ async function reread(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
   await recovers(lane, stage);
 }
 
-/** Usage that is read again: evidence is stale. The result of a read is bounded by the checks on it. */
+/** Usage that is read again, because evidence is stale. Checks limit what the result of a read can be. */
 async function remeasured(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
-  // An account whose token was spent in an earlier case is not asked.
+  // Logged in first, because an account whose token was lost in an earlier case is not asked.
   for (const account of lane.accounts) await logIn(stage, account);
   const before = lane.exchanges.own.length;
   const isRead = (): true | undefined => lane.exchanges.own.slice(before).some(({ path }) => path === USAGE) || undefined;
@@ -106,7 +106,7 @@ const RUNS: Readonly<Record<OwnCall, (lane: Lane, stage: Stage, plan: Plan) => P
   usage: remeasured,
 };
 
-/** With another log-in where the provider has spent the token, the accounts serve again; a refresh that hangs ends first. */
+/** Checks that the accounts serve again, after another login if the provider has used up the token. A refresh that hangs ends first. */
 async function recovers(lane: Lane, stage: Stage): Promise<void> {
   const served = async (): Promise<true | undefined> => {
     await lane.heal();

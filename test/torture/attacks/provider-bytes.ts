@@ -1,5 +1,5 @@
-// Replies of accounts over HTTP, broken at every byte: cut, reset, silent, changed, shortened, lengthened, or only late. And accounts that leave
-// when they have read so much of the request.
+// Replies of accounts over HTTP that are broken at every byte: cut, reset, silent, changed, shortened, lengthened or late. And accounts
+// that leave after they have read a number of bytes.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { type Attack, type Case, eachAt, interleaved } from '../attack.ts';
 import type { HttpCall } from '../calls/call.ts';
@@ -11,7 +11,7 @@ import type { Lane } from '../stage/lane.ts';
 import type { Exchange, HandAnswer, Plan } from '../wire/exchanges.ts';
 import { WIRE_FAULTS, type WireFault } from '../wire/faulty-writer.ts';
 
-/** Of the faults after which the gateway waits for a deadline, one byte in so many. */
+/** How often a byte gets a fault after which the gateway waits for a deadline. */
 const ONE_IN: Readonly<Partial<Record<WireFault['kind'], number>>> = { stall: 61, drop: 17, surplus: 5 };
 
 /** How an account leaves. */
@@ -27,7 +27,7 @@ const bytesOf = (api: 'agent' | 'responses' | 'chat', calls: readonly HttpCall[]
     const sources: Iterable<Case>[] = [];
     for (const call of calls) {
       await runClean(lane, call);
-      // The wire has the whole reply when the client has its answer; a reply of events may end a moment later.
+      // The wire has the whole reply when the client has its answer, but a reply of events may end a moment later.
       const { list } = lane.exchanges;
       const replies = list.map(({ passed }, exchange) => casesOf(call, { exchange, bytes: passed }, random));
       const requests = list.map(({ request }, exchange) => leavingCases(call, { exchange, bytes: request.length }, random));
@@ -39,7 +39,7 @@ const bytesOf = (api: 'agent' | 'responses' | 'chat', calls: readonly HttpCall[]
 
 export const providerBytes = bytesOf('agent', DISPATCHED_CALLS, 120);
 
-/** Their replies are translated, or repaired, on the way. */
+/** Replies that are translated or repaired. */
 export const responsesBytes = bytesOf('responses', TURN_CALLS, 60);
 export const chatBytes = bytesOf('chat', TURN_CALLS, 60);
 
@@ -69,7 +69,7 @@ function* leavingCases(call: HttpCall, { exchange, bytes }: Target, random: Seed
   }
 }
 
-/** Ends the connection when it has read so many bytes of the request. */
+/** Ends the connection when it has read this many bytes of the request. */
 const leaving =
   (at: number, how: (typeof ENDS)[number]): HandAnswer =>
   (_writer, gateway, request) => {
@@ -103,18 +103,18 @@ async function broken(lane: Lane, call: HttpCall, plan: { readonly exchange: num
     expect(outcome.kind === 'whole', () => `a reply in two parts: ${outcome.answer.status} ${shown(outcome.answer.body)}`);
   }
   const hit = list.findIndex(({ broken: fault }) => fault !== undefined);
-  // For a changed reply the gateway's reading of it is unknown.
+  // It is unknown how the gateway reads a changed reply.
   if (hit !== -1 && said === 'as ever') checkRetries(call, { outcome, list, hit });
 }
 
-/** No other request follows after anything was shown, and a billed reply is requested once. */
+/** Checks that no other request follows after something was shown, and that a billed reply is requested once. */
 function checkRetries(
   { retry, exchanges }: HttpCall,
   { outcome, list, hit }: { readonly outcome: Outcome; readonly list: readonly Exchange[]; readonly hit: number },
 ): void {
   const behind = list.length - 1 - hit;
   if (outcome.kind === 'broken') expect(behind === 0, () => `${behind} requests behind a reply that was shown and broke off`);
-  // A call of several exchanges continues after each.
+  // A call with several exchanges continues after each.
   if (exchanges > 1) return;
   const head = list[hit]?.reply.toString('latin1') ?? '';
   const began = /^HTTP\/1\.1 2\d\d .*\r\n\r\n/s.test(head);

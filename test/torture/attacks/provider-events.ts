@@ -1,5 +1,5 @@
-// Faults of providers at each event, in the rehearsal provider's own words: refusals in the head and in the reply, malformed events,
-// silence, closes.
+// Faults of providers at each event, in fault scripts of the rehearsal provider: refusals in the head and later in the reply, malformed
+// events, silence, closes.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { type Attack, type Case, permutation, pick } from '../attack.ts';
 import type { HttpCall, SocketCall } from '../calls/call.ts';
@@ -17,7 +17,7 @@ const EVENTS = 22;
 
 const upTo = <T>(count: number, of: (n: number) => T): readonly T[] => Array.from({ length: count }, (_, n) => of(n));
 
-/** Of any reply. */
+/** Faults of any reply. */
 const FAULTS: readonly string[] = [
   ...CODES.flatMap((code) => upTo(EVENTS, (n) => `refuse inside${code} after ${n} events`)),
   ...upTo(EVENTS, (n) => `refuse inside as error after ${n} events`),
@@ -38,7 +38,7 @@ const FAULTS: readonly string[] = [
   ...['missing', 'twice', 'blank', 'unsealed'].map((how) => `compaction ${how}`),
 ];
 
-/** Only of replies on websockets. */
+/** Faults only of replies on websockets. */
 const SOCKET_FAULTS: readonly string[] = [
   ...CLOSES.flatMap((code) => upTo(EVENTS, (n) => `close ${code} after ${n} events`)),
   ...upTo(EVENTS, (n) => `half open after ${n} events`),
@@ -46,7 +46,7 @@ const SOCKET_FAULTS: readonly string[] = [
   ...['connection limit', 'anchor lost', 'frame too large'],
 ];
 
-/** Their bodies can carry a script to the account. */
+/** Calls whose bodies can carry a script to the account. */
 const CALLS = HTTP_CALLS.filter(({ headers, metered }) => metered && headers['content-type'] === 'application/json');
 
 type Target = { readonly http: HttpCall } | { readonly socket: SocketCall };
@@ -68,7 +68,7 @@ export const providerEvents: Attack = {
 function* casesOf(pairs: readonly { readonly target: Target; readonly script: string }[], random: SeededRandom): Generator<Case> {
   for (const number of permutation(pairs.length, random)) {
     const { target, script } = pairs[number] as (typeof pairs)[number];
-    // Only the first account, both the same, or each its own.
+    // The script is for the first account, for both, or different for each.
     const general = random.next() < 0.5;
     const other = random.next() < 0.3 ? pick(FAULTS, random) : undefined;
     const name = 'http' in target ? target.http.name : target.socket.name;
@@ -91,7 +91,7 @@ async function scripted(lane: Lane, target: Target, script: string): Promise<voi
     const { socket } = target;
     const frames = socket.frames.map((frameOf, i) => (previous: string | undefined) => {
       const frame = frameOf(previous);
-      // The last turn is the one that fails.
+      // Only the last turn has the script.
       return i === socket.frames.length - 1 ? { ...frame, metadata } : frame;
     });
     await runSocketCall(lane, { ...socket, frames }, { said: 'spoilt' });

@@ -1,4 +1,4 @@
-// Replies of accounts on websockets, broken at every byte: of the upgrade's answer, of each frame's head, and of its text.
+// Replies of accounts on websockets that are broken at every byte of the upgrade's answer, of each frame's head, and of its text.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { type Attack, type Case, eachAt, interleaved } from '../attack.ts';
 import type { SocketCall } from '../calls/call.ts';
@@ -9,7 +9,7 @@ import type { Lane } from '../stage/lane.ts';
 import { WIRE_FAULTS, type WireFault } from '../wire/faulty-writer.ts';
 import { SPOILING } from './provider-bytes.ts';
 
-/** Of the faults after which the gateway waits for a deadline, one byte in so many. */
+/** How often a byte gets a fault after which the gateway waits for a deadline. */
 const ONE_IN: Readonly<Partial<Record<WireFault['kind'], number>>> = { stall: 61, drop: 5, surplus: 5 };
 
 export const providerSockets: Attack = {
@@ -47,7 +47,9 @@ async function broken(lane: Lane, call: SocketCall, fault: WireFault): Promise<v
   if (word === 'as ever') checkDispatches(lane, turns);
 }
 
-/** Text that a client saw is the text of one account, and nothing was sent behind a reply that broke off after it was shown. */
+/**
+ * Checks that the text that a client saw is from one account, and that nothing was sent after a reply that broke off after it was shown.
+ */
 function checkDispatches({ exchanges: { list } }: Lane, turns: readonly SocketTurn[]): void {
   const hit = list.findIndex(({ broken: fault }) => fault !== undefined);
   if (hit === -1) return;

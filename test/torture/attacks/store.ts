@@ -1,4 +1,5 @@
-// The database under load and at the start: its disk full, its file locked by another process, its folder read-only, its bytes damaged.
+// The database under load and at the start: its disk is full, its file is locked by another process, its folder is read-only, or its bytes
+// are damaged.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +11,7 @@ import { Load } from '../stage/load.ts';
 import type { SmallDisk } from '../stage/small-disk.ts';
 import type { Stage } from '../stage/stage.ts';
 
-/** Rows that waited are written when the store can write again: its longest pause between tries is two seconds. */
+/** The longest wait for rows when the store can be written again. The longest pause between its tries is two seconds. */
 const WRITTEN_MS = 10_000;
 
 export const store: Attack = {
@@ -52,7 +53,7 @@ const diskOf = ({ disk }: Stage): SmallDisk => {
   return disk;
 };
 
-/** Turns are served while nothing can be written, and every row is there afterwards. */
+/** Checks that turns are served while nothing can be written, and that every row is written afterwards. */
 async function underLoad(stage: Stage, random: SeededRandom, begin: Begin): Promise<void> {
   const load = new Load(stage, random);
   await sleep(200);
@@ -71,7 +72,7 @@ async function underLoad(stage: Stage, random: SeededRandom, begin: Begin): Prom
   expect(dropped === 0 && rejected === 0, () => `${dropped} rows were dropped, ${rejected} rejected`);
 }
 
-/** A start that cannot succeed ends soon, with the reason; the next one succeeds. */
+/** Checks that a start that cannot succeed ends soon with its reason, and that the next start succeeds. */
 async function atStart(stage: Stage, said: RegExp, begin: Begin): Promise<void> {
   await stage.program.stop();
   const undo = await begin(stage);
@@ -91,7 +92,7 @@ const fill: Begin = (stage) => {
   return () => diskOf(stage).free();
 };
 
-/** The disk is full for some milliseconds again and again. */
+/** The disk is full for some milliseconds, again and again. */
 const flutter: Begin = (stage) => {
   let full = false;
   const timer = setInterval(() => {

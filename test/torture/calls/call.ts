@@ -1,4 +1,4 @@
-// The attacked call of a client, as bytes over HTTP or as frames on a websocket, with its permitted answers.
+// A call of a client that can be attacked, as bytes over HTTP or as frames on a websocket, with its permitted answers.
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 
 export type Surface = 'native' | 'public' | 'chat' | 'messages' | 'operator';
@@ -8,18 +8,18 @@ export interface HttpCall {
   readonly surface: Surface;
   readonly method: string;
   readonly path: string;
-  /** Beside Host, Authorization and the length. */
+  /** The headers besides Host, Authorization and the length. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** The form of a complete answer; `other` passes unread, and `any` is the form that the client's own body requested. */
+  /** The form of a complete answer. `other`: it passes unread. `any`: the form that the client's body requested. */
   readonly reply: 'json' | 'events' | 'chunks' | 'blocks' | 'other' | 'any';
-  /** Requests to accounts that a call without faults makes. */
+  /** The number of requests to accounts that the call makes without faults. */
   readonly exchanges: number;
-  /** Until when another account may be asked. */
+  /** Until when another account may be tried. */
   readonly retry: 'before commit' | 'before head' | 'never';
-  /** Whether it uses tokens, which its row has. */
+  /** Whether it uses tokens, which its row then states. */
   readonly metered: boolean;
-  /** Whether the answer has the account's own status of success, as of native files and transcripts. */
+  /** Whether the answer has the success status of the account, as for native files and transcripts. */
   readonly relaysStatus: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface SocketCall {
   readonly name: string;
   readonly surface: 'native' | 'public';
   readonly path: string;
-  /** The `response.create` frames, one after the other; each gets the response before it. */
+  /** The `response.create` frames in order. Each gets the id of the response before it. */
   readonly frames: readonly ((previous: string | undefined) => JsonObject)[];
 }
 

@@ -1,5 +1,5 @@
-// One request in a framing of its own, and after it one that a smuggler wants to be read as another request: sent, and compared with the
-// requests that a strict parser reads.
+// Sends one request in an unusual framing, and after it one that a smuggler wants to be read as another request. The requests that arrive
+// are compared with those that a strict parser reads.
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { until } from '../../support/until.ts';
 import { rawCall } from '../client/raw-call.ts';
@@ -17,7 +17,7 @@ export interface FramedRow extends Omit<Parts, 'headers'> {
   readonly token?: string;
 }
 
-/** A row of each kind, with the method and the body that it takes. */
+/** A row of each kind, with its method and a body. */
 export const FRAMED_ROWS: readonly FramedRow[] = [
   ...['native', 'public', 'chat', 'native image', 'public image', 'transcribe', 'public models', 'mcp'].map((name) => rowOf(name)),
   { method: 'POST', path: '/backend-api/agent/analytics-events/events', body: '{"events":["MARK"]}', type: 'application/json' },
@@ -45,7 +45,7 @@ function rowOf(name: string): FramedRow {
   };
 }
 
-/** Paths of accounts. */
+/** The paths at accounts. */
 const DISPATCHED: Readonly<Record<string, string>> = {
   [NATIVE]: NATIVE,
   '/v1/responses': NATIVE,
@@ -56,21 +56,24 @@ const DISPATCHED: Readonly<Record<string, string>> = {
   '/backend-api/transcribe': '/backend-api/transcribe',
 };
 
-/** Bodies that go to accounts while they come. */
+/** Paths whose bodies are passed on while they arrive. */
 const STREAMED: ReadonlySet<string> = new Set(['/backend-api/agent/analytics-events/events', '/backend-api/transcribe']);
 
 export interface FramedRequest {
   readonly row: FramedRow;
-  /** @returns its bytes, in latin1 */
+  /** @returns the bytes in latin1 */
   readonly frame: (parts: Parts) => string;
-  /** In its body, and in the body of the request behind it. */
+  /** The mark in the request's body, and in the body of the request after it. */
   readonly mark: string;
-  /** Whether it is one that is served where its framing is. */
+  /** Whether the request is served if its framing is. */
   readonly isServed: boolean;
   readonly pieces: (bytes: Buffer) => readonly Buffer[];
 }
 
-/** The request, and after it one that a smuggler wants to be read as another request, or as its body. Both have a mark in their body. */
+/**
+ * The bytes of the request, and after it of one that a smuggler wants to be read as another request, or as its body. Both bodies have a
+ * mark.
+ */
 function bytesFor(lane: Lane, { row: { type, token, ...row }, frame, mark }: FramedRequest): Buffer {
   const key = lane.keyFor('spoilt');
   const headers: Parts['headers'] = [
@@ -98,7 +101,7 @@ export async function runFramed(lane: Lane, request: FramedRequest): Promise<voi
   const { answers, fault, rest } = seen;
   const told = (): string =>
     `answered ${answers.map(({ status }) => status).join(', ')}; read by the rules as ${requests.length} requests, ${end}: ${shown(bytes)}`;
-  // The one row that is served so; what is behind it is of the other protocol.
+  // The only row that is served in this way. Bytes after it belong to the other protocol.
   if (row.path === NATIVE && row.method === 'GET' && seen.bytes.includes('HTTP/1.1 101 ')) return;
   expect(!seen.isLate, () => `no answer within the deadline: ${told()}`);
   expect(fault === undefined && rest.length === 0 && answers.every(({ isWhole }) => isWhole), () => `${fault}: ${told()}`);
@@ -110,7 +113,7 @@ export async function runFramed(lane: Lane, request: FramedRequest): Promise<voi
   const expected = requests.flatMap((one) => dispatched(one, row, mark) ?? []);
   const own = (): readonly string[] =>
     lane.exchanges.list.flatMap(({ path, request: sent }) => (unchunked(sent).includes(mark) ? withoutQuery(path) : []));
-  // The gateway may refuse more than the rules do, or close the connection; then nothing behind it is read.
+  // The gateway may refuse more than the rules do, or close the connection, and then reads nothing after it.
   const all = (): true | undefined => own().length >= expected.length || undefined;
   if (isServed && refused === -1 && answers.length === requests.length) await until(`${expected} at the accounts: ${told()}`, all, 2_000);
   const streamed = [...requests, ...(begun ? [begun] : [])].map(({ path }) => withoutQuery(path)).filter((path) => STREAMED.has(path));
@@ -120,13 +123,13 @@ export async function runFramed(lane: Lane, request: FramedRequest): Promise<voi
 
 const withoutQuery = (path: string): string => path.split('?')[0] ?? '';
 
-/** A body that streams goes out in chunks as it came in. */
+/** The request without its chunk sizes, because a body that is passed on is sent in the chunks in which it came. */
 const unchunked = (request: Buffer): string => request.toString('latin1').replace(/\r\n[0-9a-f]+\r\n/g, '');
 
-/** Where the rules of the gateway send a request; undefined if they refuse it, or answer it themselves. */
+/** The path to which the rules of the gateway send a request; undefined if they refuse it, or answer it themselves. */
 function dispatched({ method, path, headers, body }: StrictRequest, row: FramedRow, mark: string): string | undefined {
   const to = method === 'POST' ? DISPATCHED[withoutQuery(path)] : undefined;
-  // A header that is named in Connection is meant only for the next hop: then the request has no key.
+  // A header that is named in Connection is only for the next hop, so that the request then has no key.
   const isKeyed = !(headers.get('connection') ?? '').includes('authorization');
   const isWhole = body === row.body.replaceAll('MARK', mark) || isJson(body);
   return isKeyed && isWhole ? to : undefined;
@@ -140,7 +143,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** What is left of `all` when each of `some` was taken out once. */
+/** The items of `all`, without one occurrence of each item in `some`. */
 function without(all: readonly string[], some: readonly string[]): readonly string[] {
   const left = [...some];
   return all.filter((one) => {

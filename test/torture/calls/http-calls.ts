@@ -42,7 +42,7 @@ const NATIVE = '/backend-api/agent/responses';
 const EVENTS: More = { reply: 'events' };
 const ONCE: More = { retry: 'before head' };
 const STREAMED: More = { retry: 'never', metered: false };
-/** Its answer states only the image's tokens, its row also those of the model that drew it. */
+/** The answer states only the tokens of the image. The row also has those of the model that made it. */
 const HOSTED: More = { metered: false };
 const PASSED: More = { reply: 'other', metered: false, retry: 'never', relaysStatus: true };
 
@@ -107,13 +107,13 @@ export const HTTP_CALLS: readonly HttpCall[] = [
   ),
 ];
 
-/** Those that reach an account. */
+/** The calls that reach an account. */
 export const DISPATCHED_CALLS = HTTP_CALLS.filter(({ exchanges }) => exchanges > 0);
 
-/** Those that the gateway answers. */
+/** The calls that the gateway answers. */
 export const ANSWERED_CALLS = HTTP_CALLS.filter(({ exchanges }) => exchanges === 0);
 
-/** Those that accounts of another API answer: the streamed turns and the whole answers of every surface but the native one. */
+/** The calls that accounts of another API answer: streamed turns and whole answers of every surface except the native one. */
 export const TURN_CALLS = DISPATCHED_CALLS.filter(
   ({ path, body }) =>
     /\/(?:responses|completions|messages)$/.test(path) && !body.includes('compaction_trigger') && !body.includes('"stream":false'),

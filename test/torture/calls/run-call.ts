@@ -36,14 +36,14 @@ export async function runCall(lane: Lane, call: HttpCall, { plan, said = 'as eve
   return outcome;
 }
 
-/** Runs it without a fault. @throws Finding where the answer is not whole */
+/** Runs it without a fault. @throws Finding if the answer is not complete */
 export async function runClean(lane: Lane, call: HttpCall): Promise<Answer> {
   const { kind, answer } = await runCall(lane, call);
   expect(kind === 'whole', () => `${call.name} without a fault: ${answer.status} ${shown(answer.body)}`);
   return answer;
 }
 
-/** The client's answer has the usage that the account stated in the reply that served it. */
+/** Checks that the client's answer has the usage that the account stated in the reply. */
 function checkUsage(told: readonly [number, number], { exchanges: { list } }: Lane): void {
   const last = list.at(-1);
   const [reply] = last && !last.answered ? readAnswers(last.reply).answers : [];

@@ -15,7 +15,7 @@ export interface SocketTurn {
   readonly code?: number;
 }
 
-/** The turns that were run: up to the first one that did not complete. */
+/** Runs the turns up to the first one that did not complete. */
 export async function runSocketCall(
   lane: Lane,
   { path, surface, frames }: SocketCall,
@@ -68,14 +68,14 @@ async function turnOn(socket: TestSocket, frame: JsonObject): Promise<SocketTurn
 
 /** @throws Finding */
 function checkTurn(surface: SocketCall['surface'], { end, frames, code }: SocketTurn): void {
-  // Only a native connection has no other way to say that a reply broke off.
+  // Only a native connection has no other way to report that a reply broke off.
   if (end === 'closed')
     expect(surface === 'native' && code === 1011, () => `close ${code} on the ${surface} websocket behind ${JSON.stringify(frames)}`);
   const last = frames.at(-1);
   if (end === 'error') {
     const { status, error } = last ?? {};
     expect(typeof status === 'number' && status >= 400, () => `an error frame of status ${JSON.stringify(status)}`);
-    // A native client gets an account's own refusal as it was sent.
+    // A native client gets an account's refusal as it was sent.
     const isOurs = surface === 'native' || (isObject(error) && typeof error.message === 'string' && status !== 500);
     expect(isOurs, () => `an error frame that is none of ours: ${JSON.stringify(last)}`);
   }

@@ -1,5 +1,5 @@
-// The permitted answers to a client over HTTP, after any fault of an account: one well-formed answer of its surface, complete, or broken
-// off where the surface has no other way to report the fault.
+// The permitted answers to a client over HTTP after any fault of an account: one well-formed answer of its surface that is complete, or
+// broken off if the surface cannot report the fault in another way.
 import { isObject, type JsonObject } from '../../../proxy/turn/json/json.ts';
 import { eventsOf } from '../../support/gateway.ts';
 import type { Answer } from '../client/answers.ts';
@@ -12,13 +12,16 @@ export interface Outcome {
   readonly answer: Answer;
 }
 
-/** The account's answer: that of the rehearsal provider, or a changed one, so that only the form of the client's answer can be checked. */
+/**
+ * The account's answer: that of the rehearsal provider, or a changed one. With a changed one, only the form of the client's answer can be
+ * checked.
+ */
 export type Said = 'as ever' | 'spoilt';
 
 /** The permitted answers to a failure of an account on the compatible surface. */
 const STATUSES: ReadonlySet<number> = new Set([400, 401, 404, 409, 413, 415, 422, 429, 502, 503, 504, 529]);
 
-/** @throws Finding where the client got anything but one proper answer */
+/** @throws Finding if the client did not get exactly one valid answer */
 export function outcomeOf(call: HttpCall, seen: Seen, said: Said): Outcome {
   const { answers, rest, fault, isLate, ended, bytes } = seen;
   expect(!isLate, () => `no answer within the deadline; so far ${shown(bytes)}`);
@@ -42,7 +45,10 @@ export function outcomeOf(call: HttpCall, seen: Seen, said: Said): Outcome {
   return { kind: 'whole', answer };
 }
 
-/** A native client cannot detect in another way that a stream broke off. It may get a stream that it did not ask for. */
+/**
+ * Whether the answer may break off. A native client cannot detect in another way that a stream broke off, and may get a stream that it did
+ * not ask for.
+ */
 const mayBreak = ({ reply, surface, retry }: HttpCall, { headers }: Answer): boolean =>
   reply === 'other' || (surface === 'native' && retry === 'before commit' && isStream(headers));
 
@@ -51,7 +57,7 @@ const isStream = (headers: Answer['headers']): boolean => headers['content-type'
 function checkError({ surface }: HttpCall, { status, headers, body }: Answer): void {
   const wait = headers['retry-after'];
   expect(wait === undefined || /^\d{1,5}$/.test(wait), () => `Retry-After: ${wait}`);
-  // A native client gets an account's own refusal as it was sent, and an operator the answers of another protocol.
+  // A native client gets an account's refusal as it was sent, and an operator gets answers of another protocol.
   if (surface === 'native' || surface === 'operator') return;
   expect(STATUSES.has(status), () => `status ${status}: ${shown(body)}`);
   const { error } = jsonOf(body);
@@ -71,18 +77,18 @@ function checkReply({ reply: asked, surface }: HttpCall, { body, headers }: Answ
   if ((reply === 'events' || reply === 'chunks' || reply === 'blocks') && (isOurs || said === 'as ever')) {
     expect(isStream(headers), () => `the type ${headers['content-type']}`);
   }
-  // An event that no rule reads passes as it came.
+  // Events that no rule reads are passed on unchanged.
   if (reply === 'events' && isOurs && said === 'as ever') checkEvents(body);
   if (reply === 'chunks') checkChunks(body);
   if (reply === 'blocks') checkBlocks(body);
 }
 
-/** The form of the streams of surfaces with an encoding of their own. */
+/** The form of the streams of surfaces that have an encoding of their own. */
 const STREAMS: Readonly<Record<string, 'chunks' | 'blocks'>> = { chat: 'chunks', messages: 'blocks' };
 
 const TERMINALS: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']);
 
-/** A public stream has numbers in order, one end, and `[DONE]` only after a reply that came to its own end. */
+/** Checks a public stream: its numbers are in order, it has one end, and `[DONE]` comes only after a reply that ended normally. */
 function checkEvents(body: Buffer): void {
   const events = eventsOf(body.toString()).map(({ data }) => data as JsonObject | string);
   const done = events.at(-1) === '[DONE]';
@@ -101,7 +107,7 @@ function checkEvents(body: Buffer): void {
   );
 }
 
-/** A Chat stream ends with `[DONE]`, or with an error and nothing after it. */
+/** Checks a Chat stream: it ends with `[DONE]`, or with an error and nothing after it. */
 function checkChunks(body: Buffer): void {
   const chunks = eventsOf(body.toString()).map(({ data }) => data as JsonObject | string);
   const last = chunks.at(-1);
@@ -113,7 +119,7 @@ function checkChunks(body: Buffer): void {
   expect(last === '[DONE]' ? errors.length === 0 : errors.length === 1 && errors[0] === last, () => `the end of ${shown(body)}`);
 }
 
-/** A Messages stream has its blocks one after the other, and ends with `message_stop` or with one error (AM51, AM58). */
+/** Checks a Messages stream: its blocks come one after another, and it ends with `message_stop` or with one error (AM51, AM58). */
 function checkBlocks(body: Buffer): void {
   const events = eventsOf(body.toString()).map(({ data }) => data as JsonObject);
   const types = events.map(({ type }) => type).filter((type) => type !== 'ping');

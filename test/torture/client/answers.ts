@@ -1,29 +1,29 @@
-// Reads the answers of a connection as strictly as a client may: every deviation from HTTP is a fault.
+// Reads the answers on a connection strictly: every deviation from HTTP is a fault.
 
 export interface Answer {
   readonly status: number;
-  /** Lower-case names. */
+  /** The headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** False if the connection ended, or has not gone on, inside the body. */
+  /** False if the connection ended, or stopped, inside the body. */
   readonly isWhole: boolean;
 }
 
 export interface Read {
-  /** The last one may not be whole. Interim answers are left out. */
+  /** The answers without interim ones. The last one may be incomplete. */
   readonly answers: readonly Answer[];
-  /** Bytes that belong to no answer. */
+  /** The bytes that belong to no answer. */
   readonly rest: Buffer;
   /** The fault of the bytes. */
   readonly fault: string | undefined;
-  /** How many bytes there must be for one more whole answer; infinite for one in chunks, which ends with the last of them. */
+  /** The number of bytes with which one more answer is complete. Infinite for an answer in chunks, whose end is not known before. */
   readonly wholeAt: number;
 }
 
 const STATUS_LINE = /^HTTP\/1\.1 ([1-5]\d\d) [\t\x20-\x7e]*$/;
 const HEADER = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+): ?([\t\x20-\x7e\x80-\xff]*)$/;
 const CHUNK = /^[0-9a-fA-F]{1,8}$/;
-/** Headers of which an answer has one at most. */
+/** Headers that an answer has at most once. */
 const SINGLE: ReadonlySet<string> = new Set([
   'content-length',
   'content-type',
@@ -37,7 +37,7 @@ const NOTHING = Buffer.alloc(0);
 
 class BadBytes extends Error {}
 
-/** @param methods of the requests in order: an answer to HEAD has no body */
+/** @param methods the methods of the requests in order, because an answer to HEAD has no body */
 export function readAnswers(bytes: Buffer, methods: readonly string[] = []): Read {
   const answers: Answer[] = [];
   let at = 0;
@@ -79,7 +79,7 @@ function headOf(text: string): Pick<Answer, 'status' | 'headers'> {
   return { status, headers };
 }
 
-/** `next` is where the body ends, which may be past the bytes so far. */
+/** `next` is the end of the body, which may be after the bytes so far. */
 function bodyOf(
   bytes: Buffer,
   from: number,

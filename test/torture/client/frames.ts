@@ -1,14 +1,14 @@
-// Websocket frames by hand, both ways: those of a client as no library would send them, and those of a server read to the letter.
+// Writes websocket frames of a client, also in ways that no library would, and strictly reads the frames of a server.
 
 export interface FrameParts {
   /** The first byte: FIN, the reserved bits and the opcode. */
   readonly first: number;
   readonly payload: Buffer;
-  /** Default: masked with a key of its own. */
+  /** The mask. Default: a masked frame with a different key each time. */
   readonly mask?: Buffer | null;
-  /** The length that the head states, where it is another than the payload's. */
+  /** The length that the head states, if it differs from that of the payload. */
   readonly length?: bigint;
-  /** The bytes of the length: default the fewest. */
+  /** The number of bytes of the length. Default: the fewest. */
   readonly lengthBytes?: 1 | 2 | 8;
 }
 
@@ -34,7 +34,7 @@ export interface ServerFrame {
 
 const OPCODES: ReadonlySet<number> = new Set([1, 2, 8, 9, 10]);
 
-/** The whole frames of a server's bytes; `fault` describes bytes that are not a frame. */
+/** The complete frames in a server's bytes. `fault` describes bytes that are not a frame. */
 export function readServerFrames(bytes: Buffer): { readonly frames: readonly ServerFrame[]; readonly fault: string | undefined } {
   const frames: ServerFrame[] = [];
   for (let at = 0; at + 2 <= bytes.length; ) {
@@ -52,5 +52,5 @@ export function readServerFrames(bytes: Buffer): { readonly frames: readonly Ser
   return { frames, fault: undefined };
 }
 
-/** The code of a close frame; 1005 where it has none. */
+/** The code of a close frame; 1005 if it has none. */
 export const closeCode = ({ payload }: ServerFrame): number => (payload.length >= 2 ? payload.readUInt16BE(0) : 1005);

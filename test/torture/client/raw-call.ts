@@ -1,4 +1,4 @@
-// A client of raw bytes: sends them whole or in pieces, leaves in one of several ways, and keeps all bytes that arrive until its deadline.
+// A client that sends bytes whole or in pieces, leaves in one of several ways, and keeps all bytes that arrive until its deadline.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
@@ -6,19 +6,22 @@ import { PATIENCE_MS } from '../stage/settings.ts';
 import { type Read, readAnswers } from './answers.ts';
 
 export interface RawRequest {
-  /** Each is written by itself. */
+  /** The pieces. Each is written separately. */
   readonly pieces: readonly Buffer[];
-  /** Whether it leaves after the last piece, by the end of its side or by a reset. */
+  /** Whether the client leaves after the last piece, by ending its side or by a reset. */
   readonly leaves: 'never' | 'end' | 'reset';
-  /** It waits for this after the last piece before it leaves. */
+  /** The client waits for this after the last piece before it leaves. */
   readonly leavesWhen?: Promise<unknown>;
-  /** How many whole answers it waits for; past them it leaves. */
+  /** The number of complete answers after which the client leaves. */
   readonly answers: number;
-  /** Waits for the end of the connection too: a connection that was refused for its bytes must not be read further. */
+  /**
+   * Whether the client also waits for the end of the connection, because a connection that was refused for its bytes must not be read
+   * further.
+   */
   readonly untilClosed?: boolean;
-  /** In the place of whole answers: whether these bytes are all that the client waits for. */
+  /** Replaces the number of answers: whether these bytes are all that the client waits for. */
   readonly isOver?: (bytes: Buffer) => boolean;
-  /** False: it reads nothing of the answer. */
+  /** If false, the client does not read its answer. */
   readonly isReading?: boolean;
   readonly methods?: readonly string[];
   readonly patienceMs?: number;
@@ -27,7 +30,7 @@ export interface RawRequest {
 export interface Seen extends Read {
   /** How the server ended the connection; undefined if the client left first. */
   readonly ended: 'fin' | 'reset' | undefined;
-  /** The client waited until its deadline. */
+  /** Whether the client waited until its deadline. */
   readonly isLate: boolean;
   readonly bytes: Buffer;
 }
@@ -87,7 +90,7 @@ const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 async function send(socket: Socket, pieces: readonly Buffer[]): Promise<void> {
   for (const [i, piece] of pieces.entries()) {
     if (socket.destroyed) return;
-    // A piece is a packet of its own as far as that can be had.
+    // Each piece is a separate packet, if possible.
     if (i > 0) await immediate();
     socket.write(piece);
   }

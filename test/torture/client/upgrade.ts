@@ -1,4 +1,4 @@
-// The request of a client that upgrades its connection to a websocket, by hand.
+// The bytes of a client's request for an upgrade to a websocket.
 
 export const upgradeRequest = (path: string, key: string): Buffer =>
   Buffer.from(

@@ -1,11 +1,11 @@
-// THE LIST of frames that no client of websockets sends, with the codes with which a server may close for them.
+// THE LIST of frames that no websocket client sends, with the codes with which a server may close the connection.
 import { frameOf } from '../../support/native-frames.ts';
 import { frameBytes, text } from '../client/frames.ts';
 
 export interface HostileFrames {
   readonly name: string;
   readonly bytes: Buffer;
-  /** Close codes; empty if the frames are in order, and must be answered. 0: answered, or ended without a close frame. */
+  /** The permitted close codes. Empty if the frames are valid and must be answered. 0: answered, or ended without a close frame. */
   readonly closes: readonly number[];
 }
 
@@ -13,7 +13,7 @@ const TURN = JSON.stringify({ type: 'response.create', ...frameOf('é hello') })
 const turn = text(TURN);
 const PROTOCOL = [1002];
 const EITHER = [1002, 0];
-/** More control frames than a client may send in a minute. */
+/** The code for more control frames than a client may send in a minute. */
 const TOO_MANY = [1008];
 const control = (opcode: number, payload: Buffer = Buffer.alloc(0)): Buffer => frameBytes({ first: 0x80 | opcode, payload });
 const part = (first: number, payload: string): Buffer => frameBytes({ first, payload: Buffer.from(payload) });
@@ -88,7 +88,7 @@ const ALL: Readonly<Record<string, readonly [bytes: Buffer, closes: readonly num
 
 export const CLIENT_FRAMES: readonly HostileFrames[] = Object.entries(ALL).map(([name, [bytes, closes]]) => ({ name, bytes, closes }));
 
-/** JSON that is not a turn: each is answered with an error frame, or ignored, and the connection stays open. */
+/** JSON that is not a turn. Each frame is answered with an error frame or ignored, and the connection stays open. */
 export const ODD_TEXTS: readonly string[] = [
   '',
   ' ',

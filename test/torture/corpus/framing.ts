@@ -1,4 +1,4 @@
-// THE LIST of ways to frame a request that two parsers could read differently, or that none should read at all.
+// THE LIST of ways to frame a request that two parsers could read differently, or that no parser should accept.
 
 /** A request in parts. */
 export interface Parts {
@@ -8,7 +8,7 @@ export interface Parts {
   readonly body: string;
 }
 
-/** @returns the bytes of the request, in latin1 */
+/** @returns the bytes of the request in latin1 */
 type Framing = (parts: Parts) => string;
 
 const lines = ({ headers }: Parts): string => headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
@@ -22,13 +22,13 @@ const withLine =
   (parts) =>
     `${first(parts)}${lines(parts)}${line}${length(parts)}\r\n${parts.body}`;
 
-/** With this in the place of its length. */
+/** The ordinary request, with these bytes instead of its length. */
 const withLength =
   (line: (parts: Parts) => string): Framing =>
   (parts) =>
     `${first(parts)}${lines(parts)}${line(parts)}\r\n${parts.body}`;
 
-/** With a body in chunks. */
+/** The ordinary request, with a body in chunks. */
 const inChunks =
   (line: string, body: (text: string) => string = (text) => `${chunk(text)}0\r\n\r\n`): Framing =>
   (parts) =>

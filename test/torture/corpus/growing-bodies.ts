@@ -1,5 +1,5 @@
-// THE LIST of shapes of a request body that grow: in depth, in width, in length, in members that rules search; and of forms and of replies.
-// The cost of each must grow with its bytes.
+// THE LIST of shapes that grow: request bodies in depth, width, length, or members that rules search, and forms and replies. The cost of
+// each must grow only with its bytes.
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { BOUNDARY } from '../../support/form.ts';
 
@@ -28,7 +28,7 @@ const output = (text: string): string =>
   );
 const lines = (bytes: number, of: (i: number) => string): string => output(many(bytes, of).replaceAll(',', '\n'));
 
-/** Of Responses bodies, on the native and on the public surface. */
+/** Responses bodies, for the native and the public surface. */
 export const RESPONSES_BODIES: Readonly<Record<string, Growing>> = {
   'lists in lists': (n) => input(nested(n, '[', '', ']')),
   'objects in objects': (n) => input(nested(n, '{"a":', '1', '}')),
@@ -104,7 +104,7 @@ export const RESPONSES_BODIES: Readonly<Record<string, Growing>> = {
     ),
 };
 
-/** Of Chat bodies. */
+/** Chat bodies. */
 export const CHAT_BODIES: Readonly<Record<string, Growing>> = {
   messages: (n) => `{"model":"model-a","messages":[${many(n, () => '{"role":"user","content":"a"}')}]}`,
   parts: (n) => `{"model":"model-a","messages":[{"role":"user","content":[${many(n, () => '{"type":"text","text":"a"}')}]}]}`,
@@ -123,7 +123,7 @@ const blocks = (list: string): string => say(`"messages":[{"role":"user","conten
 const used = (i: number): string => `{"type":"tool_use","id":"c${i}","name":"f","input":{}}`;
 const result = (i: number): string => `{"type":"tool_result","tool_use_id":"c${i}","content":"o"}`;
 
-/** Of Messages bodies. */
+/** Messages bodies. */
 export const MESSAGES_BODIES: Readonly<Record<string, Growing>> = {
   messages: (n) => say(`"messages":[${many(n, () => '{"role":"user","content":"a"}')}]`),
   'texts of a message': (n) => blocks(many(n, () => '{"type":"text","text":"a"}')),
@@ -177,7 +177,7 @@ export const MESSAGES_BODIES: Readonly<Record<string, Growing>> = {
   'a long text': (n) => say(`"messages":[{"role":"user","content":"${'a'.repeat(n)}"}]`),
 };
 
-/** Members of any object, in addition to those of an ordinary body. */
+/** Members that can be added to an ordinary body. */
 const MEMBERS: Readonly<Record<string, Growing>> = {
   'lists in lists': (n) => `"x":${nested(n, '[', '', ']')}`,
   'objects in objects': (n) => `"x":${nested(n, '{"a":', '1', '}')}`,
@@ -192,7 +192,7 @@ const MEMBERS: Readonly<Record<string, Growing>> = {
   'white space': (n) => `${' '.repeat(n)}"x":0`,
 };
 
-/** The body of a call with members that grow, and each of its own texts as a long one. */
+/** Bodies of a call with members that grow, and bodies in which one of its texts is long. */
 export function grownBodies(body: JsonObject): Readonly<Record<string, Growing>> {
   const own = JSON.stringify(body).slice(0, -1);
   const texts = Object.keys(body).filter((name) => typeof body[name] === 'string');
@@ -205,7 +205,7 @@ export function grownBodies(body: JsonObject): Readonly<Record<string, Growing>>
 const part = (name: string, value: string, more = ''): string =>
   `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
 
-/** The bytes before the parts of a form. */
+/** Bytes before the parts of a form. */
 export const GROWING_PARTS: Readonly<Record<string, Growing>> = {
   fields: (n) => many(n, (i) => part(`f${i}`, 'a')).replaceAll('\r\n,--', '\r\n--'),
   'one field many times': (n) => part('prompt', 'a').repeat(times(n, part('prompt', 'a'))),
@@ -224,7 +224,7 @@ const END =
 const ended = (output: string): string => END.replace('"output":[]', `"output":[${output}]`);
 const content = (text: string): string => `{"type":"message","id":"m","content":[{"type":"output_text","text":"${text}"}]}`;
 
-/** Of the events of a reply. */
+/** Events of a reply. */
 export const GROWING_REPLIES: Readonly<Record<string, Growing>> = {
   deltas: (n) => data('{"type":"response.output_text.delta","delta":"a"}').repeat(n / 60) + data(END),
   'unknown events': (n) => data('{"type":"tomorrow"}').repeat(n / 26) + data(END),

@@ -1,4 +1,4 @@
-// What makes the gateway hold bytes: bodies, frames and replies in small pieces, dense JSON, and bytes that the other side does not read.
+// Ways to make the gateway hold bytes: bodies, frames and replies in small pieces, dense JSON, and bytes that the other side does not read.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OBJECT_BYTES } from '../../../proxy/base/bytes/gathered-bytes.ts';
 import { file, model } from '../../support/audio.ts';
@@ -20,25 +20,25 @@ import { handSocket } from '../wire/hand-socket.ts';
 import { repeat } from './hostile-answers.ts';
 import { serverText } from './server-frames.ts';
 
-/** Of one request or reply; below every limit of the stage. */
+/** The bytes of one request or reply, below every limit of the stage. */
 const BYTES = 200_000;
-/** Of a body that streams: the bytes in transit do not grow with it. */
+/** The bytes of a streamed body. The bytes in transit do not grow with it. */
 const STREAMED_BYTES = 800_000;
-/** Each measurement stops the gateway for a while. */
+/** The longest wait for a state. Each measurement stops the gateway for a while. */
 const HELD_PATIENCE_MS = 30_000;
 
 export interface Hold {
   readonly bytes: number;
-  /** The bytes are those of JSON that is parsed. */
+  /** Whether the bytes are those of parsed JSON. */
   readonly isParsed?: boolean;
-  /** Sends so many bytes in pieces, and does not end; resolves when the gateway gives up. */
+  /** Sends this many bytes in pieces, without an end. Resolves when the gateway gives up. */
   send(lane: Lane): Promise<unknown>;
 }
 
-/** Chunks of one byte. */
+/** The text in chunks of one byte. */
 const inChunks = (text: string): string => [...text].map((letter) => `1\r\n${letter}\r\n`).join('');
 
-/** 255 chunks of one byte, and one of 1,024, repeated. */
+/** The text in repeated runs of 255 chunks of one byte and one chunk of 1,024. */
 const inPieces = (text: string): string => {
   let pieces = '';
   for (let at = 0; at < text.length; at += 1_279)
@@ -46,7 +46,7 @@ const inPieces = (text: string): string => {
   return pieces;
 };
 
-/** A request whose body is in chunks; the client sends no more, and waits. */
+/** A request whose body is in chunks and does not end. The client then waits. */
 const endlessRequest = ({ surface, path, headers }: HttpCall, begin: string, bytes = BYTES, chunked = inChunks): Hold => ({
   bytes,
   send: (lane) => {
@@ -84,7 +84,7 @@ const endlessMessage = (path: string): Hold => ({
   },
 });
 
-/** A message in fragments of one byte, each behind a pong: below limits.websocket_controls. */
+/** A message in fragments of one byte, each after a pong. The pongs are below limits.websocket_controls. */
 const messageBetweenPongs = (path: string): Hold => {
   const pong = frameBytes({ first: 0x8a, payload: Buffer.alloc(125) });
   const fragment = frameBytes({ first: 0, payload: Buffer.from('a') });
@@ -107,8 +107,8 @@ const messageBetweenPongs = (path: string): Hold => {
 };
 
 /**
- * A turn whose body is dense, at an account that does not answer. @param needed counted for its values, of which 8 times the bytes are free:
- * with its bytes, an eighth of what is counted may be held 8 times
+ * A turn with a dense body, at an account that does not answer.
+ * @param needed the memory that is counted for its values, without 8 times its bytes
  */
 const denseTurn = (unit: string, count: number, needed: number): Hold => {
   const body = `{"model":"model-a","stream":true,"store":false,"instructions":"a","input":[${unit.repeat(count)}0]}`;
@@ -124,7 +124,7 @@ const denseTurn = (unit: string, count: number, needed: number): Hold => {
   };
 };
 
-/** A reply of events, or of one body, in chunks of one byte that do not end. */
+/** A reply of events, or of one body, in chunks of one byte, without an end. */
 const endlessReply = (call: HttpCall, type: string, text: string, bytes = BYTES): Hold => ({
   bytes,
   send: (lane) => {
@@ -138,12 +138,12 @@ const endlessReply = (call: HttpCall, type: string, text: string, bytes = BYTES)
   },
 });
 
-/** Far more than the sockets on the path buffer. */
+/** A size far above that of all socket buffers on the path. */
 const UNREAD_BYTES = 24 << 20;
-/** The bytes held of it while its reader reads nothing. */
+/** The bytes that may be held while the reader reads nothing. */
 const UNREAD_HELD_BYTES = 300_000;
 const UNREAD_MS = 1_500;
-/** Below the limits of the stage. */
+/** A size below the limits of the stage. */
 const LARGE_UPLOAD = 4_000_000;
 
 /** A client that reads nothing of a long reply, and leaves. */
@@ -166,7 +166,7 @@ const framesOf = handSocket(Buffer.alloc(0), {
   more: (gateway) => repeat(gateway, Buffer.concat(Array.from({ length: 200 }, () => serverText(JSON.parse(DELTA)))), UNREAD_BYTES),
 });
 
-/** An upload to an account that reads nothing of it. */
+/** An upload to an account that does not read it. */
 const unreadUpload = (call: HttpCall, body: Buffer): Hold => ({
   bytes: UNREAD_HELD_BYTES,
   send: (lane) => {

@@ -1,4 +1,4 @@
-// THE LIST of hostile answers over HTTP: statuses, heads, lengths, codings, interim answers, and endless answers.
+// THE LIST of hostile answers over HTTP: statuses, heads, lengths, codings, interim answers, and answers without end.
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { rawHead, rawResponse } from '../../support/raw-upstream.ts';
@@ -21,16 +21,16 @@ const bytes =
   (_writer, gateway) =>
     void gateway.end(text);
 
-/** The connection stays open after it. */
+/** An answer after which the connection stays open. */
 const kept =
   (text: string | Buffer): HandAnswer =>
   (_writer, gateway) =>
     void gateway.write(text);
 
-/** Twice what a reply may hold. */
+/** Twice the memory that a reply may use. */
 const ENDLESS_BYTES = 2 << 20;
 
-/** Sends the same piece again and again, until the gateway closes the connection or the bound shows that it never will. */
+/** Sends the same piece again and again, until the gateway closes the connection, or until a bound shows that it never will. */
 const endless =
   (head: string, piece: string): HandAnswer =>
   (_writer, gateway) => {
@@ -39,7 +39,7 @@ const endless =
     repeat(gateway, chunk, ENDLESS_BYTES);
   };
 
-/** Sends the same bytes until the gateway closes the connection, as fast as it reads. */
+/** Sends the same bytes as fast as the gateway reads them, until it closes the connection. */
 export function repeat(gateway: Socket, chunk: Buffer, left: number): void {
   if (gateway.destroyed || left <= 0) return;
   const next = (): void => repeat(gateway, chunk, left - chunk.length);

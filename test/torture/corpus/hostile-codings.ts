@@ -1,5 +1,4 @@
-// THE LIST of content codings that a client states wrongly, or that hide something: of bodies that are not a stream, of bombs, of codings
-// in codings.
+// THE LIST of content codings that a client states wrongly, or that hide something: bodies without the coding, bombs, and nested codings.
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 
 /** The codings that the gateway decodes (Q2). */
@@ -16,11 +15,11 @@ export interface HostileCoding {
   readonly body: (plain: Buffer) => Buffer;
 }
 
-/** Twice what a decoded body may have. */
+/** Twice the permitted size of a decoded body. */
 const BOMB = 8 << 20;
 const NOISE = Buffer.from('noise that belongs to no stream');
 
-/** Made when it is first asked for: that takes a while. */
+/** Makes the bytes at the first use, because that takes a while. */
 function made(of: () => Buffer): () => Buffer {
   let bytes: Buffer | undefined;
   return () => {

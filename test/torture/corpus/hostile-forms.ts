@@ -1,18 +1,18 @@
-// THE LIST of multipart bodies that no client sends: boundaries, part headers, names and parts in numbers.
+// THE LIST of multipart bodies that no client sends: with unusual boundaries, part headers, names and numbers of parts.
 
 const BOUNDARY = 'form-of-an-attack';
 const DELIMITER = `--${BOUNDARY}`;
 
-/** A form in parts, as a request of a client has it. */
+/** The parts of a form in a client's request. */
 export interface FormParts {
-  /** The parts with their heads, without delimiters; in latin1. */
+  /** The parts with their heads, without delimiters, in latin1. */
   readonly parts: readonly string[];
 }
 
 export interface HostileForm {
   readonly name: string;
   readonly type: string;
-  /** @returns its bytes, in latin1 */
+  /** @returns the bytes of the body in latin1 */
   readonly body: (form: FormParts) => string;
 }
 
@@ -21,7 +21,7 @@ const closed = (parts: readonly string[]): string => `${parts.map((part) => `${D
 const field = (head: string, value = 'a'): string => `${head}\r\n\r\n${value}`;
 const disposition = (rest: string): string => `Content-Disposition: form-data${rest}`;
 
-/** With one more part, first or last. */
+/** A form with one more part, first or last. */
 const first =
   (part: string): HostileForm['body'] =>
   ({ parts }) =>
@@ -117,7 +117,7 @@ export const HOSTILE_FORMS: readonly HostileForm[] = [
   ...TYPES.map((type) => ({ name: `the type ${JSON.stringify(type.slice(0, 60))}`, type, body: whole })),
 ];
 
-/** The parts of a form that was written with another boundary. */
+/** The parts of a form that was written with this boundary. */
 export const partsOf = (body: Buffer, boundary: string): FormParts => ({
   parts: body
     .toString('latin1')

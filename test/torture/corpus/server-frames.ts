@@ -100,7 +100,7 @@ export const SERVER_FRAMES: readonly ServerFrames[] = Object.entries(ALL).map(([
 const event = (type: string, more: JsonObject = {}): Buffer => serverText({ type, ...more });
 const created = event('response.created', { sequence_number: 0, response: { ...RESPONSE, status: 'in_progress' } });
 
-/** The earlier frames of the account: none, the head of a reply, or some text of it. */
+/** What the account has sent before: nothing, the head of a reply, or some of its text. */
 export const SERVER_PREFIXES: Readonly<Record<string, Buffer>> = {
   'at first': Buffer.alloc(0),
   'behind the head': created,

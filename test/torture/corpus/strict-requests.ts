@@ -1,35 +1,35 @@
-// A parser that accepts only strict HTTP/1.1 requests, framed in one way only: the measure for requests that a gateway may serve.
+// A parser that accepts only strictly valid HTTP/1.1 requests. It defines which requests the gateway may serve.
 import { METHODS as ALL_METHODS } from 'node:http';
 
 export interface StrictRequest {
   readonly method: string;
   readonly path: string;
-  /** Lower-case names. */
+  /** The headers by lower-case name. */
   readonly headers: ReadonlyMap<string, string>;
-  /** In latin1. */
+  /** The body in latin1. */
   readonly body: string;
 }
 
 export interface StrictReading {
-  /** In order; each gets one answer. */
+  /** The requests in order. Each gets one answer. */
   readonly requests: readonly StrictRequest[];
   /**
-   * Behind them: `refused` for bytes that are not a request, `more` for half of one, `closed` where the connection ends, `whole` for
-   * nothing.
+   * What follows the requests. `refused`: bytes that are not a request. `more`: an incomplete request. `closed`: the connection ends.
+   * `whole`: nothing.
    */
   readonly end: 'refused' | 'more' | 'closed' | 'whole';
-  /** A request whose head is one, and whose body is refused or not whole: where bodies stream, it may have been sent on. */
+  /** A request with a valid head whose body is refused or incomplete. If bodies are streamed, it may have been passed on. */
   readonly begun: StrictRequest | undefined;
 }
 
-/** Those that a proxy must not serve are not methods here. */
+/** The accepted methods, without those that a proxy must not serve. */
 const METHODS: ReadonlySet<string> = new Set(ALL_METHODS.filter((method) => method !== 'CONNECT' && method !== 'TRACE'));
 const BODYLESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
-/** More spaces than one are white space between words (RFC 9112, 3). */
+/** Matches a request line. Several spaces are accepted as white space between words (RFC 9112, 3). */
 const LINE = /^([A-Z-]+) +(\/[\x21-\x7e]*) HTTP\/1\.([01])$/;
 const HEADER = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[\t ]*([\t\x20-\x7e\x80-\xff]*?)[\t ]*$/;
 const CHUNK = /^([0-9a-fA-F]{1,15})(?:[\t ]*;[\t\x20-\x7e\x80-\xff]*)?$/;
-/** Headers that a request has once at most. */
+/** Headers that a request has at most once. */
 const SINGLE: ReadonlySet<string> = new Set(['host', 'content-length', 'transfer-encoding', 'authorization']);
 
 class Refused extends Error {}
@@ -65,7 +65,7 @@ export function readStrictly(bytes: Buffer): StrictReading {
   }
 }
 
-/** Half a head is not a request yet; one that no further byte can mend is none at all. */
+/** Ends at half a head. It may still become a request, unless no further byte could make it valid. */
 function checkHalf(text: string): never {
   const lines = text.split('\r\n');
   lines.pop();

@@ -1,4 +1,4 @@
-// Bodies of clients to begin with: those of the list of calls, and those that native clients sent, with a model that the accounts have.
+// The bodies that fuzzing starts from: those in the list of calls, and those that native clients sent, with a model that the accounts have.
 import { readdirSync, readFileSync } from 'node:fs';
 import { recordedSessions, turnsOf } from '../../support/recorded.ts';
 import type { HttpCall } from '../calls/call.ts';
@@ -12,7 +12,7 @@ export interface ClientBody {
 
 const FOLDER = new URL('../../fixtures/native/', import.meta.url);
 
-/** The recorded clients asked for models that the simulated accounts do not have. */
+/** The body with a model that the simulated accounts have. */
 const withModel = (json: object): Node => nodeOf('model' in json ? { ...json, model: 'model-a' } : json);
 
 /** Calls whose body is JSON. */
@@ -20,7 +20,7 @@ export const JSON_CALLS: readonly HttpCall[] = HTTP_CALLS.filter(({ headers }) =
 
 export const ownBody = ({ name, body }: HttpCall): ClientBody => ({ name, tree: nodeOf(JSON.parse(body.toString())) });
 
-/** Of native turns: requests and frames alike, without the type of a frame. */
+/** The bodies of recorded native turns, from requests and frames, without the type of a frame. */
 export function recordedBodies(): readonly ClientBody[] {
   const fixtures = readdirSync(FOLDER).map((file) => {
     const { body } = JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as { readonly body: object };

@@ -1,6 +1,6 @@
-// JSON as a tree that can also hold values that no parser returns: repeated members, numbers and strings as they are written.
+// JSON as a tree that can also contain what no parser returns: repeated members, and numbers and strings in unusual notation.
 
-/** Written unchanged. */
+/** Text that is written unchanged. */
 export class Raw {
   readonly text: string;
 
@@ -9,7 +9,7 @@ export class Raw {
   }
 }
 
-/** An object by its members in order; names may repeat. */
+/** An object as a list of members, whose names may repeat. */
 export class Members {
   readonly entries: readonly (readonly [name: string, value: Node])[];
 
@@ -34,7 +34,7 @@ export function textOf(node: Node): string {
   return JSON.stringify(node);
 }
 
-/** The place of a node in a tree: indexes of members and of elements. */
+/** The place of a node in a tree, as indexes of members and elements. */
 export type Place = readonly number[];
 
 export function* placesIn(node: Node, at: Place = []): Generator<Place> {
@@ -43,7 +43,7 @@ export function* placesIn(node: Node, at: Place = []): Generator<Place> {
   for (const [i, child] of children.entries()) yield* placesIn(child, [...at, i]);
 }
 
-/** The tree with the node at the place changed; undefined leaves it out. */
+/** The tree with a changed node at this place. Undefined removes the node. */
 export function changed(node: Node, [index, ...rest]: Place, change: (old: Node) => Node | undefined): Node | undefined {
   if (index === undefined) return change(node);
   if (node instanceof Members) {

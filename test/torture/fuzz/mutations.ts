@@ -1,11 +1,11 @@
-// Changes of one place in a JSON text: other types, numbers and strings at the edges, names that mean something to the engine, depth, width.
+// Changes at one place in a JSON text: other types, extreme numbers and strings, names that have a meaning for the engine, depth, width.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { pick } from '../attack.ts';
 import { changed, Members, type Node, type Place, placesIn, Raw } from './json-text.ts';
 
 const deep = (depth: number, open: string, close: string): Raw => new Raw(open.repeat(depth) + close.repeat(depth));
 
-/** Values that may be anywhere. */
+/** Values that may be put anywhere. */
 const VALUES: readonly Node[] = [
   null,
   true,
@@ -81,7 +81,7 @@ const removed: Mutation = (node, place) => (place.length === 0 ? node : changed(
 const wrapped: Mutation = (node, place) => changed(node, place, (old) => [old]);
 const unwrapped: Mutation = (node, place) => changed(node, place, (old) => (Array.isArray(old) && old.length > 0 ? old[0] : old));
 
-/** One more member: with a name that is there already, or with one that has a meaning. */
+/** Adds a member, with a name that exists already or one that has a meaning. */
 const withMember: Mutation = (node, place, random) =>
   changed(node, place, (old) => {
     if (!(old instanceof Members)) return old;
@@ -116,7 +116,7 @@ const MUTATIONS: readonly Mutation[] = [
   renamed,
 ];
 
-/** One to three changes at places that the seed decides. */
+/** Makes one to three changes at places that the seed decides. */
 export function mutated(node: Node, random: SeededRandom): Node {
   let now = node;
   for (let left = Math.floor(random.between(1, 4)); left > 0; left--) {

@@ -1,5 +1,5 @@
-// The calls that clients make at the nodes: Responses on both surfaces, Chat and Messages, streamed and collected, websockets, and ones that
-// come back elsewhere.
+// The calls that clients send to the nodes: Responses on both surfaces, Chat and Messages, streamed and collected, websockets, and clients
+// that reconnect elsewhere.
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { isObject } from '../../../proxy/turn/json/json.ts';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
@@ -26,7 +26,7 @@ export const CALL_KINDS = [
 ] as const;
 export type CallKind = (typeof CALL_KINDS)[number];
 
-/** By how often they are drawn: the account with few slots is busy, and still serves. */
+/** The keys, some several times to be drawn more often. The account with few slots is busy, but still serves. */
 const HTTP_KEYS: readonly KeyName[] = ['free', 'free', 'login', 'login', 'minute', 'minute', 'tokens', 'tokens', 'few', 'few', 'capped'];
 const SOCKET_KEYS: readonly KeyName[] = ['socket', 'login', 'few'];
 
@@ -46,10 +46,10 @@ export type Outcome =
       readonly retryAfter: string | undefined;
       readonly requestId: string | undefined;
     }
-  /** The connection ended before the answer did. */
+  /** The connection ended before the answer. */
   | { readonly kind: 'broken'; readonly how: string };
 
-/** Where a call goes: the process that a load balancer gives it, asked for with each connection. */
+/** Returns the process to which a load balancer sends a connection. */
 export type Route = () => Life;
 
 type SocketKind = 'socket' | 'resumed' | 'resumed twice';
@@ -85,7 +85,7 @@ const HTTP: Readonly<Record<HttpKind, (prompt: string) => { readonly path: strin
   }),
 };
 
-/** The events that end a stream well where it has no `[DONE]`. */
+/** The events that end a stream normally if it has no `[DONE]`. */
 const ENDS: ReadonlySet<unknown> = new Set(['response.completed', 'message_stop']);
 
 async function onSockets({ kind, key, number }: Call, prompt: string, route: Route, signal: AbortSignal): Promise<SocketAnswer> {
@@ -129,7 +129,7 @@ const refused = (status: number, error: unknown, more: Pick<HttpAnswer, 'retryAf
   ...more,
 });
 
-/** Of Messages it is among the details (AM10). */
+/** The code of an error. On Messages it is among the details (AM10). */
 const codeOf = ({ code, details }: JsonObject): string => String(isObject(details) ? details.error_code : code);
 
 function usageOf({ usage }: JsonObject): readonly [number, number] | undefined {

@@ -1,27 +1,27 @@
-// Clients at the nodes: each makes calls one after the other through a simulated load balancer, and keeps the answers, until it is stopped.
+// Clients of the nodes. Each sends one call after another through a simulated load balancer, and keeps the answers, until it is stopped.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SeededRandom } from '../../simulation/seeded-random.ts';
 import { pick } from '../attack.ts';
 import { type Call, drawCall, type Outcome, runCall } from './calls.ts';
 import type { Life, Member, Span } from './member.ts';
 
-/** The answer to a client's call, and the process that gave it. */
+/** The answer to a client's call, and the process that sent it. */
 export interface Told {
   readonly call: Call;
-  /** Undefined for one that was still without an end at its deadline. */
+  /** Undefined for a call that had not ended at its deadline. */
   readonly outcome: Outcome | undefined;
   readonly span: Span;
-  /** The processes that it connected to. */
+  /** The processes that the client connected to. */
   readonly lives: readonly Life[];
   readonly members: readonly Member[];
 }
 
-/** Longer than all waits of a turn: for a slot, for the database, for a token. A node that is paused does not count. */
+/** Longer than all waits of a turn together: for a slot, for the database, for a token. The time of a paused node does not count. */
 const PATIENCE_MS = 60_000;
 const LOOK_MS = 1_000;
-/** Between two calls of a client. */
+/** The longest pause between two calls of a client. */
 const MOST_THOUGHT_MS = 2_400;
-/** While no node is there. */
+/** The pause while no node is available. */
 const NO_NODE_MS = 50;
 
 export class Clients {
@@ -31,7 +31,7 @@ export class Clients {
   #calls: number;
   #stopped = false;
 
-  /** @param firstCall the number of the first call: numbers are not used twice */
+  /** @param firstCall the number of the first call; numbers are used once */
   constructor(
     members: readonly Member[],
     { count, seed, firstCall }: { readonly count: number; readonly seed: number; readonly firstCall: number },
@@ -66,7 +66,7 @@ export class Clients {
     const members: Member[] = [];
     const lives: Life[] = [];
     const route = (): Life => {
-      // A call that comes back when no node is there finds the one that was there last.
+      // If no node is available, a client that reconnects goes to the last one.
       const member = pick(this.#serving.length > 0 ? this.#serving : this.#members, random);
       members.push(member);
       lives.push(member.life);

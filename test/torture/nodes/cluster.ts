@@ -1,4 +1,5 @@
-// The stage of the attack on several nodes: three processes over a PostgreSQL of its own, which can be killed, and the provider with its record.
+// The stage of the attack on several nodes: three processes with a separate PostgreSQL that can be killed, and the provider with its
+// record.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +13,7 @@ import { settingsFor, writeLogin } from './settings.ts';
 
 export const NODES = ['a', 'b', 'c'] as const;
 
-/** In /metrics. */
+/** Matches counters in /metrics. */
 const UNKNOWN_OWNERS = /^poolgate_(?:session_claims_failed|owners_silent)\w* (\d+)$/gm;
 
 export type DatabaseRow = Readonly<Record<string, unknown>>;
@@ -23,20 +24,20 @@ export class Cluster {
   readonly members: readonly Member[];
   readonly pulse: Pulse;
   readonly notes = new Map<string, Note>();
-  /** Times without the database, of all nodes. */
+  /** The periods without the database, for all nodes. */
   readonly outages: Span[] = [];
-  /** Tokens expired while something else happened: a refresh may have been lost with its process. */
+  /** Whether a refresh may have been lost with its process, because tokens expired during another disaster. */
   loginsInDoubt = false;
-  /** Until then nodes may lack slots that one which died or was cut off has. */
+  /** The time until which nodes may lack the slots of a node that died or was cut off. */
   slotsBackAt = Number.NEGATIVE_INFINITY;
-  /** Numbers that calls have not had. */
+  /** The next unused number of a call. */
   nextCall = 1;
   turns = 0;
-  /** By key, turns whose process was killed before their rows and their usage were surely written. */
+  /** Turns whose process was killed before their rows and usage were surely written, by key. */
   readonly lost = new Map<string, number>();
-  /** When the turns of the key with requests a minute arrived. */
+  /** The arrival times of the turns of the key with requests per minute. */
   readonly minute: number[] = [];
-  /** How many lines of each process were looked at. */
+  /** The number of log lines of each process that were checked. */
   readonly reported = new Map<Life, number>();
   readonly #database: string;
   readonly #folder: string;
@@ -61,7 +62,7 @@ export class Cluster {
     const draft = settingsFor(folder, (account) => record.provider.urlOf(account));
     const members = await Promise.all(NODES.map((name) => Member.open({ name, server, database, draft })));
     const cluster = new Cluster({ record, server, members }, { database, folder });
-    // Together: they upgrade one empty database.
+    // Started together, because they upgrade one empty database.
     await Promise.all(members.map((member) => member.start())).catch(async (error: unknown) => {
       await cluster.close();
       throw error;
@@ -75,7 +76,7 @@ export class Cluster {
     return member;
   }
 
-  /** Removes leftovers of a case. */
+  /** Removes what a case left. */
   forget(): void {
     this.record.clear();
     this.outages.length = 0;
@@ -95,7 +96,7 @@ export class Cluster {
     if (note.value > (this.notes.get(name)?.value ?? Number.NEGATIVE_INFINITY)) this.notes.set(name, note);
   }
 
-  /** How often each process could not find the owner of a session: its turn continued as if there was none. */
+  /** How often each process could not find the owner of a session. Its turn then continued as if there was none. */
   async unknownOwners(): Promise<ReadonlyMap<Life, number>> {
     const counts = this.members.map(async ({ life }) => {
       const text = await (await fetch(`${life.adminUrl}/metrics`)).text();
@@ -104,7 +105,7 @@ export class Cluster {
     return new Map(await Promise.all(counts));
   }
 
-  /** As an operator who logs the account in again at one node. */
+  /** Logs an account in again at one node, as an operator would. */
   async logIn(account: string): Promise<void> {
     this.#logins += 1;
     const token = `rt-${account}-${this.#logins}`;

@@ -1,5 +1,4 @@
-// The disasters of the nodes and their database while clients work: each has a subject, so that no two of them act on the same thing at
-// once.
+// The disasters of the nodes and their database while clients work. Each has a subject, so that no two act on the same thing at once.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { until } from '../../support/until.ts';
@@ -8,12 +7,12 @@ import type { Cluster } from './cluster.ts';
 import type { Member, Span } from './member.ts';
 import { LOGINS } from './settings.ts';
 
-/** `brief`: shorter than the leases. `long`: some last longer than them. */
+/** `brief`: shorter than leases. `long`: some are longer. */
 export type Length = 'brief' | 'long';
 
 export interface Scene {
   readonly cluster: Cluster;
-  /** The node that it happens to, where it happens to one. */
+  /** The node to which it happens, if it happens to one. */
   readonly member: Member;
   readonly random: SeededRandom;
   readonly length: Length;
@@ -22,25 +21,25 @@ export interface Scene {
 export interface Disaster {
   readonly name: string;
   readonly subject: 'node' | 'database' | 'feeds' | 'logins';
-  /** Clients of this node go elsewhere, or wait. */
+  /** Whether clients of this node have to go elsewhere, or wait. */
   readonly takesNode?: boolean;
-  /** Resolves when it is over. */
+  /** Resolves when the disaster is over. */
   run(scene: Scene): Promise<void>;
 }
 
 const SECOND = 1_000;
-/** A lease of a node lasts 30 s, that of a session 45 s. */
+/** Durations after which leases have expired. The lease of a node lasts 30 s, that of a session 45 s. */
 const PAST_LEASES_MS = [47 * SECOND, 60 * SECOND] as const;
 const PAST_NODE_LEASE_MS = [31 * SECOND, 40 * SECOND] as const;
-/** A provider has 10 s to answer a refresh. */
+/** Durations after which a refresh has failed. A provider has 10 s to answer it. */
 const PAST_REFRESH_MS = [11 * SECOND, 47 * SECOND] as const;
 const AGAIN_MS = 8 * SECOND;
-/** In which a client needs the token. */
+/** The longest time until a client needs the token. */
 const REFRESH_MS = 10 * SECOND;
-/** A load balancer notices. */
+/** The time in which a load balancer notices a change. */
 const NOTICED_MS = 500;
 
-/** How long it lasts: a third of the long ones outlive leases. */
+/** The duration of a disaster. A third of the long ones are longer than leases. */
 function duration({ random, length }: Scene, past: readonly [number, number]): number {
   const [least, most] = length === 'long' && random.next() < 1 / 3 ? past : [0.3 * SECOND, (length === 'long' ? 12 : 3) * SECOND];
   return random.between(least, most);
@@ -62,7 +61,7 @@ async function during(spans: Span[], act: () => Promise<void>): Promise<void> {
   span.to = performance.now();
 }
 
-/** Expires the tokens of an account, and resolves with the node that has sent its refresh token and has no answer yet. */
+/** Expires the tokens of an account. Resolves with the node that has sent its refresh token and has no answer yet. */
 async function refreshing({ cluster, random }: Scene): Promise<Member | undefined> {
   const { record, members } = cluster;
   record.refreshMs = () => 3 * SECOND;
@@ -83,7 +82,7 @@ async function databaseAway(scene: Scene, end: () => Promise<void>): Promise<voi
   const { cluster, random, length } = scene;
   await during(cluster.outages, async () => {
     await end();
-    // Longer than the leases: all nodes lose them.
+    // Sometimes longer than the leases, so that all nodes lose them.
     await sleep(random.next() < 0.5 ? 0 : duration({ ...scene, random, length }, PAST_NODE_LEASE_MS));
     await cluster.server.run();
   });
@@ -205,7 +204,7 @@ export const DISASTERS: readonly Disaster[] = [
       const member = await refreshing(scene);
       const [least, most] = scene.length === 'long' ? PAST_REFRESH_MS : [0.3 * SECOND, 3 * SECOND];
       if (member) await paused(member, scene.random.between(least, most));
-      // After a failure an account is not refreshed for 5 s.
+      // An account is not refreshed for 5 s after a failure.
       await sleep(scene.length === 'long' ? AGAIN_MS : 0);
     },
   },

@@ -1,43 +1,42 @@
-// The permitted ends of calls, depending on the disasters of the nodes that had them (Q34): all others are findings.
+// The permitted ends of calls, depending on the disasters of their nodes (Q34). All other ends are findings.
 import type { Told } from './clients.ts';
 import type { Cluster } from './cluster.ts';
 import type { Member, Span } from './member.ts';
 import { hasLimits } from './settings.ts';
 
 /**
- * How long after an outage a node may not yet have noticed that its database is back: it asks every second, and its connections have
- * deadlines.
+ * How long after an outage a node may not have noticed that its database is back. It asks every second, and its connections have deadlines.
  */
 const KNOWN_MS = 10_000;
-/** Rows and usage wait so long to be written, on a busy machine. */
+/** How long rows and usage wait to be written on a busy machine. */
 const WRITTEN_MS = 3_000;
 
-/** Without the database (Q34); frames have none. */
+/** The value of Retry-After without the database (Q34). Frames have none. */
 const RETRY_AFTER = '5';
-/** The answers to a client whose deadlines passed. */
+/** The statuses of answers to a client whose deadlines passed. */
 const LATE: ReadonlySet<number> = new Set([408, 503, 504, 529]);
 
-/** On Messages an overload is 529 (AM12). */
+/** Whether the status is that of an overload, which is 529 on Messages (AM12). */
 const isOverload = (status: number): boolean => status === 503 || status === 529;
 
 const overlap = (one: Span, other: Span): boolean => one.from <= other.to && other.from <= one.to;
 
-/** The times in which the node could not rely on its database. */
+/** The periods in which the node could not rely on its database. */
 export const troubles = ({ outages, pulse }: Cluster, { cutOff }: Member): readonly Span[] =>
   [...outages, ...pulse.slow, ...cutOff].map(({ from, to }) => ({ from, to: to + KNOWN_MS }));
 
 const inTrouble = (cluster: Cluster, { members, span }: Told): boolean =>
   members.some((member) => troubles(cluster, member).some((trouble) => overlap(trouble, span)));
 
-/** One of its processes ended before it was over. */
+/** Whether one of the call's processes ended before the call. */
 const lostItsNode = ({ lives, span }: Told): boolean => lives.some(({ endedAt }) => endedAt <= span.to);
 
 const pausedMs = ({ members, span }: Told): number => Math.max(...members.map((member) => member.pausedWithin(span)));
 
-/** Shorter than the deadlines of a turn: of its headers, its upstream connection, its wait in a queue. */
+/** Shorter than the deadlines of a turn for its headers, its upstream connection, and its wait in a queue. */
 const NOTICED_MS = 8_000;
 
-/** Why its outcome is not a finding; undefined if it is one. */
+/** The reason why the outcome is not a finding; undefined if it is one. */
 export function excuseOf(cluster: Cluster, told: Told): string | undefined {
   const { outcome, call, span } = told;
   if (!outcome) return undefined;
@@ -54,16 +53,16 @@ export function excuseOf(cluster: Cluster, told: Told): string | undefined {
   if (limited && isOverload(status) && code === 'server_is_overloaded' && (retryAfter ?? RETRY_AFTER) === RETRY_AFTER) {
     return inTrouble(cluster, told) || pausedMs(told) > 0 ? 'refused without the database' : undefined;
   }
-  // Its deadlines passed while it was paused; of headers that it had not read it has no row.
+  // Its deadlines passed while the node was paused. Headers that the node had not read leave no row.
   if (wasPaused && LATE.has(status)) return 'late at a paused node';
-  // The slots of a node that died are free 30 s later.
+  // The slots of a node that died are free after 30 s.
   if (call.key === 'capped' && isOverload(status) && code === 'server_is_overloaded' && span.from < cluster.slotsBackAt)
     return 'refused without slots';
   if (call.key === 'login' && status >= 500) return cluster.loginsInDoubt ? 'its log-ins are lost' : undefined;
   return undefined;
 }
 
-/** Whether nothing happened to any node meanwhile. */
+/** Whether nothing happened to any node during the call. */
 export const wasUndisturbed = (cluster: Cluster, { span }: Told): boolean =>
   cluster.members.every(
     (member) =>
@@ -72,7 +71,7 @@ export const wasUndisturbed = (cluster: Cluster, { span }: Told): boolean =>
       !member.lives.some(({ endedAt }) => endedAt > span.from - KNOWN_MS && endedAt <= span.to),
   );
 
-/** Whether its rows and usage may be lost with a process that was killed before it wrote them. */
+/** Whether the rows and usage of a call may be lost, because its process was killed before it wrote them. */
 export function mayBeLost(cluster: Cluster, { lives, members, span }: Told): boolean {
   return lives.some((life, i) => {
     const member = members[i];

@@ -1,14 +1,14 @@
-// A client of one request on a connection of its own: its whole answer, or how far it came.
+// A client that sends one request on a separate connection, and reads its whole answer, or as much as came.
 import { request } from 'node:http';
 
 export interface HttpAnswer {
-  /** 0 where none came. */
+  /** The status; 0 if none came. */
   readonly status: number;
   readonly requestId: string | undefined;
   readonly retryAfter: string | undefined;
   readonly text: string;
   readonly isWhole: boolean;
-  /** The code of the system where the connection broke. */
+  /** The code of the system if the connection broke. */
   readonly broken: string | undefined;
 }
 
@@ -16,7 +16,7 @@ export interface HttpOrder {
   readonly path: string;
   readonly secret: string;
   readonly body: object;
-  /** Ends it at the client's deadline. */
+  /** Aborts the request at the client's deadline. */
   readonly signal: AbortSignal;
 }
 

@@ -1,5 +1,5 @@
-// The invariants when clients have stopped and the nodes are at rest, whatever was done to them (Q34): each check returns the broken ones
-// in words.
+// The invariants when clients have stopped and the nodes are at rest, whatever was done to them (Q34). Each check returns the violations in
+// words.
 import { migrations } from '../../../store/schema/migrations.ts';
 import type { Told } from './clients.ts';
 import type { Cluster } from './cluster.ts';
@@ -12,17 +12,17 @@ import { CAPPED_ACCOUNT, KEYS, MOST_CONCURRENT, REQUESTS_PER_MINUTE } from './se
 export interface Round {
   readonly cluster: Cluster;
   readonly told: readonly Told[];
-  /** Unix milliseconds: rows of it are at least so new. */
+  /** Unix milliseconds. Rows of the round are at least this new. */
   readonly since: number;
-  /** Whether a node may have kept using what it held after others had it: it was paused or cut off for longer than its lease. */
+  /** Whether a node may have used something that others had already, because it was paused or cut off for longer than its lease. */
   readonly outlivedLeases: boolean;
-  /** Whether the owner of a session could not be found out in time: on a busy machine, or without the database. */
+  /** Whether the owner of a session could not be found in time, on a busy machine or without the database. */
   readonly ownersUnknown: boolean;
 }
 
 type Check = (round: Round) => Promise<readonly string[]> | readonly string[];
 
-/** Findings of one kind that are printed. */
+/** The most findings of one kind that are printed. */
 const MOST_TOLD = 5;
 
 export async function brokenInvariants(round: Round): Promise<readonly string[]> {
@@ -50,7 +50,7 @@ export async function brokenInvariants(round: Round): Promise<readonly string[]>
   return broken;
 }
 
-/** Every call ended as it must. */
+/** Checks that every call ended in a permitted way. */
 function ends({ cluster, told }: Round): readonly string[] {
   return told
     .filter((one) => excuseOf(cluster, one) === undefined)
@@ -62,10 +62,10 @@ function ends({ cluster, told }: Round): readonly string[] {
     });
 }
 
-/** No turn is sent again and again: at most once to each account and once more with another token, by two nodes. */
+/** The most dispatches of a turn: one to each account, and one more with another token, by two nodes. */
 const MOST_DISPATCHES = 6;
 
-/** An undisturbed turn is sent once, unless it came back to a node that could not find its owner. */
+/** Checks that an undisturbed turn is sent once, unless its client reconnected to a node that could not find its owner. */
 async function dispatches({ cluster, told, ownersUnknown }: Round): Promise<readonly string[]> {
   const [calls, all] = [byCall(admitted(cluster)), byCall(cluster.record.dispatches)];
   return told.flatMap((one) => {
@@ -81,7 +81,7 @@ async function dispatches({ cluster, told, ownersUnknown }: Round): Promise<read
 
 const listed = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(', ');
 
-/** No reservation of a process that lives, and no slots beyond what an account has. */
+/** Checks that no running process has reservations, and that no account has more slots in use than it has. */
 async function nothingReserved({ cluster }: Round): Promise<readonly string[]> {
   const living = listed(cluster.members.map(({ life }) => life.node));
   const grants = await cluster.query(
@@ -97,7 +97,7 @@ async function nothingReserved({ cluster }: Round): Promise<readonly string[]> {
   ];
 }
 
-/** Attempts have their request, days of usage their key, leases their node. */
+/** Checks that attempts have their request, days of usage their key, and leases their node. */
 async function noOrphans({ cluster }: Round): Promise<readonly string[]> {
   const living = listed(cluster.members.map(({ life }) => life.node));
   const now = '(extract(epoch FROM clock_timestamp()) * 1000)';
@@ -118,9 +118,9 @@ async function noOrphans({ cluster }: Round): Promise<readonly string[]> {
   ];
 }
 
-/** So long at least more turns than allowed run before it counts: sockets are not read in the order in which they were written. */
+/** How long more turns than allowed must run before they count, because sockets are not read in the order in which they were written. */
 const LASTING_MS = 250;
-/** Shorter than the minute: turns of its first seconds may arrive late. */
+/** Shorter than a minute, because turns of the first seconds may arrive late. */
 const WINDOW_MS = 55_000;
 
 function bounds({ cluster, outlivedLeases }: Round): readonly string[] {

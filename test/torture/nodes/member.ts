@@ -1,14 +1,14 @@
-// One node of the stage: a process that reaches its database by a network of its own, and the record of its disasters.
+// One node of the stage: a process that reaches its database through a separate proxy, and the record of its disasters.
 import type { Draft } from '../../support/gateway.ts';
 import type { PostgresServer } from '../../support/postgres.ts';
 import { Link } from '../../support/postgres-link.ts';
 import { type Ended, ServeProcess } from '../../support/process.ts';
 import { until } from '../../support/until.ts';
 
-/** With the wait for a name whose process was killed, on a busy machine. */
+/** The longest start on a busy machine, including the wait for the name of a killed process. */
 const READY_MS = 120_000;
 
-/** The end of a start that cannot reach its database. */
+/** Matches the output of a start that cannot reach its database. */
 const NO_DATABASE = /ended with 1: .*store postgres:.*PostgreSQL: /s;
 
 interface LogLine {
@@ -16,10 +16,10 @@ interface LogLine {
   readonly event: string;
 }
 
-/** Times are on the monotonic clock. */
+/** A period on the monotonic clock. */
 export interface Span {
   readonly from: number;
-  /** Infinite while it lasts. */
+  /** The end. Infinite while the period lasts. */
   to: number;
 }
 
@@ -29,17 +29,17 @@ export interface Life {
   readonly process: ServeProcess;
   readonly url: string;
   readonly adminUrl: string;
-  /** When it was killed, or asked to stop. */
+  /** When the process was killed, or asked to stop. */
   endedAt: number;
   killed: boolean;
-  /** Whether the stage ended it. */
+  /** Whether the stage ended the process. */
   wasEnded: boolean;
 }
 
 export interface MemberOptions {
   readonly name: string;
   readonly server: PostgresServer;
-  /** Of the database. */
+  /** The URL of the database. */
   readonly database: string;
   readonly draft: Draft;
 }
@@ -48,10 +48,10 @@ export class Member {
   readonly name: string;
   readonly link: Link;
   readonly #options: MemberOptions;
-  /** Processes so far. */
+  /** All processes so far. */
   readonly lives: Life[] = [];
   readonly #paused: Span[] = [];
-  /** While it could not reach its database. */
+  /** The periods in which the node could not reach its database. */
   readonly cutOff: Span[] = [];
   /** Whether a load balancer sends clients to it. */
   isServing = false;
@@ -74,8 +74,8 @@ export class Member {
   }
 
   /**
-   * As a supervisor does: again, where it ended because its database is away.
-   * @param name as the process calls itself: the same one waits until the lease of a killed process has expired
+   * Starts the node like a supervisor: again if it ended because its database is not available.
+   * @param name the name of the process; the same name waits until the lease of a killed process has expired
    */
   async start(name: 'same' | 'another' = 'same'): Promise<void> {
     if (name === 'another') this.#names += 1;
@@ -131,7 +131,7 @@ export class Member {
     this.life.process.signal('SIGCONT');
   }
 
-  /** How long it was paused in this time, in milliseconds. */
+  /** How long the node was paused in this period, in milliseconds. */
   pausedWithin({ from, to }: Span): number {
     return this.#paused.reduce((sum, span) => sum + Math.max(0, Math.min(to, span.to) - Math.max(from, span.from)), 0);
   }
@@ -149,7 +149,7 @@ export class Member {
   }
 }
 
-/** Lines of a process's log, and its other output. */
+/** The log lines of a process, and its other output. */
 export function writtenBy({ process }: Life): { readonly log: readonly LogLine[]; readonly other: readonly string[] } {
   const lines = process.log.split('\n').filter((line) => line !== '');
   const log = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as LogLine);

@@ -1,10 +1,10 @@
-// The record of the provider: each dispatch of each call, with its beginning and its end, and each refresh token that was sent.
+// The record of the provider: each dispatch of each call with its beginning and end, and each refresh token that was sent.
 import { type Provider, startProvider } from '../../../proxy/rehearsal/provider.ts';
 import type { ReceivedRequest, RequestEnd } from '../../../proxy/rehearsal/received-request.ts';
 import { isObject } from '../../../proxy/turn/json/json.ts';
 import { LOGINS, rehearsalAccounts } from './settings.ts';
 
-/** Names a call in its prompt, and states how long each event of its reply takes. */
+/** A prompt that names the call, and states the time of each event in its reply. */
 export const promptOf = (call: number, key: string, paceMs: number): string => `call ${call} of ${key}, ${paceMs} ms`;
 
 const PROMPT = /call (\d+) of (\w+), (\d+) ms/;
@@ -15,20 +15,20 @@ export interface Dispatch {
   readonly call: number;
   readonly key: string;
   readonly account: string;
-  /** Its token had expired: it was answered with 401. */
+  /** Whether it was answered with 401, because its token had expired. */
   readonly isUnauthorised: boolean;
-  /** On the monotonic clock. */
+  /** The time on the monotonic clock. */
   readonly at: number;
-  /** Undefined while it runs. */
+  /** Undefined while the dispatch runs. */
   readonly end: { readonly at: number; readonly how: RequestEnd } | undefined;
 }
 
 export class ProviderRecord {
   readonly provider: Provider;
-  /** How long the answer to a refresh takes, after its token was spent. */
+  /** How long the answer to a refresh takes after its token was used up. */
   refreshMs: () => number = () => 0;
   readonly #dispatches: Dispatch[] = [];
-  /** How often each was sent, by account and token. */
+  /** How often each token was sent, by account and token. */
   readonly #refreshTokens = new Map<string, number>();
 
   private constructor(provider: Provider) {
@@ -53,7 +53,7 @@ export class ProviderRecord {
     return this.#dispatches;
   }
 
-  /** How many were sent. */
+  /** The number of refresh tokens that were sent. */
   get refreshes(): number {
     return [...this.#refreshTokens.values()].reduce((sum, times) => sum + times, 0);
   }
@@ -83,7 +83,7 @@ export class ProviderRecord {
       call: Number(call),
       key,
       account,
-      // On a websocket the upgrade was checked.
+      // On a websocket the token was checked at the upgrade.
       isUnauthorised:
         method !== 'WS' && LOGINS.includes(account) && !this.provider.loginOf(account).accepts(headers.authorization, Date.now()),
       at: performance.now(),
@@ -95,7 +95,7 @@ export class ProviderRecord {
   }
 }
 
-/** The most of these that ran at the same time for so long that it is no matter of the order in which sockets are read. */
+/** The most dispatches that ran at the same time for at least this long, so that the order in which sockets are read does not matter. */
 export function peakOf(dispatches: readonly Dispatch[], lastsMs: number): number {
   const events = dispatches
     .flatMap(({ at, end }) => [
@@ -107,7 +107,7 @@ export function peakOf(dispatches: readonly Dispatch[], lastsMs: number): number
   for (const [i, { at, by }] of events.entries()) {
     running += by;
     if (running <= peak) continue;
-    // How long at least so many run from here on.
+    // How long at least this many run from here on.
     let [now, until] = [running, Number.POSITIVE_INFINITY];
     for (const next of events.slice(i + 1)) {
       now += next.by;

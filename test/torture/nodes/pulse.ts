@@ -1,13 +1,14 @@
-// How long the database takes for a statement of the stage itself: if that is long, the machine is too busy for deadlines to be meaningful.
+// Measures how long the database takes for a statement of the stage. If that is long, the machine is too busy for deadlines to be
+// meaningful.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Span } from './member.ts';
 
 const EVERY_MS = 250;
-/** Half of the time that nodes give it. */
+/** Half of the time that nodes wait for the database. */
 const SLOW_MS = 1_000;
 
 export class Pulse {
-  /** On the monotonic clock. */
+  /** The slow periods on the monotonic clock. */
   readonly slow: Span[] = [];
   #stopped = false;
 

@@ -1,4 +1,4 @@
-// The turns that clients got answers to, the provider's own record of them, and their rows and usage in the database: they are equal.
+// Checks that three records of turns agree: the answers that clients got, the provider's record, and the rows and usage in the database.
 import type { Told } from './clients.ts';
 import type { Cluster } from './cluster.ts';
 import { mayBeLost } from './excuses.ts';
@@ -14,16 +14,16 @@ export const admitted = ({ record }: Cluster): readonly Dispatch[] => record.dis
 
 const STORED = '(SELECT count(*) FROM attempts WHERE request_id = requests.id)';
 
-/** How often the turn of a row was dispatched: of one that succeeded at once the attempt is not stored. */
+/** The number of dispatches of a row's turn. If the turn succeeded at once, its attempt is not stored. */
 const ATTEMPTS = `(CASE WHEN ${STORED} = 0 AND account IS NOT NULL AND retries = 0 AND status < 300 AND outcome = 'completed' THEN 1 ELSE ${STORED} END)`;
 
-/** Without those whose token had expired: of a websocket that is the upgrade, which is not a turn at the provider. */
+/** The number without dispatches whose token had expired. On a websocket that is the upgrade, which is not a turn at the provider. */
 const ADMITTED = `(${ATTEMPTS} - (SELECT count(*) FROM attempts AS tried WHERE request_id = requests.id AND tried.status = 401))`;
 
-/** Attempts without an answer: they may not have reached the provider. */
+/** The number of attempts without an answer, which may not have reached the provider. */
 const UNANSWERED = '(SELECT count(*) FROM attempts AS silent WHERE request_id = requests.id AND silent.status IS NULL)';
 
-/** Answers over HTTP have their row, with the status and usage that the client saw, and an attempt for each dispatch. */
+/** Checks that answers over HTTP have their row, with the status and usage that the client saw, and an attempt for each dispatch. */
 export async function rowsAsTold({ cluster, told, since }: Round): Promise<readonly string[]> {
   const records = await cluster.query(
     `SELECT id, status, outcome, input_tokens, output_tokens, ${ADMITTED} AS attempts, ${UNANSWERED} AS unanswered FROM requests WHERE at >= ${since}`,
@@ -48,7 +48,7 @@ export async function rowsAsTold({ cluster, told, since }: Round): Promise<reado
   });
 }
 
-/** Of all calls, those on websockets among them. */
+/** Checks the attempts of all calls, including those on websockets. */
 export async function attemptsAsDispatched({ cluster, told, since }: Round): Promise<readonly string[]> {
   const [row] = await cluster.query(`SELECT sum(${ADMITTED}) AS sum, sum(${UNANSWERED}) AS unanswered FROM requests WHERE at >= ${since}`);
   const written = Number(row?.sum);
@@ -64,10 +64,10 @@ export async function attemptsAsDispatched({ cluster, told, since }: Round): Pro
   return [`the provider had ${all} dispatches, ${all - least} of them by killed nodes; ${written} attempts have rows${which}`];
 }
 
-/** More than a turn uses. */
+/** More tokens than a turn uses. */
 const TURN_TOKENS = 2_000;
 
-/** The usage of each key is the sum of its rows, but for turns whose process was killed between the two. */
+/** Checks that the usage of each key is the sum of its rows, except for turns whose process was killed between the two writes. */
 export async function usageAsRows({ cluster, told }: Round): Promise<readonly string[]> {
   for (const one of told) if (mayBeLost(cluster, one)) cluster.lost.set(one.call.key, (cluster.lost.get(one.call.key) ?? 0) + 1);
   const rows =

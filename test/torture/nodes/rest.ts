@@ -1,10 +1,10 @@
-// The nodes at rest: waits until none of them does anything or waits for anything, and logs accounts in whose tokens were lost.
+// Waits until no node does anything or waits for anything, and logs accounts in again whose tokens were lost.
 import { until } from '../../support/until.ts';
 import type { Cluster } from './cluster.ts';
 import type { Member } from './member.ts';
 import { LOGINS } from './settings.ts';
 
-/** Turns wait 20 s for an account, writes up to 2 s between tries, a feed 5 s: on a busy machine. */
+/** The longest wait on a busy machine. Turns wait 20 s for an account, writes up to 2 s between tries, and a feed 5 s. */
 const REST_MS = 90_000;
 
 /** Resolves with the parts that are not at rest at the deadline. */
@@ -45,7 +45,10 @@ async function busyAt(cluster: Cluster, member: Member): Promise<readonly string
   return Object.entries(facts).flatMap(([name, value]) => (value === 0 ? [] : [`${node}: ${name}: ${value}`]));
 }
 
-/** Where a refresh may have been lost with its process, every account is logged in again. @returns the log-ins that are lost without that */
+/**
+ * Logs every account in again if a refresh may have been lost with its process.
+ * @returns accounts that need a login without such a reason
+ */
 export async function logInAgain(cluster: Cluster): Promise<readonly string[]> {
   if (cluster.loginsInDoubt) {
     for (const account of LOGINS) await cluster.logIn(account);

@@ -1,4 +1,5 @@
-// The configuration that all nodes of the stage have: accounts without bounds, with `max_concurrent`, and with logins; keys with and without limits.
+// The configuration of all nodes of the stage: accounts without bounds, with `max_concurrent`, and with logins, and keys with and without
+// limits.
 import { hash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,14 +10,14 @@ export const MOST_CONCURRENT = { account: 5, key: 4 } as const;
 export const REQUESTS_PER_MINUTE = 60;
 export const TOKENS_PER_MINUTE = 40_000;
 
-/** By their Pool. */
+/** The accounts by Pool. */
 const ACCOUNTS = { open: ['open-1', 'open-2'], capped: ['capped-1'], login: ['login-1', 'login-2'] } as const;
 
 export const CAPPED_ACCOUNT = 'capped-1';
 export const LOGINS: readonly string[] = ACCOUNTS.login;
 const ALL: readonly string[] = Object.values(ACCOUNTS).flat();
 
-/** With their Pool and limits. */
+/** The keys with their Pools and limits. */
 export const KEYS = {
   free: { pool: 'open', limits: {} },
   socket: { pool: 'open', limits: {} },
@@ -47,14 +48,14 @@ export const rehearsalAccounts = (): readonly RehearsalAccount[] =>
 
 const loginFile = (folder: string, account: string): string => join(folder, `${account}.json`);
 
-/** As an operator's log-in writes it. */
+/** Writes the login of an operator into a tokens file. */
 export function writeLogin(folder: string, account: string, refresh_token = firstToken(account)): void {
   mkdirSync(folder, { recursive: true });
   const tokens = { access_token: 'at-first', refresh_token, account_id: account, id_token: 'it' };
   writeFileSync(loginFile(folder, account), JSON.stringify({ tokens }));
 }
 
-/** Without `node` and `store`. @param urlOf the address of an account at the provider */
+/** The configuration without `node` and `store`. @param urlOf returns the address of an account at the provider */
 export function settingsFor(folder: string, urlOf: (account: string) => string): Draft {
   for (const account of LOGINS) writeLogin(folder, account);
   const credential = (id: string): Draft =>

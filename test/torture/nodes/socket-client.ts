@@ -1,4 +1,4 @@
-// A native client on a websocket: sends one turn and reads its frames to the end, or drops the connection within it.
+// A native client on a websocket. It sends one turn and reads its frames to the end, or drops the connection before.
 import { WebSocket } from 'ws';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { isObject } from '../../../proxy/turn/json/json.ts';
@@ -8,7 +8,7 @@ export interface SocketAnswer {
   readonly frames: readonly JsonObject[];
   /** Whether the last frame ends the turn. */
   readonly isWhole: boolean;
-  /** Why it is not whole. */
+  /** The reason if the reply is not complete. */
   readonly broken: string | undefined;
 }
 
@@ -16,9 +16,9 @@ export interface SocketOrder {
   readonly secret: string;
   readonly session: string;
   readonly frame: JsonObject;
-  /** Drops the connection without a close frame after these many frames. */
+  /** The number of frames after which it drops the connection without a close frame. */
   readonly dropAfter?: number;
-  /** Ends it at the client's deadline. */
+  /** Aborts the turn at the client's deadline. */
   readonly signal: AbortSignal;
 }
 

@@ -1,16 +1,16 @@
-// The thread of the ten keys: what it sends does not delay the clients of the key that works.
+// The thread of the ten keys, so that their work does not delay the clients of the other key.
 import { parentPort, workerData } from 'node:worker_threads';
 import { PRESSERS, press } from './pressers.ts';
 
 export interface Pressed {
   readonly name: string;
-  /** By status, or by how the connection ended. */
+  /** The number of answers by status, or by how the connection ended. */
   readonly answers: Readonly<Record<string, number>>;
 }
 
 export interface PressersData {
   readonly url: string;
-  /** One for each. */
+  /** One key for each presser. */
   readonly keys: readonly string[];
 }
 

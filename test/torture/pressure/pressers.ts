@@ -1,4 +1,4 @@
-// Ten keys, each of which asks for as much memory and time of the gateway as one key can.
+// Ten keys that each request as much memory and time of the gateway as one key can.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BOUNDARY, FORM_TYPE } from '../../support/form.ts';
 import { NATIVE_SOCKET } from '../../support/native-frames.ts';
@@ -6,24 +6,26 @@ import { frameBytes } from '../client/frames.ts';
 import { upgradeRequest } from '../client/upgrade.ts';
 import { type Pushed, push } from './push.ts';
 
-/** Below limits.request_body_bytes. */
+/** The size of a body, below limits.request_body_bytes. */
 const BODY_BYTES = 70_000_000;
 const PATH = '/backend-api/agent/responses';
-/** Of one key at once. */
+/** The number of simultaneous requests of one key. */
 const AT_ONCE = 4;
 const TRICKLES = 8;
 const TRICKLE_MS = 1_000;
-/** Between two requests of one connection's place: clients that are refused at once would only measure how fast they connect. */
+/**
+ * The pause between two requests on one connection. Without it, clients that are refused at once would only measure how fast they connect.
+ */
 const PAUSE_MS = 20;
 
 export interface Presser {
   readonly name: string;
   readonly atOnce: number;
-  /** Sends one request, and resolves when it was answered or refused. */
+  /** Sends one request. Resolves when it was answered or refused. */
   send(url: string, key: string, signal: AbortSignal): Promise<Pushed>;
 }
 
-/** Presses until the signal; resolves with what was answered, by status. */
+/** Sends requests until the signal aborts. Resolves with the number of answers by status. */
 export async function press(presser: Presser, url: string, key: string, signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
   const answers = new Map<string, number>();
   const work = async (): Promise<void> => {
@@ -37,7 +39,7 @@ export async function press(presser: Presser, url: string, key: string, signal: 
   return answers;
 }
 
-/** A repeated unit as a body of a stated length; parts of it are sent from one buffer. */
+/** A body of a stated length that repeats a unit. Parts of it are sent from one buffer. */
 const bodyOf = (name: string, head: string, unit: string, tail: string, bytes = BODY_BYTES): Presser => {
   const repeated = Buffer.from(unit.repeat(Math.ceil(Math.min(1_048_576, bytes / 8) / unit.length)));
   const rounds = Math.floor((bytes - head.length - tail.length) / repeated.length);
@@ -84,10 +86,10 @@ const headOf = (path: string, key: string, framing: string): string =>
 const FILE = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n`;
 const TURN = '{"model":"model-a","stream":true,"store":false,"instructions":"a","input":[';
 const PIECES = [...Array.from({ length: 255 }, () => 1), 1_024];
-/** Of 37 characters each. */
+/** Objects with names of 37 characters each. */
 const NAMES = Array.from({ length: 400 }, (_, i) => `{"${i.toString(36)}${'x'.repeat(30)}":{}},`).join('');
 
-/** A byte a second, on several connections. */
+/** One byte per second on several connections. */
 const trickled: Presser = {
   name: 'trickled bodies',
   atOnce: TRICKLES,
@@ -106,7 +108,7 @@ const trickled: Presser = {
     }),
 };
 
-/** Fragments of one byte, each behind a pong. */
+/** Fragments of one byte, each after a pong. */
 const fragments: Presser = {
   name: 'fragments between pongs',
   atOnce: AT_ONCE,
@@ -125,7 +127,7 @@ const fragments: Presser = {
   },
 };
 
-/** As fast as one connection after the other can be refused. */
+/** Requests without a key, as fast as one connection after another can be refused. */
 const keyless: Presser = {
   name: 'requests without a key',
   atOnce: AT_ONCE,

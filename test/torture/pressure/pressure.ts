@@ -1,5 +1,5 @@
-// Ten keys that press at once, and one that works: the process stays below its guard's share of the memory, the other key's turns succeed, and
-// nothing is left afterwards (Q38).
+// Ten keys request as much as they can while another key works. The process stays below its guard's share of the memory, the turns of the
+// other key succeed, and nothing is held afterwards (Q38).
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,15 +20,15 @@ import type { Pressed, PressersData } from './pressers-thread.ts';
 
 const PATH = '/backend-api/agent/responses';
 const BODY = JSON.stringify(turnBody('hi'));
-/** The turns of the key that works, alone and under pressure. */
+/** The number of turns of the working key, alone and under pressure. */
 const ALONE_TURNS = 100;
 const TURN_PAUSE_MS = 50;
-/** The deadline of one turn of the key that works, its waits for Retry-After included. */
+/** The deadline of one turn of the working key, including its waits for Retry-After. */
 const TURN_MS = 60_000;
-/** A sample of the process's memory. */
+/** The interval at which the memory of the process is measured. */
 const SAMPLE_MS = 250;
 const REST_MS = 60_000;
-/** What may be left of what the program holds. Resident memory is noted: the C library keeps a part of what was freed. */
+/** What the program may hold in addition afterwards. Resident memory is only noted, because the C library keeps a part of freed memory. */
 const LEFT_BYTES = 20_000_000;
 
 export const pressure: StagedAttack<PressureStage> = {
@@ -47,7 +47,7 @@ class PressureStage implements OwnStage {
   readonly #folder: string;
   readonly #upstream: Upstream;
   turns = 0;
-  /** Turns of the key that works that were refused for the load of the process. */
+  /** The number of turns of the working key that were refused because of the load of the process. */
   refused = 0;
 
   private constructor(parts: { readonly program: GatewayProcess; readonly folder: string; readonly upstream: Upstream }) {
@@ -68,7 +68,7 @@ class PressureStage implements OwnStage {
     return new PressureStage({ program, folder, upstream });
   }
 
-  /** A turn of the key that works. One that is refused for the load is sent again, as clients do. @returns how long it took */
+  /** Sends a turn of the working key. If it is refused because of the load it is sent again, as clients do. @returns how long it took */
   async turn(): Promise<number> {
     const began = performance.now();
     const headers = { authorization: `Bearer ${keyOf(PRESSERS.length, 'as ever')}`, 'content-type': 'application/json' };
@@ -84,7 +84,7 @@ class PressureStage implements OwnStage {
       const isWhole = answer.status === 200 && text.includes('response.completed');
       expect(isWhole, () => `a turn of the key that works was answered ${answer.status}: ${text.slice(-200)}`);
       this.turns += 1;
-      // The record of the provider would grow for as long as the attack.
+      // Cleared, because the record of the provider would grow during the attack.
       this.#upstream.clear();
       return performance.now() - began;
     }
@@ -167,7 +167,7 @@ async function pressed(stage: PressureStage, seconds: number): Promise<void> {
   expect(heldBy(after) - heldBy(before) <= LEFT_BYTES, () => `${heldBy(after) - heldBy(before)} bytes are left`);
 }
 
-/** Its vitals when nothing of the pressers is left. @throws Finding */
+/** The memory of the process when nothing of the ten keys is left. @throws Finding */
 async function rested(stage: PressureStage, before: Vitals): Promise<Vitals> {
   let last: Vitals | undefined;
   const atRest = async (): Promise<Vitals | undefined> => {

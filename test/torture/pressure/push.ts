@@ -1,4 +1,4 @@
-// A client that pushes pieces as fast as they are read, and waits for its answer or its end.
+// A client that sends pieces as fast as they are read, and waits for an answer or for the end of the connection.
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 
@@ -20,7 +20,7 @@ export function push(url: string, { pieces, signal, endsWith = 'answer' }: Push)
     const over = (how: Pushed): void => {
       signal.removeEventListener('abort', left);
       source.destroy();
-      // A client that only closes is gone for the gateway when all that it has sent was read.
+      // Reset, because the gateway notices a normal close only when it has read everything before it.
       socket.resetAndDestroy();
       resolve(how);
     };

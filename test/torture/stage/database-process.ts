@@ -1,4 +1,4 @@
-// A process of its own on the database: prints the rows of a query as JSON, or holds a lock until it is killed.
+// A separate process that uses the database: it prints the rows of a query as JSON, or holds a lock until it is killed.
 import sqlite3 from 'sqlite3';
 import { BUSY_MS, type DatabaseOrder, rowsOf } from './database.ts';
 

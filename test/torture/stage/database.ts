@@ -1,4 +1,5 @@
-// The database file as another process reads and locks it. Where the gateway's disk is mounted in a namespace, only a process in there reaches it.
+// Lets another process read and lock the database file. If the gateway's disk is mounted in a namespace, only a process in the namespace
+// reaches it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
@@ -22,7 +23,7 @@ export class Database {
   readonly #path: string;
   readonly #inside: readonly string[];
 
-  /** @param inside a command that runs the rest of its line where the file is; empty if this process reaches it */
+  /** @param inside a command that runs the rest of its line where the file is; empty if this process can reach it */
   constructor(path: string, inside: readonly string[] = []) {
     this.#path = path;
     this.#inside = inside;
@@ -36,7 +37,7 @@ export class Database {
     return JSON.parse(out) as readonly Row[];
   }
 
-  /** Locks it as a process does that writes; resolves with what ends that. */
+  /** Locks it like a process that writes. Resolves with a function that ends the lock. */
   async lock(): Promise<() => Promise<void>> {
     const child = this.#start({ lock: true });
     await once(child.stdout, 'data');
@@ -54,7 +55,7 @@ export class Database {
   }
 }
 
-/** On a connection of its own, which ends with it. */
+/** The rows of a query, on a separate connection. */
 export function rowsOf(path: string, { sql, values }: Query): Promise<readonly Row[]> {
   return new Promise((resolve, reject) => {
     const database = new sqlite3.Database(path, sqlite3.OPEN_READONLY, (error) => error && reject(error));

@@ -1,4 +1,4 @@
-// The attacked gateway: `serve` in a process of its own, as an operator runs it, with a hook that reports its memory and moves its clocks.
+// The attacked gateway: `serve` in a separate process, as an operator runs it, with a hook that reports its memory and moves its clocks.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -11,17 +11,17 @@ const START_MS = 30_000;
 const STOP_MS = 15_000;
 
 export interface HookOrder {
-  /** `vitals` also collects garbage first. */
+  /** `vitals` first collects garbage. */
   readonly order: 'vitals' | 'cpu' | 'stops' | 'set clock' | 'pass time';
   readonly ms?: number;
 }
 
 export interface Vitals {
-  /** Bytes, after garbage was collected. */
+  /** The bytes after a garbage collection. */
   readonly heapUsed: number;
   readonly external: number;
   readonly rss: number;
-  /** Open connections over TCP, to clients and to accounts. */
+  /** The number of open TCP connections to clients and to accounts. */
   readonly sockets: number;
   readonly cpuMicroseconds: number;
 }
@@ -31,7 +31,7 @@ export interface StartOptions {
   readonly env: NodeJS.ProcessEnv;
   /** A command that runs the rest of its line elsewhere, such as in another namespace. */
   readonly inside?: readonly string[] | undefined;
-  /** Gets the lines of its stderr; those of a process that could not start are only in the error. */
+  /** Gets the lines of stderr. Those of a process that could not start are only in the error. */
   readonly written: string[];
 }
 
@@ -47,7 +47,7 @@ export class GatewayProcess {
     this.ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
   }
 
-  /** Resolves once it accepts connections. */
+  /** Resolves when it accepts connections. */
   static async start({ config, env, inside = [], written }: StartOptions): Promise<GatewayProcess> {
     const hook = fileURLToPath(new URL('./hook.ts', import.meta.url));
     const node = [
@@ -99,7 +99,7 @@ export class GatewayProcess {
     return this.#ask({ order: 'vitals' });
   }
 
-  /** Processor time so far, in microseconds. */
+  /** The processor time so far in microseconds. */
   cpu(): Promise<number> {
     return this.#ask({ order: 'cpu' });
   }
@@ -109,12 +109,12 @@ export class GatewayProcess {
     return this.#ask({ order: 'stops' });
   }
 
-  /** Sets its wall clock forward, or back: no time passes. */
+  /** Sets its wall clock. No time passes. */
   async setWallClock(ms: number): Promise<void> {
     await this.#ask({ order: 'set clock', ms });
   }
 
-  /** Lets time pass by all of its clocks; timers are not moved. */
+  /** Advances all of its clocks. Timers are not affected. */
   async passTime(ms: number): Promise<void> {
     await this.#ask({ order: 'pass time', ms });
   }
@@ -124,7 +124,7 @@ export class GatewayProcess {
     return this.ended;
   }
 
-  /** Ends it in order. @throws Error where it does not end */
+  /** Ends it in order. @throws Error if it does not end */
   async stop(): Promise<number | null> {
     this.#child.kill('SIGTERM');
     const late = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS);

@@ -1,8 +1,8 @@
-// Preloaded into the gateway's process: collects garbage and reports its memory, and moves its clocks, on orders of the torture's process.
+// Preloaded into the gateway's process. On orders of the torture's process, it collects garbage, reports its memory, and moves its clocks.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { HookOrder, Vitals } from './gateway-process.ts';
 
-/** Milliseconds that have passed on orders, and that the wall clock was set ahead by. */
+/** The milliseconds that have passed on orders, and those by which the wall clock was set ahead. */
 let [passed, set] = [0, 0];
 const { now } = Date;
 Date.now = () => now() + passed + set;
@@ -12,7 +12,7 @@ performance.now = () => monotonic() + passed;
 const delay = monitorEventLoopDelay({ resolution: 10 });
 delay.enable();
 
-/** The longest time without the event loop since the last order of its kind. */
+/** The longest time without the event loop since the last order of this kind. */
 function longestStopMs(): number {
   const longest = delay.max / 1e6;
   delay.reset();
@@ -20,7 +20,7 @@ function longestStopMs(): number {
 }
 
 function vitals(): Vitals {
-  // Twice: what the first collection finalises, the second one frees.
+  // Called twice, because the second collection frees what the first one finalises.
   globalThis.gc?.();
   globalThis.gc?.();
   const { heapUsed, external, rss } = process.memoryUsage();

@@ -1,4 +1,4 @@
-// One lane: a Pool with two accounts of its own, so that calls on different lanes run at the same time, independent of each other.
+// One lane: a Pool with two accounts of its own, so that calls on different lanes run at the same time without affecting each other.
 import type { Said } from '../calls/verdict.ts';
 import { Exchanges } from '../wire/exchanges.ts';
 import { FIXED_ANSWERS } from '../wire/fixed-answers.ts';
@@ -6,13 +6,13 @@ import { Wire } from '../wire/wire.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import { accountsOf, keyOf } from './settings.ts';
 
-/** Without it the admin listener takes no command. */
+/** The header without which the admin listener takes no command. */
 export const COMMAND = { 'x-poolgate-command': '1' };
 
-/** The answer to a client's turn, to be compared with its row. */
+/** The answer to a client's turn, which is compared with its row. */
 export interface Told {
   readonly status: number;
-  /** Input and output tokens of the whole reply that the client saw. */
+  /** The input and output tokens of a complete reply that the client saw. */
   readonly usage?: readonly [input: number, output: number];
 }
 
@@ -21,11 +21,11 @@ export class Lane {
   readonly accounts: readonly [string, string];
   readonly exchanges: Exchanges;
   readonly wires: readonly Wire[];
-  /** By request id. */
+  /** The answers by request id. */
   readonly told = new Map<string, Told>();
-  /** Whole replies on websockets that clients of the first key saw: turns, and their tokens. */
+  /** Complete replies on websockets that clients of the first key saw: the number of turns, and their tokens. */
   readonly frames = { turns: 0, input: 0, output: 0 };
-  /** The same that the rows had before this round. */
+  /** The corresponding numbers in the rows before this round. */
   framesBefore: readonly number[] = [];
   readonly #program: () => GatewayProcess;
   #sinceRestored = 0;
@@ -38,7 +38,7 @@ export class Lane {
     this.#program = program;
   }
 
-  /** @param providerOf the address of an account at the provider */
+  /** @param providerOf returns the address of an account at the provider */
   static async open(number: number, providerOf: (account: string) => string, program: () => GatewayProcess): Promise<Lane> {
     const exchanges = new Exchanges(FIXED_ANSWERS);
     const wires = await Promise.all(accountsOf(number).map((account) => Wire.open({ account, provider: providerOf(account), exchanges })));
@@ -49,21 +49,21 @@ export class Lane {
     return this.#program().url;
   }
 
-  /** Answers to clients of the second key may be changed by faults: its sums are not compared. */
+  /** The key for an answer. Faults may change the answers to the second key, so that its sums are not compared. */
   keyFor(said: Said): string {
     return keyOf(this.number, said);
   }
 
-  /** Heals its accounts before a case. Not before each: a lane with one account left is a case of its own. */
+  /** Heals the accounts of the lane from time to time, because a lane with one account left is a case too. */
   async restore(): Promise<void> {
     this.#sinceRestored = (this.#sinceRestored + 1) % 4;
     if (this.#sinceRestored === 1) await this.heal();
   }
 
-  /** As an operator does: ends the cooldowns of its accounts, and their need for another log-in. */
+  /** Ends the cooldowns of its accounts, and their need for another login, as an operator does. */
   async heal(): Promise<void> {
     for (const account of this.accounts) {
-      // 409: it needs another log-in, which is to read its credential again.
+      // 409 means that the account needs another login, for which its credential has to be read again.
       if ((await this.#command('restore', account)) === 409) await this.#command('relogin', account);
     }
   }

@@ -1,4 +1,4 @@
-// Load on some lanes: calls one after the other, until it is stopped; keeps the answers to clients, and their times.
+// Load on some lanes: calls one after another until it is stopped. It keeps the answers to clients, and their times.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { pick } from '../attack.ts';
 import type { HttpCall, SocketCall } from '../calls/call.ts';
@@ -10,14 +10,14 @@ import { Finding } from '../finding.ts';
 import type { Lane } from './lane.ts';
 import type { Stage } from './stage.ts';
 
-/** A call that went wrong. */
+/** A call that failed. */
 export interface LoadFinding {
-  /** When, on the monotonic clock. */
+  /** The time on the monotonic clock. */
   readonly at: number;
   readonly message: string;
-  /** Of the answer, where there was one over HTTP. */
+  /** The status of an answer over HTTP, if there was one. */
   readonly status: number | undefined;
-  /** Whether the gateway can send the request once more: not one that streams through it. */
+  /** Whether the gateway can send the request once more, which is not possible for a streamed one. */
   readonly mayRetry: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface LoadReport {
   readonly told: ReadonlyMap<string, number>;
 }
 
-/** An answer that is not the call's whole reply. */
+/** Thrown if an answer is not the complete reply of the call. */
 class NotWhole extends Finding {
   readonly status: number;
 
@@ -38,7 +38,7 @@ class NotWhole extends Finding {
   }
 }
 
-/** Without those that take long. */
+/** Calls that do not take long. */
 const CALLS: readonly HttpCall[] = HTTP_CALLS.filter(({ exchanges }) => exchanges < 2);
 
 /** The share of calls on websockets. */
@@ -56,14 +56,14 @@ export class Load {
   readonly #found: LoadFinding[] = [];
   readonly #told = new Map<string, number>();
 
-  /** @param sockets the calls on websockets among them */
+  /** @param sockets the calls on websockets */
   constructor(stage: Stage, random: SeededRandom, sockets: readonly SocketCall[] = SOCKET_CALLS) {
     this.#random = random;
     this.#sockets = sockets;
     this.#working = Promise.all(stage.lanes.slice(0, LOAD_LANES).map((lane) => this.#work(lane)));
   }
 
-  /** The request ids that have got their answer. */
+  /** The request ids that have got their answers so far. */
   get toldSoFar(): readonly string[] {
     return [...this.#told.keys()];
   }
@@ -98,7 +98,7 @@ export class Load {
           status: thrown instanceof NotWhole ? thrown.status : undefined,
           mayRetry,
         });
-        // A gateway that is down refuses at once.
+        // Pauses, because a gateway that is down refuses at once.
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     }

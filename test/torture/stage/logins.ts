@@ -1,4 +1,4 @@
-// Accounts that log in: their tokens file, and another log-in where the provider has revoked the former.
+// Accounts that log in: their tokens file, and another login after the provider has revoked the former one.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RehearsalAccount } from '../../../proxy/rehearsal/account/simulated-account.ts';
@@ -25,7 +25,7 @@ function write(folder: string, account: string, refresh_token: string): void {
   );
 }
 
-/** The credential of an account's row; writes its file. */
+/** The credential for an account's row. It also writes the file. */
 export function loginCredential(folder: string, { id, base_url }: Draft): Draft {
   write(folder, id, firstToken(id));
   return { oauth: { file: fileOf(folder, id), token_url: `${base_url}/oauth/token`, client_id: CLIENT } };
@@ -33,7 +33,7 @@ export function loginCredential(folder: string, { id, base_url }: Draft): Draft 
 
 let logins = 0;
 
-/** As an operator who logs the account in again; the running gateway reads the file. */
+/** Logs the account in again, as an operator would. The running gateway reads the file. */
 export async function logIn(stage: Stage, account: string): Promise<void> {
   logins += 1;
   const token = `rt-${account}-${logins}`;

@@ -1,20 +1,20 @@
-// The configuration of the attacked gateway: one Pool with two accounts and a key for each lane, every route served, short deadlines.
+// The configuration of the attacked gateway: one Pool with two accounts and a key for each lane, every route served, and short deadlines.
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import type { Draft } from '../../support/gateway.ts';
 import type { Said } from '../calls/verdict.ts';
 
-/** Deadlines that no call should reach on a busy machine are longer than those that an attack waits for. */
+/** The deadlines. Those that no call should reach on a busy machine are longer than those that an attack waits for. */
 export const DEADLINES = { first_byte: 4_000, idle: 2_000, hold: 500, client_header: 2_500, client_body_idle: 1_000 } as const;
 
-/** Longer than any deadlines that a call can meet one after another. */
+/** Longer than all deadlines that a call can meet one after another. */
 export const PATIENCE_MS = 16_000;
 
 export const BEARER = 'bearer-of-the-torture';
 export const OPERATOR_TOKEN = 'pg-mcp-torture';
 
-/** Each lane has two keys. */
+/** The key of a lane. Each lane has two. */
 export const keyOf = (lane: number, said: Said): string => `pg-torture-${keyId(lane, said)}`;
 
 export const keyId = (lane: number, said: Said): string => `lane-${lane}${said === 'spoilt' ? '-spoilt' : ''}`;
@@ -23,11 +23,11 @@ export const accountsOf = (lane: number): readonly [string, string] => [`lane-${
 
 const digest = (secret: string): readonly string[] => [hash('sha256', secret, 'hex')];
 
-/** More than any attack uses: reservations that are not released still show in them. */
+/** More than any attack uses, so that reservations that were not released still show. */
 const MANY = 1_000_000_000;
 const LIMITS = { requests_per_minute: MANY, tokens_per_day: MANY * 100, concurrent: 10_000 };
 
-/** @param urlOf the address of an account */
+/** @param urlOf returns the address of an account */
 export function settingsFor(lanes: number, folder: string, urlOf: (account: string) => string): Draft {
   const all = Array.from({ length: lanes }, (_, lane) => lane);
   return {
@@ -43,7 +43,7 @@ export function settingsFor(lanes: number, folder: string, urlOf: (account: stri
       replies_in_memory_bytes: 33_554_432,
       file_bytes: 1_048_576,
       upload_bytes: 4_194_304,
-      // Every refusal has its row: rows are compared with answers.
+      // Every refusal needs its row, because rows are compared with answers.
       keyless_rows_per_second: 1_000_000,
     },
     timeouts: {
@@ -84,7 +84,7 @@ export function settingsFor(lanes: number, folder: string, urlOf: (account: stri
   };
 }
 
-/** One Pool with one account, the limits that are shipped, and a key for each that presses and for the one that works. */
+/** One Pool with one account, the shipped limits, and a key for each presser and for the working key. */
 export function pressureSettings(pressers: number, folder: string, url: string): Draft {
   const { accounts, pools, limits, timeouts, guard, keys, operators, ...rest } = settingsFor(pressers + 1, folder, () => url);
   return {
@@ -95,7 +95,7 @@ export function pressureSettings(pressers: number, folder: string, url: string):
   };
 }
 
-/** The shipped table with every row served that can be. */
+/** The shipped route table, with every row served that can be. */
 function routes(): readonly Draft[] {
   const shipped = parse(readFileSync(new URL('../../../config.yaml', import.meta.url), 'utf8')) as Draft;
   return (shipped.routes as Draft[]).map((row) =>

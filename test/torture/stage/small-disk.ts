@@ -1,11 +1,11 @@
-// A disk of some megabytes for the store: a file system in memory, mounted in a namespace of its own, in which the gateway runs. Needs Linux with
-// namespaces for users, and util-linux.
+// A disk of some megabytes for the store: a file system in memory, mounted in a separate namespace in which the gateway runs. It needs
+// Linux with user namespaces, and util-linux.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** This machine cannot mount one. */
+/** Thrown if this machine cannot mount such a disk. */
 export class NoSmallDisk extends Error {
   override readonly name = 'NoSmallDisk';
 
@@ -19,7 +19,7 @@ const BLOCK = Buffer.alloc(4_096, 'x');
 export class SmallDisk {
   /** A command that runs the rest of its line where the disk is mounted. */
   readonly inside: readonly string[];
-  /** The mounted folder, as this process reaches it. */
+  /** The path of the mounted folder for this process. */
   readonly path: string;
   readonly #holder: ChildProcess;
   readonly #folder: string;
@@ -31,10 +31,10 @@ export class SmallDisk {
     this.path = `/proc/${holder.pid}/root${folder}`;
   }
 
-  /** Mounts it on the folder. @throws NoSmallDisk */
+  /** Mounts the disk on the folder. @throws NoSmallDisk */
   static async open(folder: string, megabytes: number): Promise<SmallDisk> {
     mkdirSync(folder, { recursive: true });
-    // It ends with its standard input, and the namespace with it.
+    // The process ends with its standard input, and the namespace with the process.
     const script = `mount -t tmpfs -o size=${megabytes}m,mode=700 tmpfs '${folder}' && echo mounted && exec cat`;
     const holder = spawn('unshare', ['--map-root-user', '--mount', 'sh', '-c', script], { stdio: ['pipe', 'pipe', 'pipe'] });
     const over = once(holder, 'exit').then(() => Promise.reject(new NoSmallDisk()));
@@ -55,12 +55,12 @@ export class SmallDisk {
     }
   }
 
-  /** Gives it back. */
+  /** Frees the space again. */
   free(): void {
     rmSync(join(this.path, 'ballast'), { force: true });
   }
 
-  /** @throws Error while a file on it is open for writing */
+  /** @throws Error if a file on the disk is open for writing */
   remount(mode: 'ro' | 'rw'): void {
     const [program = '', ...args] = this.inside;
     execFileSync(program, [...args, 'mount', '-o', `remount,${mode}`, this.#folder], { stdio: 'ignore' });

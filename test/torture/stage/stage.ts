@@ -1,4 +1,4 @@
-// The stage of an attack: the provider in this process, a wire to each of its accounts, and the gateway in a process of its own.
+// The stage of an attack: the provider in this process, a wire to each of its accounts, and the gateway in a separate process.
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,8 +17,9 @@ import { accountsOf, BEARER, settingsFor } from './settings.ts';
 import { SmallDisk } from './small-disk.ts';
 
 /**
- * `responses`, `chat`: accounts of these APIs, a stage each. `ordinary`: accounts with a bearer, the store on the machine's disk. `logins`: accounts that log in with OAuth, and refresh their tokens at the
- * provider. `small disk`: a store on a disk that attacks can fill.
+ * `responses`, `chat`: accounts of these APIs, on one stage each. `ordinary`: accounts with a bearer, and a store on the machine's disk.
+ * `logins`: accounts that log in with OAuth, and refresh their tokens at the provider. `small disk`: a store on a disk that attacks can
+ * fill.
  */
 export type StageName = 'ordinary' | 'responses' | 'chat' | 'logins' | 'small disk';
 
@@ -28,7 +29,7 @@ const READY_MS = 20_000;
 
 type Lanes = readonly [Lane, ...Lane[]];
 
-/** A figure that is worth printing: the largest of its name. */
+/** A figure to print: the largest of its name. */
 export interface Note {
   readonly value: number;
   readonly of: string;
@@ -39,14 +40,14 @@ export class Stage {
   readonly upstream: Upstream;
   readonly lanes: Lanes;
   readonly notes = new Map<string, Note>();
-  /** Lines of the stderr of all its processes, until they are taken. */
+  /** The lines on stderr of all its processes, until they are taken. */
   readonly #written: string[] = [];
-  /** Undefined if the store is on the machine's own. */
+  /** Undefined if the store is on the machine's own disk. */
   readonly disk: SmallDisk | undefined;
-  /** Those that its accounts answer. */
+  /** The calls that its accounts answer. */
   readonly calls: readonly HttpCall[];
   #program: GatewayProcess | undefined;
-  /** The memory of the gateway when nothing runs; undefined until it was measured. */
+  /** The memory of the gateway when nothing runs; undefined before it was measured. */
   baseline: Vitals | undefined;
 
   private constructor(parts: Pick<Stage, 'folder' | 'upstream' | 'lanes' | 'disk' | 'calls'>) {
@@ -100,7 +101,7 @@ export class Stage {
     return this.#program;
   }
 
-  /** Starts the gateway, or starts it again over the same store; resolves when it is ready. @throws Error with what it wrote, where it ends */
+  /** Starts the gateway, or starts it again with the same store. Resolves when it is ready. @throws Error with its output if it ends */
   async start(): Promise<void> {
     this.#program = await GatewayProcess.start({
       config: this.configPath,
@@ -116,21 +117,21 @@ export class Stage {
   async reconfigure(): Promise<void> {
     const draft = parse(readFileSync(this.configPath, 'utf8')) as Draft;
     draft.retention = { requests_days: draft.retention?.requests_days === 31 ? 30 : 31 };
-    // Renamed into place: the gateway follows its file, and might read half of it.
+    // Replaced atomically, because the gateway follows its file and might read an incomplete one.
     writeFileSync(`${this.configPath}.next`, stringify(draft, { aliasDuplicateObjects: false }));
     renameSync(`${this.configPath}.next`, this.configPath);
     const { status } = await this.admin('/api/reload', 'POST');
     if (status !== 200) throw new Error(`the reload was answered ${status}`);
   }
 
-  /** Turns that left a row so far, in all processes on this store. */
+  /** The number of turns with a row so far, over all processes on this store. */
   async turns(): Promise<number> {
     await this.admin('/api/requests?limit=1');
     const [row] = await this.database.all('SELECT count(*) AS count FROM requests');
     return Number(row?.count ?? 0);
   }
 
-  /** The stderr of the gateway's processes since the last call. */
+  /** The lines on stderr of the gateway's processes since the last call. */
   takeWritten(): readonly string[] {
     return this.#written.splice(0);
   }

@@ -2,22 +2,22 @@
 import type { Socket } from 'node:net';
 import type { FaultyWriter, WireFault } from './faulty-writer.ts';
 
-/** The number of bytes that are kept of a reply. */
+/** The number of bytes of a reply that are kept. */
 const KEPT_BYTES = 256 * 1024;
 
 export class Exchange {
   readonly account: string;
   readonly method: string;
   readonly path: string;
-  /** On the monotonic clock, in milliseconds. */
+  /** The time on the monotonic clock in milliseconds. */
   readonly begunAt = performance.now();
-  /** Bytes of the reply that were passed to the gateway. */
+  /** The bytes of the reply that were passed to the gateway. */
   passed = 0;
-  /** The fault that its reply met. */
+  /** The fault that was applied to the reply. */
   broken: WireFault | undefined;
-  /** The connection ended, or carries another request. */
+  /** Whether the connection has ended, or carries another request. */
   isOver = false;
-  /** It was answered by the attack in the place of the account. */
+  /** Whether the attack answered it instead of the account. */
   answered = false;
   readonly #reply: Buffer[] = [];
   readonly #request: Buffer[] = [];
@@ -39,25 +39,25 @@ export class Exchange {
     this.#asked += bytes.length;
   }
 
-  /** The request as the gateway sent it; of a long one the beginning. */
+  /** The request as the gateway sent it. Of a long request only the beginning. */
   get request(): Buffer {
     return Buffer.concat(this.#request);
   }
 
-  /** The reply as the gateway got it; of a long one the beginning. */
+  /** The reply as the gateway got it. Of a long reply only the beginning. */
   get reply(): Buffer {
     return Buffer.concat(this.#reply);
   }
 }
 
 /**
- * Answers an exchange in the place of the account. Bytes that bypass the writer get no fault. `request` is the received part of the
- * request.
+ * Answers an exchange instead of the account. Bytes that bypass the writer get no fault. `request` is the part of the request that has
+ * arrived.
  */
 export type HandAnswer = (writer: FaultyWriter, gateway: Socket, request: Buffer) => void;
 
 export interface Plan {
-  /** Which exchange of the call, from 0; or the next request of this kind that the gateway makes for itself. */
+  /** The exchange of the call, counted from 0, or the next request of this kind that the gateway itself makes. */
   readonly exchange: number | OwnCall;
   readonly fault?: WireFault;
   readonly answer?: HandAnswer;
@@ -73,23 +73,23 @@ const OWN_CALLS: Readonly<Record<string, OwnCall>> = {
 };
 
 export class Exchanges {
-  /** The requests that the gateway made for itself, since the lane was opened. */
+  /** The gateway's own requests since the lane was opened. */
   readonly own: Exchange[] = [];
   #list: Exchange[] = [];
   #plan: Plan | undefined;
   #fixed: ReadonlyMap<string, HandAnswer>;
 
-  /** @param fixed answers by path, for what the rehearsal provider does not have */
+  /** @param fixed answers by path, for paths that the rehearsal provider does not have */
   constructor(fixed: ReadonlyMap<string, HandAnswer> = new Map()) {
     this.#fixed = fixed;
   }
 
-  /** Since the last plan. */
+  /** The exchanges since the last plan. */
   get list(): readonly Exchange[] {
     return this.#list;
   }
 
-  /** Forgets the exchanges so far; `plan` is for those of the next call. */
+  /** Forgets the exchanges so far. `plan` is for those of the next call. */
   next(plan?: Plan): void {
     this.#list = [];
     this.#plan = plan;
@@ -106,7 +106,7 @@ export class Exchanges {
     if (!own) this.#list.push(exchange);
     else {
       this.own.push(exchange);
-      // Only the next one of the kind.
+      // The plan is only for the next request of its kind.
       if (plan) this.#plan = undefined;
     }
     const answer = plan?.answer ?? this.#fixed.get(line.path);

@@ -1,17 +1,17 @@
-// Writes the reply of one exchange to the gateway, and breaks it at one byte.
+// Writes the reply of one exchange to the gateway, with a fault at one byte.
 import type { Socket } from 'node:net';
 import type { Exchange } from './exchanges.ts';
 
 /**
- * The fault at a byte of a reply, counted from its status line. `cut`, `reset` and `stall` end it there: with a FIN, with an RST, or with
- * silence. `corrupt` changes the byte, `drop` leaves it out, `surplus` puts one before it. `part` sends the rest later.
+ * The fault at a byte of a reply, counted from its status line. `cut`, `reset` and `stall` end the reply there with a FIN, an RST or
+ * silence. `corrupt` changes the byte, `drop` leaves it out, and `surplus` adds one before it. `part` sends the rest later.
  */
 export const WIRE_FAULTS = ['cut', 'reset', 'stall', 'corrupt', 'drop', 'surplus', 'part'] as const;
 
 export interface WireFault {
   readonly kind: (typeof WIRE_FAULTS)[number];
   readonly at: number;
-  /** For `corrupt` and `surplus`: the byte. */
+  /** The byte that `corrupt` and `surplus` write. */
   readonly byte: number;
 }
 
@@ -22,7 +22,7 @@ export class FaultyWriter {
   readonly #exchange: Exchange;
   readonly #fault: WireFault | undefined;
   #late: Buffer[] | undefined;
-  /** Nothing more is written. */
+  /** Whether nothing more is written. */
   stopped = false;
 
   constructor(socket: Socket, exchange: Exchange, fault: WireFault | undefined) {
@@ -67,7 +67,7 @@ export class FaultyWriter {
     this.#pass(before);
     this.stopped = true;
     if (kind === 'cut') this.#socket.end();
-    // A reset discards what the peer has not read yet: the bytes before it must have arrived.
+    // A reset discards what the peer has not read yet, so that earlier bytes must have arrived.
     else if (kind === 'reset') setTimeout(() => this.#socket.resetAndDestroy(), LATER_MS);
   }
 

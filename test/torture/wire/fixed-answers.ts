@@ -6,7 +6,7 @@ import type { HandAnswer } from './exchanges.ts';
 
 const CONTROL = rawResponse(200, JSON.stringify({ object: 'control', keys: [{ kid: 'a', n: 'é'.repeat(40) }], more: [1, 2, 3] }));
 
-/** Behind the whole request. */
+/** Answers after the whole request has arrived. */
 const control: HandAnswer = (writer, gateway, request) => {
   let all = request;
   const answer = (): boolean => {

@@ -1,16 +1,16 @@
-// A websocket that an attack answers by hand: the upgrade is accepted, and the first frame of the gateway gets these frames.
+// A websocket that an attack answers itself: the upgrade is accepted, and the first frame of the gateway gets these frames as the answer.
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { HandAnswer } from './exchanges.ts';
 
 export interface HandSocketOptions {
-  /** Closes the connection behind the frames, without a close frame. */
+  /** Whether the connection is closed after the frames, without a close frame. */
   readonly ends: boolean;
   /** Writes further bytes. */
   readonly more?: (gateway: Socket) => void;
 }
 
-/** @param bytes of the frames, heads included */
+/** @param bytes the frames, including their heads */
 export const handSocket =
   (bytes: Buffer, { ends, more }: HandSocketOptions): HandAnswer =>
   (_writer, gateway, request) => {

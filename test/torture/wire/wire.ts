@@ -1,5 +1,5 @@
-// The wire between the gateway and one account: passes bytes on, keeps the bytes of each exchange, and breaks the reply where an attack
-// asks for it.
+// The wire between the gateway and one account. It passes bytes on, keeps the bytes of each exchange, and breaks replies as an attack
+// demands.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import type { Exchange, Exchanges } from './exchanges.ts';
@@ -9,7 +9,7 @@ const REQUEST_LINE = /^(GET|POST|PUT|DELETE|OPTIONS) (\S+) HTTP\/1\.1\r\n/;
 
 export interface WireOptions {
   readonly account: string;
-  /** The account behind it. */
+  /** The address of the account. */
   readonly provider: string;
   readonly exchanges: Exchanges;
 }
@@ -86,7 +86,7 @@ function carry(gateway: Socket, { account, provider, exchanges }: WireOptions): 
   gateway.on('close', end).on('end', () => {
     if (exchange) exchange.isOver = true;
     behind.end();
-    // Nothing more comes of a reply that was stopped.
+    // Nothing more comes after a reply that was stopped.
     if (writer?.stopped === true) gateway.end();
   });
   const ended = (): void => {
