@@ -7,11 +7,15 @@ import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET, turnFrame, userMessage } from '../support/native-frames.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';
 import { replyEvents, turnBody } from '../support/rehearsal-replies.ts';
+import { numbersTo, sampleOf } from '../support/sample.ts';
 import { until } from '../support/until.ts';
 import { connect } from '../support/websocket.ts';
 
 const MESSAGE = JSON.stringify({ type: 'response.create', model: 'model-a', input: [], stream: true, store: false });
 const FRAME = maskedFrame(MESSAGE);
+const HEAD_BYTES = FRAME.length - MESSAGE.length;
+/** Bytes of the frame after which it stops or is split: of its head all. */
+const PLACES = sampleOf(numbersTo(FRAME.length), [...numbersTo(HEAD_BYTES + 2), FRAME.length - 1]);
 
 /** A text frame of a client, with a mask that changes nothing (RFC 6455, 5.2). `opcode`: 1 begins a message, 0 continues it. */
 function maskedFrame(text: string, { opcode = 1, isLast = true }: { readonly opcode?: number; readonly isLast?: boolean } = {}): Buffer {
@@ -67,7 +71,7 @@ async function startTight(): Promise<TestGateway> {
 for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
   test(`a client that is cut inside its frame, at any byte, has no turn and leaves nothing in memory: ${path}`, async () => {
     await using gate = await startTight();
-    for (let bytes = 0; bytes < FRAME.length; bytes += 1) {
+    for (const bytes of PLACES) {
       const client = rawClient(gate);
       client.socket.write(headOfUpgrade(path));
       await came(client, '101 Switching Protocols');
@@ -91,7 +95,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
 
   test(`a frame in two pieces is the same turn, wherever it is split, also right after the upgrade: ${path}`, async () => {
     await using gate = await startGateway({ upstream: { accounts: ['north'], strict: false } });
-    for (let bytes = 1; bytes < FRAME.length; bytes += 1) {
+    for (const bytes of PLACES.filter((place) => place > 0)) {
       const client = rawClient(gate);
       client.socket.setNoDelay(true);
       await new Promise((resolve) =>
@@ -103,7 +107,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
       client.socket.destroy();
     }
     const turns = gate.upstream.turns();
-    assert.equal(turns.length, FRAME.length - 1);
+    assert.equal(turns.length, PLACES.length - 1);
     for (const { body } of turns) assert.deepEqual(body, turns[0]?.body);
   });
 }
