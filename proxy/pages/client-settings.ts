@@ -155,7 +155,7 @@ const { text } = await generateText({ model: poolgate('${model}'), prompt: 'Say 
     where: 'opencode.json',
     language: 'json',
     tried: 'opencode-ai 1.18.33',
-    note: 'With `@ai-sdk/anthropic` in place of `@ai-sdk/openai` it uses Messages; turns and a tool loop were tried.',
+    note: 'With `@ai-sdk/anthropic` instead of `@ai-sdk/openai` it uses Messages; turns and a tool loop were tried.',
     text: ({ origin, model }) => `{
   "$schema": "https://opencode.ai/config.json",
   "model": "poolgate/${model}",
@@ -176,7 +176,7 @@ const { text } = await generateText({ model: poolgate('${model}'), prompt: 'Say 
     where: 'shell',
     language: 'sh',
     tried: 'cline 3.0.65',
-    note: 'Its provider `openai` uses Chat Completions instead. Its provider `anthropic` uses Messages, with `baseUrl` (the address with `/v1`) beside `apiKey` in `~/.cline/data/settings/providers.json`: `cline auth` takes no address for it.',
+    note: 'Its provider `openai` uses Chat Completions instead. Its provider `anthropic` uses Messages, with `baseUrl` (the address with `/v1`) next to `apiKey` in `~/.cline/data/settings/providers.json`: `cline auth` takes no address for it.',
     text: ({ origin, model }) => `cline auth -p openai-native -k "$${KEY_VARIABLE}" -b ${origin}/v1 -m ${model}
 cline -P openai-native -m ${model} "Say hello."`,
   },

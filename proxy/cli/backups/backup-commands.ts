@@ -27,7 +27,7 @@ export function addBackupCommands(store: Command, io: Io): void {
 
   addCommand(store, {
     usage: 'restore <file>',
-    description: 'check a backup, and put it in the place of the SQLite store; stop the gateway before',
+    description: 'check a backup, and replace the SQLite store with it; stop the gateway first',
     examples: ['poolgate store restore backups/monday.db', 'poolgate store restore backups/monday.db --force'],
   })
     .option('--force', 'move a store that exists aside')

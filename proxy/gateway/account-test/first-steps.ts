@@ -45,7 +45,7 @@ export async function credentialStep(
 const UNAVAILABLE = {
   refused: 'the provider refuses its login',
   failed: 'its token endpoint does not answer',
-  challenged: "a network's guard answers in the place of its token endpoint",
+  challenged: "a network's guard answers instead of its token endpoint",
 } satisfies Record<CredentialUnavailable['why'], string>;
 
 const WHY = { refused: 'credential', failed: 'token_url', challenged: 'challenge_page' } satisfies Record<

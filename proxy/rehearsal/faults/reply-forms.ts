@@ -1,7 +1,7 @@
 // The undocumented forms in which servers send Chat replies, by the words of the fault script, each with a sentence (AA89).
 
 export const REPLY_FORMS = {
-  'json answer': 'A JSON answer comes in place of the stream.',
+  'json answer': 'The answer is JSON instead of a stream.',
   'no done': 'The stream ends without `[DONE]`.',
   'no finish': 'No chunk has a finish reason.',
   'stop with calls': 'The finish reason is `stop` although tools are called.',
@@ -11,13 +11,13 @@ export const REPLY_FORMS = {
   'long call ids': 'The ids of calls have 80 characters.',
   'null arguments': 'The arguments of calls are null.',
   'no arguments': 'The calls have no arguments.',
-  'object arguments': 'The arguments of a call come as an object in place of its JSON.',
-  'whole arguments': 'The arguments of a call come in one piece, beside its name.',
+  'object arguments': 'The arguments of a call are an object instead of JSON text.',
+  'whole arguments': 'The arguments of a call come in one piece, together with its name.',
   'repeated names': 'Each piece of a call repeats its name.',
   'empty names': 'Each piece of a call but the first has an empty name.',
   'interleaved calls': 'The pieces of several calls alternate.',
   'legacy call': 'A call comes as `function_call`.',
-  'opaque calls': 'Each call has a member that servers demand back.',
+  'opaque calls': 'Each call has a member that servers require back.',
   'no usage': 'The usage is not stated.',
   'usage beside finish': 'The usage is in the chunk of the finish reason.',
   'usage in groq': 'The usage is in `x_groq`.',
@@ -26,8 +26,8 @@ export const REPLY_FORMS = {
   'no choices': 'The chunk of the usage has no `choices`.',
   'filter chunk': 'A chunk without choices comes first.',
   'list content': 'The text comes as a list of parts.',
-  'late reasoning': 'The reasoning comes behind the text and the calls.',
-  citations: 'The text has a citation of an address.',
+  'late reasoning': 'The reasoning comes after the text and the calls.',
+  citations: 'The text has a citation with an address.',
 } as const;
 
 export type ReplyForm = keyof typeof REPLY_FORMS;

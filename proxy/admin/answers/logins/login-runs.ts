@@ -18,7 +18,7 @@ const TOKENS_MS = 20_000;
 export const loginRuns = (gateway: AdminTarget, logins: RunningLogins): readonly Endpoint[] => [
   endpoint({
     name: 'POST /api/accounts/{id}/logins',
-    summary: 'Begins a login of an account, and ends the one that is under way; a browser then continues it.',
+    summary: 'Starts a login of an account, and ends its open one; a browser then continues the login.',
     need: 'view',
     body: NEW_LOGIN,
     reply: LOGIN_RUN,
@@ -28,7 +28,7 @@ export const loginRuns = (gateway: AdminTarget, logins: RunningLogins): readonly
   }),
   endpoint({
     name: 'GET /api/logins/{login}',
-    summary: 'A login that you began: whether it waits, and what came of it. It is kept for 5 minutes after its end.',
+    summary: 'A login that you started: whether it is open, and its result. It is kept for 5 minutes after its end.',
     need: 'view',
     reply: LOGIN_RUN,
     refuses: [404, 409],
@@ -77,7 +77,7 @@ async function begun({ gateway, logins }: Sources, login: NewLogin): Promise<Log
   }
   const id = await logins.begin(login);
   if (id === undefined) {
-    throw new ApiRefusal(409, 'as many logins are under way as limits.logins permits: end one, or wait until one ends');
+    throw new ApiRefusal(409, 'there are as many open logins as limits.logins permits: end one, or wait until one ends');
   }
   return shown(gateway, id, runFor(logins, asker, id));
 }
