@@ -1,6 +1,7 @@
 // A running gateway for a test, with real sockets on free ports, the rehearsal provider as its upstream, and a temporary store.
 import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
+import { request } from 'undici';
 import { stringify } from 'yaml';
 import type { ProcessLoad } from '../../proxy/admission/process-load.ts';
 import { Log } from '../../proxy/base/process/log.ts';
@@ -62,23 +63,31 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Sends a request with the test key. */
-export function fetchFrom(url: string, path: string, { method, body, headers = {}, signal }: RequestOptions = {}): Promise<Response> {
+/** A request with the test key. */
+function requestOf({ method, body, headers = {}, signal }: RequestOptions) {
   const text = body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
   const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
-  return fetch(url + path, {
+  return {
     method: method ?? (body === undefined ? 'GET' : 'POST'),
     headers: { authorization: `Bearer ${KEY}`, ...type, ...headers },
     ...(text === undefined ? {} : { body: text }),
     ...(signal ? { signal } : {}),
-  });
+  };
 }
 
-/** Sends such a request, and reads the whole answer. */
+/** Sends a request with the test key. */
+export const fetchFrom = (url: string, path: string, init: RequestOptions = {}): Promise<Response> => fetch(url + path, requestOf(init));
+
+/** What `fetch` adds to a request, except for codings. */
+const ADDED = { accept: '*/*', 'accept-language': '*', 'sec-fetch-mode': 'cors', 'user-agent': 'node' } as const;
+
+/** Sends such a request, and reads the whole answer. `fetch` takes three times the processor time for it. */
 export async function sendTo(url: string, path: string, init: RequestOptions = {}): Promise<Reply> {
-  const response = await fetchFrom(url, path, init);
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, text, json: jsonOrUndefined(text) };
+  const asked = requestOf({ ...init, headers: { ...ADDED, ...init.headers } });
+  const { statusCode, headers, body } = await request(url + path, asked);
+  const text = await body.text();
+  const fields = Object.entries(headers).flatMap(([name, values = []]) => [values].flat().map((value): [string, string] => [name, value]));
+  return { status: statusCode, headers: new Headers(fields), text, json: jsonOrUndefined(text) };
 }
 
 export class TestGateway extends Probes {
