@@ -12,12 +12,14 @@ export const ADAPTED = {
   'input.custom_tool_call': 'sent as a function call',
   'input.function_call': 'a call of a tool in a namespace is sent under the name of its function',
   'input.function_call.arguments': 'text that is not a JSON object is wrapped in one',
-  'input.function_call_output': 'outputs are moved after their calls; a missing output is added, an output without a call becomes a user message',
+  'input.function_call_output':
+    'outputs are moved after their calls; a missing output is added, an output without a call becomes a user message',
   'input.id': 'left out: nothing is stored under it',
   'input.image_generation_call': 'left out; its image becomes a user image if the model takes images',
   'input.input_audio': 'earlier audio that the model does not take is replaced by a placeholder',
   'input.input_file': 'earlier files that the model does not take are replaced by a placeholder',
-  'input.input_image': 'earlier images that the model does not take are replaced by a placeholder; images of tool outputs move to a user message',
+  'input.input_image':
+    'earlier images that the model does not take are replaced by a placeholder; images of tool outputs move to a user message',
   'input.local_shell_call': 'sent as a function call',
   'input.message': 'later system messages move into the first one; messages without content are left out',
   'input.message.content': 'text parts are joined to one text',

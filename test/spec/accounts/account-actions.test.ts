@@ -1,4 +1,4 @@
-// [S9] What an operator does to an account by hand takes effect in the running gateway and leaves audit rows.
+// [S9] Actions of an operator on an account take effect in the running gateway and leave audit rows.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { folderFor, SMALL } from '../../config/files.ts';
 import { bearerOf, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { startProgram } from '../../support/program.ts';
 
-/** Writes the file of a gateway by which commands find it. */
+/** Writes the file by which commands find the running gateway. */
 function found(path: string, { adminUrl }: TestGateway): void {
   writeFileSync(path, `${SMALL}admin: { port: ${new URL(adminUrl).port} }\n`);
 }
@@ -27,7 +27,7 @@ async function auditOf(folder: string): Promise<readonly Pick<AuditRow, 'actor' 
 
 let turns = 0;
 
-/** Another conversation each time, so that none goes to the account of an earlier one. */
+/** Each call starts another conversation, so no turn goes to the account of an earlier one. */
 const turn = () => ({ body: { model: 'model-a', input: `hello ${turns++}` } });
 
 test('[S9] account pause and resume edit the file with its comments, reach the running gateway and leave rows', async () => {

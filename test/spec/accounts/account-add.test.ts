@@ -1,4 +1,4 @@
-// `account add` and `account import`: accounts come into the file and into a Pool, and take turns.
+// `account add` and `account import` write accounts into the file and into a Pool, and the accounts then take turns.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// The headers by which a provider recognises its clients are settings of an account; `version` is the newer of two (RB2, RB3).
+// The headers by which a provider recognises its clients are settings of an account; the header `version` has the newer of two versions
+// (RB2, RB3).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';

@@ -1,4 +1,5 @@
-// `account login` over the wire: the device and the code grant against the simulated authorization server, through a running gateway and without one.
+// `account login` over the wire: the device grant and the code grant at the simulated authorization server, with and without a running
+// gateway.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -13,7 +14,7 @@ const FAST: AuthorizationSettings = { seconds: 20, intervalSeconds: 1 };
 const CLIENT = 'client-1';
 const IDS = ['north', 'south', 'east', 'west', 'code', 'paste', 'lone'];
 
-/** Each account has a Pool and a key of its own. */
+/** Each account has its own Pool and its own key. */
 const keyOf = (id: string): string => `pg-key-of-${id}`;
 
 suite('account login', () => {
@@ -50,7 +51,7 @@ suite('account login', () => {
   const command = (args: readonly string[], watched: Partial<Watched> = {}): Promise<Ran> =>
     poolgate([...args, '--config', program.path], {}, watched);
 
-  /** A login with a device code, on which a person decides as soon as there is a code. */
+  /** Runs a login with a device code; a person decides about it as soon as the code is shown. */
   async function byDevice(
     id: string,
     decide: 'allow' | 'deny' | 'expire',
@@ -63,7 +64,7 @@ suite('account login', () => {
     return ran;
   }
 
-  /** A login with a browser: `visit` gets the address that is opened. */
+  /** Runs a login in a browser: `visit` gets the address that is opened. */
   async function byBrowser(
     args: readonly string[],
     visit: (url: string) => Promise<unknown>,

@@ -24,7 +24,7 @@ const simulated = (id: string, api: 'chat' | 'responses', address: string, more:
   ...more,
 });
 
-/** A gateway with an agent account and these, and the command on its file. */
+/** Starts a gateway with an agent account and these accounts, and runs the command on its file. */
 const tried = (context: TestContext, ...accounts: readonly Draft[]): Promise<Tried> =>
   triedWith(context, (draft) => draft.accounts.push(...accounts));
 
@@ -180,7 +180,7 @@ test('[AA87] without a running gateway it reads the models by itself, and says t
   assert.match(alone.out, /account 'north' works as far as this goes: no turn was sent\n$/);
 });
 
-/** What the agent account `north` has in the place of its own settings, the failure of its provider, and the end of the answer. */
+/** The settings of the agent account `north` that replace its own, the failure of its provider, and the end of the command's answer. */
 const WRONG: Readonly<Record<string, { readonly account?: Draft; readonly fail?: (gate: TestGateway) => void; readonly says: RegExp }>> = {
   'a name that does not resolve': {
     account: { base_url: 'https://nowhere.invalid' },

@@ -1,5 +1,5 @@
-// A client that leaves, at each phase of its turn: the request to the account ends before its next event, and the health of the account
-// does not change.
+// If a client leaves in any phase of its turn, the request to the account ends before the next event, and the health of the account does
+// not change.
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import type { RequestRow } from '../../../store/store.ts';
@@ -27,15 +27,15 @@ beforeEach(() => {
   gate.upstream.clear();
 });
 
-/** A turn whose client leaves when `leave` is called. */
+/** Starts a turn; its client leaves when `leave` is called. */
 function leaving(path = NATIVE, body = turnOn(path, 'hi')): { readonly leave: () => void } {
   const left = new AbortController();
-  // Its stream breaks off for it as well: the reader is gone.
+  // The stream of this client breaks off too, because its reader has left.
   void gate.send(path, { body, signal: left.signal }).catch(() => undefined);
   return { leave: () => left.abort() };
 }
 
-/** The row of the turn that was left; it is the only one since. */
+/** The row of the turn whose client left; it is the only new row. */
 async function leftRow(before: number): Promise<RequestRow> {
   const row = await until('the row', async () => (await gate.rows())[before]);
   assert.deepEqual([row.status, row.code, row.outcome], [499, null, 'client_gone']);

@@ -1,4 +1,5 @@
-// Health as clients meet it: the causes of an unroutable assignment, its effect on models and modes, and the state after a restart.
+// The health of accounts as clients see it: the causes of an unroutable assignment, its effect on models and modes, and the state after a
+// restart.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -35,7 +36,7 @@ beforeEach(async () => {
   await assigned({});
 });
 
-/** The configuration's part of UA1 for north. */
+/** Changes the configuration of north to one of the states of UA1. */
 function assigned({
   visible = true,
   ...assignment
@@ -63,7 +64,7 @@ async function listed(): Promise<readonly string[]> {
   return json.data.map(({ id }: JsonObject) => id);
 }
 
-/** North fails three turns of this model in a row; south answers them. */
+/** Three turns of this model fail in a row at north; south answers them. */
 async function failNorth(model = 'model-a'): Promise<void> {
   gate.upstream.next('north', ...Array<string>(3).fill('refuse 503'));
   for (let i = 0; i < 3; i++) await turn(model);
@@ -116,7 +117,7 @@ test('[UA1] [SM5] a model without a routable source is 503 with the time to wait
   assert.deepEqual(await listed(), ['model-a']);
   gate.heal();
   assert.deepEqual(await listed(), ['model-a', 'only-north']);
-  // North cools down while south is there; then south must log in.
+  // North is in a cooldown while south can serve; then south has to log in again.
   gate.upstream.next('north', 'refuse 429 retry 90');
   gate.upstream.next('south', 'refuse 401');
   assert.equal((await turn()).status, 502);

@@ -1,4 +1,4 @@
-// The last checks of a turn (Q4): eligibility, the admission slot, selection; each of them answers before the next is met.
+// The order of the last checks of a turn (Q4): eligibility, the admission slot, selection; each check answers before the next one runs.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
@@ -26,7 +26,7 @@ test('[S2] authentication, policy, model, account health, admission and account 
   const refuse = (cause: 'credential' | 'quota'): void => {
     for (const id of both) gate.fail(id, 'model-a', failure(cause, { retryAfterMs: 3_600_000 }));
   };
-  // Every fault at once: the class is full, and both accounts need a new login. Once that is corrected, they are out of quota.
+  // All faults exist at once: the class is full, and both accounts need a new login. After the login they are out of quota.
   gate.upstream.next('north', 'stall before headers');
   const running = gate.send(NATIVE, { body: turnBody('hi') });
   await gate.upstream.stalled('north');

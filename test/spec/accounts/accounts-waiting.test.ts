@@ -1,4 +1,4 @@
-// Admission over real sockets: turns that run at once, turns that wait, for how long, and the refusal of others (Q7).
+// Admission over real sockets: how many turns run at once, how long others wait, and which turns are refused (Q7).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type GatewayOptions, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
@@ -17,7 +17,7 @@ const ONE_EACH: GatewayOptions = {
   },
 };
 
-/** Starts a turn that stalls at each of the two accounts, and a third one that waits. */
+/** Starts a turn at each of the two accounts, which stalls there, and a third turn, which waits. */
 async function thirdWaits(gate: TestGateway): Promise<{ readonly running: readonly Promise<Reply>[]; readonly third: Promise<Reply> }> {
   for (const account of ['north', 'south']) gate.upstream.next(account, 'stall before headers');
   const running = [turn(gate), turn(gate)];

@@ -1,4 +1,4 @@
-// Failover over real sockets: what an account does wrong before anything was shown another one makes good, and the rows say so.
+// Failover over real sockets: if an account fails before any output, another account answers, and the rows show both.
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -26,18 +26,18 @@ after(() => gate.close());
 beforeEach(() => {
   gate.heal();
   gate.upstream.clear();
-  // Past every reset that a case states; the retry budget of the cases before is spent no longer either.
+  // The clock moves past every reset that a case states, and past the retry budget that earlier cases used.
   clock.setAhead(2 * 3_600_000);
 });
 
 interface Case {
   readonly what: string;
-  /** What north does; south answers. */
+  /** The answer of north; south answers normally. */
   readonly script: Script;
   readonly status: number | null;
   readonly class: string;
   readonly cause: string;
-  /** What north amounts to afterwards. */
+  /** The state of north afterwards. */
   readonly north: 'active' | 'reauth_required' | 'failing' | 'model cools' | 'out of quota';
 }
 
@@ -144,7 +144,7 @@ for (const { what, script, status, class: errorClass, cause, north } of CASES) {
     for (const { path, stream } of ROUTES) {
       test(`has no effect for the client of ${path}${stream ? ', streamed' : ''}`, async () => {
         const streamed = stream || path !== NATIVE;
-        // A JSON answer has no lifecycle events to break off after, and says refusals in its body.
+        // A JSON answer has no lifecycle events after which it could break off, and its refusals are in its body.
         if (!streamed && what.startsWith('breaks off')) return;
         gate.upstream.next('north', script);
         const reply = await gate.send(path, { body: turnOn(path, 'hi', { stream }) });
@@ -332,7 +332,7 @@ test('[S1] a turn never goes to an account outside its Pool, whatever fails', as
   assert.equal(two.upstream.turns('theirs').length, 0);
 });
 
-/** One answer, whole, without a trace of the account that failed. */
+/** Asserts that the client got one complete answer without a trace of the account that failed. */
 function assertClean({ status, text, json }: Reply, streamed: boolean): void {
   assert.equal(status, 200, text);
   assert.doesNotMatch(text, /north|error_class|overloaded/i);

@@ -1,4 +1,4 @@
-// Edits that are repeated for each account of a turn: its name for the model, its dropped fields, its credential, the marker.
+// Edits that are made again for each account of a turn: the name of the model, dropped fields, the credential, the marker.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';

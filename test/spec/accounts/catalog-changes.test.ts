@@ -1,4 +1,4 @@
-// Catalogs that change over the wire: with the accounts, the configuration, a restart; and the ETag that shows it.
+// Catalogs over the wire that change with the accounts, the configuration or a restart, and the ETag that shows the change.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

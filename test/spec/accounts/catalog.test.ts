@@ -1,4 +1,4 @@
-// The two model lists over the wire: their content, for which keys, and under which ETag.
+// The two model lists over the wire: their content, the keys that see it, and their ETag.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, test } from 'node:test';
@@ -19,7 +19,7 @@ import { modelEntry, turnBody } from '../../support/rehearsal-replies.ts';
 
 const TURNS = '/backend-api/agent/responses';
 
-/** Some are good, some are half good, some are what a provider should never send. */
+/** Some of these entries are valid, some are partly valid, and some are entries that a provider should never send. */
 const NORTH: readonly unknown[] = [
   modelEntry({ slug: 'model-a', comp_hash: 'h1', novel: { kept: [1, 2.5, 'x'] }, ...windowOf(272_000) }),
   modelEntry({ slug: 'model-b', use_responses_lite: true, ...windowOf(872_000) }),
@@ -77,7 +77,7 @@ const gate = await startGateway({
   },
 });
 after(() => gate.close());
-// What is not an object cannot be configured, so the provider says it in an answer of its own.
+// The configuration allows only objects as entries, so the provider sends the other values in its own answer.
 await reread(gate, { north: catalogAnswer({ models: NORTH }) });
 
 const as = (id: string): { headers: Record<string, string> } => ({ headers: { authorization: `Bearer ${id}` } });

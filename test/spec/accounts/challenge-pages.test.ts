@@ -1,4 +1,5 @@
-// The challenge page of a network's guard: never passed on, no refused credential, and a fault of the path that it was seen on (RB3, RB4).
+// The challenge page of a network's guard is never passed on, does not refuse the credential, and is a fault only of the path that it
+// answered (RB3, RB4).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { challengePage } from '../../../proxy/rehearsal/account/simulated-catalog.ts';

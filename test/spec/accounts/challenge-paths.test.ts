@@ -1,4 +1,5 @@
-// The challenge page of a network's guard on one path of an account: that path waits, and every other path of the account goes on (RB4).
+// If one path of an account gets the challenge page of a network's guard, that path waits, and every other path of the account stays in use
+// (RB4).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { challengePage } from '../../../proxy/rehearsal/account/simulated-catalog.ts';
@@ -26,11 +27,11 @@ async function transcription(gate: TestGateway, path: string): Promise<{ readonl
 type Ask = (gate: TestGateway) => Promise<Pick<Reply, 'status' | 'text'>>;
 
 interface Path {
-  /** Its name in the account's health. */
+  /** The name of the path in the health of the account. */
   readonly name: string;
-  /** At the account. */
+  /** The path at the account. */
   readonly path: string;
-  /** The requests of clients that go there. */
+  /** The requests of clients that go to this path. */
   readonly asks: readonly Ask[];
 }
 
@@ -81,7 +82,7 @@ interface Guarded {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** @param from the paths from the start on */
+/** @param from the paths that are challenged from the start */
 async function guarded(compact: 'route' | 'trigger' | 'auto' = 'route', from: readonly string[] = []): Promise<Guarded> {
   const challenged = new Set(from);
   const clock = new ShiftedClock();
@@ -96,7 +97,7 @@ async function guarded(compact: 'route' | 'trigger' | 'auto' = 'route', from: re
   return { gate, clock, challenged, [Symbol.asyncDispose]: () => gate.close() };
 }
 
-/** The accounts that the request was sent to. */
+/** The accounts to which this request was sent. */
 async function accountsOf(gate: TestGateway, { path }: Pick<Path, 'path'>, ask: Ask): Promise<readonly string[]> {
   const before = gate.upstream.requests().length;
   const reply = await ask(gate);
@@ -152,7 +153,7 @@ describe('[RB4] a challenge page', () => {
       await using world = await guarded(way);
       const { gate, challenged } = world;
       const compact: Ask = (to) => to.send(COMPACT, { body: { model: 'model-a', input: [said] } });
-      // `auto` learns that the account has no compact path with the request that gets the page.
+      // With `auto`, the request that gets the page is also the one by which the gateway learns that the account has no compact path.
       if (way === 'auto') gate.upstream.next('north', replyJson({ detail: 'Not Found' }, { status: 404 }));
       challenged.add(TURNS);
       assert.deepEqual(await accountsOf(gate, { path: TURNS }, compact), way === 'trigger' ? ['north', 'south'] : ['north']);
@@ -183,7 +184,7 @@ describe('[RB4] a challenge page', () => {
       const { gate, challenged } = world;
       challenged.add(read);
       const before = isList ? gate.upstream.requests().length : 0;
-      // An unknown model makes the gateway read the lists again; usage is read at the start.
+      // The gateway reads the lists again because of an unknown model; it reads usage at its start.
       await gate.send('/v1/responses', { body: { model: 'model-of-no-list', input: 'hi' } });
       const reads = gate.upstream.requests('north').filter(({ number, path }) => number > before && path === read);
       assert.notEqual(reads.length, 0);

@@ -1,4 +1,4 @@
-// Rate limits that API accounts state with their answers: evidence for the choice of an account, by own id (AA39).
+// API accounts state rate limits in their answers; these are evidence for the choice of an account, by the account's own model id (AA39).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { type Platform, refuses, startPlatform, streams, textEvents } from '../../providers/responses/platform.ts';
@@ -48,7 +48,7 @@ const limits = (left: number, reset = '5m0s', kind = 'requests'): Record<string,
 const ask = (model = 'model-a'): Promise<Reply> => gate.send(PUBLIC, { body: { model, input: 'hi' } });
 const taken = (): readonly number[] => [east, west].map((platform) => platform?.requests.length ?? 0);
 
-/** Both accounts state what they have left of the model. */
+/** Both accounts state what is left for the model. */
 async function states(eastLeft: Record<string, string>, westLeft: Record<string, string>, model = 'model-a'): Promise<void> {
   await strategy('rotation');
   east?.next.push(streams(textEvents('hi'), eastLeft));

@@ -30,7 +30,7 @@ beforeEach(() => {
   gate.heal();
 });
 
-/** The second account of the Pool; `alone` takes the first one from it. */
+/** Configures the second account of the Pool; `alone` removes the first one from the Pool. */
 function configure(
   draft: Draft,
   account: Draft,
@@ -189,7 +189,7 @@ interface Listed {
   readonly answer?: Json;
   /** Answers at the origin. */
   readonly origin?: Readonly<Record<string, Json>>;
-  /** Undefined: it is left out. */
+  /** Undefined if the model is left out. */
   readonly known: Known | undefined;
 }
 

@@ -14,7 +14,7 @@ const MESSAGES = '/v1/messages';
 const fn = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} } };
 const user = (text: string): JsonObject => ({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] });
 
-/** `near` has the hosted tools, `far` has none; both speak the Responses API at servers of their own. */
+/** `near` has the hosted tools, `far` has none; each speaks the Responses API at its own server. */
 async function mixed(accounts: readonly string[], pool: JsonObject = {}): Promise<{ gate: TestGateway; near: Platform; far: Platform }> {
   const [near, far] = await Promise.all([startPlatform(), startPlatform()]);
   const own = (id: string, { url }: Platform, hosted_tools: readonly string[]): JsonObject => ({

@@ -1,4 +1,4 @@
-// The failures of API accounts over the wire: what clients of each surface get, what follows for the account, and what the row says (AA61 to AA64).
+// Failures of API accounts over the wire: what clients of each surface get, the effect on the account, and the row (AA61 to AA64).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { isStatusReply } from '../../../proxy/admin/replies/status-reply.ts';
@@ -17,7 +17,7 @@ let second: Platform;
 let gate: TestGateway;
 const clock = new ShiftedClock();
 
-/** `box` before `spare`, both with all models. */
+/** `box` is tried before `spare`; both have all models. */
 before(async () => {
   [first, second] = await Promise.all([startPlatform(), startPlatform()]);
   gate = await startGateway({
@@ -41,7 +41,7 @@ beforeEach(() => {
   first.clear();
   second.clear();
   gate.heal();
-  // The Pool's retry budget covers 10 s.
+  // The retry budget of the Pool counts the last 10 s.
   clock.setAhead(11_000);
 });
 
@@ -57,7 +57,7 @@ describe('another account answers', () => {
     readonly what: string;
     readonly answer: PlatformAnswer;
     readonly attempt: readonly unknown[];
-    /** The cause of the cooldown: of the whole account, or of the model. */
+    /** The cause of the cooldown, either of the whole account or of the model. */
     readonly cools?: { readonly account: string } | { readonly model: string };
   }
   const CASES: readonly Case[] = [

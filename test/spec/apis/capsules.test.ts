@@ -1,4 +1,5 @@
-// Capsules over the wire: they open in their own Pool, with their own key, in items of their own type, whole; and they are bounded (AA22).
+// Capsules over the wire: a capsule opens only in its own Pool, with its own key, in items of its own type, and unchanged; its size is
+// bounded (AA22).
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -39,7 +40,7 @@ const output = { type: 'function_call_output', call_id: 'c1', output: 'found' };
 const body = (input: readonly JsonObject[]): JsonObject => ({ model: 'model-a', stream: true, store: false, input, tools: [look] });
 const other = { authorization: `Bearer ${OTHER_KEY}` };
 
-/** The items of a turn that thought and called a tool. */
+/** The items of a turn that has reasoning and calls a tool. */
 async function thinking(thoughts: readonly string[] = ['Look first.']): Promise<readonly JsonObject[]> {
   const called = call(0, { id: 'c1', type: 'function', function: { name: 'look', arguments: '{}' } });
   stage.platform.next.push(streamed([...thoughts.map((reasoning) => chunk({ reasoning })), called, finish('tool_calls'), '[DONE]']));
@@ -47,7 +48,7 @@ async function thinking(thoughts: readonly string[] = ['Look first.']): Promise<
   return responseOf(translatedEvents(reply.text)).output as readonly JsonObject[];
 }
 
-/** A summary of a conversation. */
+/** Makes a summary of a conversation. */
 async function summarised(): Promise<JsonObject> {
   stage.platform.next.push(streamed([text('Goal: tests.'), ...ENDING]));
   const reply = await stage.gate.send(COMPACT, { body: { model: 'model-a', input: [user('Write tests.')] } });
@@ -58,7 +59,7 @@ const capsuleOf = (item: JsonObject | undefined): string => String(item?.encrypt
 const withCapsule = (items: readonly JsonObject[], capsule: string): readonly JsonObject[] =>
   items.map((item) => (item.type === 'reasoning' ? { ...item, encrypted_content: capsule } : item));
 
-/** The reasoning that the account gets back for these items. */
+/** The reasoning that the account gets back if these items are sent. */
 async function replayed(items: readonly JsonObject[], { on = stage, headers = {} }: Sent = {}): Promise<unknown> {
   on.platform.clear();
   on.platform.next.push(streamed(HELLO));
@@ -101,7 +102,7 @@ test('[AA22] a summary opens in its own Pool alone', async () => {
 
 test('[AA22] nothing opens with another key of the store', async () => {
   const [items, item] = [await thinking(), await summarised()];
-  // A store of its own has a key of its own.
+  // A gateway with another store has another key.
   await using foreign = await chatStage(options);
   assert.equal(await replayed(items, { on: foreign }), undefined);
   await assertRestarts(item, { on: foreign });

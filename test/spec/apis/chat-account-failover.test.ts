@@ -1,4 +1,5 @@
-// Chat accounts beside agent accounts: failures that go on elsewhere, capsules, compaction, the wait for usage (AA22, AA46, AA48, AA54, AA59).
+// Chat accounts and agent accounts in one Pool: failover between them, capsules, compaction, the wait for usage (AA22, AA46, AA48, AA54,
+// AA59).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -52,7 +53,7 @@ describe('failover', () => {
 
 describe('capsules', () => {
   const TOOLS = [look];
-  /** Conversations of their own: one that overflowed stays where it is. */
+  /** Each turn starts another conversation, because a conversation that overflowed stays at its account. */
   let count = 0;
   const title = (): string => `Think ${count}.`;
   beforeEach(() => {
@@ -153,7 +154,7 @@ describe('compaction', () => {
     assert.match(String(last?.content), /goals.*decisions.*files.*next steps/s);
   }
 
-  /** The item goes back as a user message. */
+  /** Asserts that the item is sent back as a user message. */
   async function assertReplays(item: JsonObject): Promise<void> {
     assert.equal(item.type, 'compaction');
     stage.platform.next.push(streamed(HELLO));

@@ -1,4 +1,4 @@
-// What becomes of the reply of a Chat account: its events, however servers write its chunks (AA49 to AA59).
+// The reply of a Chat account becomes events in the same way however its server writes the chunks (AA49 to AA59).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -19,13 +19,13 @@ type Chunks = readonly (JsonObject | string)[];
 const eventsFor = async (chunks: Chunks, members: JsonObject = {}): Promise<readonly JsonObject[]> =>
   (await stage.reply(streamed(chunks), members)).events;
 
-/** The types without what every reply begins with. */
+/** The types of the events after the ones with which every reply begins. */
 const typesFor = async (chunks: Chunks, members: JsonObject = {}): Promise<readonly string[]> =>
   typesOf(await eventsFor(chunks, members)).slice(2);
 
 const outputOf = (events: readonly JsonObject[]): readonly JsonObject[] => responseOf(events).output as readonly JsonObject[];
 
-/** The attempt failed before output: with no other account the client gets the failure, and nothing of an answer. */
+/** Asserts that the attempt fails before output: without another account the client gets the failure, and no part of an answer. */
 async function failsBefore(answer: PlatformAnswer, title?: string): Promise<void> {
   const { status, events, text: got } = await stage.reply(answer);
   if (status === 200)
@@ -301,7 +301,7 @@ describe('items', () => {
 
 describe('calls', () => {
   const LONG = 'x'.repeat(65);
-  /** The calls as `[call_id, arguments]`; a call id that is ours is `ours`. */
+  /** The calls as `[call_id, arguments]`; `ours` stands for a call id that the gateway made. */
   const cases: readonly (readonly [string, readonly JsonObject[], readonly (readonly [string, string])[]])[] = [
     [
       'by index, side by side',
@@ -519,7 +519,7 @@ describe('framing', () => {
     });
   }
 
-  /** Without what is random. */
+  /** The events without their random ids and times. */
   const plain = (events: readonly JsonObject[]): unknown =>
     JSON.parse(
       JSON.stringify(events)
@@ -543,7 +543,7 @@ describe('framing', () => {
 
   test('[AA57] data that is no JSON object is malformed', async () => {
     await failsBefore(streamed(['nonsense']));
-    // After output a native stream ends as it died (Q17).
+    // A native stream that fails after output ends where it failed (Q17).
     await assert.rejects(stage.reply(streamed([text('Hi'), '[1]', ...ENDING])));
   });
 

@@ -1,4 +1,4 @@
-// What a Chat account is sent of a turn: its messages, tools and settings (AA40 to AA45, AA14, AA16, AA27).
+// The request that a Chat account gets for a turn: messages, tools and settings (AA40 to AA45, AA14, AA16, AA27).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -12,7 +12,7 @@ before(async () => {
 after(() => stage[Symbol.asyncDispose]());
 beforeEach(() => stage.clear());
 
-/** Runs with other settings of the account, and takes them back. */
+/** Runs with other settings of the account, and restores the former ones. */
 async function withAccount(account: JsonObject, model: JsonObject, run: () => Promise<void>): Promise<void> {
   await stage.configure({ account, model });
   try {

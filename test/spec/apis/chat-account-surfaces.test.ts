@@ -1,4 +1,4 @@
-// Chat accounts: what each surface gets of their replies (AA40, AA49, AA91).
+// Replies of Chat accounts as each surface sends them to its clients (AA40, AA49, AA91).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { HELLO, streamed } from '../../providers/chat/completions.ts';

@@ -1,4 +1,4 @@
-// What `explain` shows of a turn in a Pool with accounts of several APIs, tiers and a chain of models; nothing is sent for it (AA77, AA85).
+// `explain` for a turn in a Pool with accounts of several APIs, tiers and a chain of models; it sends nothing to an account (AA77, AA85).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { stringify } from 'yaml';
@@ -37,7 +37,7 @@ after(async () => {
 });
 beforeEach(() => gate.heal());
 
-/** Native, then a platform with a cap, then a local server that takes no images and few efforts. */
+/** Three accounts: a native one, a platform with a cap, and a local server that takes no images and few efforts. */
 function configure(draft: Draft): void {
   const server = { base_url: platform.url, read_models: false };
   draft.accounts[1] = {

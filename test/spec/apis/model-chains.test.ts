@@ -1,4 +1,4 @@
-// Chains of models over the wire: when a turn goes on to another model, what it then is, and what says so (AA74 to AA77).
+// Chains of models over the wire: when a turn goes on to another model, how the turn changes, and where this is reported (AA74 to AA77).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failure } from '../../accounts/health/support.ts';
@@ -14,7 +14,7 @@ import { connect } from '../../support/websocket.ts';
 const NATIVE = '/backend-api/agent/responses';
 
 const chained = (fallback: readonly string[] = ['model-b'], more: (draft: Draft) => void = () => undefined): GatewayOptions => ({
-  // north alone has model-a.
+  // Only north has model-a.
   upstream: {
     accounts: [
       { id: 'north', models: ['model-a', 'model-b', 'model-c'].map((slug) => modelEntry({ slug })) },
@@ -161,7 +161,7 @@ test('[AA75] images, audio, files and embeddings do not go on', async () => {
       chained(['model-b'], (draft) => {
         for (const id of ['gpt-image-2', 'gpt-4o-transcribe']) draft.pools[0].models[id] = { fallback: ['model-b'] };
         draft.pools[0].models['embed-a'] = { fallback: ['embed-b'] };
-        // Its own fallbacks are of no use to an image either.
+        // The fallbacks of the host model do not apply to an image either.
         draft.pools[0].image_host_model = 'model-a';
         const serves = ['embeddings'];
         draft.accounts.push({ id: 'box', api: 'chat', base_url: platform.url, credential: 'none', serves, read_models: 'all' });

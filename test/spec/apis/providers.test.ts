@@ -1,4 +1,4 @@
-// An account of a second provider API in one Pool with an agent account: every client is served, by whichever account can take its turn.
+// An account of a second provider API and an agent account in one Pool: every client is served by an account that can take its turn.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { agentApi } from '../../../proxy/providers/agent/agent-api.ts';
@@ -54,7 +54,7 @@ const image = { type: 'message', role: 'user', content: [{ type: 'input_image', 
 const PUBLIC_BODY = { model: 'model-a', input: 'hi' };
 const CHAT_BODY = { model: 'model-a', messages: [{ role: 'user', content: 'hi' }] };
 
-/** Each request goes to the second API, with nothing of its client's headers. */
+/** The requests that the second API got, with the headers that could come from the client. */
 const asked = (): readonly unknown[] => talk.turns.map(({ path, json, headers }) => [path, json, headers.authorization]);
 const ASKED = [['/talk/model-a', { said: ['hi'], most: null }, `Bearer ${bearerOf('talk')}`]];
 

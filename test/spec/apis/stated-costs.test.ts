@@ -1,4 +1,4 @@
-// The cost of a turn as its account states it takes the place of its price, for keys and for the caps of tiers (AA14, AA69).
+// The cost that an account states for a turn replaces the cost by its price, for keys and for the caps of tiers (AA14, AA69).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -30,7 +30,7 @@ before(async () => {
 after(() => Promise.all([gate.close(), platform.close()]));
 beforeEach(() => platform.clear());
 
-/** What a turn adds to the cost of its key, in USD. */
+/** The USD that a turn adds to the cost of its key. */
 async function costOf(model: string): Promise<number> {
   const total = async (): Promise<number> => (await gate.send('/v1/usage', { method: 'GET' })).json.total_cost_usd;
   const before = await total();
@@ -42,7 +42,7 @@ async function costOf(model: string): Promise<number> {
 
 const chatReply = (cost: unknown) => streamed([text('Hi'), finish('stop'), usageChunk({ ...USAGE, cost } as JsonObject), '[DONE]']);
 
-/** At the prices of the model. */
+/** The expected cost at the prices of the model. */
 const { prompt_tokens, completion_tokens } = USAGE as { prompt_tokens: number; completion_tokens: number };
 const PRICED = (prompt_tokens + completion_tokens) / 1e6;
 

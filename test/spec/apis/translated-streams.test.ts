@@ -1,5 +1,5 @@
-// Streams of Chat accounts while they run: what is held of them, how long they are waited for, and what becomes of them without their client
-// (AA57, AA60, AA93).
+// Streams of Chat accounts while they run: how much of them is held, how long the gateway waits for them, and what happens after their
+// client leaves (AA57, AA60, AA93).
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -14,12 +14,12 @@ import { connect } from '../../support/websocket.ts';
 
 interface Open {
   readonly answer: PlatformAnswer;
-  /** The reply, once it was asked for. */
+  /** The reply; it resolves when the account got its request. */
   readonly response: Promise<ServerResponse>;
   readonly closed: Promise<void>;
 }
 
-/** A reply that stays open behind these bytes. */
+/** Sends these bytes and keeps the reply open. */
 function open(bytes: string): Open {
   const asked = Promise.withResolvers<ServerResponse>();
   const closed = Promise.withResolvers<void>();
@@ -32,7 +32,7 @@ function open(bytes: string): Open {
   return { answer, response: asked.promise, closed: closed.promise };
 }
 
-/** Reads a stream until it ends or is cut; `seen` resolves when it has this text. */
+/** Reads a stream until it ends or is cut; `seen` resolves when the stream has this text. */
 function reading(response: Response, awaited: string): { readonly seen: Promise<void>; readonly whole: Promise<string> } {
   const seen = Promise.withResolvers<void>();
   let got = '';
@@ -82,7 +82,7 @@ describe('what is held', () => {
   });
 
   test('[AA93] items that are done count under the limit of a reply', async () => {
-    // Each item is small; all of them, which the terminal event would have, do not fit.
+    // Each item is small, but the terminal event, which has all of them, exceeds the limit.
     const summary = { ...stream, reasoning: { effort: 'low', summary: 'auto' } };
     const items = Array.from({ length: 50 }, () => [chunk({ reasoning_content: long(5_000) }), text('Hi ')]).flat();
     const reply = open(framed(items));
@@ -103,7 +103,7 @@ describe('waits', () => {
     stage.platform.next.push(reply.answer);
     const sending = stage.gate.send(PUBLIC, { body: { model: 'model-a', input: 'hi' } });
     const response = await reply.response;
-    // Comments come until the account is left.
+    // Comments come until the gateway ends its request.
     const comments = setInterval(() => void response.write(': PROCESSING\n\n'), 5);
     try {
       await until('the end of the wait', async () => {
@@ -129,7 +129,7 @@ describe('waits', () => {
     stage.platform.next.push(reply.answer);
     const sending = stage.gate.send(PUBLIC, { body: { model: 'model-a', input: 'hi' } });
     const response = await reply.response;
-    // Twice the wait: the timers of the gateway run between these comments.
+    // This takes twice the wait, so the timers of the gateway run between the comments.
     for (let i = 0; i < 40; i++) {
       await new Promise((resolve) => setTimeout(resolve, 50));
       response.write(': PROCESSING\n\n');
@@ -154,7 +154,7 @@ describe('waits', () => {
 describe('a client that leaves', () => {
   let stage: ChatStage;
   before(async () => {
-    // An account with websockets, without which no client could connect by one.
+    // One account has websockets, because otherwise no client could connect by one.
     stage = await chatStage({ others: ['north'] });
   });
   after(() => stage[Symbol.asyncDispose]());

@@ -1,4 +1,4 @@
-// A turn that an API turns out to have no form for, although eligibility admitted it (AA46), and what its limits count (AA47).
+// A turn for which an API turns out to have no form although eligibility admitted it (AA46), and what counts against its limits (AA47).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { agentApi } from '../../../proxy/providers/agent/agent-api.ts';
@@ -13,7 +13,7 @@ import { turnBody } from '../../support/rehearsal-replies.ts';
 
 const SAID = 'a text of the client';
 
-/** Its translation fails for some turns, as that of no shipped API should. */
+/** A provider whose translation fails for some turns, as no shipped API should. */
 const brokenApi: ProviderApi = {
   ...talkApi,
   name: 'broken',
@@ -70,11 +70,11 @@ function assertUnblamed(): void {
 }
 
 test('[AA46] it is malformed without a request, no account is blamed, and an account of another API takes it', async () => {
-  // More often than an account may fail in a row.
+  // This is more often than an account may fail in a row.
   for (let i = 0; i < 6; i++) {
     const reply = await turn();
     assert.equal(reply.status, 200, reply.text);
-    // The other account of that API is not asked for the same.
+    // The other account of that API does not get the same turn.
     assert.deepEqual(await attemptsOf(reply), [
       ['TALK', null, 'upstream_malformed'],
       ['NORTH', 200, null],

@@ -1,5 +1,5 @@
-// Chat bodies over the wire, on both paths: their translation, their refusals, and that every policy applies to Chat as it does to
-// Responses. Of the tables of Responses, which have a suite of their own, every day's tests take a sample.
+// Chat bodies over the wire, on both paths: their translation, their refusals, and every policy. The tables of Responses have their own
+// suite, so the tests of every day take a sample of them.
 import { MODEL_ACCESS } from '../../rules/access/model-access.cases.ts';
 import { CHAT_MESSAGES, CHAT_PARAMETERS, CHAT_TEXT, CHAT_TOOL_CHOICE, CHAT_TOOLS } from '../../rules/chat/chat.cases.ts';
 import { LIFT } from '../../rules/dialect/lift.cases.ts';

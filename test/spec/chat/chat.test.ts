@@ -36,7 +36,7 @@ const streamed = (body: JsonObject, path: string = CHAT): Promise<Reply> => gate
 type Chunk = any;
 const chunksOf = ({ text }: Reply): readonly Chunk[] => eventsOf(text).map(({ data }) => data);
 
-/** The message that a client puts together of the deltas of a stream. */
+/** The message that a client assembles from the deltas of a stream. */
 function assembled(chunks: readonly Chunk[]): Chunk {
   const message: Chunk = { content: null, refusal: null };
   for (const { choices } of chunks) {
@@ -145,7 +145,7 @@ const REPLIES: readonly Same[] = [
   },
 ];
 
-/** The members that the case states; ids are the provider's. */
+/** Compares the members that the case states; ids are those of the provider. */
 function assertMessage(message: Chunk, expected: JsonObject): void {
   assert.equal(message.role, 'assistant');
   const { tool_calls: calls = undefined, ...rest } = expected as { tool_calls?: readonly JsonObject[] };
@@ -337,10 +337,10 @@ test('[Q24] a provider’s error names the message of the client, wherever its i
     { role: 'user', content: [{ type: 'text', text: 'two' }] },
   ];
   const CASES = [
-    // A catalog without Lite: Full.
+    // A catalog without Lite means Full.
     ['auto', 'input[1].content[0].text', 'messages.3.content.0.text'],
     ['auto', 'instructions', 'messages'],
-    // The tools come before the items.
+    // Tools precede items.
     ['lite', 'input[1].content[0].text', 'messages.0.content'],
     ['lite', 'input.4.content.0', 'messages.3.content.0'],
     ['lite', 'input.0.tools.0.parameters', 'tools.0.function.parameters'],

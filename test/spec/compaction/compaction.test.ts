@@ -1,4 +1,4 @@
-// Compaction over the wire: the native compact routes, the explicit trigger of /v1/responses, and the item that comes back.
+// Compaction over the wire: the native compact routes, the explicit trigger of /v1/responses, and the item in later turns.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import OpenAI from 'openai';
@@ -37,7 +37,7 @@ const compactBody = (more: JsonObject = {}): JsonObject => ({
 /** An explicit compaction of the public surface. */
 const explicit = (more: JsonObject = {}): JsonObject => ({ model: 'model-a', input: [user('so much'), TRIGGER], ...more });
 
-/** How a client asks for a compaction, on both surfaces. */
+/** The ways in which a client requests a compaction, on both surfaces. */
 const ASKING: readonly { readonly how: string; readonly path: string; readonly body: JsonObject }[] = [
   { how: 'the compact route', path: COMPACT, body: compactBody() },
   { how: 'its alias', path: ALIAS, body: compactBody() },
@@ -45,7 +45,7 @@ const ASKING: readonly { readonly how: string; readonly path: string; readonly b
   { how: 'an explicit trigger, streamed', path: PUBLIC, body: explicit({ stream: true }) },
 ];
 
-/** How an account compacts. */
+/** The ways in which an account compacts. */
 const FORMS = ['route', 'trigger'] as const;
 type Form = (typeof FORMS)[number];
 
@@ -72,7 +72,7 @@ before(async () => {
 });
 after(() => Promise.all([...gates.values()].map((gate) => gate.close())));
 beforeEach(() => {
-  // Longer than the retry budget remembers, and longer than any cooldown.
+  // This is longer than the retry budget counts, and longer than any cooldown.
   clock.setAhead(3_600_000);
   for (const gate of gates.values()) {
     gate.upstream.clear();
@@ -80,7 +80,7 @@ beforeEach(() => {
   }
 });
 
-/** The one body that reached an account. */
+/** The only body that reached an account. */
 function sentBy(gate: TestGateway): { readonly path: string; readonly body: JsonObject; readonly headers: Record<string, unknown> } {
   const [turn, ...others] = gate.upstream.turns();
   assert.equal(others.length, 0, 'one dispatch');
@@ -96,7 +96,7 @@ function itemOf(reply: Reply): JsonObject {
   return response.output[0];
 }
 
-/** What an account sends of a compaction: one body on its compact path, the events of a turn elsewhere. */
+/** The answer of an account to a compaction: one body on its compact path, otherwise the events of a turn. */
 function compactionOf(form: Form, output: readonly Json[], more: JsonObject = {}) {
   if (form === 'route') return replyJson({ id: 'resp_1', object: 'response.compaction', created_at: 7, output, ...more });
   const response = { id: 'resp_1', object: 'response', created_at: 7, status: 'completed', output, ...more };
@@ -527,7 +527,7 @@ describe('[F3.1] the explicit trigger', () => {
   });
 });
 
-/** The rows about ordinary public turns, as explicit compactions with visible input. */
+/** The rows about ordinary public turns, changed to explicit compactions with visible input. */
 const asExplicit = (rows: readonly WireCase[]): readonly WireCase[] =>
   rows.flatMap((row): readonly WireCase[] => {
     const { input } = row.body;
@@ -535,7 +535,7 @@ const asExplicit = (rows: readonly WireCase[]): readonly WireCase[] =>
     return [{ ...row, kind: 'public-compact', body: { ...row.body, input: [...input, user('visible')] } }];
   });
 
-/** The rows about native turns, on this kind and with visible input. */
+/** The rows about native turns, changed to this kind and to visible input. */
 const onKind = (kind: 'compact' | 'public-compact', rows: typeof ALWAYS): readonly WireCase[] =>
   fromRules(
     rows

@@ -47,7 +47,7 @@ const bodyOf = (path: string, input: readonly Json[], changes: JsonObject = {}):
 
 const inputOf = ({ json }: { readonly json: unknown }): readonly JsonObject[] => (json as { readonly input: readonly JsonObject[] }).input;
 
-/** The outputs as the account got them in its last turn; the one of a websocket has come over its upgrade. */
+/** The outputs in the last turn that the account got, over HTTP or over a websocket. */
 function sentOutputs(gate: TestGateway): readonly Json[] {
   const sent = gate.upstream.requests().findLast(({ method }) => method !== 'GET') ?? gate.upstream.turns().at(-1);
   return inputOf(sent ?? assert.fail('nothing arrived')).flatMap((item) =>
@@ -220,7 +220,7 @@ test('[RM2] the row has saved tokens where they were counted before the turn end
   const turn = async (): Promise<JsonObject | null | undefined> => compressionOf(gate, NATIVE, bodyOf(NATIVE, WORK.slice(0, 3)));
   const counted = (times: number): Promise<true> =>
     until(`${times} counts`, () => (gate.count('token_counts') >= times ? true : undefined), 30_000);
-  // The thread takes about as long to start as a reply takes: the row has the one or the other.
+  // The thread takes about as long to start as a reply takes, so the row can have tokens or bytes.
   const first = (await turn()) ?? {};
   const bytes = Buffer.byteLength(SEARCH) - Buffer.byteLength(compressedText(SEARCH));
   assert.equal(first.saved_bytes ?? bytes, bytes);

@@ -1,4 +1,4 @@
-// Compaction at real agent backends, whose compact path is gone: the turn that finds out, what is remembered, and what answers look like.
+// Compaction at real agent backends that have no compact path: the turn that detects it, what is remembered, and the forms of the answers.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Conversations over the wire: the strategy places the first turn, later turns go to the account that answered last (F8.3, Q10, Q11).
+// Conversations over the wire: the strategy places the first turn, and later turns go to the account that answered last (F8.3, Q10, Q11).
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -43,7 +43,7 @@ function went(gate: TestGateway): readonly string[] {
 
 const distinct = (accounts: readonly string[]): number => new Set(accounts).size;
 
-/** Turns of one conversation as a client without a session sends them: each repeats the history, with or without its ciphertext. */
+/** Sends the turns of one conversation like a client without a session: each turn repeats the history, with or without its ciphertext. */
 async function converse(
   gate: TestGateway,
   {
@@ -138,7 +138,7 @@ test('[Q11] a prompt_cache_key keeps its account for an hour after its last turn
     gate = await gate.restarted({ clock });
     assert.equal(await where(), 'a');
     await clock.advance(61 * MINUTE);
-    // A new rotation begins with the restart.
+    // The rotation starts again after a restart.
     assert.deepEqual([await where(), await where()], ['a', 'a']);
     assert.deepEqual((await reasons(gate)).slice(-2), ['rotation', 'locality']);
   } finally {

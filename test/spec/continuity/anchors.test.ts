@@ -1,4 +1,4 @@
-// Continuations by `previous_response_id` over the wire: bound to one account, and what becomes of them there (F8.2).
+// Continuations by `previous_response_id` over the wire: they are bound to one account, with each outcome there (F8.2).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { idOf, NATIVE, OTHER_KEY, OTHER_POOL, PUBLIC, Stage } from '../../support/continuity.ts';
@@ -8,7 +8,7 @@ import { connect } from '../../support/websocket.ts';
 
 let stage: Stage;
 before(async () => {
-  // HTTP providers refuse anchors; these do not, so that such a refusal is not mistaken for the gateway's.
+  // HTTP providers refuse anchors. These accounts take them, so that no such refusal is mistaken for one of the gateway.
   stage = await Stage.set({ strict: false });
 });
 after(() => stage.strike());
@@ -106,7 +106,7 @@ test('[F8.2] a JSON answer and an incomplete one can be continued, a reply that 
       try {
         for await (const chunk of response.body ?? []) text += Buffer.from(chunk).toString();
       } catch {
-        // It broke off, as it was meant to.
+        // The reply breaks off as intended.
       }
       return /"id":"(resp_[^"]+)"/.exec(text)?.[1];
     });

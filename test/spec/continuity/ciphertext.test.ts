@@ -1,4 +1,4 @@
-// Ciphertext that an account did not make, over the wire: back to its maker, or once more without reasoning (Q10).
+// Ciphertext that an account did not make, over the wire: it goes back to its maker, or the turn is sent again without reasoning (Q10).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -10,7 +10,7 @@ import { connect } from '../../support/websocket.ts';
 
 let stage: Stage;
 before(async () => {
-  // The compact path of accounts that have one.
+  // These accounts have a compact path.
   stage = await Stage.set({ manners: { noCompactPath: false } });
 });
 after(() => stage.strike());
@@ -47,7 +47,7 @@ test('where its maker cannot take it, reasoning is left out: with one resend, an
   const history = [user('hello'), ...made, user('more')];
   const reply = await stage.turn({ headers, body: { input: history } });
   assert.equal(reply.status, 200);
-  // North's own refusal is of the turn as a whole: it never saw that the ciphertext is its own.
+  // The refusal of north concerns the turn as a whole: north never saw that the ciphertext is its own.
   assert.deepEqual(arrived(), [
     'north message reasoning message message',
     'south message reasoning message message',

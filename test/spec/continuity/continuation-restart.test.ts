@@ -1,4 +1,4 @@
-// The turn that finds out that its account has to log in: it is asked to restart like all later ones (F8.2, Q10).
+// The client of the turn that detects that its account has to log in is asked to restart, as in all later turns (F8.2, Q10).
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ const withFile = {
   ],
 };
 
-/** A turn that only `south` can take, because it has the file. */
+/** A turn that only `south` can take, because that account has the file. */
 function bodyWithFile(path: string, stream: boolean): JsonObject {
   const part = { type: 'file', file: { file_id: FILE } };
   if (path.endsWith('completions')) return { model: 'model-a', stream, messages: [{ role: 'user', content: [part] }] };
@@ -52,7 +52,7 @@ for (const [pool, accounts] of [
   ['without another account', ['south']],
 ] as const) {
   describe(`[F8.2] [Q10] in a Pool ${pool}, a turn whose account refuses its credential asks for a restart at once`, async () => {
-    // HTTP accounts refuse anchors; these do not.
+    // HTTP accounts refuse anchors; these take them.
     const gate = await startGateway({ upstream: { accounts, strict: false } });
     after(() => gate.close());
     await gate.addFile('team', FILE, 'south');
@@ -138,7 +138,7 @@ describe('[Q9] [F8.2] an account whose credential can be renewed', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'poolgate-restart-'));
   after(() => rm(folder, { recursive: true, force: true }));
 
-  /** Each with a store of its own: what a token endpoint refused is remembered. */
+  /** Each gateway has its own store, because a store remembers which tokens an endpoint refused. */
   async function renewable(name: string): Promise<TestGateway> {
     const file = `${folder}/${name}.json`;
     await writeFile(file, JSON.stringify({ tokens: { refresh_token: 'rt-1', access_token: 'at-1' } }));

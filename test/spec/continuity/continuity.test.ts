@@ -1,5 +1,5 @@
-// Sessions and turn state over the wire: the accounts of a session's turns, and turn state that goes back only to the account that issued
-// it.
+// Sessions and turn state over the wire: the turns of a session keep their account, and turn state goes back only to the account that
+// issued it.
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -130,7 +130,7 @@ const stateOf = (reply: Reply): string => reply.headers.get(STATE) ?? assert.fai
 
 describe('turn state', () => {
   const metadataOf = (json: unknown): JsonObject | undefined => (json as { client_metadata?: JsonObject } | undefined)?.client_metadata;
-  /** Each turn's account, and the turn state that it got: in the header, and in client_metadata. */
+  /** The account of each turn, and the turn state that it got, in the header and in client_metadata. */
   const arrived = () =>
     stage.gate.upstream.turns().map(({ account, headers, json }) => [account, headers[STATE], metadataOf(json)?.[STATE]]);
 

@@ -12,13 +12,13 @@ import { until } from '../../support/until.ts';
 
 const TURN = { model: 'model-a', input: [user('hello')], store: true, stream: false };
 
-/** Whether the file of a running program has the pin of this response. */
+/** Returns a function that tells whether the file of a running program has the pin of this response. */
 async function pinReader(
   folder: string,
 ): Promise<{ readonly has: (id: string) => Promise<boolean>; readonly close: () => Promise<unknown> }> {
   const store = await openStore(`sqlite:${join(folder, 'data/poolgate.db')}`, { clock: Date.now });
   const digest = new StoreKey((await readFile(join(folder, 'data/store.key'), 'utf8')).trim()).digest('pins');
-  // Kind, Pool, no key, and id; of the digest the first 96 bits.
+  // The digest covers kind, Pool, no key, and id; the store has its first 96 bits.
   const hashOf = (id: string): string => digest.of(`response\nteam\n\n${id}`).slice(0, 16);
   return { has: async (id) => (await store.pins.find(hashOf(id))) !== undefined, close: () => store.close() };
 }

@@ -1,4 +1,4 @@
-// An anchor that a client has received is in the file at once, so that it survives a kill of the process (Q10).
+// An anchor that a client has received is already in the file, so it survives a kill of the process (Q10).
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { ShiftedClock } from '../../support/shifted-clock.ts';
 import { until } from '../../support/until.ts';
 import { connect } from '../../support/websocket.ts';
 
-/** A clock on which no wait of more than 50 ms ever ends: what such a wait puts off is not on disk within 50 ms. */
+/** A clock on which no wait of more than 50 ms ends, so work that waits longer is not on disk within 50 ms. */
 class FirstMoments extends ShiftedClock {
   override after(ms: number, run: () => void): () => void {
     return ms <= 50 ? super.after(ms, run) : () => undefined;
@@ -23,13 +23,13 @@ const TURN = { model: 'model-a', input: [user('hello')], store: true };
 
 const southFirst = ({ pools }: Draft): void => void pools[0].assignments.reverse();
 
-/** Another gateway on the file has what a process that starts after a kill has: nothing but what is written. */
+/** Starts two gateways on one file: the second one has only what is written, like a process that starts after a kill. */
 async function twoOnOneFile(context: TestContext): Promise<{ readonly maker: TestGateway; readonly next: TestGateway }> {
   const folder = await mkdtemp(join(tmpdir(), 'poolgate-killed-'));
   const maker = await startGateway({
     clock: new FirstMoments(),
     store: `sqlite:${folder}/poolgate.db`,
-    // The accounts take any anchor: only the pin decides where a turn goes.
+    // The accounts take any anchor, so only the pin decides where a turn goes.
     upstream: { strict: false },
     config: (draft) => {
       draft.store_key = { file: `${folder}/store.key` };

@@ -24,7 +24,7 @@ before(async () => {
 after(() => gate.close());
 beforeEach(() => gate.upstream.clear());
 
-/** The header at the account of the one turn that is sent. */
+/** The header that the account got with the only turn that `send` makes. */
 async function sentBy(send: () => Promise<unknown>): Promise<string | undefined> {
   gate.upstream.clear();
   await send();

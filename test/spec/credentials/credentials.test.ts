@@ -1,4 +1,4 @@
-// Credentials over the wire: OAuth accounts whose tokens end, rotate and are revoked under running turns (Q9, Q5, Q6).
+// Credentials over the wire: OAuth accounts whose tokens expire, rotate and are revoked while turns run (Q9, Q5, Q6).
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -49,7 +49,7 @@ beforeEach(async () => {
   secrets = new Set(Object.values(first));
 });
 
-/** Whatever a test did: no token was shown, logged or stored as it is. */
+/** No test may show, log or store a token in plain text. */
 afterEach(async () => {
   for (const { headers } of gate.upstream.requests('north')) secrets.add(headers.authorization?.replace('Bearer ', '') ?? '');
   secrets.delete('');
@@ -69,7 +69,7 @@ const refreshes = (): number => gate.upstream.requests('north').filter(({ path }
 const went = (): readonly string[] => gate.upstream.turns().map(({ account }) => account);
 const statusOf = (account: string) => gate.account(account).status;
 
-/** The steps of an operator after a log-in: the file is written, and the gateway reads it. */
+/** Logs in like an operator: the file is written, and the gateway reads it. */
 async function loginAnew(refresh: string): Promise<void> {
   gate.upstream.loginOf('north').renew(refresh);
   await login({ refresh_token: refresh });

@@ -1,4 +1,4 @@
-// Quota over real sockets: statements of accounts about their windows decide which account is asked, until when, and the answer to a turn.
+// Quota over real sockets: what accounts state about their windows decides which account is used, until when, and the answer to a turn.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ interface World {
   readonly clock: HandClock;
 }
 
-/** Accounts are tried in the order given, which shows which ones were left out. */
+/** Accounts are tried in the given order, which shows which ones were left out. */
 async function world(
   accounts: readonly (string | RehearsalAccount)[],
   config: (draft: Draft) => void = () => undefined,
@@ -50,7 +50,7 @@ async function world(
 
 const ask = (gate: TestGateway, said = 'hello'): Promise<Reply> => gate.send(NATIVE, { body: turnBody(said) });
 
-/** The accounts that were asked for turns since the last call. */
+/** The accounts that got turns since the last call. */
 function asked(gate: TestGateway): readonly string[] {
   const accounts = gate.upstream.turns().map(({ account }) => account);
   gate.upstream.clear();
@@ -59,7 +59,7 @@ function asked(gate: TestGateway): readonly string[] {
 
 const reads = (gate: TestGateway, account: string): number => gate.upstream.requests(account).filter(({ path }) => path === USAGE).length;
 
-/** A turn of the least, with whatever else a provider says in it. */
+/** A minimal turn with these headers and events of a provider. */
 const reply = (headers: Readonly<Record<string, string>>, ...events: readonly Readonly<Record<string, never>>[] | object[]) =>
   replyEvents(
     [
@@ -326,7 +326,8 @@ describe('[EV3] an account’s statements of its quota', () => {
   test('are relayed as sent on native routes', async () => {
     await using here = await world([chatty()]);
     const streamed = await ask(here.gate);
-    // Two windows and the limit of one model with four each, and how the windows relate, the plan, the limit in use, and credits (RB24).
+    // The headers are those of two windows and of the limit of one model with four each, the relation of the windows, the plan, the limit
+    // in use, and credits (RB24).
     assert.equal(quotaHeaders(streamed).length, 18);
     assert.equal(streamed.headers.get('x-agent-primary-used-percent'), '12.5');
     const event = eventsOf(streamed.text).find(({ data }) => data.type === 'agent.rate_limits');
@@ -346,7 +347,7 @@ describe('[EV3] an account’s statements of its quota', () => {
     assert.deepEqual(quotaHeaders(await gate.send(NATIVE, { body: turnBody('hi', { stream: false }) })), []);
     gate.upstream.next('north', 'refuse 400');
     assert.deepEqual(quotaHeaders(await ask(gate)), []);
-    // Hidden from clients, and still read.
+    // The quota is hidden from clients, but the gateway still reads it.
     assert.equal(gate.quota('north').windows[0]?.used_percent, 12.5);
   });
 

@@ -1,4 +1,4 @@
-// A model list that an account does not give: every place that operators look at names the cause (RB1, RB3).
+// If an account refuses a read of its model list, every page that operators see names the cause (RB1, RB3).
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { challengePage } from '../../../proxy/rehearsal/account/simulated-catalog.ts';
@@ -22,7 +22,7 @@ const WITHOUT_VERSION = {
 /** The form of a validation error as a list. */
 const WITHOUT_VERSION_AS_LIST = { detail: [{ type: 'missing', loc: ['query', 'client_version'], msg: 'Field required' }] };
 
-/** An answer, its cause, and what doctor says of it. */
+/** An answer, its cause, and the line of doctor about it. */
 const REFUSALS: readonly (readonly [name: string, script: Script, cause: string, said: string, advice: RegExp])[] = [
   ['a challenge page', PAGE, 'challenge_page', 'a guard of the network answers with a challenge page', /`headers` of the account/],
   [
@@ -50,7 +50,7 @@ const REFUSALS: readonly (readonly [name: string, script: Script, cause: string,
   ['no answer', 'stall before headers', 'timeout', 'its provider does not answer in time', /network/],
 ];
 
-/** The account `north` lists nothing, `south` one model. */
+/** The account `north` lists no model, `south` one. */
 async function started(clock = new HandClock()): Promise<{ readonly gate: TestGateway; readonly clock: HandClock }> {
   const gate = await startGateway({
     clock,
@@ -65,7 +65,7 @@ async function started(clock = new HandClock()): Promise<{ readonly gate: TestGa
   return { gate, clock };
 }
 
-/** Makes the gateway read the list of `north` again, which gets this answer. */
+/** Makes the gateway read the list of `north` again; the read gets this answer. */
 async function read(gate: TestGateway, clock: HandClock, script: Script): Promise<void> {
   const before = gate.catalogs().find(({ account }) => account === 'north')?.reads ?? 0;
   const reading = reread(gate, { north: script });
@@ -74,7 +74,7 @@ async function read(gate: TestGateway, clock: HandClock, script: Script): Promis
     clock.advance(30_000);
   }
   await reading;
-  // A reload does not wait for the list of an account that is silent.
+  // A reload does not wait for the list of an account that does not answer.
   await until('the end of the read', () => gate.catalogs().find(({ account }) => account === 'north')?.reads === before + 1 || undefined);
 }
 

@@ -1,4 +1,5 @@
-// Logins in the manner of real agent backends: how they refuse bearers and refresh tokens, and what the gateway does about it (RB5, RB6).
+// Logins at accounts that behave like real agent backends: how they refuse bearers and refresh tokens, and how the gateway reacts (RB5,
+// RB6).
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,7 +28,7 @@ interface Stage {
   readonly login: (refresh: string) => Promise<void>;
 }
 
-/** A Pool of north, which has a login, and south. */
+/** A Pool of north, which logs in by OAuth, and south. */
 async function stage(context: TestContext): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'poolgate-logins-'));
   const write = (tokens: object): Promise<void> => writeFile(join(folder, 'north.json'), JSON.stringify({ tokens }));
@@ -123,7 +124,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
     const [row] = await gate.rows();
     const [first] = await gate.attempts(row?.id ?? '');
     assert.deepEqual([first?.status, first?.error_class], [402, 'upstream_status']);
-    // No wait ends it.
+    // No wait ends this state.
     clock.setAhead(20 * 3_600_000);
     await turn(path);
     assert.deepEqual(asked().slice(2), ['south']);
@@ -226,7 +227,7 @@ test('[RB6] a refresh whose answer was lost is not repeated before the pause; th
   await turn();
   assert.deepEqual([asked().slice(2), refreshes()], [['south'], [REFRESH]]);
 
-  // The only token that any process has was spent: the repeated refresh is a reuse.
+  // The only token that any process has was used, so the repeated refresh counts as a reuse.
   clock.setAhead(11_000);
   assert.equal((await turn()).status, 200);
   assert.deepEqual([refreshes(), gate.upstream.loginOf('north').ended], [[REFRESH, REFRESH], 'token_invalidated']);

@@ -1,4 +1,5 @@
-// Quota in the forms of real agent backends: windows by length, other families, credits, and what the usage read has beside it (RB24, RB25).
+// Quota in the forms of real agent backends: windows by length, other families, credits, and the other members of a usage read (RB24,
+// RB25).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -16,13 +17,13 @@ interface World extends AsyncDisposable {
   readonly gate: TestGateway;
   readonly clock: HandClock;
   readonly turn: () => Promise<Reply>;
-  /** The accounts that were asked for turns since the last call. */
+  /** The accounts that got turns since the last call. */
   readonly asked: () => readonly string[];
-  /** The next usage read of north gets this answer. */
+  /** Gives this answer to the next usage read of north. */
   readonly read: (answer: JsonObject) => Promise<void>;
 }
 
-/** North is asked first, as long as it may be. */
+/** North is preferred as long as it is allowed. */
 async function world(): Promise<World> {
   const clock = new HandClock();
   const gate = await startGateway({
@@ -53,7 +54,7 @@ async function world(): Promise<World> {
   };
 }
 
-/** A turn with these headers. */
+/** Sends a turn that is answered with these headers. */
 const answered = (headers: Readonly<Record<string, string>>) =>
   replyEvents(
     [
@@ -69,7 +70,7 @@ const ABSENT_SECOND = {
   'x-agent-secondary-reset-at': '',
 };
 
-/** A week in the first slot, and no second window. */
+/** The first slot has a window of a week; there is no second window. */
 const week = (used: string, clock: HandClock): Record<string, string> => ({
   'x-agent-plan-type': 'free',
   'x-agent-active-limit': 'agent',
@@ -146,7 +147,7 @@ test('[RB24] headers about credits change nothing while the windows have room', 
 
 const OWNER = 'owner-of-the-account@example.com';
 
-/** The usage read, with all that real ones have. */
+/** The answer to a usage read, with all members that real ones have. */
 const usage = (limit: JsonObject, more: JsonObject = {}): JsonObject => ({
   user_id: 'user-4711',
   account_id: 'user-4711',
@@ -213,7 +214,7 @@ test('[RB25] the owner of an account is in no log, row, metric, status, answer o
   for (const secret of [OWNER, 'user-4711', 'a_plan_of_next_year', 'Bengal']) assert.ok(!all.includes(secret), secret);
 });
 
-/** What operators can see, and the rows of the log. */
+/** Everything that operators can see, and the rows of the log. */
 async function shownToOperators(gate: TestGateway): Promise<string> {
   const [status, metrics] = await Promise.all(['/api/status', '/metrics'].map(async (path) => (await fetch(gate.adminUrl + path)).text()));
   const tools = await Promise.all(

@@ -1,5 +1,5 @@
-// A credential that ends while turns run: refused inside a reply, it is renewed and the turn sent again only if nothing was shown; one that was
-// renewed meanwhile stays a secret (Q3, Q5, Q9).
+// A credential that expires while turns run: after a refusal inside a reply it is renewed, and the turn is sent again only if the client
+// has no output; a credential that was renewed in the meantime stays secret (Q3, Q5, Q9).
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

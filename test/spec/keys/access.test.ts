@@ -39,7 +39,7 @@ before(async () => {
 });
 after(() => gate.close());
 
-/** Every row of the table as a request, with something for its parameters; runtime rows only. */
+/** Each runtime row of the table as a request, with values for its parameters. */
 const runtimeRequests = (): { method: string; path: string }[] =>
   gate.config.routes
     .filter(({ path }) => path !== '/mcp')
@@ -56,7 +56,7 @@ const INVALID = {
   },
 };
 
-/** Rows with the errors of Messages (AM8, AM10). */
+/** Whether the errors of this path have the form of Messages (AM8, AM10). */
 const isOfMessages = (path: string): boolean => path.startsWith('/v1/messages');
 
 function assertInvalid(path: string, json: unknown): void {

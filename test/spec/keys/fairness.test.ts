@@ -1,4 +1,4 @@
-// Fairness over real sockets: keys and Pools whose turns wait for a slot of their class or for an account, and a full queue (S2).
+// Fairness over real sockets: keys and Pools whose turns wait for a slot of their class or for an account, and full queues (S2).
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ const keyRow = (id: string, pool = 'team', fields: object = {}): object => ({
   ...fields,
 });
 
-/** One account that takes one turn at a time, a loud key and a quiet one. */
+/** Starts a gateway with one account that takes one turn at a time, a key with many turns and a key with few. */
 const gateOf = (config: (draft: Draft) => void = () => undefined): Promise<TestGateway> =>
   startGateway({
     upstream: { accounts: ['north'] },
@@ -36,7 +36,7 @@ const oneSlot = (draft: Draft): void => {
 const ask = (gate: TestGateway, key: string, text: string, path = NATIVE): Promise<Reply> =>
   gate.send(path, { body: turnBody(text), headers: { authorization: `Bearer secret-of-${key}` } });
 
-/** Turns that queue behind one that is stalled, each named by its key and a number, in order of arrival. */
+/** Queues turns after one that is stalled; each is named by its key and a number, in order of arrival. */
 async function queued(gate: TestGateway, keys: readonly string[], path?: string): Promise<readonly Promise<Reply>[]> {
   const counts = new Map<string, number>();
   const replies: Promise<Reply>[] = [];
@@ -54,7 +54,7 @@ async function queued(gate: TestGateway, keys: readonly string[], path?: string)
 const waiting = (gate: TestGateway, count: number): Promise<true> =>
   until(`${count} to wait`, () => (gate.admission('stream').waiting === count ? true : undefined));
 
-/** Which turns reached the account, in order of arrival there. */
+/** The turns that reached the account, in order of arrival. */
 const arrived = (gate: TestGateway): readonly (string | undefined)[] =>
   gate.upstream.turns().map(({ json }) => /turn (\w+)/.exec(JSON.stringify(json))?.[1]);
 

@@ -1,4 +1,4 @@
-// How long the refusal of a limit lasts, as clients read it: headers, error type and resets_at, for JSON and for streams (Q1, Q19).
+// The duration of a limit refusal as clients read it: headers, error type and resets_at, for JSON and for streams (Q1, Q19).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -35,7 +35,7 @@ const spending = (input_tokens: number, output_tokens: number) =>
     },
   ]);
 
-/** The four ways to ask over HTTP. */
+/** The four ways to send a turn over HTTP. */
 const WAYS: readonly (readonly [name: string, path: string, stream: boolean])[] = [
   ['native SSE', NATIVE, true],
   ['native JSON', NATIVE, false],
@@ -43,7 +43,7 @@ const WAYS: readonly (readonly [name: string, path: string, stream: boolean])[] 
   ['public JSON', PUBLIC, false],
 ];
 
-/** The error of a websocket's turn, with the status of its frame. */
+/** The error that a websocket turn gets, with the status of its frame. */
 async function refusalFrame(gate: TestGateway, path: string): Promise<JsonObject> {
   using socket = await connect(gate, path);
   const frames = await socket.turn(turnBody('hello'));

@@ -1,4 +1,4 @@
-// Every row of the table in docs/limits.md: its bound is passed at the running gateway, and its counter counts.
+// Each row of the table in docs/limits.md: its bound is exceeded at the running gateway, and its counter counts.
 import assert from 'node:assert/strict';
 import { hash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -53,13 +53,13 @@ function rows(): readonly Row[] {
   });
 }
 
-/** The parts that a test moves by hand. */
+/** The parts that a test controls by hand. */
 interface Hands {
   readonly clock: ManualClock;
   readonly load: HandLoad;
 }
 
-/** A small value for the setting, and the traffic that passes it. */
+/** A small value for the setting, and the traffic that exceeds it. */
 interface Drive {
   /** The value of the row's setting; rows whose bound is fixed have none. */
   readonly value?: number;
@@ -77,7 +77,7 @@ const statusOf = async (gate: TestGateway, bytes: string): Promise<number> => {
   return (await client.answer()).status;
 };
 
-/** An account answers each turn by hand; the gateway's only account is there. */
+/** An account that answers each turn by hand; it is the only account of the gateway. */
 const byHand =
   (answer: (socket: Socket) => void, run: (gate: TestGateway) => Promise<void>) =>
   async (gate: TestGateway): Promise<void> => {
@@ -86,7 +86,7 @@ const byHand =
     await run(gate);
   };
 
-/** A turn that runs until its account is released. */
+/** Starts a turn that runs until its account is released. */
 const stalled = async (gate: TestGateway): Promise<{ readonly ended: Promise<unknown> }> => {
   gate.upstream.next('north', 'stall before headers');
   const ended = gate.send(PATH, { body: TURN });
@@ -94,7 +94,7 @@ const stalled = async (gate: TestGateway): Promise<{ readonly ended: Promise<unk
   return { ended };
 };
 
-/** A websocket of a client that sends what no other client sends. */
+/** Opens a client websocket over which the test sends frames that no normal client sends. */
 async function rawSocket(gate: TestGateway): Promise<{ readonly socket: WebSocket; readonly closed: Promise<number> }> {
   const socket = new WebSocket(gate.url.replace('http', 'ws') + NATIVE_SOCKET, { headers: { authorization: `Bearer ${KEY}` } });
   const closed = once(
@@ -133,7 +133,7 @@ const waits: Drive['run'] = async (gate) => {
   await Promise.all([first.ended, second]);
 };
 
-/** One turn may run; a second one is refused sooner or later. */
+/** One turn may run; a second one is refused, at once or after a wait. */
 const REFUSED: Drive = {
   more: (draft) => {
     draft.admission.stream.running = 1;
@@ -146,7 +146,7 @@ const REFUSED: Drive = {
   },
 };
 
-/** A native client's turn continues after its websocket was lost. */
+/** Starts a turn of a native client that continues after its websocket was lost. */
 async function detach(gate: TestGateway, events: readonly JsonObject[]): Promise<void> {
   gate.upstream.next('north', [replyEvents(events), { kind: 'stall', at: { events: 1 } }]);
   const socket = await connect(gate, NATIVE_SOCKET, { headers: { 'x-agent-window-id': 'thread-1:0' } });
@@ -160,13 +160,13 @@ async function detach(gate: TestGateway, events: readonly JsonObject[]): Promise
 const delta = (text: string): JsonObject => ({ type: 'response.output_text.delta', delta: text });
 const COMPLETED = { type: 'response.completed', response: { id: 'resp_1', status: 'completed', output: [] } };
 
-/** The process is short while a turn runs: further ones are refused. */
+/** The process is short of a resource while a turn runs, so further turns are refused. */
 const short =
   (fields: Partial<HandLoad>): Drive['run'] =>
   async (gate, { clock, load }) => {
     const first = await stalled(gate);
     Object.assign(load, fields);
-    // Turns take the samples, and the event loop is late after two.
+    // Turns take the samples; the event loop counts as late after two samples.
     const statuses: number[] = [];
     for (let turns = 0; turns < 3; turns++) {
       clock.advance(1_000);
@@ -178,7 +178,7 @@ const short =
     await first.ended;
   };
 
-/** Its body is passed on. */
+/** The body of this route is passed on. */
 const ANALYTICS = '/backend-api/agent/analytics-events/events';
 const FILE_HEAD = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n`;
 const formOfParts = (count: number): Buffer => formOf(Array.from({ length: count }, (_, i) => ({ name: `f${i}`, value: 'a' })));
@@ -380,7 +380,7 @@ const DRIVES: Readonly<Record<string, Drive>> = {
     value: 100,
     run: byHand(
       (socket) => {
-        // Never silent for long, and never over.
+        // The answer never pauses for long, and never ends.
         socket.write(`${rawHead(503, { 'content-length': 1_000_000 })}{`);
         const drip = setInterval(() => socket.write(' '), 20);
         socket.once('close', () => clearInterval(drip));
@@ -536,7 +536,7 @@ const DRIVES: Readonly<Record<string, Drive>> = {
       assert.equal(further.status, 503);
       assert.match(await further.text(), /too many pages are connected/);
       abort.abort();
-      // Its place is free again.
+      // The place of the refused request is free again.
       await until('a place', async () => {
         const { status, body } = await fetch(`${adminUrl}/api/events`);
         await body?.cancel();
@@ -558,7 +558,7 @@ const DRIVES: Readonly<Record<string, Drive>> = {
       const refused = await begin('west');
       assert.equal(refused.status, 409);
       assert.match(await refused.text(), /limits\.logins/);
-      // It takes the place of the account's own one.
+      // This login replaces the open login of the same account.
       assert.equal((await begin('east')).status, 200);
     },
   },
@@ -570,7 +570,7 @@ const DRIVES: Readonly<Record<string, Drive>> = {
   },
 };
 
-/** Accepts connections, and says nothing on them. */
+/** Accepts connections, and sends nothing on them. */
 async function withSilentServer(run: (port: number) => Promise<void>): Promise<void> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => void sockets.add(socket.on('error', () => undefined))).listen(0, '127.0.0.1');
@@ -583,7 +583,7 @@ async function withSilentServer(run: (port: number) => Promise<void>): Promise<v
   }
 }
 
-/** A turn, a frame and a pass-through row: each has a carrier of its own. */
+/** Sends a turn, a frame and a pass-through row, because each has its own carrier. */
 async function connectsLate(gate: TestGateway, account: object): Promise<void> {
   await gate.reconfigure((draft) => Object.assign(draft.accounts[0], account));
   const before = gate.count('upstream_connect_timeouts');
@@ -600,7 +600,7 @@ async function connectsLate(gate: TestGateway, account: object): Promise<void> {
   assert.equal(gate.count('upstream_connect_timeouts') - before, 3);
 }
 
-/** An API account without a websocket, which is not asked for anything. */
+/** Adds an API account without a websocket; the test sends it no request. */
 function withApiAccount(draft: Draft): void {
   draft.accounts.push({
     id: 'box',
@@ -614,7 +614,7 @@ function withApiAccount(draft: Draft): void {
   draft.pools[0].assignments.push({ account: 'box' });
 }
 
-/** Accounts of no Pool that log in. */
+/** Adds accounts that log in and belong to no Pool. */
 function withLogins(draft: Draft): void {
   const url = draft.accounts[0].base_url;
   for (const id of ['east', 'west']) {
@@ -623,7 +623,7 @@ function withLogins(draft: Draft): void {
   }
 }
 
-/** A frame that the gateway answers itself, and would keep. */
+/** Sends a frame that the gateway answers itself, and would keep. */
 async function prewarm(gate: TestGateway): Promise<void> {
   using socket = await connect(gate, NATIVE_SOCKET);
   const frames = await socket.turn(frameOf('hi', { model: 'model-p', generate: false }));
@@ -640,7 +640,7 @@ function certificateFiles(context: TestContext): { readonly cert: string; readon
   return paths;
 }
 
-/** The status of a list of models over TLS. */
+/** Reads a list of models over TLS, and returns its status. */
 async function securely(gate: TestGateway): Promise<number | undefined> {
   const headers = { authorization: `Bearer ${KEY}` };
   const asked = request(`${gate.url.replace('http:', 'https:')}/v1/models`, { headers, rejectUnauthorized: false, agent: false }).end();
@@ -664,7 +664,7 @@ function set(draft: Draft, setting: string, value: number): void {
   at[last] = value;
 }
 
-/** The sum of a counter's lines in /metrics. @param counter its name, with a label or without */
+/** The sum of the lines of a counter in /metrics. @param counter its name, with or without a label */
 async function counted(gate: TestGateway, counter: string): Promise<number> {
   const [, name = '', label = ''] = /^(\w+)(?:\{(.*)\})?$/.exec(counter) ?? [];
   const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();

@@ -1,5 +1,4 @@
-// The overload guard over real sockets: requests that are refused while the process is short of time or memory, and requests that are
-// served.
+// The overload guard over real sockets: which requests are refused while the process is short of time or memory, and which are served.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HandClock } from '../../models/support.ts';
@@ -10,7 +9,7 @@ import { turnBody } from '../../support/rehearsal-replies.ts';
 import { connect, refusedUpgrade } from '../../support/websocket.ts';
 
 const NATIVE = '/backend-api/agent/responses';
-/** Longer than a sample of the load is used. */
+/** A sample of the load is used for less time than this. */
 const LATER_MS = 1_000;
 
 interface Stage extends AsyncDisposable {
@@ -26,13 +25,13 @@ async function stageOf(): Promise<Stage> {
   return { gate, load, clock, [Symbol.asyncDispose]: () => gate.close() };
 }
 
-/** The process becomes short while a turn runs; returns that turn's reply. */
+/** Makes the process short of a resource while a turn runs; returns the reply of that turn. */
 async function shorten({ gate, load, clock }: Stage, fields: Partial<HandLoad>): Promise<{ readonly reply: Promise<Reply> }> {
   gate.upstream.next('north', 'stall before headers');
   const reply = gate.send(NATIVE, { body: turnBody('running') });
   await gate.upstream.stalled('north');
   Object.assign(load, fields);
-  // Turns take the samples, and the event loop is late after two; this turn is refused in any case.
+  // Turns take the samples, and the event loop counts as late after two; this turn is refused in any case.
   for (let samples = 0; samples < 2; samples++) {
     await clock.advance(LATER_MS);
     await gate.send(NATIVE, { body: '{' });

@@ -1,4 +1,4 @@
-// The usage answers over real sockets: the Pool's windows for native clients, and a key's own totals and limits.
+// The usage answers over real sockets: the windows of the Pool for native clients, and the totals and limits of a key.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -179,7 +179,7 @@ describe('[C4] the Pool’s usage', () => {
   });
 });
 
-/** What a provider states at the end of a turn. */
+/** The usage that a provider states at the end of a turn. */
 const spending = (input: number, cached: number, output: number) =>
   replyEvents([
     { type: 'response.created', sequence_number: 0, response: { id: 'resp_1', status: 'in_progress', output: [] } },
@@ -203,7 +203,7 @@ const silent = replyEvents([
 
 const OTHER = 'pg-other-key';
 
-/** A second key of the Pool, one of another Pool, and prices. */
+/** Adds a second key of the Pool, a key of another Pool, and prices. */
 const keyed =
   (limits: Readonly<Record<string, number>> = {}, more: (draft: Draft) => void = () => undefined) =>
   (draft: Draft): void => {
@@ -340,7 +340,7 @@ describe('[D5] a key’s usage', () => {
       await one(gate);
       gate = await gate.restarted({ clock });
       assert.deepEqual((await usageOf(gate)).total_tokens, 112);
-      // Eight thousand reads of usage and of catalogs are not part of this.
+      // The test does not need the reads of usage and of catalogs that would follow.
       gate.stopOwnCalls();
       await clock.advance(26 * DAY);
       assert.deepEqual((await usageOf(gate)).total_tokens, 112);
@@ -482,7 +482,7 @@ describe('[S2] the limits of a key', () => {
     gate.upstream.always('north', spending(0, 0, 500));
     const small = { max_output_tokens: 400 };
     await one(gate, small);
-    // Thousands of reads of usage and of catalogs are not part of this.
+    // The test does not need the reads of usage and of catalogs that would follow.
     gate.stopOwnCalls();
     await clock.advance(DAY);
     await one(gate, small);

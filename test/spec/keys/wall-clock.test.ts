@@ -1,4 +1,4 @@
-// The machine's wall clock is set back and forward by an hour: waits and durations do not notice, dates do.
+// If the wall clock of the machine is set back or forward by an hour, waits and durations do not change, but dates do.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startGateway } from '../../support/gateway.ts';

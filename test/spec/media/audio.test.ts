@@ -1,4 +1,4 @@
-// Transcription: multipart that streams through both routes, its fields, its models, and uploads that break off (C3, D9, D11, Q23).
+// Transcription on both routes: streaming of the form, its fields and models, and uploads that break off (C3, D9, D11, Q23).
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';

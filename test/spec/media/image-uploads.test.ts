@@ -1,4 +1,4 @@
-// Hostile and broken uploads of images: every malformed form gets the error table's answer, and when one side breaks off the other side is
+// Hostile and broken uploads of images: each malformed form gets its error of the table, and if one side breaks off, the other side is
 // ended.
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
@@ -17,7 +17,7 @@ const PATHS = [EDITS, NATIVE_EDITS] as const;
 
 const FORM = formOf(editParts(imagePart('image[]'), imagePart('mask')));
 
-/** The places where a part begins, its content begins, and its content ends. */
+/** The offsets at which a part begins, its content begins, and its content ends. */
 const PLACES: readonly number[] = [
   ...FORM.toString('latin1').matchAll(new RegExp(`--${BOUNDARY}|\\r\\n\\r\\n|\\r\\n(?=--${BOUNDARY})`, 'g')),
 ].map(({ index }) => index);
@@ -145,7 +145,7 @@ describe('a client that breaks off', () => {
   }
 });
 
-/** An account on the bare socket, which lists its models, and ends or ignores the connection of any other request after some bytes of it. */
+/** An account on a bare socket: it lists its models, and after some bytes of any other request it ends the connection or ignores it. */
 async function breakingAccount(): Promise<{ url: string; after: { bytes: number; how: 'reset' | 'close' }; close(): Promise<void> }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -195,7 +195,7 @@ describe('an account that breaks off during the upload', () => {
         for (const bytes of PLACES) {
           account.after = { bytes: Math.min(bytes, FORM.length - 100), how };
           gate.heal();
-          // Retries of more than ten seconds ago do not count against their budget.
+          // Retries that are more than ten seconds old do not count against their budget.
           await clock.advance(11_000);
           gate.upstream.clear();
           const taken = await gate.send(NATIVE_EDITS, { body: FORM, headers: { 'content-type': FORM_TYPE } });

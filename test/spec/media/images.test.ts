@@ -1,4 +1,4 @@
-// Images over the wire: the native proxy, the work of a host on /v1, the permission, and the models that may be named.
+// Images over the wire: the native proxy, the host model of /v1, the permission, and the models that a request may name.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -278,7 +278,7 @@ describe('[A10] the model of an image request', () => {
         draft.pools[0].image_host_model = 'host';
         draft.pools[0].assignments[0].eligible = false;
         draft.accounts[2].visible = false;
-        // The account has another name for it, but does not list it: nothing says that this is the same model.
+        // The account has another name for the model, but does not list it, so nothing proves that the two are the same model.
         draft.accounts[3].models = { [id]: 'provider-image' };
       },
     });
@@ -290,7 +290,7 @@ describe('[A10] the model of an image request', () => {
       assert.equal(turn?.account, 'north');
       const named = path.startsWith('/v1') ? sent(gate).tools[0].model : sent(gate).model;
       assert.equal(named, id);
-      // A text of the client that no configuration has: the row has the host, which did the work of /v1.
+      // No configuration has this text of the client; the row has the host model, which served the request on /v1.
       assert.equal((await gate.row(reply))?.model, path.startsWith('/v1') ? 'host' : null);
     }
   });
@@ -582,7 +582,7 @@ describe('[D10] images on /v1', () => {
   });
 });
 
-/** A terminal event of these items. */
+/** A terminal event with these items. */
 const completed = (output: readonly Json[], more: JsonObject = {}): JsonObject => ({
   type: 'response.completed',
   response: { id: 'resp_1', object: 'response', created_at: 1_700_000_000, status: 'completed', output, usage: USAGE, ...more },
@@ -748,7 +748,7 @@ describe('[S2] the usage of images', () => {
         draft.keys[0].limits = { tokens_per_minute: 5_000 };
       },
     });
-    // 2,048 of output with 1,000 for each image: two images fit, three do not.
+    // The limit is 2,048 output tokens, and an image counts as 1,000: two images fit, three do not.
     const large = Buffer.concat([PNG_BYTES, Buffer.alloc(200_000, 'a')]);
     assert.equal((await sendForm(gate, EDITS, editParts(imagePart('mask', large)))).status, 200);
     await using again = await startImages({

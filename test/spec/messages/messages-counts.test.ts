@@ -1,4 +1,4 @@
-// `count_tokens` next to counts that a provider published (AM63).
+// `count_tokens` compared with counts that a provider published (AM63).
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -11,11 +11,11 @@ interface Published {
   readonly requests: readonly ChatRequest[];
 }
 
-/** A Chat request, with the tokens of its prompt as the provider stated them. */
+/** A Chat request, with the prompt tokens that the provider stated. */
 interface ChatRequest {
   readonly name: string;
   readonly prompt_tokens: number;
-  /** Of them, what the member `prediction` adds, which a message has not: the same number in each published request with it. */
+  /** The part that the member `prediction` adds, which messages do not have; it is the same in each published request with this member. */
   readonly prediction_tokens?: number;
   readonly messages: readonly { readonly role: string; readonly name?: string; readonly content: string }[];
   readonly tools?: readonly { readonly function: JsonObject }[];
@@ -25,13 +25,13 @@ const FILES = ['openai-cookbook', 'predicted-outputs'].map((name) => new URL(`..
 const PUBLISHED = FILES.map((file) => JSON.parse(readFileSync(file, 'utf8')) as Published);
 const WITHIN = 0.15;
 
-/** Its estimate by its bytes is half of it. */
+/** The estimate by bytes is half of this number. */
 const TOKENS = 100;
 
 let gate: TestGateway;
 before(async () => {
   gate = await startGateway({ upstream: { accounts: ['north'] } });
-  // A tokenizer that still starts on a busy machine does not answer in time, and texts count by their bytes (AM62).
+  // On a busy machine a tokenizer that is still starting does not answer in time, and texts count by their bytes (AM62).
   const body = { model: 'model-a', messages: [{ role: 'user', content: ' a'.repeat(TOKENS) }] };
   await until('the tokenizer', async () => {
     const { json } = await gate.send('/v1/messages/count_tokens', { body });
@@ -40,7 +40,7 @@ before(async () => {
 });
 after(() => gate.close());
 
-/** Messages have no names, so that a name is a part of the text. */
+/** Messages have no names, so a name becomes part of the text. */
 function asMessages({ messages, tools }: ChatRequest): JsonObject {
   const [first] = messages;
   const system = first?.role === 'system' ? first : undefined;

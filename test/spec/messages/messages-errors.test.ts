@@ -1,4 +1,5 @@
-// Keys and errors of Messages clients: who is let in, and the statuses, types and sentences that these clients act on (AM7 to AM19).
+// Keys and errors of Messages clients: who is authenticated, and the statuses, types and sentences to which these clients react (AM7 to
+// AM19).
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -42,7 +43,7 @@ const ask = (members: JsonObject = {}): JsonObject => ({
   messages: [{ role: 'user', content: 'hi' }],
   ...members,
 });
-/** Without the test key, unless the headers have one. */
+/** Sends no key unless the headers have one. */
 const send = (headers: Record<string, string>, members: JsonObject = {}): Promise<Reply> =>
   gate.send(MESSAGES, { body: ask(members), headers: { authorization: '', ...headers } });
 const bearer = (secret: string): Record<string, string> => ({ authorization: `Bearer ${secret}` });
@@ -193,7 +194,7 @@ describe('[AM15] a prompt that is too long', () => {
   }
 
   test('its count is that of count_tokens where that is above the window', async () => {
-    // Four bytes a token: a busy machine, which estimates what it cannot count in time, has the same number.
+    // This text has four bytes a token, so a machine that is too busy to count estimates the same number.
     const content = ' the'.repeat(300_000);
     gate.upstream.next('north', replyJson({ error: { code: 'context_length_exceeded', message: 'Too long.' } }, { status: 400 }));
     const refused = await send(bearer(KEY), { messages: [{ role: 'user', content }] });

@@ -1,4 +1,5 @@
-// Every fault of the simulated provider's language on the Messages surface, streamed and whole: what a client of one account gets (AM13, AM16, AM51, AM58).
+// Each fault of the simulated provider on the Messages surface, streamed and not: what a client gets if there is one account (AM13, AM16,
+// AM51, AM58).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { FAULT_READERS } from '../../../proxy/rehearsal/faults/fault-readers.ts';
@@ -15,13 +16,13 @@ const ASK: JsonObject = {
   thinking: { type: 'adaptive' },
 };
 
-/** What a client gets: the whole answer, a status with the type of its error, or a stream that ends with this error event. */
+/** The result for a client: the complete answer, a status with the type of its error, or a stream that ends with this error event. */
 type Outcome = 'answer' | readonly [status: number, type: string] | { readonly event: string };
 
 interface Case {
   readonly script: string;
   readonly whole: Outcome;
-  /** Where it is not that of a whole message. */
+  /** The outcome of the stream, if it differs from that of the answer. */
   readonly stream?: Outcome;
 }
 
@@ -72,8 +73,8 @@ const BREAKS: readonly Case[] = [
 ];
 
 /**
- * Those that change nothing for a client: an event that cannot be read shows nothing (Q6), and these have no text; the faults of websockets
- * and of upgrades have no effect, because Messages turns go over HTTP.
+ * Faults that change nothing for a client: an unreadable event shows nothing (Q6), and these events have no text. Faults of websockets and
+ * upgrades have no effect, because Messages turns use HTTP.
  */
 const HARMLESS = [
   'steady',
@@ -150,7 +151,7 @@ function checkError(error: Data, type: string): void {
   assert.doesNotMatch(JSON.stringify(error), /north|one two/i);
 }
 
-/** Blocks come one after the other, and the stream ends with its last event or with one error, never with both. */
+/** Checks that blocks follow each other, and that the stream ends either with its last event or with one error. */
 function checkStream(events: readonly Data[], outcome: Outcome): void {
   const types: readonly string[] = events.map(({ type }) => type);
   assert.deepEqual(types.slice(0, 2), ['message_start', 'ping']);
@@ -226,7 +227,10 @@ describe('[AM13] [AM16] [AM51] [AM58] each fault of an account', () => {
   });
 });
 
-/** Each has a gateway of its own, with short timeouts: a spent quota lasts, and other cases have all the time they need. */
+/**
+ * Each of these cases has its own gateway with short timeouts, because an exhausted quota lasts, and the other cases must not run out of
+ * time.
+ */
 const ALONE: readonly Case[] = [
   { script: 'refuse 429 usage_limit_reached resets 3600', whole: [429, 'rate_limit_error'] },
   { script: 'refuse inside usage_limit_reached', whole: [429, 'rate_limit_error'] },

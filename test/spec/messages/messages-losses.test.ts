@@ -1,4 +1,5 @@
-// A delta of the account that cannot be read: whole messages have the text of the finished item, streams its rest, or an error (AM16, AM54, AM58).
+// An unreadable delta of the account: whole messages have the text of the finished item; streams get the rest of the text, or an error
+// (AM16, AM54, AM58).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -23,7 +24,7 @@ const TOOL = { name: 'read', input_schema: { type: 'object', properties: {} } };
 
 const event = (type: string, members: JsonObject): string => `data: ${JSON.stringify({ type: `response.${type}`, ...members })}\n\n`;
 
-/** Deltas as they come from a provider, or from a proxy before it. */
+/** Deltas as a provider, or a proxy in front of it, can damage them. */
 const BROKEN: Readonly<Record<string, (delta: string) => string>> = {
   'is cut off': (delta) => `${delta.slice(0, -12)}\n\n`,
   'has no end of its text': (delta) => delta.replace(/"\}\n\n$/, '}\n\n'),

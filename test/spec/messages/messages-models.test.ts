@@ -1,4 +1,4 @@
-// Messages clients beside their turns: names of models, lists of them, counts of tokens, sessions, and whose envelope an error has.
+// Messages clients other than their turns: names and lists of models, counts of tokens, sessions, and the form of errors.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';

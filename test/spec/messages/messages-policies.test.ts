@@ -1,4 +1,5 @@
-// What holds on Messages as on Chat: models, efforts, caps and limits of a key, failover, compression, dropped fields; and a drain (AM67, AM70).
+// Policies apply on Messages as on Chat: models, efforts, caps and limits of a key, failover, compression, dropped fields, drain (AM67,
+// AM70).
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';

@@ -29,7 +29,7 @@ const ask = (members: JsonObject = {}): JsonObject => ({
 // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
 type Data = any;
 
-/** The message that a client puts together of a stream, after a check of the order of its events. */
+/** Checks the order of the events of a stream, and returns the message that a client assembles from them. */
 function assembled(events: readonly Data[]): Data {
   const [start] = events;
   assert.equal(start?.type, 'message_start');
@@ -83,7 +83,7 @@ interface Both {
   readonly message: Data;
 }
 
-/** Streamed and whole: both are the same message. */
+/** Sends the turn streamed and not streamed, and asserts that both messages are equal. */
 async function both(script: ReturnType<typeof replyEvents>, members: JsonObject = {}): Promise<Both> {
   gate.upstream.next('north', script, script);
   const stream = await gate.send(MESSAGES, { body: ask({ ...members, stream: true }) });

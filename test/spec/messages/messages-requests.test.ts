@@ -1,4 +1,4 @@
-// Messages requests over the wire: what each member and each block becomes upstream, and which are refused (AM4, AM5, AM25 to AM46, AM66).
+// Messages requests over the wire: the upstream form of each member and block, and the refused ones (AM4, AM5, AM25 to AM46, AM66).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { signatureOf } from '../../../proxy/surfaces/messages/signature.ts';
@@ -39,7 +39,7 @@ async function sent(members: JsonObject, headers: Record<string, string> = {}): 
 interface Translated {
   readonly what: string;
   readonly members: JsonObject;
-  /** Members of the body upstream; undefined if one is absent. */
+  /** Members of the body upstream; undefined means absent. */
   readonly upstream: Record<string, Json | undefined>;
 }
 

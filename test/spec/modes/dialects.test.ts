@@ -5,7 +5,7 @@ import { BACKEND_SHAPE, SHAPES, TOOL_CHOICE } from '../../rules/dialect/shape.ca
 import { fromRules, type WireCase } from '../../support/wire/case.ts';
 import { testTable } from '../../support/wire/table.ts';
 
-/** The rows about one clause; those of the decisions are listed with the clause that they concern. */
+/** The rows about these clauses; a row of a decision is listed with the clause that it concerns. */
 const rewrites = (...clauses: readonly string[]): readonly WireCase[] =>
   fromRules(LITE_REWRITE.filter(({ name }) => clauses.some((clause) => name.startsWith(`[${clause}]`))));
 

@@ -1,5 +1,5 @@
-// The Lite marker over the wire: only ours is sent, per mode; a client's is never sent, a provider's is never returned, and neither has an
-// effect.
+// The Lite marker over the wire: the gateway sends only its own, by mode; markers of clients are not sent, markers of providers are not
+// returned, and neither has an effect.
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -11,7 +11,7 @@ import { CHAT, turnOn } from '../../support/turn-paths.ts';
 const PUBLIC = '/v1/responses';
 const MODES = ['full', 'lite'] as const;
 
-/** Names of the marker that fall inside and outside the header families that native routes pass on (Q15). */
+/** Names of the marker inside and outside the header families that native routes pass on (Q15). */
 const MARKERS = ['x-internal-agent-responses-lite', 'x-agent-lite', 'x-openai-internal-agent-lite'] as const;
 
 const nextPaths = byTurns(['/backend-api/agent/responses', PUBLIC, CHAT]);
@@ -36,7 +36,7 @@ for (const marker of MARKERS) {
     });
     after(() => gate.close());
 
-    /** The one turn that a request with these markers became. */
+    /** Sends a request with these markers, and returns the turn that the account got. */
     async function arrived(path: string, body: JsonObject, headers: Record<string, string>) {
       gate.upstream.clear();
       const reply = await gate.send(path, { body, headers });

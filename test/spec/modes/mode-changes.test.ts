@@ -1,4 +1,4 @@
-// A serving mode that changes while turns run: each turn keeps the one that it was dispatched in, and the next has the new one.
+// A serving mode that changes while turns run: each turn keeps the mode in which it was dispatched, and the next turn has the new mode.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ const clock = new ShiftedClock();
 const gate = await startGateway({
   clock,
   upstream: { accounts: ['north', 'south'] },
-  // North first, always: what stalls is known to stall.
+  // North is always first, so the test knows which account stalls.
   config: (draft: Draft) => {
     draft.pools[0].strategy = 'fill_first';
   },
@@ -25,7 +25,7 @@ const gate = await startGateway({
 after(() => gate.close());
 afterEach(async () => {
   gate.upstream.clear();
-  // Past the retry budget's window and every cooldown.
+  // This is past the window of the retry budget and past every cooldown.
   clock.setAhead(600_000);
   await set('auto');
 });
@@ -36,7 +36,7 @@ function set(mode: string): Promise<void> {
   });
 }
 
-/** The dialects of all turns that arrived, in order. */
+/** The dialects of all turns that reached an account, in order. */
 function dialects(): readonly string[] {
   return gate.upstream.turns().map(({ json, headers }) => {
     const { input, parallel_tool_calls } = json as { readonly input: readonly JsonObject[]; readonly parallel_tool_calls?: boolean };

@@ -1,4 +1,4 @@
-// An operator's choice of a serving mode over the wire: its scope, how long it lasts, and that nothing else sets it.
+// An operator's choice of a serving mode over the wire: its scope and duration, and that nothing else sets the mode.
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import { type Draft, loadedFrom } from '../../support/gateway.ts';

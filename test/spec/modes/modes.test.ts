@@ -1,4 +1,4 @@
-// Serving modes over the wire: what is effective, by which source, on whose accounts; and when a pair has none.
+// Serving modes over the wire: which mode is effective, by which source, at which accounts, and when a pair has none.
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -75,7 +75,7 @@ for (const [name, setting] of [
 }
 
 test('[SM3] the pair returns to Full while its one Lite source cools down, and to Lite after it', async () => {
-  // South is asked first, and its refusal moves the turn to another account.
+  // South is first, and its refusal moves the turn to another account.
   await stage.gate.reconfigure((draft) => {
     Object.assign(draft.pools[0], { strategy: 'fill_first', assignments: [{ account: 'south' }, { account: 'north' }] });
   });

@@ -1,4 +1,4 @@
-// The moves of serving modes (contract: States and transitions) where one node forwards a client to another: each row of their table.
+// The transitions of serving modes (contract: States and transitions) if one node forwards a client to another: each row of their table.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -21,7 +21,7 @@ const inMode = (mode: string) => (draft: Draft) => {
   draft.pools[0].serving_modes = { 'model-a': mode };
 };
 
-/** A client at `b` that `b` forwards to `a`, after its interrupted turn was rejoined and has ended. */
+/** Connects a client to `b`, which forwards it to `a`; the client has rejoined its interrupted turn, and the turn has ended. */
 async function forwarded(a: TestGateway, b: TestGateway): Promise<TestSocket> {
   await dropped(a, await interrupted(a, 4));
   const socket = await openSession(b);

@@ -1,4 +1,4 @@
-// The answer to a provider's final refusal under explicit Full, auto and Lite: on the wire, and in the request row.
+// The answer to a final refusal of a provider under explicit Full, auto and Lite: on the wire and in the request row.
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -27,7 +27,7 @@ const SECRET = { message: 'secret words of the provider', type: 'invalid_request
 const clock = new ShiftedClock();
 const gate = await startGateway({
   clock,
-  // Every model has an account that would take it in Lite: what is refused in Full could be tried again.
+  // Each model has an account that would take it in Lite, so a turn that is refused in Full could be tried again.
   upstream: {
     accounts: ['north', 'south'],
     manners: { streamedUnstoredLists: false },
@@ -55,7 +55,7 @@ interface Refused {
   readonly attempts: number;
 }
 
-/** Both accounts refuse with this status; the marker of every attempt is the mode's own. */
+/** Both accounts refuse with this status; each attempt has the marker of its mode. */
 async function refused(model: string, route: (typeof ROUTES)[number], status: number, error: JsonObject = SECRET): Promise<Refused> {
   const { path, stream } = route;
   gate.heal();

@@ -1,4 +1,4 @@
-// A native session under another vendor's words: every path, header, event and metadata key follows, on both sides.
+// A native session with the words of another vendor: every path, header, event and metadata key uses them, on both sides.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -57,7 +57,7 @@ test('a recorded native session runs under { agent: codex, meter: wham } in Full
     assert.match(reply.headers.get('x-codex-primary-used-percent') ?? '', /^\d/);
   }
 
-  // The compatible surface hides the family by its word here.
+  // The compatible surface recognises events of the family by this word, and hides them.
   const event = (type: string, more: object = {}) => ({ type, ...more });
   gate.upstream.always('north', 'steady');
   gate.upstream.next(

@@ -1,4 +1,4 @@
-// [S9] Actions of operators leave audit rows: who, what, which fields; and no secret among them.
+// [S9] Actions of operators leave audit rows with the operator, the action and the fields, and without secrets.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { bearerOf, KEY } from '../../support/gateway.ts';
 import { Probes } from '../../support/probes.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 
-/** Every audit row of a program that has stopped, oldest first, less what differs from run to run. */
+/** All audit rows of a program that has stopped, oldest first, without the values that differ between runs. */
 async function auditOf({ folder }: Program): Promise<readonly Omit<AuditRow, 'id' | 'at'>[]> {
   const store = await openStore(`sqlite:${join(folder, 'data', 'poolgate.db')}`, { clock: () => Date.now() });
   const rows = await store.audit.list({ limit: 1000 });
@@ -24,7 +24,7 @@ async function auditOf({ folder }: Program): Promise<readonly Omit<AuditRow, 'id
 
 const of = (rows: readonly Omit<AuditRow, 'id' | 'at'>[], action: string) => rows.filter((row) => row.action === action);
 
-/** Does something, and waits until the gateway has read its file again. */
+/** Runs `act`, and waits until the gateway has read its file again. */
 async function settled(program: Program, act: () => unknown): Promise<void> {
   const before = program.lines('config_read').filter(({ changes }) => changes > 0).length;
   await act();
@@ -65,7 +65,7 @@ test('[S9] key, token and mode commands leave rows of their own, in the Pool tha
     row('mode.set', 'team/model-a', 'team', [{ path: 'pools[team].serving_modes.model-a (added)', from: null, to: 'lite' }]),
     row('mode.set', 'team/model-a', 'team', [{ path: 'pools[team].serving_modes.model-a (removed)', from: 'lite', to: null }]),
   ]);
-  // Each reload says besides which configuration runs from then on.
+  // Each row of a reload also has the version of the configuration that it started.
   const versions = of(rows, 'config.reload').map(({ target }) => target);
   assert.equal(versions.length, 6);
   assert.ok(versions.every((version) => /^[0-9a-f]{12}$/.test(version)));

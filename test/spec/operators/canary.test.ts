@@ -1,6 +1,6 @@
-// S4: marked prompts, keys, tokens, cookies, file names, header values and query strings go through every route and every failure
-// path; then nothing of them is in a log line, in the store's files, in answers of the admin listener and /mcp, or in an error.
-// A new route is a row of ROUTES, a new way to fail a row of FAILURES, and both are crossed.
+// S4: marked prompts, keys, tokens, cookies, file names, header values and query strings pass each route and each failure; afterwards no
+// log line, store file, admin answer, /mcp answer or error has any of them. A new route is a row of ROUTES, a new failure a row of
+// FAILURES, and both are crossed.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -19,13 +19,13 @@ import { sampleOf } from '../../support/sample.ts';
 import { isChat } from '../../support/turn-paths.ts';
 import { connect, type TestSocket, UpgradeRefusal } from '../../support/websocket.ts';
 
-/** The searched text: every canary begins with it, so that one search finds all of them. */
+/** The marker that is searched for: every canary begins with it, so one search finds all of them. */
 const MARK = 'Canary7f3a';
 const canary = (name: string): string => `${MARK}-${name}-secret`;
 
 const IMAGE = `data:image/png;base64,${Buffer.from(canary('image')).toString('base64')}`;
 
-/** Client-side texts, each in its own place of a request. */
+/** Texts of the client, each with its own place in a request. */
 const PROMPT = canary('prompt');
 const OPERATOR = `pg-mcp-${canary('token')}`;
 const accountOf = (index: number): string => `account${index}`;
@@ -69,7 +69,7 @@ const marked: JsonObject = {
   client_metadata: { turn_id: canary('turn') },
 };
 
-/** The same for Chat. */
+/** The Chat request with a marked text in every place. */
 const markedChat: JsonObject = {
   messages: [
     { role: 'system', content: canary('instructions') },
@@ -118,13 +118,13 @@ const markedMessages: JsonObject = {
   metadata: { user_id: canary('user') },
 };
 
-/** A picture with a mark behind its head, of which the first nine bytes leave the mark's base64 as it is. */
+/** A picture with a mark after its header; nine header bytes leave the base64 of the mark unchanged. */
 const PICTURE = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n.', 'latin1'), Buffer.from(canary('image'))]);
 
-/** All that a provider's error might repeat. */
+/** All texts that an error of a provider might repeat. */
 const WISH = `${PROMPT} with ${canary('arguments')}`;
 
-/** The parts of an image edit, each with marks in all of its texts. The model is one that no catalog has. */
+/** The parts of an image edit, each with marks in all of its texts. No catalog has the model. */
 const imageForm = formOf([
   { name: 'model', value: canary('image-model') },
   { name: 'prompt', value: WISH },
@@ -140,9 +140,9 @@ interface Request {
   readonly path: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether an account may be asked: then it is crossed with the failures. */
+  /** Whether the request can reach an account, so it is crossed with the failures. */
   readonly dispatched?: true;
-  /** The body goes out as a frame. */
+  /** The body is sent as a frame. */
   readonly over?: 'websocket';
 }
 
@@ -228,7 +228,7 @@ const ROUTES: Readonly<Record<string, Request>> = {
     body: { model: 'model-a', ...markedMessages },
     headers: { 'x-api-key': canary('key') },
   },
-  // The name of a file is stored (Q21), so these have none that is marked.
+  // The name of a file is stored (Q21), so these names have no mark.
   'a transcription': {
     path: '/v1/audio/transcriptions',
     body: formOf([
@@ -393,7 +393,7 @@ const FAILURES: Readonly<Record<string, Scripted>> = {
   'a coded answer': () => replyBytes(PROMPT, { headers: { 'content-encoding': 'gzip' } }),
 };
 
-/** These have no meaning in frames, or none that ends a turn. */
+/** Failures that do not exist in frames, or do not end a turn there. */
 const OVER_HTTP_ALONE: ReadonlySet<string> = new Set([
   'a page that repeats it',
   'a failed JSON answer',
@@ -404,7 +404,7 @@ const OVER_HTTP_ALONE: ReadonlySet<string> = new Set([
   'a coded answer',
 ]);
 
-/** The failures that only a websocket has. */
+/** Failures that only a websocket has. */
 const OVER_WEBSOCKET: Readonly<Record<string, Scripted>> = {
   'an upgrade that is refused': () => 'refuse upgrade 503',
   'a close': () => [replyEvents([created, delta]), { kind: 'close', code: 1011, after: 2 }],
@@ -422,7 +422,7 @@ const chunk = (delta: JsonObject, finish: string | null = null): JsonObject => (
 });
 const spoken = chunk({ content: canary('completion') });
 
-/** The failures of a Chat account, beside those of its statuses. */
+/** Failures of a Chat account, in addition to those by status. */
 const OF_CHAT: Readonly<Record<string, Scripted>> = {
   'an answer that is marked': () =>
     replyEvents(
@@ -445,7 +445,7 @@ const OF_CHAT: Readonly<Record<string, Scripted>> = {
 
 const isOfStatus = (failure: string): boolean => /^\d{3} /.test(failure) || failure === 'nothing wrong';
 
-/** The accounts of other APIs, by what differs from an agent account: their models take all that the turns have (AA82). */
+/** The accounts of other APIs, by their differences from an agent account: their models take everything that the turns have (AA82). */
 const OTHER_APIS = {
   responses: FAILURES,
   chat: { ...Object.fromEntries(Object.entries(FAILURES).filter(([failure]) => isOfStatus(failure))), ...OF_CHAT },
@@ -466,7 +466,7 @@ function failuresOf({ dispatched, over }: Request): Readonly<Record<string, Scri
   return { ...Object.fromEntries(Object.entries(FAILURES).filter(([failure]) => !OVER_HTTP_ALONE.has(failure))), ...OVER_WEBSOCKET };
 }
 
-/** Every request of every kind: each at an account, in a Pool and with a key of its own, since accounts are remembered by what they do. */
+/** Each request of each kind. Each has its own account, Pool and key, because the gateway remembers what an account did. */
 const CROSS = Object.entries(ROUTES)
   .flatMap(([route, request]) =>
     Object.entries(failuresOf(request)).map(([failure, script]) => ({
@@ -487,7 +487,7 @@ const CROSS = Object.entries(ROUTES)
       ),
   );
 
-/** Of a kind the first: every sample has each route as it answers by itself, and each failure of each API at some route. */
+/** The first case of each kind: every sample has each route without a failure, and each failure of each API at one route. */
 const firstOf = <T, K>(cases: readonly T[], kindOf: (one: T) => K): readonly T[] =>
   [...Map.groupBy(cases, kindOf).values()].flatMap(([first]) => first ?? []);
 
@@ -497,7 +497,7 @@ const CASES = sampleOf(CROSS, [
 ]);
 const keyOf = (index: number): string => `pg-${canary('pool-key')}-${index}`;
 
-/** Texts of the account's owner and of our own side: in no answer at all, not even one that the provider made. */
+/** Texts of the account's owner and of the gateway's side: no answer may have them, not even an answer of the provider. */
 const NEVER_ANSWERED = ['bearer-of', ...['pool-key', 'owner', 'their', 'cookie', 'header', 'forwarded'].map((name) => `${MARK}-${name}`)];
 
 let folder: string;
@@ -554,7 +554,7 @@ async function askByFrame({ path, body }: Request, headers: Readonly<Record<stri
     if (!(thrown instanceof UpgradeRefusal)) throw thrown;
     return { status: thrown.status, text: thrown.text, headers: JSON.stringify(thrown.headers) };
   }
-  // A native reply that dies closes the connection.
+  // A native reply that breaks off closes the connection.
   await socket.turn(body as JsonObject).catch(() => assert.ok(!socket.isOpen, 'the turn ended'));
   socket.terminate();
   const { status } = socket.frames.at(-1) ?? {};
@@ -573,7 +573,7 @@ async function ask(request: Request, index: number): Promise<Answered> {
     const reply = await gate.send(path + QUERY, { body, headers: own, ...(method === undefined ? {} : { method }) });
     return { status: reply.status, text: reply.text, headers: JSON.stringify([...reply.headers]) };
   } catch {
-    // A native stream that dies has no end; what came of it was the account's.
+    // A native stream that breaks off has no end, and its content came from the account.
     return { status: 0, text: '', headers: '' };
   }
 }
@@ -590,10 +590,10 @@ for (const [index, { route, request, failure, script, api }] of CASES.entries())
     }
     for (const secret of NEVER_ANSWERED) assert.ok(!(text + headers).includes(secret), `${secret} in ${text.slice(0, 500)}`);
     const native = request.path.startsWith('/backend-api/agent/') && !isChat(request.path);
-    // A native client gets an agent backend's own words; every other error is ours, or made fit to be seen.
+    // A native client gets the text of an agent backend unchanged; every other error is made or cleaned by the gateway.
     const error = status >= 400 || (!native && /"type":"error"|response\.failed|^data: \{"error"/m.test(text));
     if (!error || (native && request.dispatched && api === 'agent')) return;
-    // A translated stream repeats the instructions to its own client (AA49).
+    // A translated stream repeats the instructions to the client that sent them (AA49).
     const repeated = api === 'chat' && status === 200 ? [] : [canary('instructions')];
     for (const words of [PROMPT, canary('arguments'), canary('query'), ...repeated]) assert.ok(!text.includes(words), text);
   });
@@ -663,7 +663,7 @@ test('the address of an upload is not stored, and no error repeats it [S4] [C1]'
   }
 });
 
-/** Every form in which a text could have been kept. */
+/** All encodings in which a text could have been kept. */
 const formsOf = (text: string): readonly string[] => [
   text,
   Buffer.from(text).toString('base64').slice(0, -4),

@@ -1,4 +1,4 @@
-// What /mcp shows of accounts of other APIs, of tiers and of chains of models, after known turns (AA84).
+// Accounts of other APIs, tiers and chains of models in /mcp after known turns (AA84).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { failure } from '../../accounts/health/support.ts';

@@ -1,4 +1,4 @@
-// The turns that an operator sees running and waiting are those of its own Pools, also at accounts that other Pools use.
+// An operator sees the running and waiting turns only of its own Pools, even at accounts that other Pools use.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';

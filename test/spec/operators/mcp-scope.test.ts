@@ -1,5 +1,4 @@
-// [G3] The scope of an operator, as a property: with two operators and random Pools, keys, accounts and rows, neither sees data of the
-// other.
+// [G3] The scope of operators as a property: with two operators and random Pools, keys, accounts and rows, neither sees data of the other.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
@@ -11,11 +10,11 @@ import { operatorRow, rpc, TOOL_NAMES } from '../../support/mcp.ts';
 import { modelEntry } from '../../support/rehearsal-replies.ts';
 import { ALL_CASES } from '../../support/sample.ts';
 
-/** The operator that sees a thing: its name begins with the word, so that a search for the word finds every trace of it. */
+/** The operator that may see a thing: its name begins with this word, so a search for the word finds every trace of it. */
 type Side = 'alpha' | 'beta' | 'both' | 'nobody';
 const SIDES = ['alpha', 'beta', 'both', 'nobody'] as const;
 
-/** The words that must be in no answer to an operator. */
+/** The words that no answer to an operator may have. */
 const HIDDEN = { alpha: ['beta', 'nobody'], beta: ['alpha', 'nobody'] } as const;
 type Operator = keyof typeof HIDDEN;
 
@@ -49,7 +48,7 @@ class World {
         draft.pools = pools.map(({ id, side }) => ({
           id,
           label: `${id}label`,
-          // An account that both see is in Pools of either; each sees only its own of them.
+          // An account that both see is in Pools of both; each operator sees only its own Pools.
           assignments: [`${side}one`, ...(random.next() < 0.5 ? [`${side}two`] : []), ...(random.next() < 0.7 ? ['bothtwo'] : [])]
             .filter((id, index, all) => all.indexOf(id) === index)
             .map((account) => ({ account })),
@@ -106,7 +105,7 @@ class World {
       ),
       audit: Array.from({ length: 100 }, (_, n) => {
         const { id: pool, side } = pick(places);
-        // A row of an account belongs to no Pool: those of its Pools see it.
+        // A row of an account belongs to no Pool; the operators of the account's Pools see it.
         const ofAccount = this.random.next() < 0.3;
         const fields = [{ path: `${side}.path`, from: `${side}from`, to: `${side}to` }];
         return auditEntry({
@@ -132,7 +131,7 @@ class World {
     return side === operator || side === 'both';
   }
 
-  /** Random arguments of a tool, ids of either operator among them. */
+  /** Random arguments of a tool, including ids of the other operator. */
   args(tool: string): Record<string, unknown> {
     const { random } = this;
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random.next() * list.length)] as T;
@@ -193,7 +192,7 @@ class World {
 
 const sideOf = (account: string): string => account.replace(/(one|two)$/, '');
 
-/** The answer as its text, and every further page of it. */
+/** The text of the answer and of all further pages. */
 async function answersOf(gate: TestGateway, operator: Operator, tool: string, args: Record<string, unknown>): Promise<readonly string[]> {
   const texts: string[] = [];
   let cursor: string | null = null;
@@ -219,7 +218,7 @@ for (const seed of ALL_CASES ? [1, 2, 3] : [1]) {
       const args = world.args(tool);
       for (const operator of ['alpha', 'beta'] as const) {
         for (const answer of await answersOf(gate, operator, tool, args)) {
-          // An explanation repeats the model that was asked for, as it does with one that does not exist.
+          // An explanation repeats the requested model even if that model does not exist.
           const text = tool === 'explain_selection' ? answer.replaceAll(String(args.model), '(asked)') : answer;
           for (const word of HIDDEN[operator]) {
             assert.ok(

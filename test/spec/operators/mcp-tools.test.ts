@@ -1,4 +1,4 @@
-// What each tool of /mcp answers, with its filters and pages.
+// The answer of each tool of /mcp, with its filters and pages.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { unsentFailure } from '../../../proxy/turn/errors/failure.ts';
@@ -297,7 +297,7 @@ describe('explain_selection', () => {
     gate.upstream.next('south', 'refuse 429 retry 60');
     await gate.send('/v1/responses', turn);
     const left = await explained({ key: 'ci', model: 'model-a', continuity_id: 'session-1' });
-    // That turn failed over to north, and took its session there.
+    // That turn failed over to north, so its session moved there.
     assert.deepEqual([left.chosen, left.reason], ['north', 'soft_pin']);
     assert.match(left.accounts[1].why, /^it is in cooldown, for \d+ s$/);
     gate.heal();

@@ -1,4 +1,4 @@
-// /mcp over real sockets: the transport, the credential, the hosts, JSON-RPC errors, and that it is read-only.
+// /mcp over real sockets: transport, credential, hosts, JSON-RPC errors, and that it is read-only.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -304,7 +304,7 @@ interface Described {
   readonly additionalProperties?: unknown;
 }
 
-/** Every field has a text, and every object lists its fields. */
+/** Asserts that every field has a description, and that every object lists its fields. */
 function assertDescribed(place: string, { properties = {}, items, additionalProperties }: Described): void {
   if (Object.keys(properties).length > 0) assert.equal(additionalProperties, false, place);
   for (const [name, field] of Object.entries(properties)) {

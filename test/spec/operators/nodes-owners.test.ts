@@ -1,4 +1,4 @@
-// A native client that lost its websocket comes back at another node than the one that has its turn (Q34, F8.4, Q29).
+// A native client that lost its websocket comes back at a node other than the one that has its turn (Q34, F8.4, Q29).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';

@@ -18,7 +18,7 @@ import { Probes } from '../../support/probes.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-/** In the order of a reader. */
+/** The pages in the order in which a reader meets them. */
 const PAGES = [
   ...new Set([
     'README.md',
@@ -70,7 +70,7 @@ test('every curl of the pages gets its answer, and the failover gets it from the
   const [demo = ''] = blocksIn(texts.get('README.md') ?? '', 'sh');
   const curls = [demo.slice(demo.indexOf('curl ')), ...blocks('sh').filter((code) => code.startsWith('curl '))];
   assert.equal(curls.length, 3);
-  // In the order of a reader: `south` refuses every third of its turns.
+  // The replies come in order: `south` refuses every third of its turns.
   const replies: string[] = [];
   for (const code of curls) replies.push((await run('bash', ['--norc', '-c', here(code)])).stdout);
   const [first = '', failover = '', image = ''] = replies;
@@ -131,7 +131,7 @@ test('each account add of the page of accounts writes the row that the page show
   );
 });
 
-/** Commands that wait for a person, or run until they are stopped; they have tests of their own. */
+/** Commands that wait for a person, or run until they are stopped; other tests cover them. */
 const WAITS = /^(?:serve|init|account login)\b/;
 
 for (const [page, text] of texts) {
@@ -149,7 +149,7 @@ for (const [page, text] of texts) {
   });
 }
 
-/** The anchors of a page's headings, as GitHub makes them. */
+/** The anchors that GitHub makes of the headings of a page. */
 const anchorsOf = (text: string): readonly string[] =>
   [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
     heading

@@ -1,4 +1,4 @@
-// The program as a process follows its file: on a signal, and from its first moment on.
+// The program as a process reloads its file on a signal, and from the first moment on.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
@@ -17,7 +17,8 @@ test('a change that is saved while the process starts takes effect', async () =>
   await using program = await startProgram();
   await program.stop();
   const running = program.run();
-  // Between its reading the file and its watching it, whenever that is: saved again and again until it serves.
+  // The moment between its first read of the file and its first watch is unknown, so the file is saved again and again until the program
+  // serves.
   let saved = 0;
   let serves = false;
   void running.finally(() => {

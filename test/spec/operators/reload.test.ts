@@ -1,4 +1,4 @@
-// A running gateway follows its file: for every way of saving it, every cause of a reload, and with turns in progress.
+// A running gateway reloads its file for every way of saving it and every cause of a reload, also with turns in progress.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { until } from '../../support/until.ts';
 
 const TURN = turnBody('hello');
 
-/** Adds a key with this secret, so that its taking effect can be seen from outside. */
+/** Adds a key with this secret, so that clients can see when the file has taken effect. */
 const withKey =
   (id: string) =>
   (draft: Draft): void => {
@@ -98,7 +98,7 @@ test('a link is followed to another file, as mounted volumes change theirs', asy
   await using program = await startProgram({
     here: true,
     place: (folder, text) => {
-      // config.yaml -> ..data/config.yaml, ..data -> v1: a volume is changed by swapping the middle link.
+      // The links are config.yaml -> ..data/config.yaml and ..data -> v1; a mounted volume changes by a swap of the middle link.
       mkdirSync(join(folder, 'v1'));
       writeFileSync(join(folder, 'v1', 'config.yaml'), text);
       symlinkSync('v1', join(folder, '..data'));
@@ -258,7 +258,7 @@ test('a stop while a reload waits for a new rehearsal account ends in order', as
     draft.accounts.push({ id: 'stage', base_url: 'rehearsal:' });
     draft.timeouts.upstream_idle_ms = 100_000;
   });
-  // An unhandled rejection would fail this file, and ends the process of a gateway before its rows are written.
+  // An unhandled rejection would fail this file; in a gateway it would end the process before its rows are written.
   await Promise.all([gate.close(), reloading]);
 });
 
@@ -315,7 +315,8 @@ test('a change that is saved while the program starts takes effect', async () =>
   await using program = await startProgram({ here: true });
   await program.stop();
   const running = program.run();
-  // Between its reading the file and its watching it, whenever that is: saved again and again until it serves.
+  // The moment between its first read of the file and its first watch is unknown, so the file is saved again and again until the gateway
+  // serves.
   let saved = 0;
   let serves = false;
   void running.finally(() => {

@@ -1,4 +1,4 @@
-// S5: each request leaves one row, whatever its result, with the fields of the contract.
+// S5: each request leaves one row with the fields of the contract, whatever its result.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RequestRow } from '../../../store/store.ts';
@@ -27,7 +27,7 @@ const TEAM = { pool: 'team', pool_label: 'Team', key_id: 'ci' };
 const NOBODY = { pool: null, pool_label: null, key_id: null };
 
 interface Ending {
-  /** Makes one request; its id where an answer came. */
+  /** Makes one request; returns its id if an answer came. */
   readonly ask: (gate: TestGateway) => Promise<string | undefined>;
   readonly row: Partial<RequestRow>;
 }
@@ -46,7 +46,7 @@ const raw =
     client.write(bytes);
     return (await client.answer()).headers['x-request-id'];
   };
-/** Leaves as soon as the account is stalled. */
+/** Leaves as soon as the account has stalled. */
 const leaving =
   (script: string): Ending['ask'] =>
   async (gate) => {

@@ -1,4 +1,4 @@
-// Transcripts in a text format: passed as they came, whole, and of no other type.
+// Transcripts in a text format are passed unchanged and complete, and other types are refused.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { file, model, NATIVE, PUBLIC, startTaker, transcribe } from '../../support/audio.ts';

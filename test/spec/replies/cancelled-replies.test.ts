@@ -1,4 +1,4 @@
-// Replies that their provider cancels, and whose connection it keeps open: clients know no such event, so that the reply broke off there.
+// Replies that their provider cancels without closing the connection: clients do not know the event, so the gateway breaks the reply off.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -12,7 +12,7 @@ const response = (status: string): JsonObject => ({ id: 'r', object: 'response',
 const CREATED = { type: 'response.created', sequence_number: 0, response: response('in_progress') };
 const DELTA = { type: 'response.output_text.delta', sequence_number: 1, output_index: 0, content_index: 0, item_id: 'm', delta: 'a' };
 
-/** Nothing follows, and the connection stays open. */
+/** After these events the account sends nothing, and the connection stays open. */
 function cancelledAfter(type: string, ...events: readonly JsonObject[]): Script {
   const all = [...events, { type, sequence_number: events.length, response: response('cancelled') }];
   return [replyEvents([...all, DELTA]), { kind: 'stall', at: { events: all.length } }];

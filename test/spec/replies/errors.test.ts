@@ -1,4 +1,4 @@
-// ER1 to ER3 and F1.6: every error that a client can meet now, with its status, type, param and headers, and the requests that reached an
+// ER1 to ER3 and F1.6: each error that a client can get, with its status, type, param and headers, and the requests that reached an
 // account.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
@@ -57,7 +57,7 @@ interface Case {
   readonly ask: (gate: TestGateway) => Promise<Pick<Reply, 'status' | 'json'> & { readonly headers: (name: string) => string | undefined }>;
   readonly param?: string;
   readonly status?: number;
-  /** How often an account was asked. */
+  /** The number of requests that reached an account. */
   readonly turns?: number;
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
@@ -187,7 +187,7 @@ const CASES: Partial<Record<ErrorCode, readonly Case[]>> = {
   ],
 };
 
-/** Reached on paths that are not served yet, or by hand only; the last four in tests of their own below or elsewhere. */
+/** Errors of paths that are not served yet, or that only a test can cause; the last four have tests below or in other files. */
 const ELSEWHERE: ReadonlySet<string> = new Set([
   ...['image_generation_disabled', 'previous_response_not_found', 'continuation_requires_restart', 'file_not_found', 'file_conflict'],
   ...['invalid_compaction_response', 'image_generation_failed', 'server_error', 'server_is_overloaded'],
@@ -197,7 +197,7 @@ describe('the error table', () => {
   for (const [code, cases] of Object.entries(CASES)) {
     for (const { when, ask, param = null, status, turns = 0, headers = {} } of cases) {
       test(`${code}, when ${when} [ER1]${turns === 0 ? ' [ER2]' : ''}`, async () => {
-        // Failures change the health of an account: then a new gateway is used.
+        // Failures change the health of an account, so these cases use a new gateway.
         await using own = turns === 0 ? undefined : await start();
         const gate = own ?? shared;
         const row = ERRORS[code as ErrorCode];
@@ -220,7 +220,7 @@ describe('the error table', () => {
         if (code === 'usage_limit_reached') assert.ok(Math.abs(resets_at - Date.now() / 1000 - 120) < 10);
         else assert.equal(resets_at, undefined);
         const recorded = (await gate.rows()).find(({ id }) => id === reply.headers('x-request-id'));
-        // Headers that are too large never were a request.
+        // A request whose headers are too large is not recorded as a request.
         if (reply.status !== 431) assert.deepEqual([recorded?.status, recorded?.code], [reply.status, code]);
       });
     }
@@ -297,7 +297,7 @@ describe('a provider’s refusal', () => {
 test('unsupported rows answer the same to every valid key and body, before any account or model is looked up [ER3]', async () => {
   const message = 'This endpoint is not supported by this gateway.';
   const expected = { error: { message, type: 'invalid_request_error', code: 'unsupported_endpoint', param: null } };
-  // The envelope of Messages (AM10).
+  // The envelope of an error of Messages (AM10).
   const expectedOfMessages = {
     type: 'error',
     error: { type: 'not_found_error', message, details: { error_code: 'unsupported_endpoint' } },
@@ -356,7 +356,7 @@ test('an unforeseen error is a fixed 500, logged with its place and without its 
   assert.equal(line.thrown, 'TypeError');
   assert.ok(!broken.logged.join('').includes('canary'));
   assert.equal(broken.count('server_errors'), 1);
-  // A log that fails does not prevent an answer.
+  // A failing log does not prevent an answer.
   broken.breakPart('request log', new Error('canary'));
   assert.equal((await broken.send('/v1/responses', { body: TURN })).status, 200);
   assert.equal(broken.count('server_errors'), 2);

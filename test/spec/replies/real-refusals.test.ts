@@ -1,4 +1,4 @@
-// Refusals in the shapes of real agent backends, on every surface: what they mean for the account, and what the client gets.
+// Refusals in the forms of real agent backends, on every surface: their effect on the account, and the error that the client gets.
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -27,13 +27,13 @@ after(() => gate.close());
 afterEach(() => {
   gate.heal();
   gate.upstream.clear();
-  // Past every reset and every kept piece of evidence.
+  // This is past every reset, and past the time for which evidence is kept.
   clock.setAhead(40 * 86_400_000);
 });
 
-/** What a client got, whatever its surface. */
+/** The result that a client got, in the same form for every surface. */
 interface Got {
-  /** Of the answer, or of an error frame. */
+  /** The status of the answer, or of an error frame. */
   readonly status: number | undefined;
   readonly headers: Headers | undefined;
   /** The error of the answer, of the last event, or of the error frame. */
@@ -99,7 +99,7 @@ const DELTA = {
   delta: 'Hello',
 };
 
-/** A refusal after lifecycle events, or after visible output. */
+/** A refusal inside a reply: after lifecycle events, or after visible output. */
 const inside = (event: Json, ...before: readonly Json[]) => replyEvents([CREATED, ...before, event]);
 
 describe('[RB19] both shapes of refusals', () => {
@@ -184,7 +184,7 @@ describe('[RB8] a member that the account refuses by name', () => {
       const { status, error } = await route.turn({ [name]: 100 });
       assert.equal(status, 400);
       assert.deepEqual(asked(), ['north']);
-      // Native clients get what the account sent: a detail, or a frame with its text as the message.
+      // Native clients get what the account sent: a detail, or a frame with this text as its message.
       if (route.native) return assert.equal(error?.message, route.name.endsWith('websocket') ? DETAIL : undefined);
       assert.deepEqual(
         [error?.type, error?.code, error?.param, error?.message],
@@ -367,7 +367,7 @@ const windows = (primary: number, secondary: number): Record<string, string> => 
 
 const USAGE_LIMIT = { type: 'usage_limit_reached', message: 'The usage limit has been reached', plan_type: 'plus' };
 
-/** Both accounts refuse; `soonest` is that of the second one. */
+/** Both accounts refuse; `soonest` is the time of the second one. */
 const limitedBy = (body: JsonObject, headers: Readonly<Record<string, string>> = {}) =>
   replyJson({ error: body }, { status: 429, headers });
 
@@ -437,7 +437,7 @@ describe('[RB23] limits of a workspace', () => {
         await overHttp('', PUBLIC, true).turn();
         assert.deepEqual(asked(), ['north', 'south']);
         assert.deepEqual([gate.quota('north').status, gate.quota('north').until], ['exhausted', null]);
-        // Longer than the cooldown of a refusal without a reset.
+        // This is longer than the cooldown of a refusal without a reset.
         clock.setAhead(120_000);
         await overHttp('', PUBLIC, true).turn({ model: 'model-b' });
         assert.deepEqual(asked(), ['north', 'south', 'south'], 'another model');
@@ -474,7 +474,7 @@ describe('[RB23] limits of a workspace', () => {
     await own.send(NATIVE, { body: turnOn(NATIVE, 'hi') });
     const isRead = (): boolean => own.quota('north').windows.some(({ source, stated_at }) => source === 'read' && stated_at === hand.now());
     const states: string[] = [own.quota('north').status];
-    // Later than the moment of the refusal, and then as usual.
+    // The first wait ends after the moment of the refusal; the second one is the usual wait.
     for (const wait of [60_000, 300_000]) {
       await hand.advance(wait);
       await until('the usage read', () => isRead() || undefined);

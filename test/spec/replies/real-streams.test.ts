@@ -1,4 +1,4 @@
-// Streams as real agent backends send them, on every surface: without a type, an end mark or an output, and with keepalives.
+// Streams in the forms of real agent backends, on every surface: without a type, an end mark or an output, and with keepalives.
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
 import type { Fault } from '../../../proxy/rehearsal/faults/fault.ts';
@@ -31,7 +31,7 @@ afterEach(() => {
 const framed = (events: readonly Json[]): string =>
   events.map((event) => `event: ${(event as JsonObject).type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
 
-/** Exactly these bytes, with these headers alone; `open`: the connection stays open until the test releases it. */
+/** Sends exactly these bytes with only these headers; with `open` the connection stays open until the test releases it. */
 function bytes(text: string, { type, open = false }: { readonly type?: string; readonly open?: boolean } = {}): readonly Fault[] {
   const headers = { 'transfer-encoding': 'chunked', ...(type === undefined ? {} : { 'content-type': type }) };
   const reply = { kind: 'reply', status: 200, headers, body: { base64: Buffer.from(text).toString('base64') } } as const;
@@ -53,7 +53,7 @@ const CALL = { id: 'fc_1', type: 'function_call', status: 'completed', call_id: 
 const IMAGE = { id: 'ig_1', type: 'image_generation_call', status: 'generating', result: 'aW1hZ2U=' };
 const COMPACTION = { id: 'cmp_1', type: 'compaction', encrypted_content: 'opaque' };
 
-/** A turn whose items come as finished ones; `output` is that of its terminal event. */
+/** The events of a turn whose items come already finished; `output` is that of its terminal event. */
 const turnOf = (items: readonly JsonObject[], output: readonly Json[] = []): readonly JsonObject[] => [
   at(0, 'response.created', { response: RUNNING }),
   ...items.map((item, i) => at(i + 1, 'response.output_item.done', { output_index: i, item })),
@@ -147,7 +147,7 @@ describe('[RB16] a stream of any type, or of none', () => {
     test(`[RB16] ends with its terminal event, although the connection stays open (${route.name})`, async () => {
       gate.upstream.next('north', bytes(framed(turnOf(route.items)), { open: true }));
       const { ok, text, reply } = await route.ask();
-      // The account still holds its answer back: nothing waited for its end.
+      // The account still holds back its answer, so nothing waited for the end of the answer.
       assert.equal(gate.upstream.stalledNow('north'), 1);
       assert.deepEqual([ok, text], [true, EXPECTED[route.name]]);
       if (route.name === 'public stream' || route.name === 'chat stream') assert.match(reply?.text ?? '', /data: \[DONE\]\n\n$/);
@@ -288,7 +288,7 @@ describe('[RB17] the output of the terminal event', () => {
 
 describe('[RB18] keepalives as data events', () => {
   const keepalive = (n: number): JsonObject => at(n, 'keepalive');
-  /** Before the first event, after it, between items and before the end. */
+  /** Adds keepalives before the first event, after it, between items and before the end. */
   const withKeepalives = (items: readonly JsonObject[]): readonly JsonObject[] => {
     const events = turnOf(items).flatMap((event, i, all) =>
       i + 1 === all.length ? [keepalive(0), event] : [keepalive(0), event, keepalive(0)],

@@ -1,4 +1,4 @@
-// Replies over the wire: the same in both modes, without any marker, and with the namespaces that a provider left out.
+// Replies over the wire are equal in both modes, have no marker, and have the namespaces that a provider left out.
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -32,7 +32,7 @@ const asks = (stream: boolean): JsonObject => ({
   instructions: 'Be brief.',
 });
 
-/** Valid, with unusual parts that a relay might normalise: comments, unknown events, unknown members, three kinds of line ends. */
+/** A valid stream with unusual parts that a relay might normalise: comments, unknown events, unknown members, three kinds of line ends. */
 const ODD = [
   ': a comment\n\n',
   'event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1","model":"model-a","output":[],"novel":1.50}}\n\n',
@@ -114,7 +114,7 @@ function withItem(item: Json): readonly JsonObject[] {
   ];
 }
 
-/** The items that a client sees, from the stream or from the answer. */
+/** The items that a client gets, from the stream or from the answer. */
 function itemsIn({ text, json }: Reply, stream: boolean): readonly Json[] {
   if (!stream) return [json.output[1]];
   const events = eventsOf(text);

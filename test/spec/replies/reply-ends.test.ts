@@ -1,4 +1,5 @@
-// What the end of a reply reveals: known members are kept, and no text has the account's token or its owner's mail in it (Q3, S4).
+// What the end of a reply may reveal: known members are kept, and no text contains the account's token or its owner's mail address (Q3,
+// S4).
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -16,7 +17,7 @@ const NATIVE_IMAGE = '/backend-api/agent/images/generations';
 const TOKEN = bearerOf('north');
 const MAIL = 'owner@provider.example';
 const MARKER = 'x-internal-agent-responses-lite';
-/** Content of the model and of the client, which stays whatever it looks like. */
+/** Content of the model and of the client, which stays unchanged whatever it looks like. */
 const CONTENT = 'Write to reader@example.com.';
 
 const gate = await startGateway({
@@ -52,7 +53,7 @@ const responseOf = (status: string): JsonObject => ({
   ...leaks,
 });
 
-/** The beginning of a reply that shows something: no other account is asked after it. */
+/** The beginning of a reply with visible output, after which no other account is tried. */
 const SHOWN: readonly JsonObject[] = [
   { type: 'response.created', sequence_number: 0, response: { id: 'resp_1', status: 'in_progress', output: [] } },
   { type: 'response.output_text.delta', sequence_number: 1, output_index: 0, content_index: 0, item_id: 'msg_1', delta: CONTENT },

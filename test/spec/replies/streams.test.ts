@@ -1,4 +1,4 @@
-// Streams as clients get them: A3, D2, F1.8, EV2, EV3, with what reached the account.
+// Streams as clients get them (A3, D2, F1.8, EV2, EV3), and the requests that reached the account.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';

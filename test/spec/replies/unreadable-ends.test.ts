@@ -1,5 +1,5 @@
-// Replies without an end that their client can read: a terminal event that is not JSON, or nothing after a head that was held. The client
-// would wait for another one, so the reply breaks off.
+// Replies without an end that their client can read: a terminal event that is not JSON, or no event after a held head. The client would
+// wait forever, so the gateway breaks the reply off.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventsOf, startGateway } from '../../support/gateway.ts';

@@ -10,7 +10,7 @@ const data = (type: string, n: number, members: object = {}): string =>
 
 const DELTA = 'response.output_text.delta';
 
-/** What providers and the proxies before them write between events. */
+/** Texts that providers, and proxies in front of them, write between events. */
 const UNREADABLE: Readonly<Record<string, string>> = {
   'is empty': 'data:\n\n',
   'is text': 'event: response.output_text.delta\ndata: upstream connect error\n\n',
@@ -21,7 +21,7 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   'is wanted by a rule, and broken in the middle': 'data: {"type":"response.output_item.done","item":{"a":b}}\n\n',
 };
 
-/** A reply with something unreadable before its first visible event, and something between two others. */
+/** A reply with an unreadable event before its first visible event, and with another one between two visible events. */
 const replyWith = (unreadable: string) =>
   replyBytes(
     [

@@ -1,4 +1,4 @@
-// LI3: the size of a request body, whatever its encoding expands to.
+// LI3: the size of a request body is limited after decoding, whatever its encoding.
 import assert from 'node:assert/strict';
 import { pbkdf2, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -9,15 +9,15 @@ import { headOf, RawClient } from '../../support/raw.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { until } from '../../support/until.ts';
 
-/** Its accounts answer without a stream, and ignore the padding of a body. */
+/** These accounts answer without a stream, and ignore the padding of a body. */
 const TOLERANT = { manners: { streamedUnstoredLists: false, knownMembers: false } };
 const PATH = '/backend-api/agent/responses';
 const DECODED = 262_144;
-/** Room for the objects around the pieces of a body. */
+/** The memory of the objects around the pieces of a body. */
 const OBJECTS = 8_192;
 const RATIO = 50;
 
-/** A body of exactly this many bytes; as random as JSON can be, so that it stays large when compressed. */
+/** A body of exactly this many bytes. Its content is as random as JSON can be, so it stays large when compressed. */
 function bodyOf(bytes: number, filling = randomBytes(bytes).toString('base64')): Buffer {
   const empty = JSON.stringify(turnBody('', { padding: '' })).length;
   return Buffer.from(JSON.stringify(turnBody('', { padding: filling.slice(0, bytes - empty) })));
@@ -127,7 +127,7 @@ function ofCoding(coding: string, encode: Encode): void {
 
     test('over the limit once decoded is 413 [LI3]', async () => {
       gate.upstream.clear();
-      // Repeated within every coding's window, and far from the ratio.
+      // The text repeats within the window of every coding, and stays far below the ratio.
       const body = encode(
         bodyOf(
           DECODED + 1,
@@ -281,7 +281,7 @@ test('all bodies together are bounded: one that does not fit is 503, with the ti
   using first = await RawClient.connect(gate.url);
   first.write(headOf('POST', PATH, { 'content-type': 'application/json', 'content-length': body.length }));
   first.write(body.subarray(0, 60_000));
-  // The first body's bytes are held as soon as a second body of its size is refused.
+  // The bytes of the first body are held as soon as a second body of the same size is refused.
   let refused = await statuses(gate, bodyOf(50_000));
   while (refused[0] === 200) refused = await statuses(gate, bodyOf(50_000));
   assert.deepEqual(refused, [

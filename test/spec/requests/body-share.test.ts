@@ -1,4 +1,4 @@
-// The memory for bodies under pressure: the key that holds most gives way to one that holds less (Q4, Q38).
+// The memory for bodies under pressure: the key that holds the most bytes loses a body to a key that holds fewer (Q4, Q38).
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
@@ -27,13 +27,13 @@ const started = (): Promise<TestGateway> =>
 const held = (gate: TestGateway, least: number): Promise<unknown> =>
   until('bodies that fill the memory', () => gate.bodyBytes >= least || undefined);
 
-/** Bodies that have begun, and go on by a byte at a time. */
+/** Starts bodies that grow by one byte at a time. */
 async function trickling(gate: TestGateway, secret = KEY): Promise<readonly RawClient[]> {
   const clients: RawClient[] = [];
   for (let i = 0; i < MOST; i++) {
     const client = await RawClient.connect(gate.url);
     client.write(headOf('POST', PATH, { ...bearer(secret), 'content-type': 'application/json', 'content-length': BODY }));
-    // One of them is the largest.
+    // One of the bodies is larger than the others.
     client.write(Buffer.alloc(i === 3 ? BODY - 2_000 : BODY - 4_000, ' '));
     clients.push(client);
   }

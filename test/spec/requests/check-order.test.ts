@@ -1,5 +1,5 @@
-// The order of the checks on a turn (Q4): a request with every fault gets the refusal of the first, and each corrected fault uncovers the
-// next.
+// The order of the checks on a turn (Q4): a request with all faults gets the refusal of the first check, and each correction leads to the
+// refusal of the next one.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, test } from 'node:test';
@@ -10,7 +10,7 @@ import { CHAT, CHAT_ALIAS } from '../../support/turn-paths.ts';
 
 const digest = (secret: string): string => hash('sha256', secret, 'hex');
 
-/** `idle` is known and without a routable source; `lite` is served Lite; `denied` is outside the key's list, and so is `absent`. */
+/** `idle` is known but has no routable source; `lite` is served in Lite; `denied` and `absent` are not in the list of the key. */
 const gate = await startGateway({
   upstream: {
     accounts: [
@@ -34,7 +34,7 @@ const gate = await startGateway({
 after(() => gate.close());
 
 interface Step {
-  /** The correction after which this refusal follows. */
+  /** The correction after which the request gets this refusal. */
   readonly mended: string;
   readonly change?: (request: Request) => void;
   readonly refusal: readonly [status: number, code: string, param: string | null];
@@ -94,7 +94,7 @@ const STEPS: readonly Step[] = [
   { mended: 'the unknown model', change: set({ model: 'idle' }), refusal: [400, 'unsupported_parameter', 'conversation'] },
   { mended: 'the parameter', change: set({ conversation: null }), refusal: [400, 'invalid_request', 'input'] },
   { mended: 'the input', change: set({ input: 'hi' }), refusal: [400, 'invalid_request', 'tools.0.type'] },
-  // Where no source is routable the mode is unresolved, and checks that depend on it are skipped: the choice is refused as undeclared.
+  // If no source is routable, the mode is unresolved, and checks that depend on it are skipped: the choice is refused as undeclared.
   { mended: 'the remote MCP tool', change: set({ tools: [] }), refusal: [400, 'invalid_request', 'tool_choice'] },
   { mended: 'the tool choice', change: set({ tool_choice: 'auto' }), refusal: [400, 'invalid_json_schema', 'text.format.schema'] },
   { mended: 'the schema', change: set({ text: null }), refusal: [400, 'invalid_request', 'reasoning.context'] },
@@ -122,7 +122,7 @@ test('[F4.4] the faults of one request are reported in the order of the checks, 
   assert.equal((await gate.send('/v1/responses', request)).status, 200);
 });
 
-/** The same request in Chat's shape, from the model on. */
+/** The same faults in a Chat request, from the model on. */
 const CHAT_FAULTY: JsonObject = {
   n: 2,
   messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: { format: 'midi', data: 'AAAA' } }, { type: 'video' }] }],
@@ -141,7 +141,7 @@ const CHAT_STEPS: readonly Step[] = [
   { mended: 'nothing', refusal: [400, 'invalid_model', 'model'] },
   { mended: 'the missing model', change: set({ model: 'denied' }), refusal: [403, 'model_not_allowed', 'model'] },
   { mended: 'the denied model', change: set({ model: 'idle' }), refusal: [400, 'unsupported_parameter', 'n'] },
-  // The translation comes first: it reports what it cannot translate. All other checks have the order of Responses.
+  // The translation runs first, and reports what it cannot translate. All other checks have the order of Responses.
   { mended: 'the parameter', change: set({ n: 1 }), refusal: [400, 'invalid_request', 'messages.0.content.1.type'] },
   {
     mended: 'the message',

@@ -6,7 +6,7 @@ import { OUTPUT_TOKENS } from '../../rules/effort/output-tokens.cases.ts';
 import { fromRules, type WireCase } from '../../support/wire/case.ts';
 import { testTable } from '../../support/wire/table.ts';
 
-/** The rows about native turns, on the public surface. */
+/** The rows about native turns, changed to the public surface. */
 const onPublic = (rows: readonly Case[]): readonly WireCase[] =>
   fromRules(
     rows

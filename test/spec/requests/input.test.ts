@@ -1,4 +1,4 @@
-// The shapes of a request's input over the wire: lists, audio, the reasoning context, and what the surface does not take.
+// The forms of a request's input over the wire: lists, audio, the reasoning context, and what the surface does not take.
 import { AUDIO, INPUT_LISTS, ITEM_REFERENCES, REASONING_CONTEXT, UNSUPPORTED_PARAMETERS } from '../../rules/input/input.cases.ts';
 import { fromTools } from '../../support/wire/case.ts';
 import { testTable } from '../../support/wire/table.ts';

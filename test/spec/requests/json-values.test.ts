@@ -1,4 +1,4 @@
-// JSON that is small as bytes and large when it is parsed is refused, wherever it comes from (Q38).
+// JSON that is small as bytes but large after parsing is refused, wherever it comes from (Q38).
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { asList, type JsonObject } from '../../../proxy/turn/json/json.ts';

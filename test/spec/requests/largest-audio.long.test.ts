@@ -1,4 +1,4 @@
-// Audio of the largest size that the contract allows.
+// Audio of the largest size that the contract allows is accepted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startGateway } from '../../support/gateway.ts';

@@ -1,4 +1,4 @@
-// Recorded turns of a native client through both modes: they arrive at the account exactly as the contract says.
+// Recorded turns of a native client in both modes reach the account exactly as the contract says.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
@@ -14,7 +14,7 @@ interface Recorded {
   readonly client: 'http' | 'websocket';
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject;
-  /** The body that must arrive, by mode; written by hand from the contract. */
+  /** The body that must reach the account, by mode; it is written by hand from the contract. */
   readonly full: JsonObject;
   readonly lite: JsonObject;
 }
@@ -23,12 +23,15 @@ const FOLDER = new URL('../../fixtures/native/', import.meta.url);
 const ROUTES = ['/backend-api/agent/responses', '/backend-api/agent/v1/responses'] as const;
 const MARKER = 'x-internal-agent-responses-lite';
 
-/** Removed by F8.1, or written again for each hop. The turn state goes back to the account that issued it, and none did here. */
+/**
+ * Headers that F8.1 removes, or that are written for each hop. Turn state goes back only to the account that issued it, and no account
+ * issued one here.
+ */
 const NOT_FORWARDED = new Set(['session-id', MARKER, 'x-agent-turn-state']);
 
 const recorded = readdirSync(FOLDER)
   .map((file) => ({ name: file.replace('.json', ''), ...(JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as Recorded) }))
-  // The recordings have their long texts cut, with a mark that no header may have.
+  // Long texts of the recordings are cut, with a mark that a header may not have.
   .map((turn) => ({ ...turn, headers: JSON.parse(JSON.stringify(turn.headers).replaceAll('…', '...')) as Record<string, string> }));
 const turns = recorded.filter(({ client }) => client === 'http');
 const frames = recorded.filter(({ client }) => client === 'websocket');
@@ -74,7 +77,7 @@ for (const mode of ['full', 'lite'] as const) {
   }
 }
 
-/** The turn before a recorded frame: its response is the anchor, and its turn state comes back. */
+/** The turn before a recorded frame: its response is the anchor, and its turn state is sent back. */
 const turnBefore = (anchor: string, state: Json): Fault => {
   const response = { id: anchor, status: 'completed', output: [] };
   return replyEvents([
@@ -92,7 +95,7 @@ for (const mode of ['full', 'lite'] as const) {
       const { type: _, ...members } = body;
       for (const path of ROUTES) {
         gate.upstream.clear();
-        // In a session of its own: the same frame of the same session would continue the former turn (F8.4).
+        // The frame has its own session, because the same frame in the same session would continue the former turn (F8.4).
         const sent = { ...headers, 'x-agent-window-id': `${name}-${mode}-${path}:0` };
         using socket = await connect(gate, path, { headers: sent });
         if (typeof body.previous_response_id === 'string') {

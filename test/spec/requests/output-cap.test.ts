@@ -7,7 +7,7 @@ import { turnBody } from '../../support/rehearsal-replies.ts';
 import { until } from '../../support/until.ts';
 import { connect } from '../../support/websocket.ts';
 
-/** Tokens of four bytes. */
+/** The cap in tokens, each of four bytes. */
 const CAP = 5;
 const SAID = 'north south wind rain stage curtain';
 const SHOWN = SAID.slice(0, 4 * CAP);
@@ -52,7 +52,7 @@ function assertEvents(events: readonly JsonObject[]): void {
   assertResponse(events.at(-1)?.response as JsonObject);
 }
 
-/** The account got no cap, and was left in the middle of its answer; the row has an estimate. */
+/** Asserts that the account got no cap, that its request was ended in the middle of the answer, and that the row has an estimate. */
 async function assertLeft(): Promise<void> {
   const [turn] = gate.upstream.turns();
   assert.equal((turn?.json as JsonObject | undefined)?.max_output_tokens, undefined);
@@ -87,7 +87,7 @@ describe('[CR1] [Q18] a reply ends at the cap that its account was not told', ()
   const messages = [{ role: 'user', content: `say: ${SAID}` }];
 
   test(`${CHAT}, streamed and collected`, async () => {
-    // A cap of Chat is raised to what providers take, within the policy.
+    // The cap of a Chat request is raised to the minimum of providers, within the policy.
     const { json } = await gate.send(CHAT, { body: { model: 'model-a', messages, max_tokens: 1 } });
     assert.deepEqual([json.choices[0].finish_reason, json.choices[0].message.content], ['length', SHOWN]);
     const { text } = await gate.send(CHAT, { body: { model: 'model-a', messages, stream: true } });

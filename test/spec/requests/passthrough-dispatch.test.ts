@@ -1,5 +1,5 @@
-// Pass-through rows are dispatched like turns: one retry budget, quota and turn state from their answers, credentials, counters, refusals
-// (Q5 to Q10).
+// Pass-through rows are dispatched like turns: one retry budget, quota and turn state from answers, credentials, counters, refusals (Q5 to
+// Q10).
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,10 +14,10 @@ import { replyEvents, replyJson, turnBody } from '../../support/rehearsal-replie
 import { until } from '../../support/until.ts';
 
 const TURN = '/backend-api/agent/responses';
-/** A pass-through row without a body, and its path at the account: one that the rehearsal provider answers. */
+/** A pass-through row without a body; the rehearsal provider answers its path. */
 const GET_ROW = '/backend-api/agent/thread/goal/get';
 const GOAL = '/backend-api/agent/models';
-/** A pass-through row with a body, which can be sent once. */
+/** A pass-through row with a body, which can be sent only once. */
 const SET_ROW = '/backend-api/agent/thread/goal/set';
 const SET_GOAL = '/backend-api/agent/responses/compact';
 const USAGE = '/backend-api/meter/usage';
@@ -30,7 +30,7 @@ interface World extends AsyncDisposable {
 }
 
 interface WorldOptions {
-  /** Accounts are asked in this order. */
+  /** Accounts are tried in this order. */
   readonly accounts?: readonly (string | RehearsalAccount)[];
   readonly config?: (draft: Draft) => void;
   readonly store?: string;
@@ -55,7 +55,7 @@ async function world({ accounts = ['north', 'south'], config = () => undefined, 
   return { gate, clock, [Symbol.asyncDispose]: () => gate.close() };
 }
 
-/** A pass-through request; `scripts` are what the first account in order answers. */
+/** Sends a pass-through request; `scripts` are the answers of the first account in order. */
 function forward(gate: TestGateway, ...scripts: readonly Script[]): Promise<Reply> {
   gate.upstream.nextOn('north', GOAL, ...scripts);
   return gate.send(GET_ROW);
@@ -64,7 +64,7 @@ function forward(gate: TestGateway, ...scripts: readonly Script[]): Promise<Repl
 const turn = (gate: TestGateway, headers: Record<string, string> = {}): Promise<Reply> =>
   gate.send(TURN, { body: turnBody('hello'), headers });
 
-/** The accounts of all requests on these paths since the last call, in order. */
+/** The accounts of all requests to these paths since the last call, in order. */
 function asked(gate: TestGateway, ...paths: readonly string[]): readonly string[] {
   const accounts = gate.upstream.requests().flatMap(({ account, path }) => (paths.includes(path) ? account : []));
   gate.upstream.clear();
@@ -183,7 +183,7 @@ describe('[Q10] turn state that a pass-through answer issues', () => {
   const issued = replyJson({ goal: null }, { headers: { 'x-agent-turn-state': 'ts_forwarded' } });
   const state = { 'x-agent-turn-state': 'ts_forwarded' };
 
-  /** The account of the only turn since the last call, and the turn state that it was sent. */
+  /** The account of the only turn since the last call, and the turn state that the account got. */
   const sentState = (gate: TestGateway): unknown => {
     const turns = gate.upstream.turns().map(({ account, headers }) => [account, headers['x-agent-turn-state']]);
     gate.upstream.clear();
@@ -244,7 +244,7 @@ describe('[Q10] turn state that a pass-through answer issues', () => {
 
 describe('[Q5] [Q9] a credential that a pass-through request was refused with', () => {
   interface OauthWorld extends World {
-    /** The file in which the operator's log-in leaves its tokens. */
+    /** Writes the file with the tokens of the operator's login. */
     login(tokens: object): Promise<void>;
     refreshes(): number;
   }

@@ -1,4 +1,4 @@
-// Pass-through rows at their edges: sides that leave, stall or answer early, and requests byte by byte.
+// Edge cases of pass-through rows: sides that leave, stall or answer early, and requests byte by byte.
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -11,14 +11,14 @@ import { until } from '../../support/until.ts';
 const GET = '/backend-api/agent/thread/goal/get';
 const SET = '/backend-api/agent/thread/goal/set';
 
-/** Times and sizes that a test can wait for. */
+/** Sets times and sizes that a test can wait for. */
 const hasty = (draft: Draft): void => {
   supported(draft);
   Object.assign(draft.timeouts, { client_body_idle_ms: 100, upstream_idle_ms: 100 });
   draft.limits = { request_body_bytes: 50_000_000 };
 };
 
-/** Resolves once it is over, however it ended. */
+/** Resolves when the stream is closed, however it ended. */
 const closed = (stream: IncomingMessage | ServerResponse | Socket): Promise<void> =>
   new Promise((resolve) => {
     if (stream.closed) resolve();
@@ -168,7 +168,7 @@ test('a slow reader slows its account down, whatever the size of the answer, and
   };
   await using bench = await control({ raw: huge }, (draft) => {
     hasty(draft);
-    // On a busy machine this process, which is the account too, may pause for half a second.
+    // On a busy machine this process, which also runs the account, may pause for half a second.
     draft.timeouts.upstream_idle_ms = IDLE_MS;
   });
   using client = await RawClient.connect(bench.gate.url);
@@ -176,7 +176,7 @@ test('a slow reader slows its account down, whatever the size of the answer, and
   await client.until(() => client.pending.includes('\r\n\r\n'), 'the head');
   client.socket.pause();
   let before = -1;
-  // Until the account is stalled, for longer than its silence may last.
+  // The account has to be stalled for longer than it may be silent.
   await until('a standstill', async () => {
     await new Promise((resolve) => setTimeout(resolve, 1.25 * IDLE_MS));
     const still = written === before;
@@ -231,12 +231,12 @@ test('an upload that its account does not read is not a timeout of the client', 
   const { promise: arrived, resolve } = Promise.withResolvers<{ request: IncomingMessage; response: ServerResponse }>();
   await using bench = await control({ raw: (request, response) => resolve({ request: request.pause(), response }) }, (draft) => {
     hasty(draft);
-    // On a busy machine the client itself, which is in this process, may pause for 100 ms.
+    // On a busy machine the client, which also runs in this process, may pause for 100 ms.
     Object.assign(draft.timeouts, { client_body_idle_ms: IDLE_MS, upstream_idle_ms: IDLE_MS });
   });
   const sent = bench.gate.send(SET, { body: new Uint8Array(size) });
   const { request, response } = await arrived;
-  // Longer than a client may be silent.
+  // This is longer than a client may be silent.
   await new Promise((resolve) => setTimeout(resolve, 1.5 * IDLE_MS));
   let bytes = 0;
   for await (const chunk of request) bytes += (chunk as Buffer).length;

@@ -1,4 +1,4 @@
-// Control-plane rows and key sets: exact pass-through where a row is marked supported, refused where it is not.
+// Control-plane rows and key sets are passed through exactly if their row is marked supported, and refused if it is not.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -1,4 +1,4 @@
-// Properties of every body over the wire, well-formed or hostile: a second pass changes nothing, Full changes only what it has to.
+// Properties of every body over the wire, well-formed or hostile: a second pass changes nothing, and Full changes only what it has to.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -25,7 +25,7 @@ interface Sent {
   readonly marker: string | undefined;
 }
 
-/** The body that reached the account, or undefined if the turn was refused: as an error of the table, with nothing sent. */
+/** The body that reached the account; undefined if the turn got an error of the table and nothing was sent. */
 async function sent(path: string, body: JsonObject): Promise<Sent | undefined> {
   gate.upstream.clear();
   const reply = await gate.send(path, { body });

@@ -25,7 +25,7 @@ beforeEach(() => gate.upstream.clear());
 
 const sent = (): JsonObject => (gate.upstream.turns().at(-1)?.json ?? {}) as JsonObject;
 
-/** What popular clients send, and agent backends refuse. */
+/** Members that popular clients send and agent backends refuse. */
 const REFUSED = {
   temperature: 1,
   top_p: 1,
@@ -161,7 +161,7 @@ describe('[RB15] [Q35] an effort inside the input is under the policy of the key
       else delete draft.keys[0].reasoning_effort;
     });
   const updatesSent = (): unknown => updatesOf(sent());
-  /** Over HTTP and as a frame: the error, or undefined. */
+  /** Sends the body over HTTP and as a frame; returns the error of each, or undefined. */
   const errors = async (path: string, body: JsonObject): Promise<readonly unknown[]> => {
     const { text, json } = await gate.send(path, { body });
     using socket = await connect(gate, path);

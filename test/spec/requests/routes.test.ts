@@ -1,4 +1,5 @@
-// The route table decides: a path without a row does not exist, and a row's status decides the answer to its requests (S3, S8, E1, E2).
+// The route table decides: a path without a row does not exist, and the status of a row decides the answer to its requests (S3, S8, E1,
+// E2).
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, test } from 'node:test';
@@ -33,7 +34,7 @@ function ask(at: TestGateway, method: string, path: string, key: string | undefi
     const sent = request(at.url + path, { method, headers: key === '' ? {} : { authorization: `Bearer ${key}` } }, async (response) => {
       const text = Buffer.concat(await response.toArray()).toString('utf8');
       const { error } = text.startsWith('{') ? JSON.parse(text) : {};
-      // Messages has the code among the details of its errors (AM10).
+      // Errors of Messages have the code in their details (AM10).
       const code = error?.code ?? error?.details?.error_code;
       resolve({ status: response.statusCode ?? 0, allow: response.headers.allow, code });
     });
@@ -102,7 +103,7 @@ test('[S8] [C5] every GET row that is supported answers with the bundled provide
   for (const row of read) assert.deepEqual([row.path, (await ask(gate, 'GET', row.path)).status], [row.path, 200]);
 });
 
-/** The table with this status on every row that something could serve, or on those that are named. */
+/** The table with this status on every row that a kind could serve, or on the named rows. */
 const marked =
   (status: RouteStatus, named: (row: Draft) => boolean = () => true) =>
   (draft: Draft): void => {
@@ -129,7 +130,7 @@ test('[S8] an operator closes rows by marking them unsupported, and opens them b
       assert.notEqual((await ask(own, row.method, pathOf(row))).code, 'unsupported_endpoint', `${row.method} ${row.path} ${status}`);
     }
   }
-  // Only one row: the others stay as they are.
+  // Only one row changes.
   await own.reconfigure(marked('unsupported', (row) => row.GET === '/v1/models'));
   assert.equal((await ask(own, 'GET', '/v1/models')).code, 'unsupported_endpoint');
   assert.equal((await ask(own, 'GET', '/backend-api/agent/models')).status, 200);

@@ -1,5 +1,5 @@
-// Schemas over the wire: lowered where they are not strict, repaired where the structure is unambiguous, refused where their root is not an
-// object.
+// Schemas over the wire: they are lowered if they are not strict, repaired if their structure is unambiguous, and refused if their root is
+// not an object.
 import { LOWERED_TOOLS } from '../../rules/tools/lowering.cases.ts';
 import { LOOSE_PARAMETERS, STRICT_FORMATS, STRICT_PARAMETERS, STRICT_REPAIR, TYPE_VALUES } from '../../rules/tools/strict.cases.ts';
 import { fromTools } from '../../support/wire/case.ts';

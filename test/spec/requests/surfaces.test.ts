@@ -1,5 +1,5 @@
-// A surface in one file: its path, the header of its key, its requests, errors, answers and streams. All else it has from the gateway:
-// policy, limits, failover and rows.
+// A whole surface in one file: its path, the header of its key, its requests, errors, answers and streams. Policy, limits, failover and
+// rows come from the gateway.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';

@@ -1,4 +1,4 @@
-// Declared tools and tool choices over the wire: which may be declared, which may be chosen, and that no others are dispatched.
+// Declared tools and tool choices over the wire: which ones are allowed, and that no others are dispatched.
 import { TOOL_CHOICE } from '../../rules/tools/tool-choice.cases.ts';
 import { CUSTOM_TOOLS, NATIVE_TOOLS, REMOTE_MCP, TOOL_NAMES, TOOL_TYPES, WEB_SEARCH } from '../../rules/tools/tool-shapes.cases.ts';
 import { fromTools } from '../../support/wire/case.ts';

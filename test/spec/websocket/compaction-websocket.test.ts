@@ -1,4 +1,4 @@
-// Explicit compaction on the public websocket: an anchored one on the live upstream socket, every other one through the compact path.
+// Explicit compaction on the public websocket: with an anchor it uses the live upstream socket, otherwise the compact path.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -31,7 +31,7 @@ beforeEach(() => {
 
 const explicit = (more: JsonObject = {}): JsonObject => ({ model: 'model-a', input: [user('so much'), TRIGGER], ...more });
 
-/** Each turn at an account: which account, and on which path. */
+/** The account and the path of each turn. */
 const went = (): readonly string[] => gate.upstream.turns().map(({ account, path, method }) => `${account} ${method} ${path}`);
 
 /** The body of the last turn at an account. */
@@ -46,7 +46,10 @@ async function conversation(): Promise<{ readonly socket: TestSocket; readonly a
   return { socket, anchor: String(responseIn(frames).id) };
 }
 
-/** The frames of a successful compaction: the item and the completed response, numbered from 0, and no end mark. */
+/**
+ * Asserts the frames of a successful compaction (the item and the completed response, numbered from 0, without an end mark), and returns
+ * the item.
+ */
 function itemIn(frames: readonly JsonObject[]): JsonObject {
   assert.deepEqual(
     frames.map(({ type, sequence_number }) => [type, sequence_number]),
@@ -62,7 +65,7 @@ function itemIn(frames: readonly JsonObject[]): JsonObject {
   return item;
 }
 
-/** The one error frame of a turn. */
+/** The only error frame of a turn. */
 function refusalIn(frames: readonly JsonObject[]): readonly unknown[] {
   assert.equal(frames.length, 1, JSON.stringify(frames));
   const { type, status, error } = frames[0] as { readonly type: string; readonly status: number; readonly error: JsonObject };

@@ -1,4 +1,5 @@
-// The provider's limits on its websockets, and its error frames: 60 minutes, idle frames, `status_code`, headers, quota by event (RB27, RB28, RB32).
+// Limits of the provider on its websockets, and its error frames: 60 minutes, idle frames, `status_code`, headers, quota by event (RB27,
+// RB28, RB32).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isObject, type JsonObject } from '../../../proxy/turn/json/json.ts';

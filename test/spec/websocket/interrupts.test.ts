@@ -1,4 +1,5 @@
-// `response.interrupt` over the wire: it reaches the websocket that runs the response, and over HTTP the gateway ends the response itself (RB29).
+// `response.interrupt` over the wire: it is sent on the websocket that runs the response; for a response over HTTP the gateway ends the
+// response itself (RB29).
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -9,7 +10,10 @@ import { until } from '../../support/until.ts';
 import { connect, type TestSocket } from '../../support/websocket.ts';
 
 const PLAIN = 'pg-plain-pool';
-/** Created, in progress and the first item begun, after a preamble of three frames; over HTTP there is none. */
+/**
+ * The reply stalls after its created event, its in-progress event and the start of the first item; a websocket has three more frames before
+ * them.
+ */
 const INSIDE = { websocket: 'stall after 6 events', http: 'stall after 3 events' };
 
 let gate: TestGateway;
@@ -20,7 +24,7 @@ before(async () => {
       draft.accounts[1].websocket = false;
       draft.pools = [
         { id: 'team', label: 'Team', assignments: [{ account: 'north' }] },
-        // Its upgrades need an account with websocket, which takes no turns.
+        // Upgrades need an account with websocket; this one takes no turns.
         { id: 'plain', label: 'Plain', strategy: 'fill_first', assignments: [{ account: 'plain' }, { account: 'north' }] },
       ];
       draft.keys.push({ id: 'plain', pool: 'plain', secret_sha256: [hash('sha256', PLAIN, 'hex')] });
@@ -35,7 +39,7 @@ beforeEach(() => {
 
 const interruptOf = (response_id: string): JsonObject => ({ type: 'response.interrupt', response_id, mode: 'discard_partial_items' });
 
-/** A turn whose first item has begun. */
+/** Starts a turn, and waits until its first item has begun. */
 async function running(socket: TestSocket, account: string, script: string): Promise<string> {
   gate.upstream.next(account, script);
   socket.send({ type: 'response.create', ...frameOf('write 20 words') });
@@ -55,7 +59,7 @@ const reasonOf = (frame: JsonObject | undefined): unknown => {
 };
 const ENDING = ['response.interrupt.accepted', 'response.output_item.interrupted', 'response.incomplete'];
 
-/** Frames of the upstream websocket that are no turns. */
+/** Frames of the upstream websocket that do not start a turn. */
 const controls = (): readonly unknown[] =>
   gate.upstream.requests().flatMap(({ method, turn, json }) => (method === 'WS' && turn === 0 ? [json] : []));
 
@@ -64,7 +68,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
     test('[RB29] an interrupt passes at once, its answers are relayed, its usage counts, and the next turn continues it', async () => {
       using socket = await connect(gate, path);
       const id = await running(socket, 'north', INSIDE.websocket);
-      // It waits; the interrupt does not.
+      // This frame waits; an interrupt does not.
       socket.send({ type: 'response.create', ...frameOf('next', { previous_response_id: id }) });
       socket.send(interruptOf(id));
       const frames = await socket.rest();
@@ -147,7 +151,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
 
     test('[RB29] an interrupt that the end of the response overtakes is answered as failed', async () => {
       using socket = await connect(gate, path);
-      // The account never answers it.
+      // The account never answers the interrupt.
       const id = await running(socket, 'north', `${INSIDE.websocket} + interrupt ignored`);
       socket.send(interruptOf(id));
       await until('the interrupt at the account', () => (controls().length === 1 ? true : undefined));

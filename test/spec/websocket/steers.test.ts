@@ -1,4 +1,5 @@
-// `response.steer` over the wire: under the rules of a turn to the websocket that runs the response; the further response is a turn (RB31).
+// `response.steer` over the wire: it follows the rules of a turn, goes to the websocket that runs the response, and the further response is
+// a turn (RB31).
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';

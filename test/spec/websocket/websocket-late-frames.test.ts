@@ -1,4 +1,4 @@
-// Frames that an account sends after the end of a reply, or in place of it, do not reach the next turn of the connection (A4, D3, F1.10,
+// Frames that an account sends after the end of a reply, or instead of an end, do not reach the next turn of the connection (A4, D3, F1.10,
 // Q28).
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ const ERROR = { type: 'error', error: { type: 'server_error', code: 'server_erro
 const FAILED = { type: 'response.failed', response: { id: 'first', status: 'failed', error: { code: 'server_error', message: 'failed' } } };
 const completed = (id: string): JsonObject => ({ type: 'response.completed', response: { id, status: 'completed', output: [] } });
 
-/** Frames that the account sends at once for the first frame, and on the same connection just before it answers the second. */
+/** Frames that the account sends at once for the first frame of the client, and frames that it sends just before it answers the second. */
 interface Script {
   readonly first: readonly (JsonObject | string)[];
   readonly late: readonly JsonObject[];

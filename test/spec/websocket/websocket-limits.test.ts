@@ -1,4 +1,4 @@
-// The limits of client websockets, and how a connection ends (LI1, LI2, RM4).
+// Limits of client websockets, and how a connection ends (LI1, LI2, RM4).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -41,7 +41,7 @@ const withIdleWindow = (clock: ManualClock, idle_ms: number): Promise<TestGatewa
     },
   });
 
-/** A round trip: everything that the socket sent before has been read. */
+/** Makes a round trip; after it the gateway has read everything that the socket sent before. */
 async function settled(socket: TestSocket): Promise<void> {
   await socket.ping();
 }
@@ -207,7 +207,7 @@ for (const path of SOCKETS) {
       socket.send({ type: 'response.create', ...frameOf('hi') });
     }
     await gate.upstream.stalled('north', 2);
-    // Both have room as they arrive: in one turn of the event loop, before either waits.
+    // Both frames fit when they arrive, because they arrive in one turn of the event loop, before either waits.
     for (const socket of [first, second]) socket.send({ type: 'response.create', ...frameOf('x'.repeat(30_000)) });
     const refused = (await second.next()) as { status: number; error: JsonObject };
     assert.deepEqual([refused.status, refused.error.code], [503, 'server_is_overloaded']);

@@ -1,4 +1,4 @@
-// A client comes back over two connections with one edited frame, while the turn that it replaces has not ended yet (F8.4, Q29).
+// A client comes back over two connections with the same edited frame before the replaced turn has ended (F8.4, Q29).
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -15,13 +15,13 @@ import { until } from '../../support/until.ts';
 
 interface SlowLogin {
   readonly gate: TestGateway;
-  /** How many refreshes were asked for. */
+  /** The number of refreshes that the endpoint got. */
   readonly asked: () => number;
   /** Lets the token endpoint answer. */
   readonly answer: () => void;
 }
 
-/** A Pool of one account, whose token endpoint waits before it answers. A turn that waits for its token does not end sooner. */
+/** A Pool of one account whose token endpoint delays its answer. A turn that waits for its token does not end earlier. */
 async function withSlowLogin(context: TestContext): Promise<SlowLogin> {
   const folder = await mkdtemp(join(tmpdir(), 'poolgate-replaced-'));
   await writeFile(join(folder, 'north.json'), JSON.stringify({ tokens: { access_token: 'at-1', refresh_token: 'rt-1' } }));

@@ -1,4 +1,4 @@
-// A native client that lost its websocket in the middle of a turn comes back for it (F8.4, Q29).
+// A native client that lost its websocket in the middle of a turn comes back for the turn (F8.4, Q29).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -136,10 +136,10 @@ test('[RB30] a further request of the same turn with other input is no retry, on
 
 test('[F8.4] a retry that echoes the finished items gets the lifecycle events and what follows them', async () => {
   await using gate = await started();
-  // Created, first item whole, second item begun.
+  // These are the created event, the whole first item and the start of the second item.
   await dropped(gate, await interrupted(gate, 6));
   using socket = await open(gate);
-  // As the client sends it back: other order, a note of its own, without a status.
+  // The client sends the call back in another order, with an added note and without a status.
   const { id, call_id, name, arguments: text } = items(1)[0] ?? {};
   const echoed = { type: 'function_call', name, id, arguments: text, call_id, internal_note: { turn_id: 't1' } } as JsonObject;
   socket.send(turnFrame('t1', [userMessage('history'), ...QUESTION, echoed]));

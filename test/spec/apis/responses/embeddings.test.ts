@@ -1,4 +1,4 @@
-// Embeddings: a route that an operator opens, for models of API accounts (AA78 to AA81).
+// Embeddings: a route that an operator has to enable, for models of API accounts (AA78 to AA81).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { answers, type Platform, refuses, startPlatform } from '../../../providers/responses/platform.ts';

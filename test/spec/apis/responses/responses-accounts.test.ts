@@ -1,4 +1,4 @@
-// Responses accounts: what they are sent, and what clients of every surface get of their replies (AA28 to AA33).
+// Responses accounts: the requests that they get, and their replies as clients of every surface get them (AA28 to AA33).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import manifest from '../../../../package.json' with { type: 'json' };
@@ -228,7 +228,7 @@ describe('requests', () => {
         const { parallel_tool_calls: passed } = await sent({ ...turn, parallel_tool_calls: stated });
         assert.equal(passed, stated);
       }
-      // As a client in Lite writes it by itself.
+      // This is the form in which a client writes a turn for Lite.
       const lite = [{ type: 'additional_tools', role: 'developer', tools: [tool] }, ...input];
       const own = await sent({ ...turn, input: lite, tools: undefined, instructions: undefined, parallel_tool_calls: false });
       assert.deepEqual([own.tools, own.parallel_tool_calls, own.input], [[tool], false, input]);

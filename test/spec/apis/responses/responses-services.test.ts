@@ -1,4 +1,4 @@
-// What Responses accounts serve besides turns: compaction, images, transcription, files (AA34 to AA37).
+// The services of Responses accounts other than turns: compaction, images, transcription, files (AA34 to AA37).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../../../proxy/turn/json/json.ts';

@@ -1,4 +1,5 @@
-// A compatible server that takes functions alone: tools are lowered for it and its calls raised, and it compacts by summary (AA19, AA20, AA27, AA48, AA56).
+// A compatible server that takes only functions: tools become functions for it, its calls become calls of these tools again, and it
+// compacts by summary (AA19, AA20, AA27, AA48, AA56).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import type { JsonObject } from '../../../../proxy/turn/json/json.ts';

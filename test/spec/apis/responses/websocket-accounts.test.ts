@@ -1,5 +1,5 @@
-// Behaviour of accounts that affects websocket turns: refused upgrades, failures before and after commit, limits of connections and of
-// frames (Q6, Q17, Q28).
+// Behaviour of accounts that affects websocket turns: refused upgrades, failures before and after commit, limits of connections and frames
+// (Q6, Q17, Q28).
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// A client websocket in a Pool whose API account has none: its frames continue responses that the account has not stored (AA24).
+// A client websocket in a Pool whose API account serves only HTTP: frames continue responses that the account has not stored (AA24).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { isObject, type JsonObject } from '../../../../proxy/turn/json/json.ts';

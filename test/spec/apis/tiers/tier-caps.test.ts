@@ -1,4 +1,4 @@
-// What higher tiers may cost, over the wire: reservations, settlements, prices and refusals of one node (AA69 to AA72).
+// Caps on the cost of higher tiers, over the wire: reservations, settlements, prices and refusals of one node (AA69 to AA72).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failure } from '../../../accounts/health/support.ts';
@@ -8,7 +8,7 @@ import { replyEvents, turnBody } from '../../../support/rehearsal-replies.ts';
 import { until } from '../../../support/until.ts';
 
 const NATIVE = '/backend-api/agent/responses';
-/** A million tokens of output cost a million dollars: a token costs a dollar. */
+/** A million output tokens cost a million dollars, so one token costs a dollar. */
 const PRICES = { input: 0, cached_input: 0, output: 1_000_000 };
 
 const capped = (overflow: Readonly<Record<string, unknown>>, more: (draft: Draft) => void = () => undefined): GatewayOptions => ({
@@ -42,7 +42,7 @@ test('[AA69] [AA72] a cap is reserved before dispatch and settled at the cost; w
   outOfQuota(gate);
   gate.upstream.next('south', spending(4), 'stall before headers');
   assert.equal((await turn(gate)).status, 200);
-  // 4 were spent, and 10 are reserved: 11 are left, room for one turn.
+  // 4 are used and 10 are reserved; the 11 that are left have room for one turn.
   const running = turn(gate);
   await gate.upstream.stalled('south');
   const refused = await turn(gate, { max_output_tokens: 12 });

@@ -1,4 +1,4 @@
-// Files in a Pool of tiers: a turn that names one goes to the account that has it, in whichever tier that is, and nowhere else (AA67, AA37).
+// Files in a Pool of tiers: a turn that names a file goes to the account that has it, whatever its tier, and to no other (AA67, AA37).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failure } from '../../../accounts/health/support.ts';
@@ -21,7 +21,7 @@ const account = (id: string, api: string, platform: Platform, more: Draft = {}):
 
 const SERVES_FILES = { serves: ['turns', 'files'], quirks: { files: 'data' } };
 
-/** The first account is of tier 0, platform of tier 1. */
+/** The first account is in tier 0, the platform in tier 1. */
 async function staged(first: (platform: Platform) => Draft | undefined): Promise<{ gate: TestGateway; platform: Platform }> {
   const platform = await startPlatform();
   const gate = await startFiles({

@@ -1,4 +1,5 @@
-// What a turn costs at accounts of other APIs: the price that a capped tier takes (AA70), and what a key's limit reserves and settles (AA71).
+// The cost of a turn at accounts of other APIs: the price that counts against the cap of a tier (AA70), and what the limit of a key
+// reserves and settles (AA71).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { failure } from '../../../accounts/health/support.ts';
@@ -9,7 +10,7 @@ import { replyEvents, turnBody } from '../../../support/rehearsal-replies.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 
-/** So many dollars for a token of output; input costs nothing. */
+/** Prices at which an output token costs this many dollars, and input costs nothing. */
 const perToken = (dollars: number): Draft => ({ input: 0, cached_input: 0, output: dollars * 1_000_000 });
 
 let platform: Platform;
@@ -28,7 +29,9 @@ interface Prices {
   readonly credential?: unknown;
 }
 
-/** Tier 0 has north, tier 1 has box, whose model is read and not declared unless its row has a price. */
+/**
+ * North is in tier 0, box in tier 1. The gateway reads the model of box from its list; the model is declared only if its row has a price.
+ */
 function staged(api: 'chat' | 'responses', { row, pool, credential }: Prices, more: (draft: Draft) => void): Promise<TestGateway> {
   return startGateway({
     upstream: { accounts: ['north', 'box'], strict: false },
@@ -52,7 +55,7 @@ const turn = (gate: TestGateway, tokens: number): Promise<Reply> =>
   gate.send(NATIVE, { body: turnBody('hi', { max_output_tokens: tokens }) });
 const spend = (gate: TestGateway): void => gate.fail('north', 'model-a', failure('quota', { retryAfterMs: 3_600_000 }));
 
-/** A reply of box with so many tokens of output. */
+/** A reply of box with this many output tokens. */
 function costing(api: 'chat' | 'responses', tokens: number): PlatformAnswer {
   const usage = { prompt_tokens: 1, completion_tokens: tokens, total_tokens: 1 + tokens };
   if (api === 'chat') return streamed([text('Hi'), finish('stop'), usageChunk(usage), '[DONE]']);

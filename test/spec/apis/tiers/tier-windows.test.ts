@@ -1,4 +1,5 @@
-// Which accounts represent a model in a Pool of several tiers and APIs, and which of a higher tier can take a turn by its window (AA10).
+// Which accounts represent a model in a Pool of several tiers and APIs, and which accounts of a higher tier can take a turn because of
+// their window (AA10).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { inputTokens } from '../../../../proxy/turn/token-estimate.ts';
@@ -9,11 +10,11 @@ import { modelEntry, turnBody } from '../../../support/rehearsal-replies.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 
-/** An account of the Pool; north alone has an agent backend. */
+/** An account of the Pool; only north is an agent backend. */
 interface Member {
   readonly id: string;
   readonly tier?: number;
-  /** Undefined: the account does not state it, nor does its operator. */
+  /** Undefined if neither the account nor its operator states a window. */
   readonly window?: number;
   readonly active?: boolean;
 }
@@ -58,7 +59,7 @@ function staged(members: readonly Member[]): Promise<TestGateway> {
 const turn = (gate: TestGateway, changes: Draft = {}): Promise<Reply> =>
   gate.send(NATIVE, { body: turnBody('hi', { max_output_tokens: 10, ...changes }) });
 
-/** The accounts that got turns, in order of their APIs. */
+/** The accounts that got turns, in the order of their APIs. */
 const asked = (gate: TestGateway): readonly string[] => [
   ...gate.upstream.turns().map(({ account }) => account),
   ...platform.requests.map(({ json }) => String(json.model).replace('own-', '')),
@@ -100,7 +101,7 @@ test('[AA10] in one tier an agent account represents the model before API accoun
     assert.equal((await turn(gate)).status, 200);
     assert.deepEqual(asked(gate), ['north'], 'although it is the second one');
     spend(gate, 'north');
-    // The rest of a tier is Q12's: an account outside the cohort takes over where its window is no smaller.
+    // Inside a tier Q12 applies: an account outside the cohort takes over only if its window is no smaller.
     const { status, json } = await turn(gate);
     assert.deepEqual([status, json?.error?.code], takesOver ? [200, undefined] : [429, 'usage_limit_reached'], `${window}`);
     assert.deepEqual(asked(gate), takesOver ? ['north', 'box'] : ['north']);
@@ -119,7 +120,7 @@ test('[AA10] an account of a higher tier takes a turn whose input and output fit
   for (const [changes, account] of [
     [{ max_output_tokens: 1_000 }, 'small'],
     [{ max_output_tokens: 1_001 }, 'large'],
-    // The forecast of an output without a cap.
+    // A turn without a cap is estimated with a forecast of its output.
     [{ max_output_tokens: undefined }, 'large'],
     [{ input: long, max_output_tokens: 10 }, 'large'],
   ] as const) {

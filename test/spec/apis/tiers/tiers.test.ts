@@ -11,7 +11,7 @@ import { connect } from '../../../support/websocket.ts';
 const NATIVE = '/backend-api/agent/responses';
 const BOTH = ['north', 'south'] as const;
 
-/** Tier 0 has north, tier 1 has south. */
+/** North is in tier 0, south in tier 1. */
 const tiered = (overflow: Readonly<Record<string, unknown>> = {}, more: (draft: Draft) => void = () => undefined): GatewayOptions => ({
   upstream: { accounts: [...BOTH], strict: false },
   config: (draft) => {
@@ -250,7 +250,7 @@ test('[AA67] [AA68] with `reasoning: keep` a conversation stays in the tier of i
   const stays = await turn(gate, { input: [user('hi'), ...made, user('go on')] });
   assert.equal(stays.status, 200);
   assert.deepEqual(asked(gate), ['south', 'south']);
-  // The other way round: ciphertext of the base tier does not leave it.
+  // Ciphertext of the base tier does not leave that tier either.
   const fresh = await turn(gate);
   const own = outputOf(fresh);
   outOfQuota(gate, 'north');
