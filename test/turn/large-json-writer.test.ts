@@ -42,3 +42,13 @@ test('[Q38] other work of the event loop runs between the parts', async () => {
   // Slices have a length in time: a fast machine needs fewer, by far not as few as these.
   assert.ok(turns >= 4, `${turns} turns`);
 });
+
+test('[Q38] JSON is written one body at a time, and keys take turns', async () => {
+  const ended: string[] = [];
+  const write = async (key: string): Promise<void> => {
+    await writeLargeJson({ a: text(1_000_000) }, { key, bytes: 1_000_000 });
+    ended.push(key);
+  };
+  await Promise.all(['many', 'many', 'many', 'one'].map(write));
+  assert.deepEqual(ended, ['many', 'many', 'one', 'many']);
+});

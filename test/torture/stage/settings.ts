@@ -38,6 +38,8 @@ export function settingsFor(lanes: number, folder: string, urlOf: (account: stri
     log: { level: 'info' },
     limits: {
       request_body_bytes: 4_194_304,
+      // The bodies of the attack on memory have fewer; only its uploads, which stream, have more.
+      body_small_pieces: 210_000,
       bodies_in_memory_bytes: 33_554_432,
       upstream_event_bytes: 1_048_576,
       replies_in_memory_bytes: 33_554_432,

@@ -1,8 +1,8 @@
 // Large bodies, and bodies in small pieces, are read a slice at a time, and keys take turns (Q38).
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { createServer, IncomingMessage } from 'node:http';
+import { type AddressInfo, connect, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Counters } from '../../../../proxy/base/process/metrics.ts';
 import { awaitReader, takeOverConnections } from '../../../../proxy/base/process/node-internals.ts';
@@ -96,4 +96,28 @@ test('[Q38] the large body of one key does not wait for all of another key, and 
   const { ended, bytes } = await sent(context, `content-length: ${LARGE_BYTES}\r\n\r\n${'a'.repeat(LARGE_BYTES)}`);
   assert.equal(ended[0], 'one');
   assert.equal(bytes, KEYS.length * LARGE_BYTES);
+});
+
+test('a client whose connection is not read is not silent', (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] });
+  const idleMs = 1_000;
+  for (const [bytes, expected] of [
+    [1_000_000, []],
+    [1_000, ['request_timeout']],
+  ] as const) {
+    const request = Object.assign(new IncomingMessage(new Socket()), { headers: {} });
+    const refused: string[] = [];
+    new BodyArrival(request, {
+      idleMs,
+      smallPieces: 0,
+      counters: new Counters(),
+      isBusy: () => false,
+      closed: () => undefined,
+      malformed: () => undefined,
+      refuse: ({ code }) => void refused.push(String(code)),
+    });
+    request.emit('data', Buffer.alloc(bytes));
+    context.mock.timers.tick(idleMs);
+    assert.deepEqual(refused, expected);
+  }
 });
