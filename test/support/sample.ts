@@ -2,7 +2,7 @@
 // POOLGATE_CASES=all, runs all. POOLGATE_SEED=7 draws another sample.
 import { SeededRandom } from '../simulation/seeded-random.ts';
 
-const SHARE = 1 / 16;
+const SHARE = 1 / 32;
 
 export const ALL_CASES = process.env.POOLGATE_CASES === 'all';
 
