@@ -254,8 +254,7 @@ export async function draftFor(
     listen: { host: '127.0.0.1', port: 0 },
     admin: { host: '127.0.0.1', port: 0 },
     timeouts: { drain_ms: 1000 },
-    // Reduced, because the memory for pins is allocated at each start.
-    limits: { pins_in_memory: 1_000 },
+    limits: {},
     ...(load ? {} : { guard: { event_loop_ms: 0, memory_percent: 0 } }),
     accounts: accounts.map((id) => ({
       id,

@@ -1,6 +1,5 @@
 // Pins: the account that a response, session, turn state, ciphertext or conversation belongs to. The store has all of them by digest,
 // memory has the recent ones (Q10, Q11).
-import { LRUCache } from 'lru-cache';
 import type { PinRow, Store } from '../../../store/store.ts';
 import { RecentEntries } from '../../base/bytes/recent-entries.ts';
 import type { Counters } from '../../base/process/metrics.ts';
@@ -49,7 +48,7 @@ export class PinCache {
   readonly #options: PinCacheOptions;
   readonly #capacity: number;
   /** Pins by name. */
-  readonly #pins: LRUCache<string, Pin>;
+  readonly #pins: RecentEntries<Pin>;
   readonly #live = new LivePins((text, pin) => {
     this.#keep(text, pin, undefined);
     this.#writer.putAnchor({ text, ...pin });
@@ -69,7 +68,7 @@ export class PinCache {
     const { store, clock, digest, shared, capacity } = options;
     this.#writer = new PinWriter({ store, after: (ms, run) => clock.after(ms, run), digest: (text) => shortDigest(digest, text) });
     this.#capacity = capacity;
-    this.#pins = new LRUCache({ max: capacity });
+    this.#pins = new RecentEntries(capacity);
     this.#shared = shared && new SharedPins(shared, options);
   }
 

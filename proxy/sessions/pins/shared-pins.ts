@@ -1,5 +1,4 @@
 // What a store that several nodes share adds to pins: a pin is stored without delay, and a pin that another node has moved is read again.
-import { LRUCache } from 'lru-cache';
 import type { Store } from '../../../store/store.ts';
 import { RecentEntries } from '../../base/bytes/recent-entries.ts';
 import type { Counters } from '../../base/process/metrics.ts';
@@ -25,7 +24,7 @@ export class SharedPins {
   readonly #clock: Clock;
   readonly #counters: Counters;
   /** Names of sessions and conversations by digest, because other nodes report moves by digest. */
-  readonly #texts: LRUCache<string, string>;
+  readonly #texts: RecentEntries<string>;
   /** When another node moved a session or conversation, by name. */
   readonly #movedAt = new RecentEntries<number>(MOVED_CAPACITY);
 
@@ -33,7 +32,7 @@ export class SharedPins {
     this.#store = store;
     this.#clock = clock;
     this.#counters = counters;
-    this.#texts = new LRUCache({ max: capacity });
+    this.#texts = new RecentEntries(capacity);
   }
 
   /** Remembers the name of a pin in memory. */
