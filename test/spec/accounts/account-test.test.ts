@@ -180,7 +180,7 @@ test('[AA87] without a running gateway it reads the models by itself, and says t
   assert.match(alone.out, /account 'north' works as far as this goes: no turn was sent\n$/);
 });
 
-/** The settings of the agent account `north` that replace its own, the failure of its provider, and the end of the command's answer. */
+/** Wrong settings of the agent account `north`, or a failure of its provider, each with the end of the command's output. */
 const WRONG: Readonly<Record<string, { readonly account?: Draft; readonly fail?: (gate: TestGateway) => void; readonly says: RegExp }>> = {
   'a name that does not resolve': {
     account: { base_url: 'https://nowhere.invalid' },

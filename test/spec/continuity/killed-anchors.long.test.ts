@@ -12,7 +12,7 @@ import { until } from '../../support/until.ts';
 
 const TURN = { model: 'model-a', input: [user('hello')], store: true, stream: false };
 
-/** Returns a function that tells whether the file of a running program has the pin of this response. */
+/** Opens the store file of a running program; `has` tells whether it has the pin of a response. */
 async function pinReader(
   folder: string,
 ): Promise<{ readonly has: (id: string) => Promise<boolean>; readonly close: () => Promise<unknown> }> {

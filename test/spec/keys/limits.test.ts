@@ -308,7 +308,7 @@ const DRIVES: Readonly<Record<string, Drive>> = {
     value: 1_000,
     run: async (gate) => assert.equal((await gate.send(PATH, { body: { ...TURN, padding: 'x'.repeat(2_000) } })).status, 503),
   },
-  'bodies of one key that are being read, while they leave no room for a key with less': {
+  'bodies of one key that are being read, if they leave no room for a key with fewer bytes': {
     value: 10_000,
     more: (draft) => draft.keys.push({ id: 'second', pool: 'team', secret_sha256: [hash('sha256', 'second', 'hex')] }),
     run: async (gate) => {
@@ -437,7 +437,7 @@ const DRIVES: Readonly<Record<string, Drive>> = {
       assert.equal((await socket.closed).code, 1001);
     },
   },
-  'frames behind a running turn of a websocket': {
+  'frames that wait for a running turn of a websocket': {
     run: async (gate) => {
       gate.upstream.next('north', 'stall before headers');
       using socket = await connect(gate, NATIVE_SOCKET);
@@ -536,7 +536,7 @@ const DRIVES: Readonly<Record<string, Drive>> = {
       assert.equal(further.status, 503);
       assert.match(await further.text(), /too many pages are connected/);
       abort.abort();
-      // The place of the refused request is free again.
+      // The place of a closed page becomes free.
       await until('a place', async () => {
         const { status, body } = await fetch(`${adminUrl}/api/events`);
         await body?.cancel();
@@ -544,7 +544,7 @@ const DRIVES: Readonly<Record<string, Drive>> = {
       });
     },
   },
-  'logins of accounts that are under way in the console': {
+  'open logins of accounts in the console': {
     value: 1,
     more: withLogins,
     async run(gate) {
