@@ -1,4 +1,4 @@
-// docs/contract.md has the rules that comments and test titles cite, and no others.
+// docs/contract.md has exactly the rules that comments and test titles cite.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -6,11 +6,14 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** The ids of the contract's clauses, of decisions, of facts about real backends of accounts of other APIs and of the Messages surface, each in its section's spelling. */
+/**
+ * The ids of clauses, of decisions, of facts about real backends, of accounts of other APIs and of the Messages surface, each as its
+ * section writes them.
+ */
 const IDS =
   /\b(?:S\d|PL\d|CR\d|UA\d|RE\d|MC\d|ML\d|FM\d|RM\d|SM\d|[A-E]\d{1,2}|F\d(?:\.\d{1,2}){0,2}|G\d|AU\d|EV\d|ER\d|LI\d|VE\d|Q\d{1,2}|RB\d{1,2}|A[AM]\d{1,2})\b/g;
 
-/** `C0`, `E2` and the like are also ordinary words: ids are cited in comments, or in brackets in titles of tests. */
+/** `C0`, `E2` and the like are also ordinary words, so ids count only in comments, and in brackets in titles of tests. */
 const CITING = /\/\/.*|\/?\*.*|(?:test|it|describe)\(.*|title: .*|['"`]\[[A-Z].*/g;
 
 function* files(folder: string): Iterable<string> {

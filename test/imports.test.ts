@@ -1,4 +1,4 @@
-// The direction of imports: each room imports the rooms below it, rules import the vocabulary of a turn, the store imports neither.
+// The direction of imports: each room imports the rooms below it, rules import the vocabulary of a turn, and the store imports neither.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -13,7 +13,7 @@ interface Import {
   readonly from: string;
   readonly names: string;
   readonly typesOnly: boolean;
-  /** Loaded when that line runs, not with the file. */
+  /** Whether the import is loaded when its line runs, and not with the file. */
   readonly isLater: boolean;
 }
 
@@ -38,7 +38,7 @@ function importsOf(file: string): readonly Import[] {
 
 const said = ({ file, from, names }: Import): string => `${file} imports ${names} from ${from}`;
 
-/** Every arrow between rooms of `proxy/`. A room imports `base` and the rooms of its row, type imports included, and nothing else. */
+/** All permitted imports between rooms of `proxy/`: a room imports `base` and the rooms of its row, including types, and nothing else. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   turn: [],
   config: ['turn'],
@@ -106,10 +106,10 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   cli: ['admin', 'config', 'doctor', 'encryption', 'explain', 'gateway', 'pages', 'providers', 'recording', 'replay', 'turn', 'upstream'],
 };
 
-/** The rooms that print or run the rules; all others reach them through the chain. */
+/** The rooms that print or run the rules; all others use them through the chain. */
 const KNOW_RULES: ReadonlySet<string> = new Set(['admin', 'cli', 'gateway', 'server']);
 
-/** `proxy/turn/rules/rule.ts` is in the room `turn`; `proxy/main.ts` is in none. */
+/** The room of a file: `proxy/turn/rules/rule.ts` is in `turn`, `proxy/main.ts` is in none. */
 const roomOf = (file: string): string | undefined => /^proxy\/(\w+)\//.exec(file)?.[1];
 
 test('each room of the proxy imports only the rooms of its row', () => {
@@ -141,7 +141,10 @@ test('no file imports itself through others, type imports included', () => {
   assert.deepEqual(circles, []);
 });
 
-/** What `serve` loads before it listens, and what it loads when it is first asked, or a moment later: a start does not wait for it. */
+/**
+ * The files that `serve` loads before it listens, and those that it loads at first use or a moment later, so that a start does not wait for
+ * them.
+ */
 const START = ['proxy/main.ts', 'proxy/cli/program.ts', 'proxy/cli/commands/serve-options.ts', 'proxy/cli/commands/serve-command.ts'];
 const LATER =
   /^proxy\/(?:admin\/(?:api|console|feed)|mcp\/tools|explain|doctor|cli\/(?:accounts|edits)|providers\/(?:chat|responses|api-accounts))\/|^store\/postgres\//;

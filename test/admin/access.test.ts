@@ -1,4 +1,4 @@
-// Who may ask the admin listener: on loopback everyone, elsewhere an operator, for what is theirs.
+// Who may use the admin listener: on loopback everyone, elsewhere operators, within their rights.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -115,7 +115,7 @@ test('a token is exchanged for a cookie that ends when it is idle, in any case a
   assert.deepEqual([first.json.operator, first.cookie], ['ops', undefined]);
   const forged = { cookie: `${current.cookie?.slice(0, -2)}AA` };
   assert.equal((await ask(gate, 'GET /api/session', forged)).status, 401);
-  // Nine requests, each within the idle time of the one before.
+  // These are nine requests, each within the idle time after the one before.
   for (let hours = 7; hours <= 63; hours += 7) {
     clock.skip(7 * HOUR);
     const { cookie: renewed } = await ask(gate, 'GET /api/session', current);

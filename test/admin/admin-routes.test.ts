@@ -18,7 +18,7 @@ async function scrape(gate: TestGateway): Promise<string> {
   return response.text();
 }
 
-/** Name (without `poolgate_`) to type, of every metric with a help text. */
+/** The type of each metric that has a help text, by its name without `poolgate_`. */
 function typesOf(text: string): ReadonlyMap<string, string> {
   const found = text.matchAll(/^# HELP poolgate_(\w+) \S.*\n# TYPE poolgate_\1 (\w+)$/gm);
   return new Map([...found].map(([, name = '', type = '']) => [name, type]));
@@ -63,7 +63,7 @@ const LABELLED: Readonly<Record<string, readonly [type: string, ...labels: reado
   turns_ended_total: ['counter', 'family', 'surface', 'status', 'code'],
 };
 
-/** With PostgreSQL. */
+/** The metrics that exist only with PostgreSQL. */
 const LABELLED_OF_NODES: typeof LABELLED = {
   node_config_differs: ['gauge', 'node'],
   node_up: ['gauge', 'node'],
@@ -202,7 +202,7 @@ test('every query of the dashboard and of the alert rules reads a metric that ex
   ];
   for (const { expr, words } of queries) {
     const names = namesIn(expr);
-    // Prometheus itself has `up`, of every job.
+    // Prometheus itself adds `up` to every job.
     assert.ok(names.length > 0 || expr.includes('up{job="poolgate"}'), expr);
     const labels = new Set(['instance', 'job', 'le']);
     for (const name of names) {

@@ -1,4 +1,4 @@
-// The admin API as its OpenAPI document describes it: each reply of the running program fits the schema of its operation.
+// Each reply of the running program fits the schema of its operation in the OpenAPI document.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -32,7 +32,7 @@ before(async () => {
 });
 after(() => gate.close());
 
-/** @param name `GET /api/requests?limit=1` */
+/** @param name such as `GET /api/requests?limit=1` */
 async function ask(name: string, body?: unknown) {
   const [method = '', path = ''] = name.split(' ');
   const response = await fetch(gate.adminUrl + path, {
@@ -61,7 +61,7 @@ const schemasIn = (value: object): readonly object[] =>
     return name === 'schema' ? [member] : schemasIn(member);
   });
 
-/** A request of each operation that a running gateway answers with 200, in an order in which none is in the way of another. */
+/** A request for each operation that a running gateway answers with 200. None of them changes what a later one needs. */
 const asked = async (): Promise<readonly (readonly [operation: string, request: string, body?: unknown])[]> => {
   const { json } = await ask('GET /api/requests?key=ci&limit=1');
   return [
@@ -100,7 +100,7 @@ test('each operation that can be answered without a file is, in the form of its 
     assert.equal(status, 200, `${request}: ${text}`);
     assert.equal(misfit(method.toLowerCase(), path, status, json), '');
   }
-  /** Tested with a file, a tokens file or a browser elsewhere. */
+  /** Operations that other tests call with a file, a tokens file or a browser. */
   const elsewhere = [
     'GET /api/events',
     'POST /api/session',

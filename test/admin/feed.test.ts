@@ -1,4 +1,5 @@
-// The feed of changes by its clock: how often a busy gateway names what changed, what comes at once, and what a page that does not read gets.
+// The feed of changes with a manual clock: how often a busy gateway names changes, which changes appear at once, and what a page that does
+// not read gets.
 import assert from 'node:assert/strict';
 import type { Readable } from 'node:stream';
 import { test } from 'node:test';
@@ -39,7 +40,7 @@ class Stage {
     return this.feed.open(undefined, () => true) ?? assert.fail('too many');
   }
 
-  /** A second passes. */
+  /** Moves the clock by a second. */
   tick(): void {
     this.now += 1_000;
     this.#tick?.();

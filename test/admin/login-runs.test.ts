@@ -1,4 +1,5 @@
-// Logins over the API, as the console makes them: a device code and a link at the simulated provider, each for its operator alone, each with an end.
+// Logins over the API as the console makes them: a device code and a link at the simulated provider, each visible only to its operator,
+// with each possible end.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, suite, type TestContext, test } from 'node:test';
@@ -33,7 +34,7 @@ async function ask(gate: TestGateway, name: string, { body, operator }: { body?:
   return { status: response.status, json };
 }
 
-/** Accounts that log in, each in a Pool of its own. */
+/** Adds accounts that log in, each with its own Pool. */
 function withLogins(draft: Draft): void {
   for (const account of draft.accounts) {
     const url = account.base_url;
@@ -72,7 +73,7 @@ const ended = (gate: TestGateway, id: string, as: { operator?: string } = {}) =>
     return json.state === 'done' || json.state === 'failed' ? json : undefined;
   });
 
-/** What the browser ends at, when its person allows the login. */
+/** The address at which the browser ends when the person allows the login. */
 async function callbackOf(url: string, decision = 'allow'): Promise<string> {
   const { headers } = await fetch(`${url}&decision=${encodeURIComponent(decision)}`, { redirect: 'manual' });
   return headers.get('location') ?? '';
@@ -165,7 +166,7 @@ suite('logins in the browser', () => {
     const asked = () => gate.upstream.requests('south').filter(({ path }) => path === '/oauth/token').length;
     const { json } = await ask(gate, `DELETE /api/logins/${second.id}`);
     assert.deepEqual([json.state, json.text], ['failed', 'the login was cancelled; nothing was stored']);
-    // Both codes are confirmed too late: nothing asks for them any more.
+    // Both codes are confirmed too late, because the gateway no longer polls for them.
     const before = asked();
     for (const { device } of [first, second]) gate.upstream.authorizationOf('south').decide(device.user_code, 'allow');
     const third = (await begin(gate, 'south', 'device')).json;

@@ -1,4 +1,4 @@
-// The cells of turns: their number is bounded, whatever names occur.
+// The number of metric cells of turns is bounded, whatever names occur.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OTHER, TurnMetrics } from '../../proxy/admin/metrics/turn-metrics.ts';

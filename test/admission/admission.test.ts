@@ -30,7 +30,7 @@ function world(given: Partial<AdmissionConfig> = {}) {
     counters,
     admission,
     requestOf,
-    /** A slot at once. */
+    /** Takes a slot that must be free at once. */
     acquire: (fields?: Partial<SlotRequest>): Slot => {
       const slot = admission.acquire(requestOf(fields));
       assert.ok(!(slot instanceof Promise), 'there is a slot');

@@ -1,9 +1,9 @@
-// Start-time fair queueing on its own: shares by weight, joining, leaving, and members that are passed over.
+// Start-time fair queueing in isolation: shares by weight, joining, leaving, and members that are skipped.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FairOrder } from '../../proxy/admission/fair-order.ts';
 
-/** Members named by one letter, each with numbered turns. */
+/** Makes members that are named by one letter, each with numbered turns. */
 function world() {
   const order = new FairOrder<Set<string>>();
   let turns = 0;
@@ -14,7 +14,7 @@ function world() {
       for (let i = 0; i < count; i++) member.add(`${name}${turns++}`);
       return member;
     },
-    /** The letters of the next turns that are served. */
+    /** Serves turns, and returns the letters of their members. */
     serve: (count: number, without = ''): string => {
       let served = '';
       for (let i = 0; i < count; i++) {

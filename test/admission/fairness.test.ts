@@ -1,4 +1,4 @@
-// Fairness between keys and between Pools that wait for a slot of their class, on a clock moved by hand.
+// Fairness between keys and between Pools that wait for a slot of their class, with a manual clock.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Admission, type Slot } from '../../proxy/admission/admission.ts';
@@ -19,7 +19,7 @@ function world(given: Partial<AdmissionConfig> = {}) {
   admission.configure({ stream: limits } as Record<AdmissionClass, AdmissionConfig>);
   const order: string[] = [];
   const key = (id: string, fields: Partial<Tenant> = {}): Tenant => ({ id, pool: 'team', weight: 1, ...fields });
-  /** A turn that runs for TURN_MS once it has its slot; resolves with how long it waited for the slot. */
+  /** Waits for a slot, then runs for TURN_MS; resolves with the time that the turn waited for its slot. */
   const turn = async (tenant: Tenant, onGone: (left: () => void) => () => void = () => () => undefined): Promise<number | undefined> => {
     const begun = clock.now();
     const entering = admission.acquire({ class: 'stream', key: tenant, onGone });
@@ -32,7 +32,7 @@ function world(given: Partial<AdmissionConfig> = {}) {
   return { clock, counters, admission, order, key, turn };
 }
 
-/** Turns of a key, one every `every` milliseconds; resolves with the time to the end of each. */
+/** Starts a turn of a key every `every` milliseconds; resolves with the time to the end of each turn. */
 async function offer({ clock, turn }: ReturnType<typeof world>, tenant: Tenant, every: number, until: number): Promise<readonly number[]> {
   const times: Promise<number>[] = [];
   const start = clock.now();
@@ -65,7 +65,7 @@ test('each turn of a quiet key’s burst waits at most twice as long as without 
   const burst = async (loud: number): Promise<readonly (number | undefined)[]> => {
     const { turn, key, clock } = world();
     for (let i = 0; i <= loud; i++) void turn(key('loud'));
-    // One turn of the loud key runs in both cases.
+    // One turn of the key with many turns runs in both cases.
     await clock.advance(loud > 0 ? 10.5 * TURN_MS : TURN_MS / 2);
     const waits = Array.from({ length: 10 }, () => turn(key('quiet')));
     await clock.advance(40 * TURN_MS);

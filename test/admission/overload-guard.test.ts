@@ -1,4 +1,4 @@
-// The overload guard: when it refuses, when it accepts again, and what it counts.
+// When the overload guard refuses turns, when it accepts them again, and what it counts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OverloadGuard } from '../../proxy/admission/overload-guard.ts';

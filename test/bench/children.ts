@@ -1,4 +1,4 @@
-// Every process that the measurement starts; each ends with it in any case.
+// Every process that the measurement starts ends with it.
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -33,7 +33,7 @@ export class Child {
     return this.process.pid ?? 0;
   }
 
-  /** The next line of its output that matches. @throws Error when it ends first, or is ended for taking longer than `ms` */
+  /** Waits for the next line of its output that matches. @throws Error if the process ends first, or takes longer than `ms` and is ended */
   async line(pattern: RegExp, ms = LINE_MS): Promise<RegExpExecArray> {
     const deadline = setTimeout(() => this.process.kill('SIGKILL'), ms);
     try {
@@ -62,7 +62,7 @@ export class Child {
   }
 }
 
-/** A command's whole output. @throws Error when it fails */
+/** The complete output of a command. @throws Error if the command fails */
 export async function outputOf([program = '', ...args]: readonly string[]): Promise<string> {
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'], timeout: LINE_MS * 4, killSignal: 'SIGKILL' });
   const parts: Buffer[] = [];

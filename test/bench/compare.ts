@@ -1,9 +1,9 @@
-// Today's figures next to those of an earlier `--json` file.
+// Compares the figures of this run with those of an earlier `--json` file.
 import { readFileSync } from 'node:fs';
 import type { Verdict } from './judge.ts';
 import { shown } from './statistics.ts';
 
-/** One line a row that both have. */
+/** One line for each row that both have. */
 export function comparison(verdicts: readonly Verdict[], file: string): string {
   const { rows } = JSON.parse(readFileSync(file, 'utf8')) as { readonly rows: readonly Verdict[] };
   const before = new Map(rows.map((row) => [row.name, row]));

@@ -1,13 +1,13 @@
-// The processor that each part runs on: the measured process has a core of its own, where the machine has enough.
+// The core on which each part runs; the measured process has its own core if the machine has enough.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 export type Part = 'relay' | 'upstream' | 'load';
 
 export interface Cores {
-  /** As for a reader. */
+  /** The description that people read. */
   readonly description: string;
-  /** A command, bound to the core of its part. */
+  /** The command, bound to the core of its part. */
   pinned(part: Part, command: readonly string[]): readonly string[];
   /** Commands that keep the cores of upstream and load busy for as long as no other process needs them. */
   readonly wakers: readonly (readonly string[])[];
@@ -30,7 +30,7 @@ export function planCores(): Cores {
   };
 }
 
-/** Of this process, which may be confined: `0-3,8`. */
+/** The cores that this process may use; it can be confined, such as to `0-3,8`. */
 function allowedCores(): readonly number[] {
   const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0';
   return list.split(',').flatMap((range) => {

@@ -1,4 +1,4 @@
-// Processor time of a relay over a stretch of work, profiled on request.
+// Processor time of a relay during a stretch of work, with a profile on request.
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuOf, order, type Relay } from './relays/relay.ts';
@@ -12,7 +12,7 @@ export async function cost(stage: Stage, relay: Relay, label: string, work: () =
   return cpuOf(relay) - before;
 }
 
-/** The worker that has a relay to itself. */
+/** A worker that has a relay for itself. */
 export interface Worker {
   readonly name: string;
   readonly relay: Relay;
@@ -22,9 +22,9 @@ export interface Worker {
 const DEFERRED_MS = 2_000;
 
 /**
- * Microseconds per request of several, each working for a short stretch in turn: a shared machine changes its speed within minutes,
- * and what is compared must lie close together. A stretch is billed up to the worker's next one, so that what is put off belongs to
- * the requests that made it.
+ * Microseconds per request of several workers, which work in turns for short stretches. The turns are short because a shared machine
+ * changes its speed within minutes, and compared figures must be measured close together. A stretch lasts until the next one of the same
+ * worker, so deferred work counts for the requests that caused it.
  * @param work resolves with the number of requests
  */
 export async function costPerRequest<W extends Worker>(

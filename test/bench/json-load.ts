@@ -1,4 +1,4 @@
-// Load of JSON requests over kept-alive connections: wrk where it is installed, else autocannon.
+// Load of JSON requests over kept-alive connections, by wrk if it is installed, otherwise by autocannon.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,13 +10,13 @@ export interface JsonLoad {
   readonly port: number;
   readonly request: Wire;
   readonly connections: number;
-  /** Whole ones, as wrk requires. */
+  /** Whole seconds, as wrk requires. */
   readonly seconds: number;
 }
 
 export interface Answered {
   readonly requests: number;
-  /** Those with a status of 400 or more, and those without an answer. */
+  /** Requests with a status of 400 or more, and requests without an answer. */
   readonly refused: number;
 }
 

@@ -1,4 +1,4 @@
-// One row's verdict: the figure, its ratio to the reference, and whether its bounds are met.
+// The verdict on one row: the figure, its ratio to the reference, and whether it meets its bounds.
 import type { Bound, Row } from './rows.ts';
 import type { Sheet } from './sheet.ts';
 import { median, type Runs, ratios } from './statistics.ts';
@@ -8,7 +8,7 @@ export interface Verdict {
   readonly name: string;
   readonly title: string;
   readonly unit: string;
-  /** Runs by contender; empty if nothing was measured. */
+  /** The runs of each contender; empty if nothing was measured. */
   readonly runs: Readonly<Record<string, Runs>>;
   readonly subject: string;
   readonly reference: string | undefined;
@@ -19,7 +19,7 @@ export interface Verdict {
   readonly aim: string;
   readonly met: boolean | undefined;
   readonly aimMet: boolean | undefined;
-  /** Why nothing was measured. */
+  /** The reason if nothing was measured. */
   readonly missing: string | undefined;
 }
 

@@ -54,7 +54,7 @@ async function machine(stage: Stage): Promise<string> {
   return `${day}, ${more.length + 1} × ${model}, Linux ${release()}, Node ${process.version}; ${stage.cores.description}; JSON load by ${await jsonGenerator()}`;
 }
 
-/** Each scenario once; why those are missing that could not be measured. */
+/** Runs each scenario once, and returns the reasons of those that could not be measured. */
 async function measure(rows: readonly Row[], stage: Stage, effort: Effort, sheet: Sheet): Promise<ReadonlyMap<Scenario, string>> {
   const missing = new Map<Scenario, string>();
   for (const scenario of new Set(rows.map((row) => row.scenario))) {

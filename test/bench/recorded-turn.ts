@@ -1,11 +1,13 @@
-// A recorded turn of a native client, grown to 40 KB.
+// A recorded turn of a native client, enlarged to 40 KB.
 import { readFileSync } from 'node:fs';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 
 const BODY_BYTES = 40_000;
 
-/** Its JSON. Texts are cut in recordings, and a first turn has more tools: more items of the same shapes make up for both. */
+/**
+ * The turn as JSON. Recordings have shortened texts and fewer tools than a first turn has, so the turn gets more items of the same form.
+ */
 export function recordedTurn(): string {
   const recorded = new URL('../fixtures/native/full-turn.json', import.meta.url);
   const { body } = JSON.parse(readFileSync(recorded, 'utf8')) as { body: Body & { input: readonly Json[]; tools: readonly JsonObject[] } };

@@ -19,15 +19,15 @@ import { WATCHED, watchedTurns } from './scenarios/watched.ts';
 import { idleWebsockets, RAW_RELAY, websocketTurns } from './scenarios/websocket.ts';
 import type { Scenario } from './sheet.ts';
 
-/** A multiple of the reference in the same run, or the figure itself. */
+/** A bound, either as a multiple of the reference in the same run or as an absolute figure. */
 export type Bound = { readonly times: number } | { readonly most: number };
 
 export interface Row {
-  /** For `--only`. */
+  /** The name for `--only`. */
   readonly name: string;
   readonly title: string;
   readonly unit: string;
-  /** Several rows may read the figures of one scenario. */
+  /** The scenario that measures the row; several rows may read figures of the same scenario. */
   readonly scenario: Scenario;
   readonly figure: string;
   readonly subject: string;

@@ -1,5 +1,5 @@
-// `npm run bench -- rules`: what each rule adds to a turn, by phase. A rule is called for a batch of turns between two readings of the clock,
-// so that neither a profiler nor the clock itself is in the figures.
+// `npm run bench -- rules`: the cost of each rule for a turn, by phase. A rule is called for a batch of turns between two readings of the
+// clock, so the figures include neither a profiler nor the clock.
 import { type Rule, SKIP } from '../../proxy/turn/rules/rule.ts';
 import { Chains } from '../../proxy/turn/rules/rule-chain.ts';
 import type { Body, Outgoing, Work } from '../../proxy/turn/turn.ts';
@@ -15,7 +15,7 @@ const ROUNDS = 60;
 const PHASES = ['request', 'edit', 'attempt', 'end'] as const;
 type Phase = (typeof PHASES)[number];
 
-/** One of the batch, with what its rules remember. */
+/** A turn of the batch, with the state that its rules keep. */
 interface Passing {
   readonly turn: TestTurn;
   readonly work: Work;
@@ -23,7 +23,7 @@ interface Passing {
   out: Outgoing;
 }
 
-/** Rule and phase to the microseconds per turn of each round. */
+/** The microseconds per turn of each round, by rule and phase. */
 type Costs = Map<string, number[]>;
 
 const nameOf = (rule: Rule, phase: Phase): string => `${rule.name} ${phase}`;
@@ -66,7 +66,7 @@ function call(rule: Rule, phase: Phase, { turn, work, memories, out }: Passing):
   return rule.end?.({ kind: 'completed', shown: true }, memory, turn);
 }
 
-/** The table of a native turn of 40 KB, the dearest rule first. */
+/** The table of a native turn of 40 KB, beginning with the most expensive rule. */
 export async function ruleCosts(): Promise<string> {
   const text = recordedTurn();
   const all = new Map<'full' | 'lite', Costs>();

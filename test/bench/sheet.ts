@@ -1,4 +1,4 @@
-// The sheet of measured figures: figure, contender, one value a run.
+// The sheet of measured figures, by figure and contender, with one value for each run.
 import type { Stage } from './stage.ts';
 import type { Runs } from './statistics.ts';
 
@@ -18,12 +18,12 @@ export class Sheet {
   }
 }
 
-/** How long a run is, and how many there are. */
+/** The length and the number of runs. */
 export interface Effort {
   readonly runs: number;
-  /** Even and whole. */
+  /** An even whole number. */
   readonly seconds: number;
-  /** Of figures that are compared in stretches of a second. */
+  /** The number of rounds for figures that are compared in stretches of a second. */
   readonly rounds: number;
 }
 
@@ -35,7 +35,7 @@ export interface Measurement {
 
 export type Scenario = (measurement: Measurement) => Promise<void>;
 
-/** Every contender once in each run, each run beginning with another one. */
+/** Measures every contender once in each run; each run begins with another contender. */
 export async function alternate<C>(runs: number, contenders: readonly C[], measure: (contender: C) => Promise<void>): Promise<void> {
   for (let run = 0; run < runs; run++) {
     for (let i = 0; i < contenders.length; i++) await measure(contenders[(i + run) % contenders.length] as C);

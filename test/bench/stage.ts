@@ -1,4 +1,4 @@
-// The stage of every measurement: the upstreams, the generators compiled for this machine, a directory that is removed at the end.
+// The stage of every measurement: the upstreams, the compiled generators, and a folder that is removed at the end.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ export interface Stage {
   readonly player: string;
   /** The compiled load generator. */
   readonly client: string;
-  /** Directory for CPU profiles of the measured stretches; undefined: none. */
+  /** The folder for CPU profiles of the measured stretches; undefined if no profiles are made. */
   readonly profiles: string | undefined;
 }
 
@@ -38,7 +38,7 @@ export async function openStage(profiles: string | undefined): Promise<Stage> {
   return { cores, directory, upstream, player, client, profiles };
 }
 
-/** An upstream that plays these answers until the measurements end. */
+/** Starts an upstream that plays these answers until the measurements end. */
 export async function startUpstream(
   { cores, directory, player }: Pick<Stage, 'cores' | 'directory' | 'player'>,
   answers: Answers,

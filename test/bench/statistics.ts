@@ -1,6 +1,6 @@
-// A few runs of one figure: its median, and how far they lie apart.
+// The median of a few runs of one figure, and their spread.
 
-/** One value a run, in the order of the runs. */
+/** One value for each run, in the order of the runs. */
 export type Runs = readonly number[];
 
 export function median(values: Runs): number {
@@ -10,10 +10,10 @@ export function median(values: Runs): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
-/** Run by run, so that it holds while the machine's speed drifts. */
+/** The ratio of each run, which stays valid while the speed of the machine drifts. */
 export const ratios = (values: Runs, reference: Runs): Runs => values.map((value, run) => value / (reference[run] ?? Number.NaN));
 
-/** Three significant digits, without an exponent. */
+/** The value with three significant digits and without an exponent. */
 export function shown(value: number): string {
   if (!Number.isFinite(value)) return '–';
   const size = Math.abs(value);

@@ -1,5 +1,5 @@
-// `npm run bench -- rules`: what each step of a JSON turn takes of its processor time. The gateway reads the clock where a step begins; no
-// profiler runs.
+// `npm run bench -- rules`: the processor time of each step of a JSON turn. The gateway reads the clock when a step begins; no profiler
+// runs.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -5,7 +5,7 @@ import { Child } from './children.ts';
 import type { Stage } from './stage.ts';
 import { rawRequest, type Wire } from './wire.ts';
 
-/** Of the measured seconds; times in microseconds. */
+/** The report of the measured seconds, with times in microseconds. */
 export interface Report {
   readonly seconds: number;
   readonly replies: number;
@@ -20,14 +20,14 @@ export interface Report {
 
 export interface Load {
   readonly port: number;
-  /** Sent in turn. */
+  /** The requests, which the connections send in rotation. */
   readonly requests: readonly Wire[];
   readonly connections: number;
   readonly warmSeconds: number;
   readonly seconds: number;
 }
 
-/** A generator whose every connection has seen some of a reply. */
+/** A generator each of whose connections has received a part of a reply. */
 export interface Loading {
   /** The result of the measurement, at its end. */
   report(): Promise<Report>;
@@ -43,7 +43,7 @@ export function startLoad(stage: Stage, { port, requests, connections, warmSecon
   return run(stage, port, requests, [connections, warmSeconds, seconds].map(String), (warmSeconds + seconds) * 1_000);
 }
 
-/** One stream whose reader stops at its first bytes. */
+/** Starts one stream whose reader stops at its first bytes. */
 export function startStalled(stage: Stage, port: number, request: Wire): Promise<Loading> {
   return run(stage, port, [request], ['stall'], 0);
 }

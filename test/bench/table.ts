@@ -1,4 +1,4 @@
-// The table, as Markdown that also reads well on a terminal.
+// The table as Markdown that is also readable on a terminal.
 import type { Verdict } from './judge.ts';
 import { median, shown, spread } from './statistics.ts';
 

@@ -1,9 +1,9 @@
-// Warms a relay up before its processor time is measured: a gateway runs for weeks, and V8 has compiled its code fully after many turns.
+// Warms a relay up before its processor time is measured, because V8 has compiled the code of a gateway fully only after many turns.
 
-/** By then all functions of the gateway are compiled. */
+/** After this many requests all functions of the gateway are compiled. */
 const REQUESTS = 60_000;
 const SECONDS = 8;
-/** On a machine that is busy with other work it takes longer than this, and is measured nevertheless. */
+/** A busy machine takes more stretches than this; it is then measured anyway. */
 const MOST_STRETCHES = 5;
 
 /** @param load resolves with the number of requests that were answered in these seconds */

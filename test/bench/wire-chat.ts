@@ -1,4 +1,4 @@
-// The answers of an upstream that speaks Chat Completions: the same text as those of `wire.ts`, in the chunks of a compatible server.
+// The answers of an upstream that speaks Chat Completions: the same text as in `wire.ts`, in the chunks of a compatible server.
 import { type Answers, chunk, head, MODEL, WORDS, whole } from './wire.ts';
 
 const USAGE = { prompt_tokens: 90, completion_tokens: 24, total_tokens: 114, prompt_tokens_details: { cached_tokens: 64 } };

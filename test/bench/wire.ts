@@ -1,9 +1,9 @@
-// The bytes of the measurements: the requests of the load generator and the answers of the upstream, shaped like recorded traffic.
+// The bytes of the measurements: the requests of the load generator and the answers of the upstream, in the form of recorded traffic.
 import { sampleModels } from '../../proxy/rehearsal/model/sample-models.ts';
 
 export const MODEL = 'model-a';
 
-/** Deltas that a stream has, and how many a second; 0: as fast as they are read. */
+/** The number of deltas of a stream, and how many it sends a second; 0 means as fast as they are read. */
 export interface Plan {
   readonly deltas: number;
   readonly perSecond: number;
@@ -14,7 +14,7 @@ export interface Post {
   readonly key: string;
   readonly model?: string;
   readonly stream?: Plan;
-  /** Of the native client: turns of one session stay at one account. */
+  /** The session of the native client; turns of one session stay at one account. */
   readonly session?: string;
 }
 
@@ -24,7 +24,7 @@ export interface Wire {
   readonly body: string;
 }
 
-/** Of an answer that is collected. */
+/** The plan of an answer that is collected. */
 export const SHORT: Plan = { deltas: 4, perSecond: 0 };
 
 const SESSION = '01a1f7fe-e012-72e1-a014-680b536b0694';
@@ -63,8 +63,8 @@ export function requestOf({ path, key, model = MODEL, stream, session = SESSION 
     model,
     ...content,
     ...(stream ? { stream: true } : {}),
-    // A Messages client names no cache, and a Chat account gets a digest of it: for them the plan is in the instructions. The cap is that
-    // of the key, as on Chat.
+    // A Messages client names no cache, and a Chat account gets a digest of its name, so the plan is in the instructions for these. The cap
+    // equals that of Chat.
     ...(messages ? { max_tokens: 32_000, system: plan } : { prompt_cache_key: plan }),
     ...(chat ? {} : { instructions: plan }),
   });
@@ -73,7 +73,7 @@ export function requestOf({ path, key, model = MODEL, stream, session = SESSION 
   return { path, headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', accept, ...own }, body };
 }
 
-/** As it goes over the wire. */
+/** The request as it is sent. */
 export function rawRequest({ path, headers, body }: Wire): string {
   const lines = Object.entries({ host: '127.0.0.1', ...headers, 'content-length': String(Buffer.byteLength(body)) });
   return `POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
@@ -123,12 +123,12 @@ export const whole = (body: object): string => {
 
 const quota = ['x-agent-primary-used-percent: 12.5', 'x-agent-primary-window-minutes: 300', 'x-agent-primary-reset-at: 1795165637'];
 
-/** HTTP answers by the names that the upstream knows: to GET, to POST, and the parts of a stream. */
+/** The HTTP answers under the names that the upstream knows: to GET, to POST, and the parts of a stream. */
 export interface Answers {
   readonly models: string;
   readonly answer: string;
   readonly head: string;
-  /** `#` and `?` are digits that the upstream fills in: the event's number, and its time of sending. */
+  /** The upstream fills in the digits `#` and `?`: the number of the event and its time of sending. */
   readonly delta: string;
   readonly tail: string;
 }

@@ -1,4 +1,4 @@
-// The completion of each shell: it is made of the commands' own definitions, and real shells complete with it where they are installed.
+// The completion of each shell is made from the definitions of the commands, and real shells complete with it if they are installed.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ interface Said {
 }
 
 function said(shell: Shell, script: string, ...more: readonly string[]): Said | undefined {
-  // Not every shell reads a script from a socket, which is what the input of a child is here.
+  // The input of a child is a socket here, and not every shell reads a script from a socket.
   const file = join(folder, `script.${shell}`);
   writeFileSync(file, script);
   const { status, stdout, stderr, error } = spawnSync(shell, [...PLAIN[shell], ...more, file], {
@@ -40,13 +40,13 @@ function said(shell: Shell, script: string, ...more: readonly string[]): Said | 
   return { status, out: stdout, err: stderr };
 }
 
-/** What each shell offers for a command line whose last word is being typed. */
+/** The words that each shell offers for a command line whose last word is being typed. */
 const OFFERS: Readonly<Record<Shell, (line: string) => string>> = {
   bash: (line) => {
     const words = line.split(' ');
     return `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _poolgate; printf '%s\\n' "\${COMPREPLY[@]}"\n`;
   },
-  // The functions of its completion system print what they are given: a terminal would draw a menu.
+  // The functions of its completion system print their arguments, because a terminal would draw a menu.
   zsh: (line) => {
     const words = line.split(' ');
     return `_files() { :; }; _describe() { print -rl -- "\${(@P)2}"; }; words=(${words.map((word) => `'${word}'`).join(' ')}); CURRENT=${words.length}; _poolgate\n`;
@@ -84,7 +84,7 @@ suite('completion', () => {
       ['poolgate key ', ['create', 'rotate', 'revoke'], 'add'],
       ['poolgate account login --', ['--device', '--paste', '--config'], '--preset'],
       ['poolgate completion ', ['bash', 'zsh', 'fish'], 'serve'],
-      // An argument is no command.
+      // An argument is not a command.
       ['poolgate account test north --', ['--tools', '--no-turn'], '--preset'],
     ] as const) {
       test(`${shell} completes \`${line}\``, (context) => {

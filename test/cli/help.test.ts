@@ -1,4 +1,4 @@
-// `poolgate --help`, and the completion that is made of the same definitions.
+// `poolgate --help`, and the completion that is made from the same definitions.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
@@ -20,7 +20,7 @@ test('bash completes commands, options and choices by the words before', async (
   const { out } = await poolgate(['completion', 'bash']);
   const completed = (...words: readonly string[]): readonly string[] => {
     const script = `${out}\nCOMP_WORDS=(poolgate "$@"); COMP_CWORD=$#; _poolgate; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    // Without it bash reads the user's file: it takes the socket that is its input for a login from another machine.
+    // Without --norc bash would read the user's file, because it takes the socket at its input for a remote login.
     const { stdout, stderr } = spawnSync('bash', ['--norc', '-c', script, 'bash', ...words], { encoding: 'utf8' });
     assert.equal(stderr, '');
     return stdout.split('\n').filter((line) => line !== '');

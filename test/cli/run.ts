@@ -1,4 +1,4 @@
-// Runs a command line inside the test's own process.
+// Runs a command line inside the process of the test.
 import type { Io } from '../../proxy/cli/command.ts';
 import { run } from '../../proxy/cli/program.ts';
 
@@ -11,7 +11,7 @@ export interface Ran {
 /** The functions of a terminal. */
 export type Watched = Pick<Io, 'terminal' | 'every'> & { readonly input: Io['input']; readonly onErr: (text: string) => void };
 
-/** A person who gives these answers, one to each question; without answers there is no terminal. */
+/** The input of a person who gives these answers, one to each question; without answers it is not a terminal. */
 export function answering(...answers: readonly string[]): Io['input'] & { readonly asked: readonly string[] } {
   const asked: string[] = [];
   const left = [...answers];
@@ -25,7 +25,7 @@ export function answering(...answers: readonly string[]): Io['input'] & { readon
   };
 }
 
-/** Resolves at once and ends after one round, so that no command polls for ever. */
+/** Ends after one round, so no command polls forever. */
 const NEVER: Watched['every'] = async function* () {};
 
 export async function poolgate(

@@ -1,4 +1,4 @@
-// What an operator is shown of a running gateway whose database cannot be written, or is another gateway's too.
+// What the commands show of a running gateway whose database cannot be written, or is also used by another gateway.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

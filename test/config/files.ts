@@ -1,4 +1,4 @@
-// Configuration files for tests: a small valid one, and a folder of its own for each test.
+// Configuration files for tests: a small valid one, and a separate folder for each test.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ export function folderFor(context: Pick<TestContext, 'after'>): string {
   return folder;
 }
 
-/** @returns The path of a file with this text, in a folder of its own. */
+/** @returns the path of a file with this text in its own folder */
 export function fileWith(context: TestContext, text: string): string {
   const path = join(folderFor(context), 'config.yaml');
   writeFileSync(path, text);

@@ -1,4 +1,4 @@
-// Findings: every file in findings/ has a file with its expected messages, with line and column.
+// Findings: every file in findings/ has a second file with its expected messages, lines and columns.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { inspect } from '../../proxy/config/loading/load.ts';
 import { formatFinding } from '../../proxy/config/schema/finding.ts';
 
-/** The statements that a file holds, all of it: each error with its line and column, each warning. */
+/** The expected findings of a file: each error with its line and column, each warning. */
 const CITED: Readonly<Record<string, string>> = {
   'api-addresses': '[AA2] [AA5]',
   'api-catalog': '[AA7] [AA12]',

@@ -1,4 +1,4 @@
-// Malformed and hostile files: they get findings in bounded time, and no finding quotes a secret.
+// Malformed and hostile files get findings in bounded time, and no finding quotes a secret.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -50,7 +50,7 @@ test('a randomly damaged file gets findings or a configuration', async () => {
     'sk-hunter2hunter2hunter2',
     '\0',
   ];
-  // A fixed sequence: the same files every time.
+  // The sequence is fixed, so the files are the same in every run.
   let state = 11;
   const below = (limit: number) => {
     state = (state * 48_271) % 2_147_483_647;

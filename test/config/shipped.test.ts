@@ -1,4 +1,4 @@
-// The shipped config.yaml is complete, correct and valid, because it is the documentation.
+// The shipped config.yaml is complete, correct and valid, because it serves as documentation.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -50,7 +50,7 @@ test('every setting of the shipped file has a comment at its first occurrence', 
       if (!isPair(pair) || !isScalar(pair.key)) continue;
       const name = `${path}.${pair.key.value}`;
       const line = lines[text.slice(0, (pair.key as Node).range?.[0]).match(/\n/g)?.length ?? 0] ?? '';
-      // The rows of the route table are explained above it.
+      // A comment above the route table explains its rows.
       if (!seen.has(name) && !line.includes(' # ') && !name.startsWith('.routes[]')) uncommented.add(name);
       seen.add(name);
       walk(pair.value, name);
@@ -78,7 +78,7 @@ test('a file without a route table uses the table of the shipped file', async ()
   assert.deepEqual(config.routes, shipped.routes);
 });
 
-/** Sections A to E and G of the contract: method, path, status. */
+/** The sections A to E and G of the contract, with method, path and status. */
 const CONTRACT = `
 GET /backend-api/agent/models supported
 POST /backend-api/agent/responses supported
@@ -190,7 +190,7 @@ const UNIT = fileURLToPath(new URL('../../deploy/poolgate.service', import.meta.
 const systemd = spawnSync('systemd-analyze', ['--version']).error === undefined;
 
 test('systemd reports no problem in the unit', { skip: !systemd && 'systemd-analyze is not installed' }, () => {
-  // It reads the units of this machine too.
+  // The command reads the units of this machine too.
   const { stderr } = spawnSync('systemd-analyze', ['verify', UNIT], { encoding: 'utf8' });
   assert.deepEqual(
     stderr.split('\n').filter((line) => line.includes('poolgate')),

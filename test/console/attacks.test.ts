@@ -1,4 +1,5 @@
-// Web pages that attack the admin listener, in a real browser: of another site, of another port of this host, in a frame, by another name.
+// Web pages that attack the admin listener in a real browser: from another site, from another port of this host, in a frame, and under
+// another name.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +10,7 @@ import { startProgram } from '../support/program.ts';
 import type { BrowserPage } from './browser-page.ts';
 import { browserFor } from './visits.ts';
 
-/** A server of pages that load and send whatever a test makes them; @returns its port on each name of this host. */
+/** Starts a server of pages that load and send what a test wants; @returns its port on each name of this host */
 async function attacker(context: TestContext): Promise<number> {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>attacker</title><iframe name="sink"></iframe>');
@@ -22,7 +23,7 @@ async function attacker(context: TestContext): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** What each kind of write gets: all of them are sent, with the cookies that the browser adds. */
+/** The result of each kind of write; the browser sends all of them, with its cookies. */
 const writes = (url: string): string => `(async () => {
   const url = ${JSON.stringify(url)};
   const results = {};
@@ -46,7 +47,7 @@ const writes = (url: string): string => `(async () => {
   return results;
 })()`;
 
-/** What another page gets to see of an answer, by each way that a browser has. */
+/** What another page can read of an answer, by each way that a browser offers. */
 const reads = (url: string): string => `(async () => {
   const url = ${JSON.stringify(url)};
   const results = {};
@@ -77,7 +78,7 @@ const REFUSED_READS = Object.fromEntries(WAYS.map((way) => [way, 'refused']));
 
 async function assertUnread(page: BrowserPage, url: string): Promise<void> {
   assert.deepEqual(await page.evaluate(reads(url)), REFUSED_READS);
-  // In place of a frame that is refused the browser has a page of its own.
+  // The browser shows its own page instead of a frame that is refused.
   const frames = JSON.stringify(await page.send('Page.getFrameTree'));
   assert.ok(frames.includes(`"unreachableUrl":"${url}/"`) && !frames.includes(`"url":"${url}`), frames);
 }
@@ -110,7 +111,7 @@ test('pages of another site and of another port neither write nor read', { timeo
   );
 });
 
-/** Signs in on the page of a gateway whose listener is not on loopback alone. */
+/** Signs in on the page of a gateway whose listener is not only on loopback. */
 async function signedIn(page: BrowserPage, gate: TestGateway): Promise<void> {
   await page.open(`${gate.adminUrl}/`);
   await page.sees('Sign in to poolgate');
@@ -145,7 +146,7 @@ test('with a session in the browser they do not either, though a page of another
   await page.open(`${gate.adminUrl}/`);
   await page.sees('Live');
   assert.equal(await page.evaluate('document.cookie'), '', 'no script reads the session');
-  // The cookie is of one name: another name of this host has no session.
+  // The cookie belongs to one name, so another name of this host has no session.
   await page.open(`http://localhost:${new URL(gate.adminUrl).port}/`);
   await page.sees('Sign in to poolgate');
 });
@@ -155,12 +156,12 @@ test('a name that an attacker binds to loopback is served nothing', { timeout: 1
   if (!page) return;
   await using gate = await startGateway();
   const { port } = new URL(gate.adminUrl);
-  // Browsers resolve every name below localhost to loopback, as a rebound name would be.
+  // Browsers resolve every name below localhost to loopback, like a name that was rebound.
   for (const path of ['/', '/api/status', '/api/events', '/console/main.js', '/healthz']) {
     await page.send('Page.navigate', { url: `http://attacker.localhost:${port}${path}` });
     await page.sees('this host is not served');
   }
-  // The refusal has a policy of its own; scripts of a rebound page would have none.
+  // The refusal has a policy of its own, which would stop the scripts of a rebound page.
   await page.send('Page.setBypassCSP', { enabled: true });
   await page.send('Page.reload');
   await page.sees('this host is not served');

@@ -1,15 +1,15 @@
-// A page of a browser for tests: it is opened, typed into and clicked as a person does, and evaluates expressions.
+// A page of a browser for tests: a test opens it, types and clicks like a person, and evaluates expressions.
 import assert from 'node:assert/strict';
 import { until } from '../support/until.ts';
 import { DevTools } from './dev-tools.ts';
 
 const PATIENCE_MS = 30_000;
 
-/** Each look at a page lays it out. */
+/** The interval between two looks at a page, because each look lays the page out. */
 const LOOK_MS = 40;
 
 export class BrowserPage {
-  /** Errors of scripts, and what a policy refused. */
+  /** Errors of scripts, and requests that a policy blocked. */
   readonly errors: readonly string[];
   readonly #tools: DevTools;
 
@@ -60,7 +60,7 @@ export class BrowserPage {
     );
   }
 
-  /** Waits for a text in the page. */
+  /** Waits until the page shows a text. */
   sees(text: string): Promise<unknown> {
     return this.until(`document.body.innerText.includes(${JSON.stringify(text)})`);
   }
@@ -78,7 +78,7 @@ export class BrowserPage {
     return this.send('Input.insertText', { text });
   }
 
-  /** Tabs to the control with this text or label, as a person without a mouse does. */
+  /** Presses Tab until the control with this text or label has the focus, like a person without a mouse. */
   async tabTo(name: string): Promise<void> {
     for (let i = 0; i < 200; i++) {
       await this.press('Tab');

@@ -1,4 +1,4 @@
-// A headless browser for tests, driven over the DevTools protocol: one for all tests of a process, with a context for each page of a test.
+// A headless browser for tests over the DevTools protocol: each process has one, and each page of a test has its own context.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,17 +12,19 @@ import { until } from '../support/until.ts';
 import { BrowserPage } from './browser-page.ts';
 import { DevTools } from './dev-tools.ts';
 
-/** The dynamic linker found a library missing: Debian has them in libnss3. */
+/** The exit code if the dynamic linker lacks a library; on Debian it is in libnss3. */
 const LIBRARIES_MISSING = 127;
 
 const START_MS = 60_000;
 
-/** Ends the browser and removes its folder when its input ends, as it does when the process that started it has ended. */
+/**
+ * A shell command that ends the browser and removes its folder when its input ends, which happens when the process that started it ends.
+ */
 const KEEPER = 'cat >/dev/null; kill -KILL $1 2>/dev/null; while ! rm -rf "$0"; do sleep 0.1; done';
 
 type Ending = Pick<TestContext, 'after'>;
 
-/** Puts a command where it runs. */
+/** Binds a command to the cores where it runs. */
 type Bind = (command: readonly string[]) => readonly string[];
 
 class Browser {
@@ -36,7 +38,7 @@ class Browser {
     this.#path = path;
   }
 
-  /** Undefined if the machine lacks libraries of the browser. */
+  /** Starts a browser; undefined if the machine lacks libraries of the browser. */
   static async start(bind: Bind = (command) => command): Promise<Browser | undefined> {
     const folder = mkdtempSync(join(tmpdir(), 'poolgate-browser-'));
     const args = [
@@ -52,7 +54,7 @@ class Browser {
     const [command = '', ...bound] = bind([await chromiumPath(), ...args]);
     const browser = spawn(command, bound, {
       stdio: 'ignore',
-      // The page asks for its language; that of a build machine may be none.
+      // The page reads the language of the environment, which may have none on a build machine.
       env: { ...process.env, LANG: 'en_US.UTF-8', LC_ALL: 'en_US.UTF-8', LANGUAGE: 'en_US' },
     });
     browser.unref();
@@ -73,7 +75,7 @@ class Browser {
     return undefined;
   }
 
-  /** A page with cookies, storage and a cache of its own. */
+  /** Opens a page with its own cookies, storage and cache. */
   async page(ending: Ending): Promise<BrowserPage> {
     const tools = await DevTools.at(this.#address + this.#path);
     const { browserContextId } = await tools.send('Target.createBrowserContext', { disposeOnDetach: true });
@@ -97,16 +99,15 @@ class Browser {
 
 let shared: Promise<Browser | undefined> | undefined;
 
-/** A page of the browser of this test process, which ends with the process. Undefined if the machine lacks libraries of the browser. */
+/**
+ * Opens a page in the browser of this test process, which ends with the process. Undefined if the machine lacks libraries of the browser.
+ */
 export async function openPage(context: Ending): Promise<BrowserPage | undefined> {
   shared ??= Browser.start();
   return (await shared)?.page(context);
 }
 
-/**
- * Several pages of a browser of their own. Undefined if the machine lacks libraries of the browser.
- * @param ending ends the browser
- */
+/** Opens several pages in a separate browser. Undefined if the machine lacks libraries of the browser. @param ending ends the browser */
 export async function openPages(ending: Ending, count: number, bind?: Bind): Promise<readonly BrowserPage[] | undefined> {
   const browser = await Browser.start(bind);
   if (!browser) return undefined;

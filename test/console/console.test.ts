@@ -1,4 +1,4 @@
-// The console over HTTP: what is served, how it may be used, how large it is; and the feed of changes.
+// The console over HTTP: what is served, who may use it, how large it is, and the feed of changes.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Edits from the console in a real browser, on a gateway with its file: keys, modes, the configuration, and where edits are off.
+// Edits from the console in a real browser, on a gateway with a file: keys, modes, the configuration, and disabled edits.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -145,7 +145,7 @@ test('a mode is set; the configuration shows the file, its errors at their lines
 test('where the file cannot be written, edits are off and say why', { timeout: 120_000 }, async (context) => {
   const page = await browserFor(context);
   if (!page) return;
-  // The gateway of a test in this process has no file.
+  // A gateway in the process of the test has no file.
   await using gate = await startGateway();
   for (const path of ['/keys', '/models', '/operators', '/configuration']) {
     await page.open(gate.adminUrl + path);

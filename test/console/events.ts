@@ -1,4 +1,4 @@
-// Reads the feed of the console as a page does.
+// Reads the feed of the console like a page.
 import assert from 'node:assert/strict';
 import type { TestGateway } from '../support/gateway.ts';
 

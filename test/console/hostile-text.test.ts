@@ -1,4 +1,5 @@
-// Hostile text on every page: markup, scripts, long words and characters that turn the direction, in each text that people or providers choose.
+// Hostile text on every page: markup, scripts, long words and characters that change the text direction, in each text that people or
+// providers choose.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { attemptRow, requestRow } from '../store/samples.ts';
@@ -9,11 +10,11 @@ import { browserFor } from './visits.ts';
 const MARKUP = '<img src=x onerror="globalThis.broken=1"><script>globalThis.broken=1</script><b>bold</b>&lt;';
 const TURNED = 'left\u202eright\u2066\u0007';
 const LONG = 'w'.repeat(300);
-/** As long as a label may be, and a line. */
+/** A label and a line of the greatest allowed length. */
 const LABEL = `<script>globalThis.broken=1</script><b>bold</b>left\u202eright\u2066`;
 const HOSTILE = `${MARKUP} ${TURNED} ${LONG}`;
 
-/** A row each of whose texts is hostile; a provider, a client or a file may have chosen any of them. */
+/** A row all of whose texts are hostile; a provider, a client or a file could have chosen each of them. */
 const row = requestRow({
   id: `req_${MARKUP}`,
   at: Date.now(),
@@ -55,7 +56,7 @@ const audit = {
   fields: [{ path: HOSTILE, from: HOSTILE, to: null }],
 };
 
-/** Where texts of people and providers are: pages of which none shows any are not in it. */
+/** The pages that show texts of people and providers. */
 const SHOWS_MARKUP = ['/accounts', '/models', '/requests', '/audit'];
 
 test('on every page hostile text is text: no element is made of it, no script runs, nothing turns, and nothing is wider than the page', {

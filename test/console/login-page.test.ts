@@ -1,4 +1,4 @@
-// Logins from the console in a real browser: with a code and with a link, by keyboard alone, and with hostile answers of the provider.
+// Logins from the console in a real browser: with a code and with a link, by keyboard, and with hostile answers of the provider.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 import { browserFor, pressed, violations } from './visits.ts';
 
-/** @param deviceUrl of the account `north` */
+/** @param deviceUrl the device_url of the account `north` */
 async function started(deviceUrl?: string): Promise<TestGateway> {
   const gate = await startGateway({
     upstream: { accounts: [{ id: 'north', oauth: { client_id: 'client-1' } }, 'south'] },
@@ -127,7 +127,7 @@ test('what a provider answers to a login is shown as text, and only addresses of
   assert.deepEqual(page.errors, []);
 });
 
-/** Answers every request with this. */
+/** Starts a provider that answers every request with this object. */
 async function hostileProvider(context: TestContext, answer: object): Promise<string> {
   const server = createServer((_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer)));
   await once(server.listen(0, '127.0.0.1'), 'listening');

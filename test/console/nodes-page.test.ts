@@ -1,4 +1,4 @@
-// The page of nodes, with two nodes on one database; and a filter that is being typed while the page follows the gateway.
+// The page of nodes with two nodes on one database, and a filter that is being typed while the page updates itself.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startGateway } from '../support/gateway.ts';

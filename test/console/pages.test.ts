@@ -1,4 +1,4 @@
-// The console in a real browser: every page, by keyboard alone, in both themes and widths, with hostile texts, through a restart.
+// The console in a real browser: every page, by keyboard, in both themes and widths, with hostile texts, and through a restart.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -28,7 +28,7 @@ const SHAPES = [
   [360, 'dark'],
 ] as const;
 
-/** Each page in both shapes; every day in one of them, by turns. */
+/** Each page in both shapes; on an ordinary day each page in one of them, in rotation. */
 const VIEWS = PAGES.flatMap((page, i) =>
   SHAPES.filter((_, j) => ALL_CASES || i % SHAPES.length === j).map((shape) => [...page, ...shape] as const),
 );
@@ -37,7 +37,7 @@ const turn = (gate: TestGateway) => gate.send('/backend-api/agent/responses', { 
 
 const HOSTILE = '<img src=x onerror="globalThis.broken=1"><script>globalThis.broken=1</script>\u202e&lt;';
 
-/** A gateway in whose configuration and rows each text that people or providers choose is hostile. */
+/** Starts a gateway in whose configuration and rows all texts that people or providers choose are hostile. */
 const hostileGateway = () =>
   startGateway({
     upstream: {

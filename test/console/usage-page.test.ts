@@ -1,4 +1,4 @@
-// The page of key holders: over HTTP, and in a real browser with a key.
+// The page of key holders over HTTP, and in a real browser with a key.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -7,7 +7,7 @@ import { type Draft, KEY, startGateway, type TestGateway } from '../support/gate
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { browserFor, filled, pressed, violations } from './visits.ts';
 
-/** As an operator who sets the rows of the page to supported. */
+/** Starts a gateway whose operator has set the rows of the page to supported. */
 const withPage = (edit: (draft: Draft) => void = () => undefined): Promise<TestGateway> =>
   startGateway({
     config: (draft) => {
@@ -16,7 +16,7 @@ const withPage = (edit: (draft: Draft) => void = () => undefined): Promise<TestG
     },
   });
 
-/** Without a key. */
+/** Requests a path without a key. */
 const visit = (gate: TestGateway, path: string, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(gate.url + path, { headers });
 
@@ -127,7 +127,7 @@ describe('[D5] the page of key holders', () => {
     await gate.send('/backend-api/agent/responses', { body: turnBody('hello') });
     await pressed(page, 'Refresh');
     await page.sees('2 of 10 requests per day');
-    // It asks again by itself when what it shows is a minute old, and not before.
+    // The page refreshes by itself when its content is a minute old, and not earlier.
     const isSeen = `document.dispatchEvent(new Event('visibilitychange'))`;
     await gate.send('/backend-api/agent/responses', { body: turnBody('hello') });
     await page.evaluate(isSeen);

@@ -1,4 +1,4 @@
-// Every client against every kind of server, each alone in its Pool: the same table of cases for all of them.
+// Every client with every kind of server, each server alone in its Pool: all of them run the same table of cases.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { presetOf } from '../../proxy/turn/provider/presets.ts';
@@ -21,7 +21,7 @@ const look = { name: 'look', parameters: { type: 'object', properties: { at: { t
 const see = { name: 'see', parameters: { type: 'object', properties: {} } };
 const PIXEL = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 
-/** What a server cannot do, as its account says it. */
+/** What a server cannot do, according to the settings of its account. */
 const cannot = {
   images: ({ preset }: Server): boolean => preset === 'deepseek',
   choice: ({ preset }: Server): boolean => preset === 'ollama' || preset === 'deepseek',
@@ -97,7 +97,7 @@ const CASES: Readonly<Record<string, (crossing: Crossing) => Promise<void>>> = {
     assert.deepEqual(JSON.parse(whole(await ask({ text: 'hello', schema })).text), { city: 'rehearsal' });
   },
   async 'an output cap, a filter and a refusal'({ ask, client, server }) {
-    // Agent backends take no cap (Q35), and a native client's body goes to them as it is.
+    // Agent backends take no cap (Q35), and they get the body of a native client unchanged.
     if (server.api !== 'agent') assert.equal((await ask({ text: 'write 900 words', most: 20 })).end, 'cut');
     const filtered = await ask({ text: 'say: hello\nstop filtered' });
     assert.notEqual(filtered.end, 'failed', `${client.name} ${filtered.raw}`);
@@ -120,7 +120,7 @@ const CASES: Readonly<Record<string, (crossing: Crossing) => Promise<void>>> = {
     const came = await ask({ text: 'write 40 words' });
     assert.equal(came.end, 'failed', came.raw);
     assert.notEqual(came.error, undefined, came.raw);
-    // A whole answer says it with its status; of a stream the first words have been shown.
+    // A JSON answer reports the failure by its status; a stream has already shown its first words.
     assert.equal(came.status === 200, client.transport !== 'json', came.raw);
   },
   async 'a connection that ends in the stream'({ ask, server }) {
@@ -134,10 +134,10 @@ const crosses = Object.keys(CASES).flatMap((name, i) =>
   CLIENTS.flatMap((client, j) => SERVERS.map((server) => ({ name, client, server, place: i + j }))),
 );
 const PLAIN = ['native', 'platform', 'socket', 'box'];
-/** Each case of each client at one of the plain servers, by turns. */
+/** Each case of each client runs at one of the plain servers, in rotation. */
 const always = crosses.filter(({ server, place }) => server.id === PLAIN[place % PLAIN.length]);
 
-/** Websockets of clients need an account with one (AA24). */
+/** A client over a websocket needs an account with websocket (AA24). */
 const meets = (client: Client, { api, preset, settings }: Server): boolean =>
   client.transport !== 'websocket' ||
   api === 'agent' ||

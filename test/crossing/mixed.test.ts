@@ -1,5 +1,5 @@
-// Pools of several APIs: a turn fails over from one to another before its output began, a tool loop goes on at an account of another API, and
-// what one account compacted continues at the next.
+// Pools of several APIs: before its output a turn fails over from one API to another, a tool loop continues at an account of another API,
+// and a conversation that one account compacted continues at the next.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { asList, isObject, type JsonObject } from '../../proxy/turn/json/json.ts';
@@ -25,13 +25,13 @@ const keyOfPair = (one: string, other: string): string => keyOf(poolOf(one, othe
 const clock = new ShiftedClock();
 let gate: TestGateway;
 
-/** A Pool of each pair, in its order. */
+/** Starts a gateway with a Pool for each pair, in its order. */
 before(async () => {
   gate = await startStage({ servers: SERVERS, clock, pools: Object.fromEntries(PAIRS.map((pair) => [poolOf(...pair), pair])) });
 });
 after(() => gate.close());
 beforeEach(() => {
-  // Longer than quota, cooldowns, the retry budget and the locality of conversations last.
+  // This is longer than quota, cooldowns, the retry budget and the affinity of conversations last.
   clock.setAhead(2 * 3_600_000);
   gate.upstream.clear();
   gate.heal();
@@ -46,7 +46,7 @@ const whole = (came: Came): Came => {
   return came;
 };
 
-/** By API: what each account may answer before its output. */
+/** The answers that an account may give before its output, by API. */
 const FAILURES: Readonly<Record<string, Readonly<Record<Server['api'], string>>>> = {
   'is overloaded': { agent: 'refuse 503', responses: 'refuse 503', chat: 'refuse 503' },
   'is out of quota': {
@@ -68,7 +68,7 @@ for (const { failure, client, pair } of sampleOf(crosses)) {
   if (client.transport === 'websocket' && !has(one, other, WITH_WEBSOCKETS)) continue;
   test(`[AA91] ${client.name}: ${one} ${failure}, and ${other} answers`, async () => {
     const { api, settings } = SERVERS.find(({ id }) => id === one) ?? assert.fail();
-    // No page comes on a websocket.
+    // A page cannot arrive on a websocket.
     if (failure === 'answers with a page' && settings?.websocket === true) return;
     gate.upstream.always(one, FAILURES[failure]?.[api] ?? '');
     const came = whole(await client.first(gate, keyOfPair(one, other), { text: 'hello' }));
@@ -79,14 +79,14 @@ for (const { failure, client, pair } of sampleOf(crosses)) {
 
 const isAgent = (id: string): boolean => SERVERS.some((server) => server.id === id && server.api === 'agent');
 
-/** Its quota is spent, in the words of its API. */
+/** The answer of an account whose quota is exhausted, in the words of its API. */
 const spent = (id: string): string => (isAgent(id) ? 'refuse 429 usage_limit_reached resets 600' : 'refuse 402');
 
 const loops = PAIRS.flatMap((pair, i) => CLIENTS.map((client, j) => ({ client, pair, isInTurn: j === i % CLIENTS.length })));
 
 for (const { client, pair } of sampleOf(
   loops,
-  // Each pair with one of the clients, by turns.
+  // Each pair runs with one of the clients, in rotation.
   loops.filter(({ isInTurn }) => isInTurn),
 )) {
   const [one, other] = pair;
@@ -99,7 +99,7 @@ for (const { client, pair } of sampleOf(
     gate.upstream.always(one, spent(one));
     const answered = whole(await client.next(gate, key, asked, called, ['a tree']));
     assert.match(answered.text, new RegExp(`answering as ${other}\\. The tool answered: a tree`), answered.raw);
-    // The quota of an agent account is spent for longer.
+    // The quota of an agent account is exhausted for longer.
     if (isAgent(one)) return;
     gate.upstream.always(one, 'steady');
     gate.upstream.always(other, spent(other));
@@ -132,7 +132,7 @@ for (const { client, one, fault } of sampleOf(
     gate.upstream.always(one, fault);
     const came = await client.first(gate, keyOfPair(one, other), { text: 'write 40 words' });
     assert.equal(came.end, 'failed', came.raw);
-    // A JSON answer has shown nothing before its end.
+    // A JSON answer shows nothing before its end.
     if (client.transport !== 'json') assert.equal(gate.upstream.turns(other).length, 0);
   });
 }

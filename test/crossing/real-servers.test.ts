@@ -1,5 +1,5 @@
-// Every client against servers that others wrote: aimock by both APIs, with and without its websocket and by the paths of two platforms,
-// mock-llm, and aimock behind the Portkey gateway. A case that a server does not have is skipped by name.
+// Every client with servers of other authors: aimock with both APIs, with and without its websocket and with the paths of two platforms,
+// mock-llm, and aimock behind the Portkey gateway. A case that a server does not support is skipped by name.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
@@ -12,7 +12,7 @@ interface RealServer {
   readonly id: string;
   readonly api: 'responses' | 'chat';
   readonly settings: (url: Urls) => Draft;
-  /** What it does not have, and why. */
+  /** The features that the server lacks, each with the reason. */
   readonly lacks?: Readonly<Record<string, string>>;
 }
 
@@ -57,7 +57,7 @@ const SERVERS: readonly RealServer[] = [
   {
     id: 'portkey',
     api: 'chat',
-    // Version 1.15.2 fails where it relays a stream to any client: 500 for each of them.
+    // Version 1.15.2 fails to relay a stream to any client, and answers 500.
     settings: ({ aimock, portkey }) => ({
       base_url: `${portkey}/v1`,
       credential: bearer(),

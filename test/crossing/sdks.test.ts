@@ -1,5 +1,5 @@
-// The SDKs that programs use, each in a tool loop that begins at an agent account: its quota is spent by the output of the tool, and the loop
-// ends at an account of another API. A script in that output does it, as docs/accounts.md shows.
+// The SDKs that programs use, each in a tool loop that begins at an agent account: a script in the output of the tool uses up its quota,
+// and the loop ends at an account of another API, as docs/accounts.md shows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createAnthropic } from '@ai-sdk/anthropic';
@@ -29,7 +29,7 @@ const aiTools = {
 };
 const aiLoop = (modelOf: (url: string) => LanguageModel): Readonly<Record<string, Loop>> => {
   const options = (url: string) => ({ model: modelOf(url), prompt: QUESTION, tools: aiTools, maxRetries: 0, stopWhen: isStepCount(3) });
-  // Nothing is stored here (Q15).
+  // The gateway stores nothing (Q15).
   const providerOptions = { openai: { store: false } };
   return {
     collected: async (url) => (await generateText({ ...options(url), providerOptions })).text,

@@ -1,4 +1,4 @@
-// Servers that others wrote, as accounts of the gateway: aimock in this process, mock-llm and the Portkey gateway in processes of their own.
+// Servers of other authors as accounts of the gateway: aimock in this process, mock-llm and the Portkey gateway in separate processes.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { LLMock } from '@copilotkit/aimock';
 import { PATIENCE_MS } from '../support/until.ts';
 
-/** What aimock answers to these words, and after a result of a tool. */
+/** Starts aimock with its answers to these words, and to the result of a tool. */
 export async function startAimock(): Promise<LLMock> {
   const mock = await LLMock.create({ port: 0, logLevel: 'silent' });
   mock.on({ userMessage: 'use the tool', hasToolResult: true }, { content: 'the tool was used' });
@@ -18,7 +18,7 @@ export async function startAimock(): Promise<LLMock> {
 }
 
 interface ServerProcess {
-  /** Of the origin. */
+  /** The URL of the origin. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -27,12 +27,12 @@ interface ServerProcess {
 export const startMockLlm = (): Promise<ServerProcess> =>
   startProcess((port) => ({ script: '@dwmkerr/mock-llm/dist/main.js', env: { PORT: String(port), HOST: '127.0.0.1' } }), '/v1/models');
 
-/** The Portkey gateway sends a request to where its headers say. */
+/** Starts the Portkey gateway, which sends a request to the address in its headers. */
 export const startPortkey = (): Promise<ServerProcess> =>
   startProcess((port) => ({ script: '@portkey-ai/gateway/build/start-server.js', args: [`--port=${port}`, '--headless'] }), '/');
 
 interface Program {
-  /** Below node_modules. */
+  /** The path of the script below node_modules. */
   readonly script: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -55,7 +55,7 @@ async function startProcess(programOf: (port: number) => Program, ready: string)
   };
 }
 
-/** These programs do not say which port they got, so that they are given one. */
+/** A free port, because these programs do not report a port that they chose. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

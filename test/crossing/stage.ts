@@ -1,4 +1,4 @@
-// The stage of the crossing: one gateway with an account of each kind of server, a Pool of each alone, and Pools of several.
+// The stage of the crossing: one gateway with an account of each kind of server, a Pool for each, and Pools of several.
 import { hash } from 'node:crypto';
 import type { RehearsalAccount } from '../../proxy/rehearsal/account/simulated-account.ts';
 import type { NamedApi } from '../../proxy/rehearsal/apis/api-settings.ts';
@@ -11,16 +11,16 @@ import { RESPONSES_CLIENTS } from './clients/responses-clients.ts';
 
 export const CLIENTS: readonly Client[] = [...RESPONSES_CLIENTS, ...CHAT_CLIENTS, ...MESSAGES_CLIENTS];
 
-/** A server as an account of the gateway, and as the simulated provider has it. */
+/** A server, both as an account of the gateway and as an account of the simulated provider. */
 export interface Server {
   readonly id: string;
   readonly api: 'agent' | 'responses' | 'chat';
   readonly preset?: PresetName;
-  /** Settings of the account beside its preset's. */
+  /** Settings of the account in addition to its preset. */
   readonly settings?: Draft;
 }
 
-/** Each preset with each API that it may have, servers without a preset, and an agent account. */
+/** Each preset with each of its APIs, servers without a preset, and an agent account. */
 export const SERVERS: readonly Server[] = [
   { id: 'native', api: 'agent' },
   { id: 'platform', api: 'responses' },
@@ -33,7 +33,7 @@ export const SERVERS: readonly Server[] = [
 
 export const keyOf = (pool: string): string => `pg-key-of-${pool}`;
 
-/** What a simulated server must know of the account, so that it refuses what its preset's server refuses. */
+/** The account as the simulated server needs it, so that it refuses what the server of this preset refuses. */
 function simulated({ id, api, preset, settings }: Server): RehearsalAccount {
   if (api === 'agent') return { id };
   const known = preset && presetOf(preset);
@@ -58,18 +58,18 @@ function accountOf(draft: Draft, { api, preset, settings }: Server): Draft {
       : known?.credential === 'none'
         ? 'none'
         : credential;
-  // Windows and longest outputs come from the account's list; most lists do not state what kinds of input a model takes.
+  // Windows and longest outputs come from the list of the account; most lists do not state which kinds of input a model takes.
   const catalog = [{ id: 'model-a', input_modalities: ['text', 'image'] }];
   return { id, label, base_url, credential: own, api, catalog, ...(preset ? { preset } : {}), ...settings };
 }
 
 export interface StageOptions extends Omit<GatewayOptions, 'upstream'> {
   readonly servers?: readonly Server[];
-  /** Pools of several servers, each with its assignments in order. */
+  /** The Pools of several servers, each with its assignments in order. */
   readonly pools?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Each server has a Pool of its own id, whose key is `keyOf(id)`. */
+/** Starts the gateway. Each server has a Pool with its own id, and the key of that Pool is `keyOf(id)`. */
 export async function startStage({ servers = SERVERS, pools = {}, config, ...options }: StageOptions = {}): Promise<TestGateway> {
   const all = { ...Object.fromEntries(servers.map(({ id }) => [id, [id]])), ...pools };
   return await startGateway({
@@ -81,7 +81,7 @@ export async function startStage({ servers = SERVERS, pools = {}, config, ...opt
         id,
         strategy: 'fill_first',
         max_attempts: 4,
-        // The next one is asked where the one before it cannot take a turn.
+        // The next account is used if the one before it cannot take a turn.
         assignments: members.map((account, tier) => ({ account, tier })),
         ...(members.length > 1 ? { overflow: { on: ['quota', 'failing', 'full'] } } : {}),
       }));
@@ -91,7 +91,7 @@ export async function startStage({ servers = SERVERS, pools = {}, config, ...opt
   });
 }
 
-/** A server that wants no credential is sent none. */
+/** A server that requires no credential gets none. */
 function simulatedWithCredential(server: Server): RehearsalAccount {
   const account = simulated(server);
   return server.preset && presetOf(server.preset).credential === 'none' ? { ...account, credential: undefined } : account;

@@ -1,5 +1,6 @@
-// A container without a container engine: the files that the Dockerfile copies, read-only, as a user that is not root, with volumes at their
-// paths. Linux namespaces of an ordinary user are enough for it; the base image is this machine's own /usr, and the network is its own.
+// Runs a container without a container engine: the files that the Dockerfile copies, read-only, as a user that is not root, with volumes at
+// their paths. Namespaces of an ordinary Linux user are enough; the base image is the /usr of this machine, and the container has its own
+// network.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,22 +12,22 @@ import { dockerfile } from './dockerfile.ts';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 export interface Volume {
-  /** In the container. */
+  /** The path in the container. */
   readonly at: string;
-  /** On this machine; undefined for a fresh one in memory. */
+  /** The path on this machine; undefined for an empty folder in memory. */
   readonly from?: string;
   readonly readOnly?: boolean;
 }
 
 export interface ContainerOptions {
-  /** In the place of the image's entry point. */
+  /** The command, instead of the entry point of the image. */
   readonly command?: readonly string[];
-  /** In the place of the image's own arguments. */
+  /** The arguments, instead of those of the image. */
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly volumes?: readonly Volume[];
   readonly hostname?: string;
-  /** Names to addresses. */
+  /** The addresses of host names. */
   readonly hosts?: Readonly<Record<string, string>>;
 }
 
@@ -84,7 +85,7 @@ export class Container {
   }
 }
 
-/** Undefined if this machine can run them. */
+/** The reason why this machine cannot run containers; undefined if it can. */
 export function whyNoContainers(): string | undefined {
   const { status, stderr, error } = spawnSync(
     'unshare',
@@ -94,7 +95,7 @@ export function whyNoContainers(): string | undefined {
   return status === 0 ? undefined : `no namespaces for containers here: ${error?.message ?? stderr.trim()}`;
 }
 
-/** Starts one; it ends with the test. */
+/** Starts a container, which ends with the test. */
 export function startContainer(context: TestContext, options: ContainerOptions = {}): Container {
   const { command, args, env = {}, volumes = [], hostname = 'poolgate', hosts = {} } = options;
   const image = dockerfile();
@@ -134,10 +135,10 @@ export function startContainer(context: TestContext, options: ContainerOptions =
 
 const NODE_AT = '/opt/node';
 
-/** More than a drain without turns takes. */
+/** This is longer than a drain without turns takes. */
 const END_MS = 20_000;
 
-/** Runs one to its end. @returns what it printed */
+/** Runs a container until it ends. @returns its output */
 export async function runContainer(context: TestContext, options: ContainerOptions): Promise<string> {
   const container = startContainer(context, options);
   const code = await new Promise<number | null>((resolve) => void container.process.once('close', resolve));

@@ -1,4 +1,4 @@
-// Each file of deploy/ as it is: its command, its configuration, its paths, its ports and its probes, in containers without an engine.
+// Each file of deploy/ unchanged: its command, configuration, paths, ports and probes, in containers without an engine.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ function folderOf(context: TestContext, files: Readonly<Record<string, string>> 
   return folder;
 }
 
-/** What the comments of the files have an operator create. */
+/** The secrets that the comments of the files tell an operator to create. */
 const SECRETS = { 'store.key': 'a'.repeat(64), 'node.secret': 'b'.repeat(64) };
 
 interface PodRun {
@@ -93,7 +93,7 @@ async function turn(host = '127.0.0.1'): Promise<Any> {
   return json;
 }
 
-/** Asks each probe of a container as Kubernetes would, until it passes. */
+/** Makes each probe of a container as Kubernetes would, until it passes. */
 async function probed(gateway: Any): Promise<void> {
   for (const probe of ['startupProbe', 'readinessProbe', 'livenessProbe']) {
     const { path, port } = gateway[probe].httpGet;
@@ -196,7 +196,7 @@ suite('containers', { skip: whyNoContainers() ?? false }, () => {
     const config = readFileSync(join(DEPLOY, 'nodes', 'config.yaml'), 'utf8');
     const started = await Promise.all(
       nodes.map(async ([, node], index) => {
-        // Containers have an address each; these have one of the loopback network.
+        // Containers have separate addresses; here each has an address of the loopback network.
         const own = config.replaceAll(/host: (?:0\.0\.0\.0|127\.0\.0\.1),/g, `host: ${addressOf(index)},`);
         const folder = folderOf(context, { 'config.yaml': own });
         const volumes: Volume[] = [
@@ -223,7 +223,7 @@ suite('containers', { skip: whyNoContainers() ?? false }, () => {
       });
       assert.equal(known.find(({ state }: Any) => state === 'this').node, id);
       assert.deepEqual(known.map(({ node }: Any) => node).toSorted(), started.map((one) => one.id).toSorted());
-      // Each sees the turns of all.
+      // Each gateway sees the turns of all.
       await until('the usage of three turns', async () => {
         const usage: Any = await (await fetch(`http://${address}:4000/v1/usage`, { headers: DEMO })).json();
         return usage.request_count === 3 || undefined;
@@ -232,7 +232,7 @@ suite('containers', { skip: whyNoContainers() ?? false }, () => {
   });
 });
 
-/** A database that is reached over TCP, as that of the files is. */
+/** A database that is reached over TCP, as in the files. */
 async function databaseUrl(context: TestContext): Promise<string> {
   const url = await freshDatabase();
   const link = await Link.open(url);

@@ -1,4 +1,4 @@
-// The Dockerfile as an engine would read it: what its last stage has, runs and sets.
+// The Dockerfile as an engine reads it: the files, commands and variables of its last stage.
 import { readFileSync } from 'node:fs';
 import { type Copy, DockerfileParser, type Instruction, type PropertyInstruction } from 'dockerfile-ast';
 
@@ -25,7 +25,7 @@ export function dockerfile(): Image {
   const last = instructions.slice(start);
   const of = (keyword: string): readonly Instruction[] => last.filter((one) => one.getKeyword() === keyword);
   const wordsOf = (one: Instruction | undefined): readonly string[] => one?.getArguments().map((argument) => argument.getValue()) ?? [];
-  /** The exec form; a check of health has it behind its options. */
+  /** The exec form of an instruction; a health check has its options before it. */
   const listOf = (keyword: string): readonly string[] => {
     const text = of(keyword).at(-1)?.getArgumentsContent() ?? '';
     return text.includes('[') ? JSON.parse(text.slice(text.indexOf('['))) : [];
@@ -35,7 +35,7 @@ export function dockerfile(): Image {
       of(keyword).flatMap((one) => (one as PropertyInstruction).getProperties().map((pair) => [pair.getName(), pair.getValue() ?? ''])),
     );
   return {
-    // Those of another stage are no files of the context.
+    // Files of another stage do not come from the context.
     copied: of('COPY').flatMap((one) => ((one as Copy).getFromFlag() ? [] : wordsOf(one).slice(0, -1))),
     workdir: wordsOf(of('WORKDIR').at(-1))[0] ?? '/',
     user: wordsOf(of('USER').at(-1))[0] ?? 'root',

@@ -1,4 +1,5 @@
-// The files of deploy/: they name what exists, their containers are locked down, and each command and configuration of theirs runs and answers.
+// The files of deploy/: they name what exists, their containers are locked down, and each of their commands and configurations runs and
+// answers.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

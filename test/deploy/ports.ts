@@ -1,7 +1,7 @@
-// The ports that files of deploy/ name. A test that listens on them says which program has one of them already.
+// The ports that files of deploy/ name. A test that listens on them reports which port is already in use.
 import { createServer } from 'node:net';
 
-/** @throws Error for a port that is in use */
+/** @throws Error if a port is in use */
 export async function mustBeFree(ports: readonly number[], host = '0.0.0.0'): Promise<void> {
   for (const port of ports) {
     const fault = await new Promise<string | undefined>((resolve) => {

@@ -1,5 +1,5 @@
-// Which members of a value a schema asks for. Schemas of Kubernetes ignore names that they lack, and a cluster ignores them with a warning:
-// a misspelt setting would do nothing.
+// Records which members of a value a schema reads. A cluster ignores unknown names with only a warning, so a misspelt setting would have no
+// effect.
 
 export class Reads {
   /** The value, whose reads are recorded. */
@@ -13,7 +13,7 @@ export class Reads {
     this.watched = this.#watch(value, '');
   }
 
-  /** The paths of values that were not read, such as `spec.containers.0.name`; of an object that was not read, its own path alone. */
+  /** The paths of values that were not read, such as `spec.containers.0.name`; of an object that was not read, only its own path. */
   unread(): readonly string[] {
     return this.#unreadIn(this.#value, '');
   }

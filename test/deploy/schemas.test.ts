@@ -1,4 +1,4 @@
-// The files of deploy/ against the schemas of those who read them: Kubernetes, the Prometheus operator, Compose; and the Dockerfile.
+// The files of deploy/ against the schemas of their readers: Kubernetes, the Prometheus operator and Compose; and the Dockerfile.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -32,13 +32,13 @@ interface Kind {
 
 const KINDS: readonly Kind[] = [Deployment, StatefulSet, Pod, Service, NetworkPolicy, PodDisruptionBudget, ServiceMonitor];
 
-/** What a cluster would refuse: a value of a wrong type, a member that is missing, and a name that no schema has. */
+/** The faults that a cluster would refuse: a value of a wrong type, a missing member, and a name that no schema has. */
 function faultsOf(document: Any): readonly string[] {
   const known = KINDS.find(({ apiVersion, kind }) => apiVersion === document.apiVersion && kind === document.kind);
   if (!known) return [`${document.apiVersion} ${document.kind} has no schema here`];
   const reads = new Reads(document);
   try {
-    // The constructor would copy it, and read all of it.
+    // The constructor would copy the value, and so read all of it.
     known.prototype.validate.call(reads.watched);
   } catch (thrown) {
     return [(thrown as Error).message];
@@ -88,7 +88,7 @@ test('each kustomization has only names that kustomize knows', () => {
 const compose = (() => {
   const any = () => true;
   const ajv = new Ajv2019({ strict: false, allErrors: true, formats: { expose: any, ports: any, duration: any, subnet_ip_address: any } });
-  // It names itself as the drafts before 2019 did.
+  // The schema names itself in the way of drafts before 2019.
   const schema = JSON.parse(JSON.stringify(composeSchema), (name, value) =>
     name === 'id' && typeof value === 'string' ? undefined : value,
   );

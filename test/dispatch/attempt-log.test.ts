@@ -1,4 +1,4 @@
-// The rows of a turn's attempts: one exists as soon as its attempt begins, and is completed when that ends (S5, ER4, Q33).
+// The rows of a turn's attempts: a row exists as soon as its attempt begins, and is completed when the attempt ends (S5, ER4, Q33).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AttemptLog } from '../../proxy/dispatch/attempt-log.ts';

@@ -1,4 +1,4 @@
-// The client's answer if no account gave one: by the last failure, unless every account was out of quota (Q2, Q3, ER4, F2.13).
+// The answer to the client if no account gave one: it follows the last failure, unless every account was out of quota (Q2, Q3, ER4, F2.13).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { clientError, collectedError } from '../../proxy/dispatch/client-error.ts';
@@ -30,7 +30,7 @@ const quota = (resetsAt?: number): Failure => refused(429, 'usage_limit_reached'
 
 const turnOf = (options: LiveTurnOptions = {}): LiveTurn => liveTurnOf({ clock, rules: [], ...options }).turn;
 
-/** `[who, status, code]`. */
+/** Returns `[who, status, code]`. */
 function answerOf(failures: readonly Failure[], turn: LiveTurn = turnOf()): readonly unknown[] {
   const answer = clientError(failures, turn, known);
   return answer instanceof Refusal ? ['ours', answer.status, answer.error.code] : ['provider', answer.status, answer.code];

@@ -135,7 +135,7 @@ test('a node among others has one more port, and a secret of its own', async (co
   assert.ok(!report.out.includes(SECRET));
 });
 
-/** A file with a store and its key, which the gateway has made. */
+/** A file with a store and a key that the gateway has made. */
 async function withStore(context: TestContext): Promise<{ readonly path: string; readonly folder: string }> {
   const path = fileFor(context, { accounts: ['http://127.0.0.1:1'] });
   const folder = dirname(path);

@@ -1,4 +1,4 @@
-// What `doctor` says of the lists of models of API accounts.
+// The findings of `doctor` about the model lists of API accounts.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { inspect } from '../../proxy/config/loading/load.ts';

@@ -1,4 +1,4 @@
-// The network checks of `doctor` against real servers: certificates made here, wrong clocks, silent servers.
+// The network checks of `doctor` with real servers: generated certificates, wrong clocks, silent servers.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';

@@ -1,4 +1,4 @@
-// `doctor` on a PostgreSQL store: its findings for one that is new, in use, newer than the program, unreachable, or not named.
+// The findings of `doctor` about a PostgreSQL store that is new, in use, newer than the program, unreachable, or not named.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// What tests of `doctor` share: files in a folder of their own, servers on loopback, and the diagnoses of a run.
+// Shared by the tests of `doctor`: files in their own folder, servers on loopback, and the diagnoses of a run.
 import { chmodSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -50,7 +50,7 @@ export interface Report {
   readonly out: string;
   readonly ok: boolean;
   readonly checks: readonly Diagnosis[];
-  /** Those of one kind, as `level: message`. */
+  /** The diagnoses of one check, as `level: message`. */
   of(check: CheckName): readonly string[];
 }
 
@@ -61,7 +61,7 @@ export async function doctor(path: string, args: readonly string[] = [], env: No
   return { code, out, ok, checks, of };
 }
 
-/** Ends with the test. @returns its port */
+/** Starts the server, which ends with the test. @returns its port */
 export async function listening(context: TestContext, server: SocketServer): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   context.after(() => {
@@ -83,7 +83,7 @@ export async function tlsAccount(context: TestContext, certificate: SelfSigned):
   )}`;
 }
 
-/** Makes this process trust certificates of their own signature, as NODE_EXTRA_CA_CERTS would. */
+/** Makes this process trust self-signed certificates, as NODE_EXTRA_CA_CERTS would. */
 export function trust(context: TestContext, certificates: readonly SelfSigned[]): void {
   const before = getCACertificates('default');
   setDefaultCACertificates([...before, ...certificates.map(({ cert }) => cert)]);

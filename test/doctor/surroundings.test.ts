@@ -1,4 +1,5 @@
-// What `doctor` finds in the surroundings of the gateway: systemd, containers, pods and sidecars, as the files and variables there state them.
+// The findings of `doctor` about the surroundings of the gateway: systemd, containers, pods and sidecars, according to their files and
+// variables.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type SystemdUnit, unitOf } from '../../proxy/base/process/machine.ts';

@@ -77,7 +77,7 @@ suite('keyed digests', () => {
     for (const text of ['', 'a', 'resp_1', 'é🦄\u0000', 'x'.repeat(1_365)]) {
       assert.equal(digest.of(text), createHmac('sha256', KEY).update(text).digest('base64url'), text.slice(0, 20));
     }
-    // Every character of a long value counts.
+    // Every character of a long value affects the digest.
     assert.notEqual(digest.of(`${'y'.repeat(100_000)}1`), digest.of(`${'y'.repeat(100_000)}2`));
     assert.equal(digest.of('a'), digest.of('a'));
   });

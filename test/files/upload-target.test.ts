@@ -1,4 +1,4 @@
-// Where the bytes of a file may go: the address is a provider's text (Q21).
+// Which addresses may get the bytes of a file; the address is a text of a provider (Q21).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Address, uploadTarget } from '../../proxy/files/upload-target.ts';
@@ -51,7 +51,7 @@ test('[Q21] an address without https, with a credential, or without a host is re
   assert.ok(!(await permitted('https://unknown.example/a')));
 });
 
-/** An address of each network of IANA's registries of special-purpose addresses, and of networks that are reserved or deprecated. */
+/** An address in each network of IANA's special-purpose registries, and in each network that is reserved or deprecated. */
 const INTERNAL = [
   '0.0.0.0',
   '10.0.0.1',

@@ -53,7 +53,7 @@ describe('headers', () => {
     assert.equal(gate.count('headers_too_large'), before + 3);
   });
 
-  /** Each is below the limit of Node's parser, which counts only names and values, and any number of headers. */
+  /** Each head is below the limit of Node's parser, which counts only names and values, and allows any number of headers. */
   const PAST_LIMITS: Readonly<Record<string, string>> = {
     'one header too many': headOf('GET', '/v1/models', numbered(HEADER_COUNT - 1)),
     'a thousand headers without a value': headOf('GET', '/v1/models', numbered(1_000, '')),

@@ -1,4 +1,4 @@
-// The shipped demonstration: its flaky account must not exhaust the retry budget by itself, so that no turn fails (Q6).
+// In the shipped demonstration the flaky account must not exhaust the retry budget by itself, so no turn fails (Q6).
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ const INTERVAL_MS = 1000 / 3;
 /** The flaky account repeats its three failures every nine turns. */
 const FLAKY_CYCLE = 9;
 
-/** The shipped configuration. Its rehearsal accounts run in this process, so that they share the test's clock. */
+/** Starts the shipped configuration. Its rehearsal accounts run in this process, so they share the clock of the test. */
 function demonstration(clock: HandClock): Promise<TestGateway> {
   const accounts = (shipped.accounts as { id: string; base_url: string }[]).map(({ id, base_url }) => {
     const profile = profileNamed(base_url.slice('rehearsal:'.length));
@@ -24,7 +24,7 @@ function demonstration(clock: HandClock): Promise<TestGateway> {
     upstream: { accounts, clock },
     config: (draft) => {
       const { accounts: addresses, listen, admin, store } = draft;
-      // The shipped secrets are accepted over `rehearsal:` addresses only.
+      // The shipped secrets are accepted only with `rehearsal:` addresses.
       Object.assign(draft, shipped, { listen, admin, store, store_key: undefined, operators: [] });
       draft.accounts = shipped.accounts.map((account: Draft, i: number) => ({ ...account, ...addresses[i] }));
       draft.keys = shipped.keys.map((key: Draft) => ({ ...key, secret_sha256: [DIGEST] }));
@@ -44,7 +44,7 @@ async function run(gate: TestGateway, clock: HandClock, count: number): Promise<
       if (status !== 200 || (stream && !text.includes('response.completed'))) failures.push(`turn ${i}: ${status} ${text.slice(0, 200)}`);
     });
     for (let ticks = 0; running && ticks < 10_000; ticks++) await settled();
-    // A turn that waits for a timer gets its time.
+    // The clock advances for turns that wait for a timer.
     while (running) await clock.advance(INTERVAL_MS);
     await turn;
     if (clock.now() < end) await clock.advance(end - clock.now());

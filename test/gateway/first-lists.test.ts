@@ -1,4 +1,4 @@
-// The model lists of a gateway at its very first start: no catalog is stored, and the accounts are being read.
+// The model lists of a gateway at its first start: no catalog is stored, and the accounts are still being read.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Log } from '../../proxy/base/process/log.ts';

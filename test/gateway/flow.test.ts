@@ -1,4 +1,4 @@
-// The flow of a running turn: slow readers, clients that leave, providers that fall silent, and streams with comments.
+// The data flow of a running turn: slow readers, clients that leave, providers that fall silent, and streams with comments.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
@@ -26,7 +26,7 @@ const created = { type: 'response.created', sequence_number: 0, response: { id: 
 const delta = { type: 'response.output_text.delta', sequence_number: 1, delta: 'x' };
 const completed = { type: 'response.completed', sequence_number: 2, response: { id: 'r', status: 'completed', output: [] } };
 
-/** An account that streams without end, and never faster than it is read. */
+/** Starts an account that streams without end, and never faster than it is read. */
 async function endless(): Promise<{ url: string; sent: () => number; stop: () => void; close: () => void }> {
   const event = `data: ${JSON.stringify({ ...delta, delta: 'x'.repeat(65_536) })}\n\n`;
   let sent = 0;
@@ -83,7 +83,7 @@ for (const [path, body] of SURFACES) {
     await client.until(() => client.pending.includes('delta'), 'the first event');
     client.socket.pause();
     const held = await still(account.sent);
-    // Two connections' worth of kernel buffers, and little more.
+    // This is the size of the kernel buffers of two connections, with a small margin.
     assert.ok(held < 33_554_432, `${held} bytes were taken from the account`);
     account.stop();
     client.socket.resume();
@@ -179,7 +179,7 @@ describe('a provider that is slow', () => {
   });
 
   test('to accept a connection is abandoned for another account, and is 504 where there is none', async () => {
-    // It accepts connections, and never begins TLS.
+    // This server accepts connections but never starts TLS.
     const mute = createTcpServer(() => undefined).listen(0, '127.0.0.1');
     await once(mute, 'listening');
     const moved = (draft: Draft): void => {
@@ -307,7 +307,7 @@ describe('a public stream that is idle', () => {
     await clock.advance(10_000);
     gate.upstream.release();
     await client.until(() => client.pending.includes('"sequence_number":2'), 'the next event');
-    // Every write restarts the time.
+    // Every write restarts the timeout.
     await clock.advance(14_999);
     assert.equal(comments(), 3);
     await clock.advance(1);

@@ -1,4 +1,4 @@
-// The basics as a client sees them: turns stream through a Pool, and fail over where nothing was shown.
+// The basics as a client sees them: turns stream through a Pool, and fail over if the client has no output yet.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventsOf, startGateway } from '../support/gateway.ts';

@@ -1,4 +1,4 @@
-// Client connections between requests: kept for the pauses of a session, announced as such, and closed when no request follows.
+// Client connections between requests are kept for the pauses of a session, announced as kept, and closed if no request follows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startGateway } from '../support/gateway.ts';
@@ -10,7 +10,7 @@ test('a connection is kept for 75 seconds after its last answer, and closed soon
   context.mock.timers.enable({ apis: ['setInterval'] });
   await using gate = await startGateway({});
   using client = await RawClient.connect(gate.url);
-  // In steps, as time passes.
+  // The clock advances in steps, like real time.
   const pass = (seconds: number): void => {
     for (let passed = 0; passed < seconds; passed += 5) context.mock.timers.tick(5_000);
   };

@@ -1,5 +1,5 @@
-// A request that asks for another protocol and gets HTTP: it is the last of its connection, because Node's parser loses its position after
-// it. A part of the next request would be dropped, and the rest of it read as another request.
+// A request that asks for another protocol and gets HTTP is the last one on its connection, because Node's parser loses its position after
+// it: a part of the next request would be dropped, and the rest would be read as another request.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -22,7 +22,7 @@ for (const [what, bytes, status] of [
   ['h2c, on no row', headOf('GET', '/nowhere', { upgrade: 'h2c', connection: 'upgrade' }), 404],
 ] as const) {
   test(`an upgrade to ${what}: one answer, the connection ends, and bytes after it are not read as a request`, async () => {
-    // The body of the second request, which is a request too.
+    // The body of the second request is itself a request.
     const smuggled = postOf(NATIVE, turnBody('smuggled'));
     const next = postOf(NATIVE, smuggled);
     for (const behind of [next, next.slice(0, -smuggled.length)]) {

@@ -1,4 +1,4 @@
-// Client bytes that must be a JSON object: anything else is 400, and reaches no account.
+// Client bytes that have to be a JSON object: anything else gets 400, and reaches no account.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -16,7 +16,7 @@ const GOOD = JSON.stringify(turnBody('hello'));
 
 const nested = (depth: number, open: string, close: string): string => `${open.repeat(depth)}1${close.repeat(depth)}`;
 const inside = (json: string): string => `${GOOD.slice(0, -1)},"extra":${json}}`;
-/** Where an account takes members of any name (RB8). */
+/** Puts the JSON into a member in which an account takes any names (RB8). */
 const inMetadata = (json: string): string => `${GOOD.slice(0, -1)},"client_metadata":{"extra":${json}}}`;
 
 const BAD: Readonly<Record<string, string | Uint8Array>> = {
@@ -98,7 +98,7 @@ const TYPES: readonly (readonly [string | undefined, number])[] = [
 for (const [type, expected] of TYPES) {
   test(`the Content-Type ${type ?? 'that is missing'} is ${expected === 200 ? 'taken as JSON' : '415'}`, async () => {
     gate.upstream.clear();
-    // As bytes, so that fetch adds no type of its own.
+    // The body is sent as bytes, so fetch adds no type.
     const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type };
     const response = await fetch(`${gate.url}/backend-api/agent/responses`, {
       method: 'POST',

@@ -21,7 +21,7 @@ const STREAM =
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 const EARLY_HINTS = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n';
-/** JSON that can be parsed, and not written again by recursion. */
+/** JSON that can be parsed, but cannot be written again by recursion. */
 const DEEP = '['.repeat(20_000) + ']'.repeat(20_000);
 /** A reply whose model is rewritten for public clients. */
 const nested = (reply: string): string => reply.replace('"output":[]', `"output":${DEEP}`).replace('model-a', 'theirs');
@@ -42,7 +42,7 @@ describe('bytes that are strange', () => {
   const gzipped = gzipSync(RESPONSE);
   const event = { 'content-type': 'text/event-stream' };
   const json = { 'content-type': 'application/json' };
-  /** The result of each for a native and a public turn: a status and a code, or only a status where the answer passes. */
+  /** The result of each answer for a native and for a public turn: a status and a code, or only a status if the answer passes. */
   const ANSWERS: Readonly<Record<string, readonly [string | Buffer, readonly unknown[], readonly unknown[]]>> = {
     'JSON that is gzipped without being asked for': [
       Buffer.concat([Buffer.from(rawHead(200, { ...json, 'content-encoding': 'gzip', 'content-length': gzipped.length })), gzipped]),

@@ -58,7 +58,7 @@ for (const [what, path] of UNKNOWN) {
   });
 }
 
-/** None of them is the id of a file here, and each is one segment. */
+/** None of these is the id of a file here, and each is a single segment. */
 const ODD_IDS = ['a%2fb', 'a%20b', 'file:1', 'resp_YWJj%3D%3D', '%F0%9F%8E%89', '{file_id}', "it's", '...', `resp_${'a'.repeat(20_000)}`];
 
 const WITH_IDS = [

@@ -10,14 +10,14 @@ import { until } from '../support/until.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 
-/** For this long the rest of a refused body is read. */
+/** The time for which the rest of a refused body is read. */
 const DRAIN_MS = 1_000;
 
 const gate = await startGateway({ upstream: { accounts: ['north'] } });
 after(() => gate.close());
 afterEach(() => gate.upstream.clear());
 
-/** The newest rows, as soon as there are that many since `since`. */
+/** The newest rows after `since`, as soon as there are this many. */
 const rowsSince = (since: number, count: number) =>
   until(`${count} rows`, async () => {
     const rows = (await gate.rows()).slice(since);
@@ -30,7 +30,7 @@ const isIdle = () =>
     return (running === 0 && waiting === 0 && gate.account('north').inFlight === 0) || undefined;
   });
 
-/** A stream that has begun and waits, and behind it on the same connection a turn with this script. */
+/** Starts a stream that begins and waits, then on the same connection a turn with this script. */
 async function behindSlow(client: RawClient, script: string): Promise<void> {
   gate.upstream.next('north', 'stall after 4 events', script);
   client.write(postOf(NATIVE, turnBody('one')));

@@ -1,4 +1,4 @@
-// Gateways on PostgreSQL: turns are served, each gateway finds the other's rows, and their secrets must agree.
+// Gateways on PostgreSQL serve turns, find each other's rows, and need equal secrets.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// `serve` as an operator sees it: all its signals, and all its messages when it cannot start. Each case starts a process.
+// `serve` as an operator sees it: all signals, and all messages if it cannot start. Each case starts a process.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -64,7 +64,7 @@ describe('a gateway that serves', { concurrency: true }, () => {
     await using serving = await ServeProcess.start(draftAt(upstream, {}, 'locked'));
     const { main, admin } = await serving.addresses();
     const other = await SqliteConnection.open(join(serving.folder, 'data/poolgate.db'));
-    // At once: the audit rows of the start may be among those that wait.
+    // The lock is taken at once, so the audit rows of the start may be among the rows that wait.
     await other.script('BEGIN IMMEDIATE');
     const headers = { ...auth, 'content-type': 'application/json' };
     const turn = await fetch(`${main}${NATIVE}`, { method: 'POST', headers, body: JSON.stringify(turnBody('hello')) });
@@ -111,7 +111,7 @@ describe('a gateway that serves', { concurrency: true }, () => {
     await running.until(() => running.pending.includes('output_item.added'), 'the stream');
     serving.signal('SIGTERM');
     await until('unreadiness', async () => (await readyz(admin)) === 503 || undefined);
-    // One that follows within half a second counts as the first.
+    // A second signal within half a second counts as the first one.
     const again = setInterval(() => serving.signal('SIGTERM'), 100);
     const { code } = await serving.ended;
     clearInterval(again);
@@ -120,7 +120,7 @@ describe('a gateway that serves', { concurrency: true }, () => {
 });
 
 describe('a gateway that cannot start', { concurrency: true }, () => {
-  /** One line for the operator, exit code 1, and no internals of the program. */
+  /** Asserts one line for the operator, the exit code 1, and no internals of the program. */
   async function refuses(file: ConstructorParameters<typeof Object>[0], words: RegExp): Promise<string> {
     await using serving = await ServeProcess.start(file);
     const { code, out, err } = await serving.ended;

@@ -1,4 +1,4 @@
-// `serve` as a process: its first line, a drain, and its message when it cannot start. The long tests have its other signals and messages.
+// `serve` as a process: its first line, a drain, and its message if it cannot start. The long tests have the other signals and messages.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';

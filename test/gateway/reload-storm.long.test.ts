@@ -1,5 +1,5 @@
-// Turns over HTTP and websockets whose accounts fail, whose clients leave and whose configuration changes at random: each ends, once, with one
-// row, and releases all that it held.
+// Turns over HTTP and websockets while accounts fail, clients leave and the configuration changes at random: each turn ends exactly once,
+// leaves one row, and releases everything that it held.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -15,7 +15,7 @@ const ACCOUNTS = ['north', 'south', 'west'];
 const OTHER_KEY = 'pg-other-key';
 const CLIENTS = 8;
 const STEPS = 14;
-/** Longer than most turns take. */
+/** Most turns take less time than this. */
 const PATIENCE_MS = 40;
 
 const SCRIPTS = [
@@ -44,7 +44,7 @@ const SCRIPTS = [
   'reset upgrade',
 ] as const;
 
-/** What an operator changes, each from the same beginning. */
+/** The changes that an operator makes, each from the same initial configuration. */
 const EDITS: readonly ((draft: Draft) => void)[] = [
   () => undefined,
   (draft) => without(draft, 'north'),
@@ -92,7 +92,7 @@ const REQUESTS: readonly (readonly [path: string, body: JsonObject])[] = [
   ['/v1/images/generations', { model: 'gpt-image-1', prompt: 'a cat' }],
 ];
 
-/** The draft as it was at the beginning. */
+/** The draft with the initial values. */
 function asAt(beginning: Draft, draft: Draft): Draft {
   delete draft.admission;
   return Object.assign(draft, structuredClone(beginning));
@@ -108,7 +108,7 @@ class Storm {
     this.#random = new SeededRandom(seed);
   }
 
-  /** The accounts' next answers, a change of the configuration in the middle, and a turn of every client. */
+  /** Sets the next answers of the accounts, changes the configuration in the middle, and runs a turn of every client. */
   async step(beginning: Draft): Promise<void> {
     for (const account of [...ACCOUNTS, ...ACCOUNTS, ...ACCOUNTS, ...ACCOUNTS]) {
       const script = this.#oneOf(SCRIPTS);

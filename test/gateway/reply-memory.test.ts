@@ -18,7 +18,7 @@ const PUBLIC = '/v1/responses';
 const COLLECTED = { model: 'model-a', input: 'hello' };
 const STREAMED = { ...COLLECTED, stream: true };
 
-/** Of one turn, and of all turns. */
+/** The limit of one turn and the limit of all turns. */
 const TURN_BYTES = 1_000_000;
 const ALL_BYTES = 1_500_000;
 
@@ -48,7 +48,7 @@ beforeEach(async () => {
 
 afterEach(() => gate.close());
 
-/** Writes the same text again and again, as long as it is read. */
+/** Writes the same text again and again as long as the gateway reads. */
 function endlessly(socket: Socket, text: string): void {
   while (!socket.destroyed) {
     if (socket.write(text)) continue;
@@ -57,7 +57,7 @@ function endlessly(socket: Socket, text: string): void {
   }
 }
 
-/** After it nothing is held: a turn that needs most of the memory of all turns is served. */
+/** Asserts that nothing is held any more, by a turn that needs most of the memory of all turns. */
 async function nothingIsHeld(): Promise<void> {
   answer = (socket) => void socket.end(HEAD + DELTA + completed(200_000));
   for (let i = 0; i < 8; i++) assert.equal((await gate.send(PUBLIC, { body: COLLECTED })).status, 200);
@@ -124,7 +124,7 @@ test('the replies of all turns together have a limit: past it the reply that nee
     sockets.push(socket);
     socket.write(HEAD + DELTA + item(200_000));
   };
-  // Each keeps its finished item, and counts it twice.
+  // Each turn keeps its finished item, which counts twice.
   const clients: RawClient[] = [];
   for (let i = 1; i <= 3; i++) {
     const client = await RawClient.connect(gate.url);
@@ -159,7 +159,7 @@ test('incomplete frames of accounts count too: past the limit the reply that nee
     client.send({ type: 'response.create', ...frameOf('hi') });
     return { client, socket: await until('its frame at the account', () => asked.pop()) };
   };
-  /** A turn that gets this many bytes of its reply, and no whole frame. */
+  /** Starts a turn that gets this many bytes of its reply, and no complete frame. */
   const begun = async (bytes: number): ReturnType<typeof turn> => {
     const { client, socket } = await turn();
     socket.send(`{"type":"response.output_text.delta","delta":"${'x'.repeat(bytes)}`, { fin: false });

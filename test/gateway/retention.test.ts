@@ -1,4 +1,4 @@
-// Rows past their retention are deleted soon after the start, and every hour.
+// Rows that are past their retention are deleted soon after the start, and then every hour.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Log } from '../../proxy/base/process/log.ts';
@@ -20,7 +20,7 @@ test('a gateway that never runs for an hour deletes old rows, and a retention th
   await store.flush();
   let requests_days = 5;
   const left = async (): Promise<readonly string[]> => {
-    // The deletions are one statement after the other.
+    // The deletions are statements that run one after the other.
     for (let i = 0; i < 40; i++) await store.audit.list({ limit: 1 }).then(settled);
     return (await store.requests.list({ limit: 9 })).map(({ id }) => id);
   };

@@ -1,5 +1,5 @@
-// A compaction broken at every byte, on the compact path and as a turn: clients see a whole compaction or one clean error, every turn
-// leaves one row, and no compaction that began is asked for again.
+// A compaction that breaks off at every byte, on the compact path and as a turn: clients get a complete compaction or one clean error,
+// every turn leaves one row, and no compaction that began is requested again.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { eventsOf, type Reply, startGateway } from '../support/gateway.ts';
@@ -29,7 +29,7 @@ const CLIENTS = {
   streamed: ['/v1/responses', { model: 'model-a', input, stream: true }],
 } as const;
 
-/** The items that a client was shown. */
+/** The items that a client has received. */
 const itemsIn = ({ json, text }: Reply): unknown => json?.output ?? eventsOf(text).find(({ data }) => data.response)?.data.response.output;
 
 for (const form of ['route', 'trigger'] as const) {
@@ -48,7 +48,7 @@ for (const form of ['route', 'trigger'] as const) {
         const [path, body] = CLIENTS[client];
         const expected = new Map<string, readonly unknown[]>();
         for (const at of sampleOf(numbersTo(bytes.length + 1), [0, bytes.length - 1, bytes.length])) {
-          // A cut of each account is one of three that would cool it.
+          // After three cuts in a row an account would be in a cooldown.
           gate.heal();
           gate.upstream.clear();
           gate.upstream.next('north', [
@@ -56,7 +56,7 @@ for (const form of ['route', 'trigger'] as const) {
             { kind: 'cut', at: { bytes: at }, how: at % 2 === 0 || at === bytes.length ? 'close' : 'reset' },
           ]);
           const reply = await gate.send(path, { body });
-          // One body is complete with its length, a turn with its terminal event.
+          // A JSON body is complete with its length, a turn with its terminal event.
           const whole = at === bytes.length;
           if (whole) assert.deepEqual([reply.status, itemsIn(reply)], [200, [SEALED]], reply.text);
           else assert.deepEqual([reply.status, reply.json.error.code], [502, 'upstream_error'], `${at}: ${reply.text}`);

@@ -1,5 +1,5 @@
-// A small stream broken at every byte, and delivered in every size of pieces: clients see whole answers, clean errors, or the
-// ending that their surface has for it, and every turn leaves one row.
+// A small stream that breaks off at every byte, and arrives in pieces of every size: clients get complete answers, clean errors, or the
+// ending of their surface, and every turn leaves one row.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fault } from '../../proxy/rehearsal/faults/fault.ts';
@@ -58,7 +58,7 @@ describe('a stream that is cut', () => {
   for (const newline of ['\n', '\r\n']) {
     const stream = framed(newline);
     const [head = 0, visible = 0, whole = 0] = endsOf(stream, newline);
-    // After the CR of the last CRLF the event is complete already.
+    // After the CR of the last CRLF the event is already complete.
     const done = whole - (newline.length - 1);
     const cuts = sampleOf(numbersTo(stream.length + 1), [0, ...[head, visible, whole].flatMap((end) => [end - 2, end - 1, end])]);
 

@@ -1,4 +1,4 @@
-// Client frames broken at every byte, sent in pieces of any size, and clients that leave at every frame of their reply.
+// Client frames that break off at every byte or arrive in pieces of any size, and clients that leave at every frame of their reply.
 import assert from 'node:assert/strict';
 import { connect as connectTo, type Socket } from 'node:net';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ import { connect } from '../support/websocket.ts';
 const MESSAGE = JSON.stringify({ type: 'response.create', model: 'model-a', input: [], stream: true, store: false });
 const FRAME = maskedFrame(MESSAGE);
 const HEAD_BYTES = FRAME.length - MESSAGE.length;
-/** Bytes of the frame after which it stops or is split: of its head all. */
+/** The offsets at which the frame stops or is split, including all of its header. */
 const PLACES = sampleOf(numbersTo(FRAME.length), [...numbersTo(HEAD_BYTES + 2), FRAME.length - 1]);
 
 /** A text frame of a client, with a mask that changes nothing (RFC 6455, 5.2). `opcode`: 1 begins a message, 0 continues it. */
@@ -38,7 +38,7 @@ const headOfUpgrade = (path: string): string =>
     '\r\n',
   ].join('\r\n');
 
-/** A connection of bytes; everything that came, as text. */
+/** A raw connection, and everything that it received, as text. */
 interface RawClient {
   readonly socket: Socket;
   received(): string;
@@ -58,7 +58,9 @@ function rawClient({ url }: TestGateway): RawClient {
 const came = (client: RawClient, what: string): Promise<true> => until(what, () => client.received().includes(what) || undefined);
 const noneOpen = (gate: TestGateway): Promise<true> => until('the end of every websocket', () => gate.websockets === 0 || undefined);
 
-/** Room for a few frames: bytes of a client that left must be released, or the last turn would not fit. */
+/**
+ * Starts a gateway with memory for only a few frames: if the bytes of a client that left were not released, the last turn would not fit.
+ */
 async function startTight(): Promise<TestGateway> {
   return startGateway({
     upstream: { accounts: ['north'] },

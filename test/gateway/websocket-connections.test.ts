@@ -1,4 +1,4 @@
-// A client websocket keeps nothing of its turns: connections last for hours, so nothing may grow with the number of turns.
+// A client websocket keeps nothing of its turns: connections last for hours, so their memory must not grow with the number of turns.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startGateway } from '../support/gateway.ts';
@@ -6,7 +6,7 @@ import { NATIVE_SOCKET, PUBLIC_SOCKET, turnFrame, userMessage } from '../support
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { connect } from '../support/websocket.ts';
 
-/** More than the listeners that an emitter has before Node warns of a leak. */
+/** This is more than the number of listeners at which Node warns of a leak. */
 const MANY = 12;
 
 test('a connection keeps no listener of its finished turns', async () => {

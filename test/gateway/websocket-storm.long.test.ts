@@ -1,4 +1,4 @@
-// Many websocket clients at once, whose accounts and connections fail at random: every turn ends, once, and nothing is left behind.
+// Many websocket clients whose accounts and connections fail at random: every turn ends exactly once, and nothing stays behind.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
@@ -12,7 +12,7 @@ import { connect, type TestSocket } from '../support/websocket.ts';
 const CLIENTS = 12;
 const STEPS = 12;
 
-/** Faults of the accounts; mostly none. */
+/** Faults of the accounts; most entries are no fault. */
 const SCRIPTS = [
   ...Array.from({ length: 12 }, () => 'steady'),
   'refuse 500',
@@ -41,7 +41,7 @@ const SCRIPTS = [
   'reset upgrade',
 ] as const;
 
-/** One client: turn after turn, on one websocket after another. */
+/** A client that runs turn after turn on one websocket after another. */
 class StormyClient {
   readonly #gate: TestGateway;
   readonly #random: SeededRandom;
@@ -67,7 +67,7 @@ class StormyClient {
     if (what === 1) socket.send({ type: 'session.update' });
     socket.send(frame);
     if (what === 2) {
-      // At any phase of the turn.
+      // The client leaves at any phase of the turn.
       await socket.next().catch(() => undefined);
       this.#lose(frame);
       return;
@@ -90,7 +90,7 @@ class StormyClient {
     return this.#socket;
   }
 
-  /** An interrupted turn again, a turn that continues the last one, or a turn of its own. */
+  /** The frame of an interrupted turn, of a turn that continues the last one, or of a new turn. */
   #frame(): JsonObject {
     const lost = this.#lost;
     this.#lost = undefined;
@@ -105,7 +105,7 @@ class StormyClient {
     };
   }
 
-  /** The end of a turn: a terminal or error frame, or the end of the connection. */
+  /** Waits for the end of a turn: a terminal frame, an error frame, or the end of the connection. */
   async #end(socket: TestSocket): Promise<void> {
     const frames = await socket.rest().catch((thrown: Error) => {
       assert.ok(!socket.isOpen, thrown.message);

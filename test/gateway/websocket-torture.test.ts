@@ -1,5 +1,5 @@
-// A reply on an upstream websocket broken at every byte, at every frame and in every way: clients see whole turns, clean errors, or the ending
-// that their surface has for it. Nothing is dispatched again after anything was shown, and every turn leaves one row.
+// A reply on an upstream websocket that breaks off at every byte, at every frame and in every way: clients get complete turns, clean
+// errors, or the ending of their surface. After any output no account gets the turn again, and every turn leaves one row.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { frameBytes } from '../../proxy/base/bytes/frame-bytes.ts';
@@ -33,12 +33,12 @@ const BYTES = sampleOf(numbersTo(WHOLE + 1), [0, ...ENDS.flatMap((end) => [end -
 
 /** The turn as a client saw it. */
 interface Seen {
-  /** Without the metadata event that the gateway adds on the backend surface. */
+  /** The types of the frames, without the metadata event that the gateway adds on the backend surface. */
   readonly types: readonly string[];
   /** The code of the close; undefined if the connection stayed open. */
   readonly closed: number | undefined;
   readonly error: JsonObject | undefined;
-  /** How many turns reached the accounts. */
+  /** The number of turns that reached the accounts. */
   readonly dispatches: number;
 }
 
@@ -63,11 +63,11 @@ async function see(gate: TestGateway, socket: TestSocket, body: JsonObject): Pro
 type Row = readonly [status: number, outcome: string, code: string | null];
 const COMPLETED: Row = [200, 'completed', null];
 
-/** One upstream death, where no other account can take the turn. */
+/** A failure of the upstream connection if no other account can take the turn. */
 interface Death {
-  /** A turn was answered on the same websocket before. */
+  /** Whether an earlier turn was answered on the same websocket. */
   readonly isReused: boolean;
-  /** The turn continues the response of that turn. */
+  /** Whether the turn continues the response of that turn. */
   readonly isAnchored: boolean;
 }
 
@@ -138,7 +138,7 @@ describe('an upstream websocket that is cut', () => {
       await using gate = await startGateway({ clock });
       gate.stopOwnCalls();
       for (const bytes of BYTES) {
-        // A full retry budget, and accounts in health.
+        // The retry budget is full, and all accounts are healthy.
         clock.setAhead(20_000);
         gate.heal();
         using socket = await connect(gate, PATHS[surface]);
@@ -154,7 +154,7 @@ describe('an upstream websocket that is cut', () => {
   }
 });
 
-/** By the frame before which, in which or after which the account fails; frames count from 0. */
+/** The faults of an account before, in or after a frame; frames count from 0. */
 const FAULTS: Readonly<Record<string, (frame: number) => Fault>> = {
   ...Object.fromEntries(
     [1000, 1001, 1008, 1011, 1012, 1013, 4000].map((code) => [
@@ -173,7 +173,7 @@ const FAULTS: Readonly<Record<string, (frame: number) => Fault>> = {
   'the end of the connection behind the reply': () => ({ kind: 'cut', at: { events: EVENTS.length } }),
 };
 
-/** Each fault at each frame of a new connection and of one that had a turn; each day each fault at one of them, by turns. */
+/** Each fault at each frame, on a new connection and on a used one; on an ordinary day each fault at one frame, in rotation. */
 const crosses = Object.keys(FAULTS).flatMap((title, i) =>
   [false, true].flatMap((isReused, j) =>
     EVENTS.map((_, frame) => ({ title, isReused, frame, isInTurn: j * EVENTS.length + frame === i % (2 * EVENTS.length) })),
@@ -201,11 +201,11 @@ describe('an account that fails on a websocket', () => {
           assert.ok(isWhole || error !== undefined || closed === 1011, `${types} ${closed}`);
           if (error !== undefined) assert.equal(typeof error.status, 'number');
           if (error !== undefined || closed !== undefined) assert.ok(dispatches <= 2);
-          // The text of the first attempt and an answer of another one would be two replies.
+          // The text of the first attempt together with an answer of another attempt would be two replies.
           const isOfFirst = socket.frames.some(({ delta }) => delta === 'é');
           if (isOfFirst) assert.equal(dispatches, 1, 'no second dispatch after anything was shown');
           assert.ok(types.filter((type) => type === 'response.created').length <= 1);
-          // A turn that continued over HTTP ends with its stream, after the client has seen the last event.
+          // A turn that continued over HTTP ends with its stream, which is after the client has received the last event.
           await until('the row of the turn', async () => (await rowsOf(gate)).length > rows || undefined);
           assert.equal((await rowsOf(gate)).length, rows + 1, 'one row a turn');
         }
@@ -218,7 +218,7 @@ describe('an account that fails on a websocket', () => {
 });
 
 /**
- * The small reply with a fault; faults of an ordinary answer's content have no scripted one. A changed terminal event ends with its
+ * The small reply with a fault. Faults in the content of an ordinary answer have no scripted reply. A changed terminal event also ends its
  * connection.
  */
 function replyOf(fault: Fault): readonly Fault[] {
@@ -268,7 +268,7 @@ test('a reply in two pieces is the same to its client, wherever it is split', as
   }
 });
 
-/** The first turn has the turn state of the account's upgrade. */
+/** The frames without turn state: the first turn has that of the account's upgrade. */
 const withoutTurnStates = (frames: readonly JsonObject[]): readonly JsonObject[] =>
   frames.map(
     (frame) => JSON.parse(JSON.stringify(frame, (name, value) => (name === 'x-agent-turn-state' ? undefined : value))) as JsonObject,

@@ -1,4 +1,4 @@
-// Random turns on every path, with random ends: the gateway counts the usage that the accounts delivered, and nothing stays reserved
+// Random turns on every path with random ends: the gateway counts the usage that the accounts delivered, and nothing stays reserved
 // afterwards. POOLGATE_SEED=4,5 runs other seeds.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -23,7 +23,7 @@ const ROUNDS = 4;
 const HOUR_MS = 3_600_000;
 const NAMES = Object.keys(ROUTES) as RouteName[];
 
-/** While a turn runs its limits count what it has reserved (Q19). */
+/** Asserts that the limits of a running turn count its reservation (Q19). */
 async function assertReserved(turns: Turns): Promise<void> {
   const { stage, random } = turns;
   const route = ROUTES['native, streamed'];
@@ -46,7 +46,7 @@ async function assertReserved(turns: Turns): Promise<void> {
   await turns.settle();
 }
 
-/** Refusals before dispatch count nothing. */
+/** Asserts that refusals before dispatch count nothing. */
 async function assertUncounted({ stage: { gate } }: Turns): Promise<void> {
   const authorization = `Bearer ${secretOf('limited')}`;
   const rows = [
@@ -61,7 +61,7 @@ async function assertUncounted({ stage: { gate } }: Turns): Promise<void> {
   }
 }
 
-/** The seed has drawn the cases that the test needs. */
+/** Asserts that the seed has drawn all cases that the test needs. */
 async function assertEveryKind({ stage, entries, attempts }: Turns): Promise<void> {
   const page = await (await fetch(`${stage.gate.adminUrl}/metrics`)).text();
   assert.ok(sampled(page, 'turns_ended_total', { code: 'rate_limit_exceeded' }) > 0, 'a limit refused a turn');
@@ -91,7 +91,7 @@ for (const seed of SEEDS) {
         await stage.clock.advance(Math.floor(turns.random.roll() * 16 + 1) * HOUR_MS);
       }
       await assertEveryKind(turns);
-      // Settled usage persists; counters of the process begin at 0.
+      // Settled usage survives a restart; counters of the process start at 0.
       await stage.restart();
       await assertStored(turns);
     } finally {

@@ -1,4 +1,4 @@
-// The ledger of a process that runs for years keeps the last 28 days.
+// The ledger of a process that runs for years keeps only the last 28 days.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
@@ -17,7 +17,7 @@ function heapUsed(): number {
 }
 
 const KEYS = 200;
-/** What 28 days of them take, several times. */
+/** Several times the memory that 28 days take. */
 const MOST_GROWTH = 8_000_000;
 
 for (const shared of [false, true]) {

@@ -1,4 +1,4 @@
-// The two places where limits of keys are counted, for tests of one node and of several: each with a manual clock and a key `ci`.
+// The two places where limits of keys are counted (one node, several nodes), for tests: each with a manual clock and a key `ci`.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { Counters } from '../../proxy/base/process/metrics.ts';
@@ -23,26 +23,26 @@ export interface Refused {
   readonly final: boolean;
 }
 
-/** One node, and how it gets the rows that the others have written. */
+/** A node, and how it reads the rows that others have written. */
 interface Node {
   readonly limits: LimitCounts;
   readonly ledger: Ledger;
   written(): Promise<void>;
 }
 
-/** A turn that has reserved. */
+/** A turn that has a reservation. */
 export interface Running {
   readonly amounts: Amounts;
   /** @param used undefined for a turn that was never sent to an account */
   settle(used?: Partial<Totals>): Promise<void>;
 }
 
-/** @param expected default: no more than the least */
+/** @param expected the expected usage; by default the least usage */
 export function estimateOf(tokens: number, costNanos: number, expected = { tokens, costNanos }): Estimate {
   return { least: { tokens, costNanos }, expected };
 }
 
-/** Every call is another node's. */
+/** Reserves each turn at the next node. */
 export class World {
   readonly clock: HandClock;
   readonly #nodes: readonly Node[];
@@ -78,7 +78,7 @@ export class World {
     return { message, type, resets_at, retry: headers['retry-after'], final: headers['x-should-retry'] === 'false' };
   }
 
-  /** A turn without limits. */
+  /** Settles a turn without limits. */
   async settle(totals: Partial<Totals>): Promise<void> {
     const node = this.#next();
     node.ledger.settle('ci', 'team', { ...noTotals(), requests: 1, ...totals });

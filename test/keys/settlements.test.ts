@@ -1,4 +1,4 @@
-// Settlements on their way to the store: the first one at once, those of the next moment together.
+// Settlements on their way to the store: the first one is sent at once, those of the next moment together.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Counters } from '../../proxy/base/process/metrics.ts';
@@ -21,7 +21,7 @@ function world() {
   return { batches, settlements: new Settlements(limits, new HandClock()) };
 }
 
-/** Each in an event of its own, as turns end. */
+/** Adds each settlement in a separate event, as turns end. */
 async function addEach(settlements: Settlements, from: number, to: number): Promise<void> {
   for (let n = from; n < to; n++) {
     settlements.add(settlement(n));
@@ -103,7 +103,7 @@ test('[Q34] after an outage a turn does not wait until the next try: those that 
   settlements.add(settlement(0));
   await until('a try', () => (tries === 1 ? true : undefined));
   gone = false;
-  // The clock does not advance: no pause between two tries ends by itself.
+  // The clock does not advance, so no pause between two tries ends by itself.
   const reserved = await shared.reserve({ id: 'other', limits: { concurrent: 1 } }, () => assert.fail('no estimate is needed'));
   assert.ok(!(reserved instanceof Refusal), 'it is granted');
   assert.deepEqual([settlements.waiting, tries], [0, 2]);

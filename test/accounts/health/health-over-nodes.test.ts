@@ -1,4 +1,4 @@
-// The health of accounts over nodes: cooldowns of others are taken over, one node probes, and a late result has no effect.
+// The health of accounts over nodes: a node applies cooldowns of other nodes, one node probes, and a late result has no effect.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ProbeClaims } from '../../../proxy/accounts/health/probe-claims.ts';
@@ -6,7 +6,7 @@ import type { HeldLease } from '../../../proxy/nodes/exclusive-work.ts';
 import { HandClock } from '../../models/support.ts';
 import { failure, healthOver, MemoryStore } from './support.ts';
 
-/** Leases that a test gives, refuses and takes away. */
+/** Leases that a test grants, refuses and takes away. */
 class Leases {
   answer: 'granted' | 'elsewhere' | 'unknown' = 'granted';
   isLost = false;

@@ -1,4 +1,4 @@
-// What the store keeps of health through a restart, and how often it is written.
+// The health that the store keeps through a restart, and how often it is written.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

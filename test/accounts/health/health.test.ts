@@ -1,4 +1,4 @@
-// Health: what makes an account unavailable, for how long and for which models, and what ends it.
+// What makes an account unavailable, for how long and for which models, and what ends that state.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { AttemptResult } from '../../../proxy/accounts/health/account-health.ts';
@@ -324,7 +324,7 @@ describe('the version', () => {
 describe('a store that a clock wrote which was set back since', () => {
   const HOUR_MS = 3_600_000;
 
-  /** A later process, whose clock is an hour behind the one that stored this failure. */
+  /** Starts a later process whose clock is an hour behind that of the process that stored this failure. */
   async function restartedEarlier(failed: AttemptResult) {
     const clock = new HandClock();
     clock.skip(HOUR_MS);

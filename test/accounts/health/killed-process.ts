@@ -1,4 +1,4 @@
-// A process for the restart tests: one account cools down, another needs another credential, and the process kills itself.
+// A process for the restart tests: one account is in a cooldown, another needs another credential, and the process kills itself.
 import { openStore } from '../../../store/store.ts';
 import { failure, healthOver } from './support.ts';
 

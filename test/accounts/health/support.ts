@@ -37,13 +37,13 @@ export const failure = (cause: FailureCause, fields: Partial<Failure> & { readon
   return { cause, status: STATUS[cause], error, retryAfterMs: undefined, resetsAt: undefined, answer: undefined, ...rest };
 };
 
-/** What health stores. */
+/** The part of the store that health uses. */
 export interface HealthStore {
   readonly accounts: Store['accounts'];
   readonly credentials: Pick<Store['credentials'], 'load' | 'save'>;
 }
 
-/** The two tables of health; a second health over the same store is the next process. */
+/** The two tables of health. A second health over the same store acts as the next process. */
 export class MemoryStore implements HealthStore {
   readonly puts: AccountStatePatch[] = [];
   readonly rows = new Map<string, AccountStateRow>();
@@ -83,7 +83,7 @@ export class MemoryStore implements HealthStore {
 export interface HealthSettings {
   readonly accounts?: readonly string[];
   readonly bearers?: Readonly<Record<string, string>>;
-  /** By default there is always another account. */
+  /** Whether another account could serve; by default there always is one. */
   readonly alternatives?: Partial<Alternatives>;
 }
 
@@ -92,12 +92,12 @@ export interface WorldOptions extends HealthSettings {
   readonly store?: MemoryStore;
 }
 
-/** A health after its start. */
+/** Makes a health and starts it. */
 export async function healthOf({ clock = new HandClock(), store = new MemoryStore(), ...settings }: WorldOptions = {}) {
   return { clock, store, ...(await healthOver(store, settings, clock)) };
 }
 
-/** The same over any store. */
+/** Makes a health over any store, and starts it. */
 export async function healthOver(
   store: HealthStore,
   settings: HealthSettings,
@@ -126,7 +126,7 @@ export async function healthOver(
     states,
     health,
     configure: (ids: readonly string[], secrets: Readonly<Record<string, string>> = bearers) => health.configure(config(ids, secrets)),
-    /** A whole attempt with this result. */
+    /** A complete attempt with this result. */
     attempt: (account: string, result: AttemptResult, model = 'model-a') =>
       health.end(health.begin(account, model, bearers[account]), result),
   };

@@ -1,4 +1,4 @@
-// The state of one account's quota as evidence arrives and gets old.
+// The quota of one account while evidence arrives and gets old.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { AccountQuota, FRESH_MS } from '../../../proxy/accounts/quota/account-quota.ts';

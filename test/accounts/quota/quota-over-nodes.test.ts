@@ -5,7 +5,7 @@ import { Quota } from '../../../proxy/accounts/quota/quota.ts';
 import type { QuotaStatement } from '../../../proxy/turn/provider/quota-statement.ts';
 import { account, HandClock } from '../../models/support.ts';
 
-/** Two nodes over one column, which each write replaces as a whole. */
+/** Two nodes over one column, which each of them replaces as a whole. */
 function world() {
   const clock = new HandClock();
   const stored = new Map<string, object>();
@@ -84,7 +84,7 @@ test('[Q34] nodes agree about an account that recovered and was exhausted again,
   await clock.advance(120_000);
   other.record('north', says(clock, 5));
   await clock.advance(1_000);
-  // It has not read of the recovery.
+  // This node has not read the recovery.
   one.recordRefusal('north', Math.floor(clock.now() / 1000) + HOUR_S);
   for (let round = 0; round < 3; round++) for (const node of [other, one]) node.refresh('north');
   const { length } = writes;

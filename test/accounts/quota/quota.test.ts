@@ -10,7 +10,7 @@ const HOUR = 3_600_000;
 interface World {
   readonly quota: Quota;
   readonly clock: HandClock;
-  /** The writes, in order: account and percentages of its windows. */
+  /** The writes in order, each as the account and the percentages of its windows. */
   readonly saved: (readonly [string, readonly number[]])[];
   readonly stored: Map<string, object>;
 }

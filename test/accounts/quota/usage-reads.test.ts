@@ -16,7 +16,7 @@ class World {
   readonly requested: string[] = [];
   running = 0;
   most = 0;
-  /** Per account; an account without one answers at once. */
+  /** The answer of each account; an account without an entry answers at once. */
   readonly answers = new Map<string, () => Promise<UsageAnswer>>();
   readonly quota = new Quota({ clock: this.clock, load: () => null, save: () => undefined });
   readonly reads = new UsageReads({

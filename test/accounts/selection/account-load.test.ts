@@ -1,4 +1,4 @@
-// The turns that run at an account stay counted, whatever a reload does to the account.
+// The running turns of an account stay counted whatever a reload does to the account.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AccountLoads } from '../../../proxy/accounts/selection/account-load.ts';

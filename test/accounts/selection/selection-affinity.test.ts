@@ -1,4 +1,4 @@
-// Affinity in selection: the strategy places the first turn, later ones follow it, within the bound on load (F8.3, Q11).
+// Affinity in selection: the strategy places the first turn of a conversation, later turns follow it within the bound on load (F8.3, Q11).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { failure } from '../health/support.ts';

@@ -9,7 +9,7 @@ import { type SelectionWorld, selectionOf, type TurnOptions } from './support.ts
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Two accounts for one turn each, both taken. */
+/** Two accounts that take one turn each and have one each. */
 async function full(options: SelectionWorld = {}) {
   const world = await selectionOf({
     accounts: ['north', 'south'],

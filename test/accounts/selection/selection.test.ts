@@ -1,4 +1,4 @@
-// Selection around the strategies: the cohort, pins, and the refusal if no account can take the turn (Q7, Q10, Q12).
+// Selection without the strategies: the cohort, pins, and the refusal if no account can take the turn (Q7, Q10, Q12).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { failure } from '../health/support.ts';

@@ -102,12 +102,12 @@ describe('fill_first', () => {
 
 describe('fastest', () => {
   const pool = { strategy: 'fastest' } as const;
-  /** Ids of turns that explore, and of others: a twentieth of all ids. */
+  /** Ids of turns, of which one in twenty explores. */
   const ids = times(400, (i) => `req_${i}`);
   const exploring = ids.filter((id) => hashOf(id) % 20 === 0);
   const usual = ids.filter((id) => hashOf(id) % 20 !== 0);
 
-  /** Each account answers one turn, after the time in milliseconds. */
+  /** The account that `fastest` chooses after each account has answered one turn in this many milliseconds. */
   const fastestOf = async (firstEvents: Readonly<Record<string, number>>, { weights = {}, others = [] as readonly string[] } = {}) => {
     const world = await selectionOf({ pool, accounts: [...Object.keys(firstEvents), ...others], weights });
     const answer = (

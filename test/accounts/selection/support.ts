@@ -40,7 +40,7 @@ export class FakeQuota implements QuotaView {
   readonly #known = new Map<string, { left?: number; reset?: number; until?: number; reserved?: boolean }>();
   readonly #listeners = new Set<(account: string) => void>();
 
-  /** @param left 0 to 1; 0 is exhausted. Times are Unix milliseconds */
+  /** @param known `left` from 0 to 1, where 0 is exhausted; times in Unix milliseconds */
   set(id: string, known: { readonly left?: number; readonly reset?: number; readonly until?: number; readonly reserved?: boolean }): void {
     this.#known.set(id, known);
     for (const listen of this.#listeners) listen(id);
@@ -77,10 +77,10 @@ export interface SelectionWorld {
   readonly accounts?: readonly string[];
   readonly weights?: Readonly<Record<string, number>>;
   readonly caps?: Readonly<Record<string, number>>;
-  /** Of `model-a`; default: all accounts are its cohort. */
+  /** The candidates for `model-a`; by default its cohort is all accounts. */
   readonly candidates?: Candidates;
   readonly admission?: Partial<AdmissionConfig>;
-  /** Of keys; default 1. */
+  /** The weights of keys; default 1. */
   readonly keyWeights?: Readonly<Record<string, number>>;
 }
 
@@ -151,7 +151,7 @@ export async function selectionOf(options: SelectionWorld = {}) {
   };
 
   const NONE: Tried = new Set();
-  /** A lease without a wait. */
+  /** Takes a lease that must not wait. */
   const take = (turn: TurnOptions = {}, tried: Tried = NONE): AccountLease => {
     const lease = selection.choose(demand(turn), tried);
     if (lease instanceof Promise) throw new Error('the turn waits');
@@ -188,7 +188,7 @@ export async function selectionOf(options: SelectionWorld = {}) {
   };
 }
 
-/** How often each account was named. */
+/** How often each account occurs. */
 export function tally(names: readonly string[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const name of [...names].sort()) counts[name] = (counts[name] ?? 0) + 1;

@@ -1,4 +1,4 @@
-// GET /api/config, modes and tokens over the admin API, a file that cannot be written or was saved meanwhile, and secrets.
+// GET /api/config, modes and tokens over the admin API, files that cannot be written or were saved in the meantime, and secrets.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -205,11 +205,11 @@ test('[S4] a made secret is in its answer, and nowhere else', async (context) =>
     try {
       seen.push(readFileSync(join(folder, name), 'latin1'));
     } catch {
-      // A log that was merged is gone.
+      // A log that was merged no longer exists.
     }
   }
   for (const secret of secrets) assert.ok(!seen.some((text) => text.includes(secret)));
-  // Hashes are in the file alone.
+  // Only the file has hashes.
   for (const secret of secrets) assert.ok(!seen.slice(1).some((text) => text.includes(hash('sha256', secret, 'hex'))));
 });
 

@@ -1,4 +1,5 @@
-// Keys over the admin API: each edit is in the file, with its comments kept, in force when it is answered, and audited as its operator's.
+// Keys over the admin API: each edit is in the file with its comments, has taken effect when it is answered, and is audited with its
+// operator.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// A gateway on a file of its own, with several operators, for tests of edits over the admin API.
+// A gateway on its own file with several operators, for tests of edits over the admin API.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -27,15 +27,16 @@ export interface Stage {
   /** Sends a request to the API. @param name such as `POST /api/keys` */
   as(operator: string | null, name: string, asking?: Asking): Promise<Answer>;
   file(): string;
-  /** Its content. */
+  /** The parsed content of the file. */
   content(): Draft;
-  /** A command on this file; as an operator, with its token. */
+  /** Runs a command on this file; with `operator`, the command sends the token of that operator. */
   run(args: readonly string[], operator?: string): Promise<Ran>;
 }
 
 /**
- * Two Pools: `north` serves both. The operator `ops` owns `team` and sees `lab`, `lab` owns `lab`, `root` sees and changes everything.
- * @param comment edits the written text, as an operator who adds comments
+ * Starts a gateway with two Pools, both served by `north`. The operator `ops` owns `team` and sees `lab`, `lab` owns `lab`, `root` sees and
+ * changes everything.
+ * @param comment edits the written text, like an operator who adds comments
  */
 export async function stage(
   context: TestContext,

@@ -1,4 +1,4 @@
-// Frames of a server: each form of a length, text and bytes, one frame or several in one piece.
+// Frames of a server: each form of a length, text and bytes, and one or several frames in one piece.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { frameBytes } from '../../../proxy/base/bytes/frame-bytes.ts';

@@ -1,4 +1,4 @@
-// Bytes that come one by one take no more memory than their bytes, wherever a body or an event is collected.
+// Bytes that arrive one by one take no more memory than one piece, wherever a body or an event is collected.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { GatheredBytes, OBJECT_BYTES } from '../../../proxy/base/bytes/gathered-bytes.ts';
@@ -11,16 +11,16 @@ const BYTES = 200_000;
 /** Small pieces are read in rounds with pauses, which are long on a busy machine. */
 const PATIENCE_MS = 120_000;
 const PAUSE_MS = 50;
-/** The object around a byte takes some 200. */
+/** The object around a single byte takes about 200 bytes. */
 const MOST_GROWTH = 4 * BYTES;
-/** Of a request, whose parser and connection have buffers of their own. */
+/** The limit for a request, because its parser and its connection have buffers too. */
 const MOST_GROWTH_OF_REQUEST = 16 * BYTES;
-/** Each is a buffer of its own, like a chunk of a request. */
+/** Makes each piece a separate buffer, like a chunk of a request. */
 const own = (bytes: number): Buffer => Buffer.allocUnsafeSlow(bytes).fill('a');
 
 interface Gathered {
   readonly gathered: GatheredBytes;
-  /** The memory that it uses. */
+  /** The bytes by which memory grew. */
   readonly grown: number;
 }
 

@@ -1,4 +1,4 @@
-// The entries that were used last, and the room that they take.
+// A cache of the most recently used entries keeps within its size.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RecentEntries } from '../../../proxy/base/bytes/recent-entries.ts';

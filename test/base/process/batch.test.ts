@@ -1,4 +1,4 @@
-// Batches of steps: run together and in order, at once where something must come after them, and within bounds.
+// Batches of steps run together and in order, run at once if something must follow them, and stay within bounds.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';

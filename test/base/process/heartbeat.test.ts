@@ -1,4 +1,4 @@
-// A websocket is open as long as its peer answers pings, or reads some of the bytes that wait for it.
+// A websocket stays open as long as its peer answers pings, or reads some of the bytes that wait for it.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -11,7 +11,7 @@ import { headOf } from '../../support/raw.ts';
 import { ManualClock } from '../../support/rehearsal-clock.ts';
 import { until } from '../../support/until.ts';
 
-/** The bytes that the peer reads at a time: more than the system buffers. */
+/** The number of bytes that the peer reads at a time; it is more than the system buffers. */
 const PIECE = 4 << 20;
 
 test('a peer that reads a large frame for longer than two pings stays connected, and is disconnected when it stops reading', async (context) => {
@@ -51,7 +51,7 @@ test('a peer that reads a large frame for longer than two pings stays connected,
   }
   assert.ok(unsentBytes(connection) > 0);
   const closed = once(socket, 'close');
-  // The first one sees the bytes that were read before the pause.
+  // The first ping sees the bytes that were read before the pause.
   for (let i = 0; i < 4; i++) clock.advance(25_000);
   await closed;
 });

@@ -1,4 +1,4 @@
-// The second HTTP client of Node, which an import of node:http loads otherwise, stays unloaded until something asks for it.
+// The second HTTP client of Node, which an import of node:http would load, stays unloaded until it is used.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// The log without a reader: the memory of the lines that wait is bounded.
+// If nothing reads the log, the memory of the lines that wait is bounded.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { logOutput } from '../../../proxy/base/process/log.ts';

@@ -1,4 +1,5 @@
-// Each undocumented behaviour of Node and of libraries that proxy/base/process/node-internals.ts relies on: a test fails where an update changes it.
+// Each undocumented behaviour of Node and of libraries on which proxy/base/process/node-internals.ts relies: a test fails if an update
+// changes it.
 import assert from 'node:assert/strict';
 import { executionAsyncResource } from 'node:async_hooks';
 import { once } from 'node:events';
@@ -222,7 +223,7 @@ describe('passContinue', () => {
     for (const passed of [false, true]) {
       const pool = new Pool(upstream.url);
       if (passed) passContinue(pool);
-      // Twice, because the second request uses the connection of the first.
+      // There are two requests because the second one uses the connection of the first.
       for (const _ of [1, 2]) {
         const statuses: number[] = [];
         const { promise, resolve } = Promise.withResolvers<unknown>();
@@ -255,11 +256,11 @@ test('keepTickObject: inside a tick, the resource is the object that Node made f
 describe('disableSocketTimeout', () => {
   test('takes away the timer that Node sets on a socket after each answer', async () => {
     const sockets: Socket[] = [];
-    // As short as Node allows: a connection with its timer is closed soon.
+    // These times are as short as Node allows, so a connection with its timer is closed soon.
     const options = { keepAliveTimeout: 1, keepAliveTimeoutBuffer: 1 } as ServerOptions;
     await using upstream = await listening((_request, response) => response.writeHead(204).end(), options);
     upstream.server.on('connection', (socket: Socket) => {
-      // Only the first connection.
+      // Only the first connection loses its timeout.
       if (sockets.push(socket) === 1) disableSocketTimeout(socket);
     });
     using kept = await RawClient.connect(upstream.url);
@@ -331,7 +332,7 @@ describe('takeOverChunking', () => {
   });
 });
 
-/** What a proxy of http-proxy-3, as pass-through rows use it, made of one exchange. */
+/** The result of a proxy of http-proxy-3, configured as for pass-through rows, for one exchange. */
 async function proxied(
   target: string,
   request: IncomingMessage,
@@ -415,7 +416,7 @@ describe('detachedRequest and detachedResponse', () => {
     readonly body: string;
   }
 
-  /** An upstream that keeps what arrived. */
+  /** Starts an upstream that records what arrived. */
   const recording = (arrived: Arrived[]): Promise<Listening> =>
     listening((request, response) => {
       const chunks: Buffer[] = [];

@@ -1,4 +1,4 @@
-// Slices of long work: one in a turn of the event loop, keys in turn, with turns for other work between them (Q38).
+// Slices of long work: one slice in a turn of the event loop, keys in rotation, with turns for other work in between (Q38).
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { SlicedWork, SliceTurns } from '../../../proxy/base/process/slices.ts';

@@ -1,4 +1,4 @@
-// What the pages of the console ask for, each with the filters that read the most: how long each answer takes.
+// The requests of the pages of the console, each with the filters that read the most rows.
 import { median } from '../statistics.ts';
 
 const DAY_MS = 86_400_000;

@@ -19,7 +19,7 @@ const BOUND_MS = 300;
 const START_MS = 300_000;
 
 /**
- * @param kept a folder where the store is made, or is already; by default one that is removed again
+ * @param kept a folder where the store is, or is to be made; by default a folder that is removed afterwards
  * @returns whether each answer came in time
  */
 export async function consoleAnswers(kept: string | undefined, say: (line: string) => void): Promise<boolean> {
@@ -52,7 +52,7 @@ export async function consoleAnswers(kept: string | undefined, say: (line: strin
   return inTime && median(paints) <= BOUND_MS;
 }
 
-/** The model lists of all accounts are read at the start. */
+/** Waits until the model lists of all accounts have been read. */
 async function settled(url: string): Promise<void> {
   for (const end = performance.now() + START_MS; performance.now() < end; await sleep(500)) {
     const { accounts } = (await (await fetch(`${url}/api/overview`)).json()) as { readonly accounts: Readonly<Record<string, number>> };
@@ -61,7 +61,7 @@ async function settled(url: string): Promise<void> {
   throw new Error('the accounts did not become available');
 }
 
-/** Without anything in the cache of the browser, and without its own start. */
+/** Measures with an empty browser cache, and without the start of the browser. */
 async function paintsOf(url: string): Promise<readonly number[]> {
   const { pages, close } = await pagesOf(1);
   try {

@@ -1,4 +1,4 @@
-// The configuration of a large installation: its accounts are simulated ones, which the gateway runs in a thread of its own.
+// The configuration of a large installation; its accounts are simulated ones, which the gateway runs in a separate thread.
 import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// A store of a large installation: the database fills it itself, so that five million requests take a minute or two.
+// The store of a large installation. The database fills it itself, so five million requests take a minute or two.
 import { usagePoolHours } from '../../../store/schema/tables.ts';
 import { SqliteConnection } from '../../../store/sqlite/connection.ts';
 import { openStore } from '../../../store/store.ts';
@@ -14,14 +14,14 @@ export interface LargeSize {
 
 export const LARGE: LargeSize = { accounts: 1_000, pools: 50, keys: 10_000, models: 40, requests: 5_000_000, days: 28 };
 
-/** Models of a Pool. */
+/** The number of models of a Pool. */
 export const MODELS_OF_POOL = 4;
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const CHUNK_ROWS = 250_000;
 
-/** A tenth of the requests are of one key, the others of any: a filter by a key has to find few rows, or to page through many. */
+/** A tenth of the requests have one key, the others any key, so a filter by a key has to find few rows or to page through many. */
 const rowsFrom = ({ accounts, pools, keys, models, requests, days }: LargeSize, now: number, first: number): string => `
   WITH RECURSIVE numbers (n) AS (SELECT ${first} UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ${Math.min(first + CHUNK_ROWS, requests)}),
   chosen AS MATERIALIZED (
@@ -67,11 +67,11 @@ const DERIVED: readonly string[] = [
     'pool-' || (n % 50), '[]' FROM numbers`,
 ];
 
-/** @param say gets what is going on */
+/** @param say reports the progress */
 export async function fillStore(path: string, size: LargeSize, now: number, say: (line: string) => void): Promise<void> {
   await (await openStore(`sqlite:${path}`, { clock: () => now })).close();
   const database = await SqliteConnection.open(path);
-  // Nothing has to survive a crash; indexes are made when the rows are there.
+  // Nothing has to survive a crash, and indexes are made after the rows.
   await database.script('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -500000; PRAGMA temp_store = MEMORY');
   const indexes = await database.query("SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL", []);
   for (const { name } of indexes) await database.script(`DROP INDEX ${String(name)}`);

@@ -8,7 +8,7 @@ export interface OpenPages {
   close(): Promise<void>;
 }
 
-/** @param cores where the browser runs; by default anywhere @throws Error where the machine lacks its libraries */
+/** @param cores the cores of the browser; by default all @throws Error if the machine lacks libraries of the browser */
 export async function pagesOf(count: number, cores?: Stage['cores']): Promise<OpenPages> {
   const ends: (() => unknown)[] = [];
   const context = { after: (end?: unknown) => void (typeof end === 'function' && ends.push(end as () => unknown)) };
@@ -22,7 +22,7 @@ export async function pagesOf(count: number, cores?: Stage['cores']): Promise<Op
   };
 }
 
-/** Milliseconds from the navigation to the first paint with content, in a browser that has nothing of the page. */
+/** Milliseconds from the navigation to the first paint with content, in a browser with an empty cache. */
 export async function firstPaint(page: BrowserPage, url: string): Promise<number> {
   await page.send('Network.setCacheDisabled', { cacheDisabled: true });
   await page.send('Page.navigate', { url: 'about:blank' });

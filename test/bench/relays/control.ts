@@ -1,4 +1,4 @@
-// Loaded into every Node process that is measured: collects garbage, and profiles a stretch of time, when its parent asks.
+// A module in every measured Node process: on request of the parent it collects garbage, or profiles a stretch of time.
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 
@@ -6,7 +6,7 @@ export type Order =
   | { readonly order: 'collect' }
   | { readonly order: 'profile' }
   | { readonly order: 'profiled'; readonly file: string }
-  /** Answered by step-marks.ts. */
+  /** The order that step-marks.ts answers. */
   | { readonly order: 'steps'; readonly file?: string };
 
 const profiler = new Session();
@@ -14,8 +14,8 @@ const profiler = new Session();
 async function obey(asked: Order): Promise<void> {
   if (asked.order === 'steps') return;
   if (asked.order === 'collect') {
-    // The last resort also gives back the room for new objects, which else hides what is held. What one collection makes
-    // unreachable, finalisers let go of before the second.
+    // This kind of collection also frees the space for new objects, which would otherwise hide what is held. Finalisers release memory
+    // after the first collection, so there is a second one.
     for (let i = 0; i < 2; i++) {
       globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
       await new Promise(setImmediate);
@@ -32,7 +32,7 @@ async function obey(asked: Order): Promise<void> {
   process.send?.('done');
 }
 
-// In whatever way the parent ended.
+// The process ends however the parent ended.
 process.on('disconnect', () => process.exit());
 process.on('message', (order: Order) => void obey(order));
 // The channel to the parent must not keep the process alive.

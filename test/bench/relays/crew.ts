@@ -1,4 +1,4 @@
-// The relays that are compared, started once and kept: only one of them works at a time.
+// The compared relays; each is started once and kept, and only one of them works at a time.
 import { fileURLToPath } from 'node:url';
 import { installed } from '../children.ts';
 import type { Stage } from '../stage.ts';
@@ -33,7 +33,7 @@ export const startWebsocketRelay = (stage: Stage): Promise<Relay> => startNode(s
 export const startRefuser = (stage: Stage, status: number, bytes: number, request: 'unread' | 'parsed'): Promise<Relay> =>
   startNode(stage, [program('refuser'), String(status), String(bytes), request]);
 
-/** By name, how each relay of this machine is started; those in C only if they are installed. */
+/** How each relay of this machine is started, by name; relays in C are included only if they are installed. */
 export async function relaysOf(stage: Stage): Promise<ReadonlyMap<string, () => Promise<Relay>>> {
   const [nginx, haproxy] = await Promise.all([installed('nginx'), installed('haproxy')]);
   return new Map<string, () => Promise<Relay>>([
@@ -47,7 +47,7 @@ export async function relaysOf(stage: Stage): Promise<ReadonlyMap<string, () => 
 
 let crew: Promise<readonly Contender[]> | undefined;
 
-/** Every relay, and the gateway's two surfaces. */
+/** All relays, and the two surfaces of the gateway. */
 export function crewOf(stage: Stage): Promise<readonly Contender[]> {
   crew ??= startCrew(stage);
   return crew;

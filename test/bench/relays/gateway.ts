@@ -1,4 +1,4 @@
-// The gateway as its users run it: a configuration file, a store on disk, every rule on.
+// The gateway as users run it: with a configuration file, a store on disk and all rules.
 import { hash } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,9 +13,9 @@ import { type Relay, startNode } from './relay.ts';
 export const KEY = 'pg-bench-key';
 /** A key of a Pool without an eligible account. */
 export const CLOSED_KEY = 'pg-bench-key-of-a-closed-pool';
-/** May use every model. */
+/** A key that may use every model. */
 export const UPLOAD_KEY = 'pg-bench-key-for-uploads';
-/** May send one request a day. */
+/** A key that may send one request a day. */
 export const LIMITED_KEY = 'pg-bench-key-that-is-spent';
 
 export const keyNumber = (number: number): string => (number === 0 ? KEY : `pg-bench-key-${number}`);
@@ -23,13 +23,13 @@ export const keyNumber = (number: number): string => (number === 0 ? KEY : `pg-b
 export interface Size {
   readonly accounts: number;
   readonly keys: number;
-  /** Settings of these names in the configuration. */
+  /** Settings of the configuration under these names. */
   readonly admission?: object;
   readonly guard?: object;
   readonly store?: object;
   readonly store_key?: object;
   readonly node?: object;
-  /** Of accounts that speak Chat Completions, at an upstream that plays such answers. */
+  /** The upstream of accounts that speak Chat Completions; it plays such answers. */
   readonly chat?: Upstream;
 }
 
@@ -46,7 +46,7 @@ const chatAccount = ({ port }: Upstream): object => ({
   catalog: MODELS.map((id) => ({ id, context_window: 272_000, reasoning_levels: ['low', 'medium', 'high'] })),
 });
 
-/** A configuration file in a directory of its own; its path. */
+/** Writes a configuration file into its own folder, and returns its path. */
 export function writeConfig(stage: Stage, { accounts, keys, chat, ...settings }: Size, port = 0): string {
   const directory = mkdtempSync(join(stage.directory, 'gateway-'));
   const ids = Array.from({ length: accounts }, (_, i) => `account-${i}`);
@@ -86,7 +86,7 @@ export function writeConfig(stage: Stage, { accounts, keys, chat, ...settings }:
 
 export const GATEWAY_ENV = { BENCH_BEARER: 'bench-bearer' };
 
-/** Ready: it has read its accounts' catalogs and answers a turn. */
+/** Starts a gateway, and waits until it has read the catalogs of its accounts and answers a turn. */
 export async function startGateway(stage: Stage, size: Size = USUAL, env: NodeJS.ProcessEnv = {}): Promise<Relay> {
   const program = [...nodeFlags(process.versions.node), MAIN, 'serve', '--config', writeConfig(stage, size)];
   const relay = await startNode(stage, program, { ...GATEWAY_ENV, ...env });

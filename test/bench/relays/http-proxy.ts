@@ -1,4 +1,4 @@
-// The reference: a bare http-proxy-3 with a keep-alive agent, no rules. Its argument is the upstream's port.
+// The reference: http-proxy-3 with a keep-alive agent and no rules. Its argument is the port of the upstream.
 import { Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createProxyServer } from 'http-proxy-3';

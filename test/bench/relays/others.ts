@@ -1,4 +1,4 @@
-// nginx and haproxy as relays, where they are installed: what a proxy in C pays for the same bytes.
+// nginx and haproxy as relays, if they are installed; they show the cost of a proxy in C for the same bytes.
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
@@ -86,7 +86,7 @@ async function answers(port: number): Promise<boolean> {
   );
 }
 
-/** Free a moment ago; these programs cannot say which port they were given. */
+/** A port that was free a moment ago, because these programs cannot report a port that they chose. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,5 +1,5 @@
-// The least cost of a refusal: Node's own server refuses. Its arguments are the status, the length of the body, and whether the
-// request is read and parsed before it is refused.
+// The lowest possible cost of a refusal: the server of Node refuses every request. Its arguments are the status, the length of the body,
+// and whether it reads and parses the request first.
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

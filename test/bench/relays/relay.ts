@@ -1,4 +1,4 @@
-// A process under measurement: how it is started, its resources, and how it is stopped.
+// A measured process: its start, its resources and its stop.
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { cpuMicroseconds, residentBytes } from '../accounting.ts';
@@ -9,13 +9,13 @@ import type { Order } from './control.ts';
 export interface Relay {
   readonly port: number;
   readonly child: Child;
-  /** Whether it takes orders, as Node processes do. */
+  /** Whether it accepts orders, as Node processes do. */
   readonly obeys: boolean;
 }
 
 const CONTROL = fileURLToPath(new URL('control.ts', import.meta.url));
 
-/** Starts a Node program on the relays' core; it prints its port. */
+/** Starts a Node program that prints its port, on the core of the relays. */
 export async function startNode(stage: Stage, program: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Relay> {
   const command = stage.cores.pinned('relay', [process.execPath, '--expose-gc', '--import', CONTROL, ...program]);
   const child = new Child(command, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'], env: { ...process.env, ...env } });
@@ -25,7 +25,7 @@ export async function startNode(stage: Stage, program: readonly string[], env: N
 
 export const cpuOf = ({ child }: Relay): number => cpuMicroseconds(child.pid);
 
-/** Resident bytes, once everything that can be collected has been. */
+/** Resident bytes after garbage has been collected. */
 export async function residentOf(relay: Relay): Promise<number> {
   await order(relay, { order: 'collect' });
   return residentBytes(relay.child.pid);

@@ -1,4 +1,5 @@
-// Loaded into a gateway whose steps are measured: notes at which method each step of a turn begins. A step lasts until the next one begins.
+// A module in the gateway whose steps are measured: it records the method with which each step of a turn begins. A step lasts until the
+// next one begins.
 import { writeFileSync } from 'node:fs';
 import { Selection } from '../../../proxy/accounts/selection/selection.ts';
 import { TurnMetrics } from '../../../proxy/admin/metrics/turn-metrics.ts';
@@ -14,20 +15,20 @@ import { RuleRun } from '../../../proxy/turn/rules/rule-run.ts';
 import { UndiciCarrier } from '../../../proxy/upstream/carriers/undici-carrier.ts';
 import type { StepTimes } from '../step-costs.ts';
 
-/** What runs between the steps of turns. */
+/** The time between the steps of turns. */
 const CLIENTS = 'Node: answers out, requests in; garbage; the writer of rows';
 const ACCOUNTS = 'Node and undici: requests out, replies in';
 
-/** In the order of the turn. */
+/** The times in the order of the steps. */
 const times = new Map<string, number>([[CLIENTS, 0]]);
 let step = CLIENTS;
 let since = performance.now();
 let idleBefore = 0;
 
-/** Between steps the process may wait. Less than this is no wait, and is not asked about. Milliseconds. */
+/** The process may wait between steps. The code checks only for waits of at least this many milliseconds. */
 const SHORTEST_WAIT = 0.05;
 
-/** How long it has waited since the last call. */
+/** The time that the process has waited since the last call. */
 function waited(): number {
   const { idle } = performance.eventLoopUtilization();
   const spent = idle - idleBefore;
@@ -46,7 +47,7 @@ function begin(next: string): void {
 
 type Methods<Of> = { [Name in keyof Of]: Of[Name] extends (...args: never[]) => unknown ? Name : never }[keyof Of];
 
-/** @param after the step that begins when the call has returned; by default this one goes on, also while the method waits */
+/** @param after the step that begins after the call; by default the current step goes on, even while the method waits */
 function mark<Of extends object>(name: string, { prototype }: { readonly prototype: Of }, method: Methods<Of>, after?: string): void {
   for (const one of [name, after]) if (one !== undefined) times.set(one, 0);
   const original = prototype[method] as (...args: unknown[]) => unknown;

@@ -1,4 +1,5 @@
-// A provider for uploads: reads a body and drops it, or with the argument `stalled` reads none. Any other POST gets an empty response.
+// A provider for uploads: it reads a body and drops it, or with the argument `stalled` reads nothing. Any other POST gets an empty
+// response.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

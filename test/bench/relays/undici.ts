@@ -1,4 +1,4 @@
-// The best that is possible in Node: a bare relay on undici's dispatch, no rules. Its argument is the upstream's port.
+// The best possible result in Node: a relay on undici's dispatch without rules. Its argument is the port of the upstream.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Dispatcher, Pool } from 'undici';

@@ -1,4 +1,5 @@
-// The least cost of a websocket relay: both sides by ws, every frame passed on, no rules. Its argument is the upstream's port.
+// The lowest possible cost of a websocket relay: both sides use ws, each frame is passed on, and there are no rules. Its argument is the
+// port of the upstream.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';

@@ -1,4 +1,4 @@
-// Turns at accounts that speak Chat Completions, next to those at agent accounts: processor time per event and per JSON turn.
+// Turns at accounts that speak Chat Completions, compared with turns at agent accounts: processor time per event and per JSON turn.
 import { costPerRequest } from '../cost.ts';
 import { AGENT_ACCOUNT, CHAT_ACCOUNT, type Contender, NATIVE_PATH, V1_PATH } from '../relays/crew.ts';
 import { startGateway, USUAL } from '../relays/gateway.ts';

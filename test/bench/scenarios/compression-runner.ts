@@ -1,4 +1,4 @@
-// Run as a process of its own: request compression of a turn of 1 MiB, made of what real tools printed.
+// A separate process that compresses the tool outputs of a turn of 1 MiB; real tools printed these outputs.
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { Body } from '../../../proxy/turn/turn.ts';
 import { requestCompression } from '../../../rules/compression/request-compression.ts';
@@ -10,7 +10,7 @@ const BODY_BYTES = 1_000_000;
 
 const [seconds = '1'] = process.argv.slice(2);
 
-/** As many whole outputs as fit, a call before each. */
+/** A body with as many complete outputs as fit, each after its call. */
 function grown(): string {
   const input: JsonObject[] = [];
   const texts = CORPUS_FILES.map(corpusText);
@@ -29,7 +29,7 @@ function grown(): string {
 
 const text = grown();
 const edit = phase(requestCompression, 'edit');
-/** By step of a turn: the milliseconds that it took in each turn. */
+/** For each step of a turn, the milliseconds that it took in each turn. */
 const steps: number[][] = [];
 
 async function compress(): Promise<void> {

@@ -1,15 +1,15 @@
-// The cost of request compression for the event loop, for a turn of 1 MiB: in total, and in one stretch.
+// The cost of request compression for the event loop in a turn of 1 MiB, in total and in the longest stretch.
 import { fileURLToPath } from 'node:url';
 import { outputOf } from '../children.ts';
 import { alternate, type Measurement } from '../sheet.ts';
 
 const RUNNER = fileURLToPath(new URL('compression-runner.ts', import.meta.url));
 
-/** The runner's output, in milliseconds of the main thread: medians over its turns. */
+/** The output of the runner, in milliseconds of the main thread, as medians over its turns. */
 export interface CompressionCost {
   /** The longest stretch in a turn without a pause for other turns. */
   readonly step: number;
-  /** All stretches. */
+  /** The sum of all stretches. */
   readonly turn: number;
 }
 

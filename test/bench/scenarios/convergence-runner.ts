@@ -1,4 +1,4 @@
-// Run as a process of its own: two nodes on one PostgreSQL. One of them gets a rate limit, again and again; the other one is notified.
+// A separate process with two nodes on one PostgreSQL: one node gets rate limits again and again, and the other one is notified.
 import { setTimeout as sleep, setImmediate as tick } from 'node:timers/promises';
 import { failure } from '../../accounts/health/support.ts';
 import { startNodes } from '../../support/convergence.ts';
@@ -12,7 +12,7 @@ await using nodes = await startNodes(2);
 const [one, other] = nodes.all as [TestGateway, TestGateway];
 const isCooling = (node: TestGateway): boolean => node.account('north').models['model-a'] !== undefined;
 
-/** Resolves with the milliseconds until then. */
+/** Resolves with the milliseconds until `happened` is true. */
 async function until(happened: () => boolean): Promise<number> {
   const began = performance.now();
   while (!happened()) {
@@ -28,7 +28,7 @@ while (times.length < Number(count)) {
   times.push(await until(() => isCooling(other)));
   one.heal();
   await until(() => !isCooling(other));
-  // Not in step with the writer.
+  // A random pause avoids a fixed rhythm with the writer.
   await sleep(Math.random() * 100);
 }
 times.sort((a, b) => a - b);

@@ -1,4 +1,4 @@
-// How long a cooldown of one node takes to keep the turns of another one away, over one PostgreSQL.
+// The time until a cooldown of one node applies to the turns of another node, over one PostgreSQL.
 import { fileURLToPath } from 'node:url';
 import { outputOf } from '../children.ts';
 import { alternate, type Measurement } from '../sheet.ts';

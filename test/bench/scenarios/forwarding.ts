@@ -1,4 +1,4 @@
-// The cost of a websocket that a node forwards to the owner of its session, next to a raw relay of frames.
+// The cost of a websocket that a node forwards to the owner of its session, compared with a raw relay of frames.
 import { StoreKey } from '../../../proxy/encryption/store-key.ts';
 import { hopPath } from '../../../proxy/nodes/hop-listener.ts';
 import { openStore } from '../../../store/store.ts';
@@ -14,7 +14,7 @@ import { type Clients, startClients, startOwner, withWebsockets } from '../webso
 import { RAW_RELAY } from './websocket.ts';
 
 const CONNECTIONS = 64;
-/** Of a turn: one there, and the others back. A native client's turn has hundreds. */
+/** A turn has one frame to the owner and this many back. A turn of a native client has hundreds. */
 const FRAMES_BACK = 20;
 const WARM_SECONDS = 10;
 

@@ -8,14 +8,14 @@ import { type Loading, type Report, startLoad } from '../streams.ts';
 import { requestOf, type Wire } from '../wire.ts';
 
 const CONNECTIONS = 64;
-/** Long enough for every key and session to have had its first turn; once, until V8 has compiled the code fully. */
+/** Seconds in which every key and session has its first turn; the first time V8 also has to compile the code fully. */
 const WARM_SECONDS = { first: 12, again: 4 };
 
 export const SMALL = 'small';
 export const LARGE = 'large';
 
 interface Extent extends Size {
-  /** Each is pinned to the account of its first turn. */
+  /** The number of sessions; each is pinned to the account of its first turn. */
   readonly sessions: number;
 }
 
@@ -27,7 +27,7 @@ interface Contender {
   readonly requests: readonly Wire[];
 }
 
-/** @param figure the row's; @param small and large: how the two differ from the usual */
+/** @param figure the figure of the row @param small and large: how each differs from the usual size */
 export function growth(figure: string, small: Partial<Extent>, large: Partial<Extent>): Scenario {
   return async ({ stage, effort, sheet }: Measurement) => {
     const contenders: Contender[] = [];

@@ -1,4 +1,4 @@
-// A JSON turn: processor time at 64 connections, and how much later an answer comes than without a relay.
+// A JSON turn: processor time at 64 connections, and the delay of an answer compared with no relay.
 import { awake } from '../awake.ts';
 import { costPerRequest } from '../cost.ts';
 import { loadJson } from '../json-load.ts';
@@ -12,7 +12,7 @@ import { requestOf, SHORT } from '../wire.ts';
 
 const CONNECTIONS = 64;
 
-/** The reference, carrying the stream that a turn on /v1 is collected from. */
+/** The reference for a turn on /v1: it carries the stream from which the turn is collected. */
 export const REFERENCE_STREAM = `${REFERENCE}, the stream`;
 
 /** @returns the number of answered requests */
@@ -31,8 +31,8 @@ export async function jsonTurns({ stage, effort, sheet }: Measurement): Promise<
     const add = ({ name }: Contender, microseconds: number): void => sheet.add('cpu per turn', name, microseconds);
     await costPerRequest(stage, { label: 'json', rounds, workers }, (contender) => jsonLoad(stage, contender, 1), add);
   };
-  // The compared relays work in turn, two at a time: a process that waits for long has cold caches and a small heap again. Each
-  // has a relay of its own, so that deferred work of one is not billed to the other.
+  // The compared relays work in turns, two at a time, because a process that waits for long has cold caches and a small heap again. Each
+  // contender has its own relay, so deferred work of one does not count for another.
   const crew = await crewOf(stage);
   const native = [GATEWAY, REFERENCE];
   await inTurn(

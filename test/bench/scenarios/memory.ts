@@ -1,4 +1,4 @@
-// Memory that streams hold: idle ones each, and one whose reader has stopped reading.
+// Memory of streams: the bytes of each idle stream, and the bytes held for a reader that has stopped reading.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GATEWAY, NATIVE_PATH, REFERENCE, relaysOf } from '../relays/crew.ts';
 import { KEY } from '../relays/gateway.ts';
@@ -9,7 +9,7 @@ import { startLoad, startStalled } from '../streams.ts';
 import { DELTA_BYTES, type Plan, requestOf } from '../wire.ts';
 
 const IDLE_STREAMS = 3_000;
-/** One delta, the next in three hours. */
+/** A stream with one delta, and the next one three hours later. */
 const IDLE: Plan = { deltas: 2, perSecond: 0.0001 };
 const LONG_BYTES = 100_000_000;
 const LONG: Plan = { deltas: Math.ceil(LONG_BYTES / DELTA_BYTES), perSecond: 0 };
@@ -18,7 +18,7 @@ const WARM_CONNECTIONS = 20;
 const LOOKS = 5;
 const LOOK_MS = 500;
 
-/** In a process of its own each time: memory of an earlier load would hide that of streams. */
+/** Each measurement has its own process, because memory of an earlier load would hide that of streams. */
 export async function idleStreams({ stage, effort, sheet }: Measurement): Promise<void> {
   await alternate(effort.runs, [...(await relaysOf(stage))], async ([name, startRelay]) => {
     const relay = await startRelay();
@@ -54,7 +54,7 @@ export async function stalledReader({ stage, effort, sheet }: Measurement): Prom
   });
 }
 
-/** Code compiled and buffers grown, as in a process that has served for a while. */
+/** Compiles the code and grows the buffers, as in a process that has served for a while. */
 async function warmUp(stage: Stage, relay: Relay): Promise<void> {
   const requests = [requestOf({ path: NATIVE_PATH, key: KEY, stream: WARM })];
   const loading = await startLoad(stage, { port: relay.port, requests, connections: WARM_CONNECTIONS, warmSeconds: 1, seconds: 1 });

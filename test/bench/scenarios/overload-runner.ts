@@ -1,4 +1,4 @@
-// Run as a process of its own: offers requests at a fixed rate, without waiting for earlier ones, and times their answers.
+// A separate process that offers requests at a fixed rate, without waiting for earlier ones, and measures the times of their answers.
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
@@ -6,7 +6,7 @@ import type { Wire } from '../wire.ts';
 import type { Offered } from './overload.ts';
 
 const TICK_MS = 2;
-/** Not counted: connections open, and this process compiles its code. */
+/** The first seconds do not count: connections open, and this process compiles its code. */
 const WARM_MS = 3_000;
 
 const [port = '', file = '', perSecond = '1', seconds = '1'] = process.argv.slice(2);

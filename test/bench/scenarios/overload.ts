@@ -18,24 +18,24 @@ export const UNLOADED = 'at a third of the load';
 /** Turns of 200 ms. */
 const TURN: Plan = { deltas: 10, perSecond: 50 };
 const TURN_SECONDS = TURN.deltas / TURN.perSecond;
-/** So a turn waits half as long as it runs at most. */
+/** With these numbers a turn waits at most half as long as it runs. */
 const ADMISSION = { running: 64, waiting: 32, wait_ms: 10_000 };
-/** Turns a second. */
+/** The number of turns a second that the gateway carries. */
 const CARRIED = ADMISSION.running / TURN_SECONDS;
-/** As long as a refusal may take. A generator that is later has no core of its own: it times the machine. */
+/** The longest time for a refusal. A generator that is later than this lacks its own core, and measures the machine. */
 const MOST_LATE_MS = 50;
-/** Under overload too, so that memory has grown to its size under overload. */
+/** The warm-up runs under overload too, so memory has grown to its size under overload. */
 const WARM_SECONDS = 15;
 
 /** The runner's output; times in milliseconds. */
 export interface Offered {
   readonly accepted: number;
   readonly refused: number;
-  /** Neither 200 nor 503, and those without an answer. */
+  /** Answers with a status other than 200 and 503, and requests without an answer. */
   readonly failed: number;
   readonly acceptedP50: number;
   readonly acceptedP99: number;
-  /** How late the generator itself was with a request. */
+  /** The delay of the generator itself. */
   readonly lateP99: number;
   readonly refusedP50: number;
   readonly refusedP99: number;
@@ -55,7 +55,7 @@ export async function overload({ stage, effort, sheet }: Measurement): Promise<v
   const { accepted, refused } = overloaded;
   process.stderr.write(`overload: ${JSON.stringify({ carried: CARRIED, cpu, unloaded, overloaded })}\n`);
   if (unloaded.failed + unloaded.refused + overloaded.failed > 0) throw new Error('turns failed, or were refused without overload');
-  // Less would mean that the gateway, or the machine, did not carry what its slots allow.
+  // Fewer accepted turns would mean that the gateway, or the machine, did not carry what its slots allow.
   if (accepted < CARRIED * effort.seconds * 15 * 0.8 || refused === 0) throw new Error(`${accepted} turns accepted, ${refused} refused`);
   const late = Math.max(unloaded.lateP99, overloaded.lateP99);
   if (late > MOST_LATE_MS) throw new Error(`nothing was measured: the load itself was ${late.toFixed(0)} ms late on this machine`);
@@ -65,7 +65,7 @@ export async function overload({ stage, effort, sheet }: Measurement): Promise<v
   sheet.add('memory grown under overload', OVERLOADED, Math.max(0, after - before) / 1_048_576);
 }
 
-/** Offers so many turns a second, without waiting for them. */
+/** Offers this many turns a second, without waiting for their answers. */
 async function offered(stage: Stage, port: number, perSecond: number, seconds: number): Promise<Offered> {
   const request = join(stage.directory, 'overload-request.json');
   writeFileSync(request, JSON.stringify(requestOf({ path: NATIVE_PATH, key: KEY, stream: TURN })));

@@ -1,4 +1,4 @@
-// Run as a process of its own: reserves and settles turns as fast as PostgreSQL does, and prints how many a second of its processor serves.
+// A separate process that reserves and settles turns as fast as PostgreSQL can, and prints how many a second one of its cores serves.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore, type Settlement } from '../../../store/store.ts';
 import { joinedAs, limitedTurn, pinRow, requestRow, usageRow } from '../../store/samples.ts';
@@ -7,9 +7,9 @@ import { cpuOfChildren } from '../accounting.ts';
 
 const [seconds = '2'] = process.argv.slice(2);
 const KEYS = 64;
-/** More would wait for a connection of the store. */
+/** More callers would wait for a connection of the store. */
 const CALLERS = 12;
-/** A node settles the turns that ended since the last settlement together. */
+/** A node settles together the turns that ended since the last settlement. */
 const SETTLE_EVERY_MS = 5;
 const BOUNDS = { concurrent: 1e6, requests_per_minute: 1e9, tokens_per_day: 1e12, nanos_per_week: 1e15 };
 
@@ -43,7 +43,7 @@ async function settle(): Promise<void> {
 }
 
 const work = [settle(), ...Array.from({ length: CALLERS }, caller)];
-// The connections are open and the plans made.
+// By then the connections are open and the plans are made.
 await sleep(1_000);
 const before = { turns, cpu: cpuOfChildren(server.pid) };
 await sleep(Number(seconds) * 1_000);

@@ -1,4 +1,4 @@
-// Run as a process of its own: a gateway behind a network that counts, and prints the round trips of a turn with and without limits.
+// A separate process with a gateway behind a network that counts; it prints the round trips of a turn with and without limits.
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startGateway } from '../../support/gateway.ts';
@@ -9,7 +9,7 @@ import type { Trips } from './postgres.ts';
 
 const [runs = '3'] = process.argv.slice(2);
 const TURNS = 100;
-/** Two renewals of the node's lease, and a poll of changes. */
+/** The time of two renewals of the node's lease and a poll of changes. */
 const UPKEEP_MS = 11_000;
 const BATCH = /^(?:BEGIN|COMMIT|INSERT|UPDATE|DELETE)\b/;
 const FREE_KEY = 'pg-key-without-limits';
@@ -25,17 +25,17 @@ await using gate = await startGateway({
   },
 });
 
-// Round trips of a node without turns are not those of turns.
+// The round trips that a node makes without turns are measured first, and subtracted.
 await sleep(UPKEEP_MS);
 const upkeep = new Set(link.statements.keys());
 
-/** So far, without those of batches: transactions, and rows of pins, which need none. */
+/** The round trips so far, without transactions and rows of pins, because batches do not belong to a turn. */
 function trips(): number {
   const asked = [...link.statements].filter(([statement]) => !BATCH.test(statement) && !upkeep.has(statement));
   return asked.reduce((sum, [, times]) => sum + times, 0);
 }
 
-/** The round trips of a turn, over one run. */
+/** Measures the round trips of a turn in one run. */
 async function run(key: string | undefined): Promise<number> {
   const headers = key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } };
   const before = trips();

@@ -1,4 +1,5 @@
-// The cost of a turn on PostgreSQL: round trips, processor time of the node next to one on SQLite, and processor time of the database.
+// The cost of a turn on PostgreSQL: round trips, processor time of the node compared with one on SQLite, and processor time of the
+// database.
 import { fileURLToPath } from 'node:url';
 import { postgres } from '../../support/postgres.ts';
 import { awake } from '../awake.ts';
@@ -26,20 +27,20 @@ export const ON_SQLITE = 'poolgate on SQLite';
 const CONNECTIONS = 64;
 const STORE_KEY = 'store-key-of-the-bench';
 
-/** The runner's output, per turn, in each run. */
+/** The output of the runner, per turn, for each run. */
 export interface Trips {
   readonly limited: readonly number[];
   readonly free: readonly number[];
 }
 
-/** Counted on the wire, without transactions: batches of rows. */
+/** Counts round trips on the wire, without transactions, because these are batches of rows. */
 export async function postgresTrips({ effort, sheet }: Measurement): Promise<void> {
   const { limited, free } = JSON.parse(await outputOf([...runner('postgres-trips-runner'), String(effort.runs)])) as Trips;
   for (const trips of limited) sheet.add('round trips', LIMITED, trips);
   for (const trips of free) sheet.add('round trips', FREE, trips);
 }
 
-/** Each key has gateways of its own, so that deferred work of one is not counted for the other. */
+/** Each key has its own gateways, so deferred work of one does not count for another. */
 export async function postgresCost({ stage, effort, sheet }: Measurement): Promise<void> {
   const server = await postgres();
   for (const [figure, key] of [
@@ -69,7 +70,7 @@ export async function postgresCost({ stage, effort, sheet }: Measurement): Promi
   }
 }
 
-/** The load is the store's own verbs, as a node calls them for turns of 64 keys, without a gateway. */
+/** The load consists of the verbs of the store that a node calls for turns of 64 keys, without a gateway. */
 export async function postgresCapacity({ effort, sheet }: Measurement): Promise<void> {
   await alternate(effort.runs, [GATEWAY], async (subject) => {
     sheet.add('turns a core', subject, Number(await outputOf([...runner('postgres-core-runner'), String(effort.seconds)])));

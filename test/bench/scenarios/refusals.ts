@@ -1,4 +1,4 @@
-// The cost of a refusal, next to the same refusal by Node's own server: clients repeat a refused request up to thirty times.
+// The cost of a refusal, compared with the same refusal by the server of Node; clients repeat a refused request up to thirty times.
 import { awake } from '../awake.ts';
 import { costPerRequest } from '../cost.ts';
 import { type Answered, loadJson } from '../json-load.ts';
@@ -10,22 +10,22 @@ import { warmUp } from '../warm.ts';
 import { type Plan, requestOf } from '../wire.ts';
 
 export const NODE = 'node';
-/** A 429 and a 503 come after every check of the body: the contract's order (Q4). */
+/** A 429 and a 503 come after all checks of the body, in the order of the contract (Q4). */
 const NODE_PARSED = 'node, body parsed';
 
 const CONNECTIONS = 64;
-/** Of the body of a refusal. */
+/** The length of the body of a refusal. */
 const BODY_BYTES = 140;
 
 const KEYS: Readonly<Record<401 | 429 | 503, string>> = { 401: 'pg-nobody-has-this-key', 429: LIMITED_KEY, 503: CLOSED_KEY };
 
-/** With this limit of the heap every gateway is over 1 % of it, however large the machine. A pause of the load does not change that. */
+/** With this limit every gateway exceeds 1 % of its heap, however large the machine; a pause of the load does not change that. */
 const CLOSED_GUARD = { event_loop_ms: 0, memory_percent: 1 };
 const SMALL_HEAP = { NODE_OPTIONS: '--max-old-space-size=1024' };
 /** The gateway ends a stream after 280 s without a delta. */
 const IDLE: Plan = { deltas: 100, perSecond: 0.01 };
 
-/** The guard decides before the body is read. A turn runs, without which it refuses none. */
+/** The guard decides before the body is read. One turn has to run, because otherwise the guard refuses nothing. */
 export async function guardRefusals({ stage, effort, sheet }: Measurement): Promise<void> {
   const gateway = await startGateway(stage, { ...USUAL, guard: CLOSED_GUARD }, SMALL_HEAP);
   const running = { port: gateway.port, requests: [requestOf({ path: NATIVE_PATH, key: KEY, stream: IDLE })], connections: 1 };

@@ -1,4 +1,4 @@
-// Run as a process of its own: writes request rows at a pace, and prints their cost beyond making them.
+// A separate process that writes request rows at a fixed rate, and prints their cost without the cost of making them.
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

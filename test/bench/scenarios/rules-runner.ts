@@ -1,4 +1,5 @@
-// Run as a separate process: the request and attempt phases on a recorded turn, grown to 40 KB, and only its JSON.
+// A separate process that runs the request and attempt phases on a recorded turn of 40 KB, and for comparison only parses and writes its
+// JSON.
 import { Chains } from '../../../proxy/turn/rules/rule-chain.ts';
 import { RuleRun } from '../../../proxy/turn/rules/rule-run.ts';
 import type { Body } from '../../../proxy/turn/turn.ts';

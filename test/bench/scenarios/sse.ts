@@ -1,4 +1,4 @@
-// Streams: processor time per event at a provider's pace and flat out, and how late a paced event arrives.
+// Streams: processor time per event at the pace of a provider and at full speed, and the delay of a paced event.
 import { cost } from '../cost.ts';
 import { type Contender, crewOf, GATEWAY, GATEWAY_CHAT, GATEWAY_MESSAGES } from '../relays/crew.ts';
 import { KEY } from '../relays/gateway.ts';
@@ -19,7 +19,7 @@ interface Streams {
 export async function pacedStreams(measurement: Measurement): Promise<void> {
   const { stage, effort, sheet } = measurement;
   const crew = await crewOf(stage);
-  // Flat out, V8 compiles the code that carries streams fully within seconds.
+  // At full speed V8 compiles the code of streams fully within seconds.
   for (const contender of crew) await streamed(measurement, contender, FLAT, 'warm');
   await alternate(effort.runs, crew, async (contender) => {
     const { used, report } = await streamed(measurement, contender, PACED, 'paced');
@@ -36,7 +36,7 @@ export async function flatStreams(measurement: Measurement): Promise<void> {
   });
 }
 
-/** The same streams, translated, next to the native ones: at a provider's pace, and flat out. */
+/** Measures translated streams and native ones, at the pace of a provider and at full speed. */
 export async function chatStreams(measurement: Measurement): Promise<void> {
   const { stage, effort, sheet } = measurement;
   const native = (await crewOf(stage)).find(({ name }) => name === GATEWAY) as Contender;
@@ -49,7 +49,7 @@ export async function chatStreams(measurement: Measurement): Promise<void> {
   });
 }
 
-/** The same streams on the two translated surfaces, flat out. */
+/** Measures streams on the two translated surfaces, at full speed. */
 export async function messageStreams(measurement: Measurement): Promise<void> {
   const { stage, effort, sheet } = measurement;
   const native = (await crewOf(stage)).find(({ name }) => name === GATEWAY) as Contender;
@@ -63,7 +63,7 @@ export async function messageStreams(measurement: Measurement): Promise<void> {
   });
 }
 
-/** One measured stretch of streams, without the time in which they began. */
+/** Measures a stretch of streams, without the time in which they began. */
 export async function streamed(
   { stage, effort }: Measurement,
   { name, relay, path }: Contender,

@@ -1,4 +1,4 @@
-// From the command to the first answered turn, installed, with the compiled code of earlier starts.
+// The time from the command to the first answered turn, for an installed package with the compiled code of earlier starts.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Child } from '../children.ts';
@@ -10,7 +10,7 @@ import { alternate, type Measurement } from '../sheet.ts';
 const COMMAND = fileURLToPath(new URL('../../../scripts/poolgate.mjs', import.meta.url));
 const LONGEST_MS = 20_000;
 
-/** Not pinned: a user's start is not either. */
+/** The process is not bound to a core, because that of a user is not either. */
 export async function startToFirstAnswer({ stage, effort, sheet }: Measurement): Promise<void> {
   const start = async (): Promise<number> => {
     const port = await freePort();

@@ -1,5 +1,5 @@
-// Audio uploads of 100 MB: the cost of each next to a bare proxy, its peak of memory, and the bytes held of each while the account reads
-// nothing.
+// Audio uploads of 100 MB: the cost of each compared with a bare proxy, its peak of memory, and the bytes held for each while the account
+// reads nothing.
 import { type ClientRequest, request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -20,7 +20,7 @@ const HEAD = Buffer.from(
 const TAIL = Buffer.from(`\r\n--${BOUNDARY}--\r\n`);
 const BYTES = 100_000_000;
 const CHUNK = Buffer.alloc(65_536, 'v');
-/** Of which each measurement is the mean. */
+/** Each measurement is the mean of this many uploads. */
 const UPLOADS = 3;
 const STALLED = 20;
 const SETTLE_MS = 1_500;
@@ -44,12 +44,12 @@ export async function uploads({ stage, effort, sheet }: Measurement): Promise<vo
   await Promise.all(contenders.map(([, relay]) => relay.child.stop()));
 }
 
-/** Several at once, because the memory of a process varies by more than one of them holds. */
+/** Several uploads run at once, because the memory of a process varies by more than one upload holds. */
 export async function stalledUploads({ stage, effort, sheet }: Measurement): Promise<void> {
   const stalled = await withTaker(stage, 'stalled');
   for (let run = 0; run < effort.runs; run++) {
     const relay = await startGateway(stalled);
-    // The first of them grows the memory for all others.
+    // The first upload grows memory that later ones use too, so it is not measured.
     const first = Array.from({ length: STALLED }, () => beginUpload(relay));
     await sleep(SETTLE_MS);
     for (const upload of first) upload.destroy();
@@ -95,7 +95,7 @@ async function uploadTo(relay: Relay): Promise<void> {
   if (status !== 200) throw new Error(`an upload got ${status}`);
 }
 
-/** Sends as much as the relay reads. */
+/** Starts an upload that sends as much as the relay reads. */
 function beginUpload(relay: Relay): ClientRequest {
   const sent = requestTo(relay).on('error', () => undefined);
   const fill = (): void => {

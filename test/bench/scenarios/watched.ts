@@ -1,4 +1,4 @@
-// A JSON turn while operators watch: five pages of the console are open in a browser and follow the gateway.
+// A JSON turn while five pages of the console are open in a browser and update themselves.
 import { pagesOf } from '../console/pages.ts';
 import { costPerRequest } from '../cost.ts';
 import { GATEWAY, NATIVE_PATH } from '../relays/crew.ts';
@@ -8,10 +8,10 @@ import { jsonLoad, warmJson } from './json.ts';
 
 export const WATCHED = `${GATEWAY}, five pages open`;
 
-/** The browser may keep the machine busy: the guard would refuse turns. */
+/** The guard is off, because the browser may keep the machine so busy that it would refuse turns. */
 const UNGUARDED = { ...USUAL, guard: { event_loop_ms: 0, memory_percent: 0 } };
 
-/** Pages ask again after so many seconds where turns are many: each round has the cost of one refresh. */
+/** Pages refresh at this interval if there are many turns, so each round has the cost of one refresh. */
 const ROUND_SECONDS = 5;
 
 const PAGES = ['/', '/accounts', '/keys', '/requests', '/models'];

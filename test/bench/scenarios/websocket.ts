@@ -1,4 +1,4 @@
-// Websockets, next to a raw relay of frames: the memory of idle ones on both sides, and the processor time of a turn.
+// Websockets, compared with a raw relay of frames: the memory of idle ones on both sides, and the processor time of a turn.
 import { awake } from '../awake.ts';
 import { costPerRequest } from '../cost.ts';
 import { GATEWAY, NATIVE_PATH, startWebsocketRelay } from '../relays/crew.ts';
@@ -12,7 +12,7 @@ export const RAW_RELAY = 'raw ws';
 
 const IDLE_SOCKETS = 5_000;
 const CONNECTIONS = 64;
-/** As for JSON turns: V8 has compiled the gateway's code fully by then. */
+/** By then V8 has compiled the code of the gateway fully, as for JSON turns. */
 const WARM_SECONDS = 15;
 
 const RELAYS: readonly (readonly [name: string, start: (stage: Stage) => Promise<Relay>])[] = [
@@ -23,7 +23,7 @@ const RELAYS: readonly (readonly [name: string, start: (stage: Stage) => Promise
 const clientsOf = (stage: Stage, { port }: Relay, connections: number): Promise<Clients> =>
   startClients(stage, { port, path: NATIVE_PATH, key: KEY, connections });
 
-/** Each connection has had a turn, so that both of its sides are open. In a process of its own each time, as for streams. */
+/** Each connection has had a turn, so both of its sides are open. Each measurement has its own process, as for streams. */
 export async function idleWebsockets({ stage: bare, effort, sheet }: Measurement): Promise<void> {
   const { stage, stop } = await withWebsockets(bare);
   await alternate(effort.runs, RELAYS, async ([name, start]) => {
@@ -41,7 +41,7 @@ export async function idleWebsockets({ stage: bare, effort, sheet }: Measurement
   await stop();
 }
 
-/** A turn is one frame there and one back, over connections that stay open. */
+/** A turn is one frame in each direction, over connections that stay open. */
 export async function websocketTurns({ stage: bare, effort, sheet }: Measurement): Promise<void> {
   const { stage, stop } = await withWebsockets(bare);
   const workers: { readonly name: string; readonly relay: Relay; readonly clients: Clients }[] = [];

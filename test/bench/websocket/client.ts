@@ -1,7 +1,6 @@
-// Websocket clients, as native clients are: each has its session, and turn after turn continues the last response. Prints `steady` when each
-// connection has had a turn. A line of N on its input asks for N seconds of turns, and is answered with a report.
-//
-//   client PORT PATH KEY CONNECTIONS
+// Websocket clients that act like native ones: each has its session, and each turn continues the last response. Prints `steady` when each
+// connection has had a turn. A line N on its input starts N seconds of turns, and is answered with a report. client PORT PATH KEY
+// CONNECTIONS
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
@@ -9,7 +8,7 @@ import { requestOf } from '../wire.ts';
 import type { TurnReport } from './clients.ts';
 
 const [port, path = '', key = '', connections] = process.argv.slice(2);
-/** Connections that open at the same time. */
+/** The number of connections that open at the same time. */
 const OPENING = 50;
 
 class Client {
@@ -39,7 +38,7 @@ class Client {
     return new Promise((resolve, reject) => this.#socket.once('open', resolve).once('error', reject));
   }
 
-  /** Whether the turn was completed. */
+  /** Resolves with whether the turn was completed. */
   turn(): Promise<boolean> {
     const anchor = this.#anchor === '' ? 'null' : `"${this.#anchor}"`;
     this.#turns += 1;

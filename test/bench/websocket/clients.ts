@@ -1,4 +1,4 @@
-// The programs of the websocket measurements: clients, and the provider that they end at.
+// The programs of the websocket measurements: the clients, and the provider behind the relay.
 import { fileURLToPath } from 'node:url';
 import { Child } from '../children.ts';
 import type { Stage } from '../stage.ts';
@@ -10,7 +10,7 @@ export interface TurnReport {
 
 /** Clients whose connections are open. */
 export interface Clients {
-  /** Turns on every connection, one after the other, for so long. */
+  /** Runs turns on every connection, one after the other, for this time. */
   turns(seconds: number): Promise<TurnReport>;
   stop(): Promise<void>;
 }
@@ -39,12 +39,12 @@ export async function startClients(
 /** A node that owns the sessions that are forwarded to it. */
 export interface SessionOwner {
   readonly url: string;
-  /** How many turns it has had. */
+  /** The number of turns that the owner has had. */
   turns(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** @param path of its process @param frames of each turn's reply */
+/** @param path the path of the owner's process @param frames the number of frames of a reply */
 export async function startOwner(stage: Stage, path: string, secret: string, frames: number): Promise<SessionOwner> {
   const child = new Child(stage.cores.pinned('upstream', [process.execPath, program('owner'), path, secret, String(frames)]));
   const [, port] = await child.line(/^ready (\d+)$/);
@@ -58,7 +58,11 @@ export async function startOwner(stage: Stage, path: string, secret: string, fra
   };
 }
 
-/** The stage with a provider that speaks websocket. @param frames of a turn @returns also what stops it */
+/**
+ * Adds a provider that speaks websocket to the stage.
+ * @param frames the number of frames of a reply
+ * @returns the stage, and a function that stops the provider
+ */
 export async function withWebsockets(stage: Stage, frames = 1): Promise<{ readonly stage: Stage; stop(): Promise<void> }> {
   const child = new Child(stage.cores.pinned('upstream', [process.execPath, program('upstream'), String(frames)]));
   const [, port] = await child.line(/^ready (\d+)$/);

@@ -1,4 +1,4 @@
-// The frames of one turn, as a provider sends them: deltas, and the end of the turn.
+// The frames of one turn as a provider sends them: deltas and the end of the turn.
 import type { WebSocket } from 'ws';
 import { COMPLETED } from '../wire.ts';
 
@@ -12,7 +12,7 @@ const delta = (number: number): string =>
 
 let responses = 0;
 
-/** Sends them all at once. @param count of frames, the last of which ends the turn */
+/** Sends all frames at once. @param count the number of frames, the last of which ends the turn */
 export function framesOf(count: number): (socket: WebSocket) => void {
   const deltas = Array.from({ length: count - 1 }, (_, i) => delta(i));
   const completed = JSON.stringify({ type: 'response.completed', sequence_number: count - 1, response: COMPLETED });

@@ -1,7 +1,5 @@
-// A node that owns every session that is forwarded to it: each frame is answered at once with the frames of a turn. Prints `ready PORT`, and
-// for each line on its input how many turns it has had.
-//
-//   owner PATH SECRET FRAMES
+// A node that owns every session that is forwarded to it, and answers each frame at once with the frames of a turn. Prints `ready PORT`,
+// and for each line on its input the number of its turns. owner PATH SECRET FRAMES
 import { createInterface } from 'node:readline';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { Counters } from '../../../proxy/base/process/metrics.ts';

@@ -1,6 +1,4 @@
-// A provider that speaks websocket: each frame is answered at once with the frames of a turn. Prints `ready PORT`.
-//
-//   upstream [FRAMES]
+// A provider that speaks websocket, and answers each frame at once with the frames of a turn. Prints `ready PORT`. upstream [FRAMES]
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';

@@ -1,4 +1,5 @@
-// `store backup`, `store restore` and `store check`: whole while a gateway writes, without the key, and only of what is undamaged.
+// `store backup`, `store restore` and `store check`: a backup is complete while a gateway writes, has no key, and is restored only if it is
+// undamaged.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

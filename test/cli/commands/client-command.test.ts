@@ -1,4 +1,4 @@
-// `client`: settings of client programs, with the address of the file and without any secret.
+// `client` prints the settings of client programs with the address of the file and without any secret.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'yaml';

@@ -1,4 +1,4 @@
-// `explain` of a key and a model, from only the file and from the running gateway; `explain --turn` of a logged turn.
+// `explain` of a key and a model, from the file alone and from the running gateway; `explain --turn` of a logged turn.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
@@ -11,7 +11,7 @@ import { poolgate } from '../run.ts';
 
 const digest = (secret: string): string => hash('sha256', secret, 'hex');
 
-/** A file with one of each case that an explanation covers, without a running gateway. */
+/** A file with one example of each case that an explanation covers; no gateway runs on it. */
 const FILE: Draft = {
   admin: false,
   accounts: ['north', 'south', 'hidden'].map((id) => ({ id, base_url: 'rehearsal:', visible: id !== 'hidden' })),
@@ -130,7 +130,7 @@ async function running(context: TestContext): Promise<TestGateway> {
   return gate;
 }
 
-/** Runs the command on a file with the address of the gateway's admin listener. */
+/** Runs the command on a file with the address of this gateway's admin listener. */
 function asked(context: TestContext, gate: TestGateway, model: string) {
   const file = { ...FILE, admin: { port: Number(new URL(gate.adminUrl).port) } };
   return explained(context, file, '--key', 'ci', '--model', model);

@@ -1,4 +1,4 @@
-// `health`: for containers and service managers, at the port of the file, also with errors elsewhere in the file.
+// `health` for containers and service managers: it uses the port of the file, even if the file has errors elsewhere.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { fileWith, SMALL } from '../../config/files.ts';
 import { poolgate } from '../run.ts';
 
-/** A listener that answers 200 to these paths, and 503 to all others; its port. */
+/** Starts a listener that answers 200 to these paths and 503 to all others; returns its port. */
 async function listener(context: TestContext, ...paths: readonly string[]): Promise<number> {
   const server = createServer(({ url = '' }, response) => response.writeHead(paths.includes(url) ? 200 : 503).end('{}'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

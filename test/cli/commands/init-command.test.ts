@@ -1,4 +1,4 @@
-// `init`, and what `serve` says without a file.
+// `init`, and the message of `serve` if there is no file.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -15,7 +15,7 @@ function emptyFolder(context: TestContext): { readonly folder: string; readonly 
   return { folder, path: join(folder, 'config.yaml') };
 }
 
-/** The file as `check --strict` sees it. */
+/** The findings of `check --strict` on the file. */
 async function configOf(path: string, env: NodeJS.ProcessEnv = {}) {
   const { config, findings } = await inspect(readFileSync(path, 'utf8'), { path, env, strictEnv: true });
   assert.ok(config, findings.map(({ message }) => message).join('\n'));

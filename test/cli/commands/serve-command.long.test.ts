@@ -6,7 +6,7 @@ import { startProgram } from '../../support/program.ts';
 import { until } from '../../support/until.ts';
 import { preload } from './preload.ts';
 
-/** SIGHUP while the program is loaded, and again while it starts. */
+/** Sends SIGHUP while the program is loaded, and again while it starts. */
 const RELOADS =
   "data:text/javascript,import{registerHooks}from'node:module';const%20hup=()=>process.kill(process.pid,'SIGHUP');" +
   'registerHooks({load(url,context,next){if(/cli.(program|serve-command)/.test(url))hup();return%20next(url,context)}})';
@@ -21,7 +21,7 @@ test('the end of the process that reads the log does not end the gateway', async
   await using program = await startProgram();
   program.closeLog();
   for (const id of ['one', 'two', 'three']) {
-    // Each reload is a line of the log.
+    // Each reload writes a line to the log.
     program.save((draft) => draft.keys.push({ id, pool: 'team', secret_sha256: [hash('sha256', id, 'hex')] }));
     await until(`key ${id}`, async () => ((await program.status('/v1/models', { key: id })) === 200 ? true : undefined));
   }

@@ -1,10 +1,10 @@
-// `serve`: everything that the program writes to its log is a JSON line, from the first one on.
+// `serve` writes only JSON lines to its log, from the first line on.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startProgram } from '../../support/program.ts';
 import { preload } from './preload.ts';
 
-/** Loaded before the program: a signal makes Node warn of something. */
+/** This module is loaded before the program; on a signal it makes Node emit a warning. */
 const WARNS = "data:text/javascript,process.on('SIGUSR2',()=>process.emitWarning('an%20odd%20thing',{code:'ODD'}))";
 
 test('warnings of the file and of Node are lines of the log, like all that follows', async (context) => {

@@ -10,7 +10,7 @@ import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { poolgate } from '../run.ts';
 
-/** A file whose admin listener is that of the gateway. */
+/** A file with the address of this gateway's admin listener. */
 const fileOf = (context: TestContext, gate: TestGateway): string =>
   fileWith(context, `${SMALL}admin: { port: ${new URL(gate.adminUrl).port} }\n`);
 
@@ -79,7 +79,7 @@ test('a running gateway shows its state and its requests while its file has erro
   }
 });
 
-/** A terminal whose keys a test types. */
+/** A terminal at which a test presses the keys. */
 class TypedTerminal implements Terminal {
   readonly size = { columns: 60, rows: 8 };
   #listen: ((key: string) => void) | undefined;

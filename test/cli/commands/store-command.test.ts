@@ -1,4 +1,4 @@
-// `store copy`: where the two databases come from, and what is printed of them.
+// `store copy`: how the two databases are named, and the output.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

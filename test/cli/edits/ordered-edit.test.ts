@@ -1,4 +1,4 @@
-// Commands that edit: by the gateway that runs on the file, else in the file; both write the same.
+// Commands that edit use the gateway that runs on the file, otherwise the file itself; both write the same text.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -63,7 +63,7 @@ const COMMANDS = [
 
 const readCopy = (path: string): string => readFileSync(path, 'utf8');
 
-/** Secrets and their hashes differ each time. */
+/** The text without secrets and their hashes, which differ in each run. */
 const withoutSecrets = (text: string): string => text.replace(/pg-(?:mcp-)?[\w-]{43}|\b[0-9a-f]{64}\b/g, 'SECRET');
 
 test('the API and the file alone give the same file, the same words and the same exit codes', async (context) => {

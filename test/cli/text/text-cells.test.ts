@@ -1,4 +1,4 @@
-// Texts for the cells of a terminal.
+// Texts in the cells of a terminal table.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cell, timeSpan } from '../../../proxy/cli/text/text-cells.ts';

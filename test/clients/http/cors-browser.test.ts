@@ -33,11 +33,11 @@ const script = (url: string): string => `
     native: await answerOf('/backend-api/agent/models', { headers: { authorization } }),
   }))().then(post, (error) => post({ failed: String(error) }));`;
 
-/** By request: what the page could read, or the name of its error. */
+/** For each request, what the page could read, or the name of its error. */
 type Seen = Readonly<Record<string, { readonly status: number; readonly id: boolean; readonly text: string } | string>>;
 
 class BrowserEnded extends Error {
-  /** The dynamic linker found a library missing: Debian has them in libnss3. */
+  /** Whether the dynamic linker lacks a library; on Debian it is in libnss3. */
   readonly lacksLibraries: boolean;
 
   constructor(code: number | null, signal: NodeJS.Signals | null) {
@@ -89,7 +89,7 @@ async function openPage(context: TestContext): Promise<Page> {
       return JSON.parse(await Promise.race([posted.promise, ended]));
     } finally {
       browser.kill('SIGKILL');
-      // Its folder is removed only when it no longer writes there.
+      // The folder is removed after the browser no longer writes to it.
       await ended.catch(() => undefined);
     }
   };

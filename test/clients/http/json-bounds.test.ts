@@ -1,4 +1,4 @@
-// JSON of clients: its depth and the number of its values are bounded before it is parsed, and a large body is parsed in parts.
+// JSON of clients: its depth and the number of its values are checked before it is parsed, and a large body is parsed in parts.
 import assert from 'node:assert/strict';
 import { isUtf8 } from 'node:buffer';
 import { describe, test } from 'node:test';
@@ -15,7 +15,7 @@ import { liveTurnOf } from '../../support/live-turn.ts';
 import { ALL_CASES } from '../../support/sample.ts';
 
 const PADDING = ' '.repeat(70_000);
-/** Large enough to be checked. */
+/** Makes the text large enough to be checked. */
 const padded = (text: string): Buffer => Buffer.from(PADDING + text);
 
 describe('[Q38] the number of values, where a list or an object counts as four,', () => {
@@ -48,7 +48,7 @@ test('[Q38] the depth is bounded before the body is parsed', () => {
   assert.equal(excessOf(deep(MAX_DEPTH + 1), 1_000_000), 'depth');
 });
 
-/** The memory of a key of its own. */
+/** The memory accounts of one key. */
 const memory = (limits: Partial<Limits> = {}): JsonMemory & { readonly bodies: BodyMemory } => {
   const bodies = new BodyMemory();
   const settings = liveTurnOf().turn.limits;
@@ -74,7 +74,7 @@ const isValid = (bytes: Buffer): boolean => {
   }
 };
 
-/** Lists longer than a part, and groups of members larger than one. */
+/** A body with lists longer than a part, and groups of members larger than one. */
 function largeBody(random: SeededRandom): string {
   const word = (): string => JSON.stringify(`w "${Math.floor(random.between(0, 1e9))}" \\ \n ☃`);
   const item = (): string => `{"type":"message","role":"user","content":[{"type":"input_text","text":${word()}},[],{}]}`;
@@ -159,7 +159,7 @@ describe('[Q38] a large body, in parts,', () => {
     assert.match(await refusalOf(() => parseLargeBody(Buffer.from(`{"a":${'['.repeat(128)}${']'.repeat(128)}}`), options)), /^400 .*deep/);
   });
 
-  // Slices have a length in time: a fast machine needs fewer, by far not as few as these.
+  // Slices have a length in time, so a fast machine needs fewer of them, but never as few as this.
   const names = Array.from({ length: 300_000 }, (_, i) => `"${i.toString(36)}":1`).join(',');
   for (const [what, text, least] of [
     ['long lists', largeBody(new SeededRandom(4)), 4],
@@ -231,7 +231,7 @@ describe('[Q38] JSON in the smallest parts', () => {
       const at = Math.floor(random.between(0, text.length + 1));
       const piece = bent[Math.floor(random.between(0, bent.length))] as string;
       const bytes = Buffer.from(text.slice(0, at) + piece + text.slice(at + Math.floor(random.between(0, 3))));
-      // A character may have lost its other half.
+      // A character may have lost one of its two halves.
       const changed = bytes.toString();
       const json = await read(changed, random);
       if (typeof json !== 'string') assert.equal(JSON.stringify(json), JSON.stringify(atOnce(changed)), changed);

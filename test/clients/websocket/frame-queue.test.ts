@@ -1,4 +1,4 @@
-// The turns of one websocket in the order of its frames: one at a time, until another node runs them (Q28).
+// The turns of one websocket run in the order of its frames, one at a time, until another node runs them (Q28).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BodyMemory } from '../../../proxy/base/bytes/body-memory.ts';
@@ -12,7 +12,7 @@ const nameOf = (frame: Frame | undefined): unknown => (frame instanceof Refusal 
 
 const frame = (name: string): Buffer => Buffer.from(JSON.stringify({ type: 'response.create', name }));
 
-/** A queue whose turns end when the test says so. */
+/** Makes a queue; the test decides when its turns end. */
 function world() {
   const connection = { isOpen: true, pause: () => undefined, resume: () => undefined };
   const counters = new Counters();

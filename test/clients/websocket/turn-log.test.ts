@@ -1,4 +1,4 @@
-// The frames of a detached turn count what they keep in memory (Q38).
+// The frames of a detached turn count against the memory that they use (Q38).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MemoryGuard } from '../../../proxy/base/bytes/memory-guard.ts';

@@ -1,4 +1,4 @@
-// Whether a file can be edited: a read-only file system and a file that is mounted by itself are found before an edit is tried.
+// Whether a file can be edited: a read-only file system, and a file that is itself a mount, are detected before an edit is tried.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ const hasNamespaces = spawnSync('unshare', ['--map-root-user', '--mount', 'true'
 const skip = hasNamespaces ? false : 'needs unshare with namespaces for users';
 const MODULE = fileURLToPath(new URL('../../../proxy/config/file/edits-off.ts', import.meta.url));
 
-/** What is said of the file of a folder in which `mount` was run. */
+/** The reason for the file of a folder in which `mount` was run. */
 function saidAfter(mount: string, folder: string): string {
   const program = `import { editsOff } from '${MODULE}'; console.log(await editsOff('${folder}/config.yaml'));`;
   const args = [

@@ -1,4 +1,4 @@
-// Replacing the file: atomic, with mode and links kept, one edit at a time.
+// Replacing the file is atomic, keeps mode and links, and makes one edit at a time.
 import assert from 'node:assert/strict';
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';

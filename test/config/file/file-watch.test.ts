@@ -1,4 +1,4 @@
-// Watching the file: every kind of replacement is reported, and nothing after the watch is stopped.
+// Watching the file: every kind of replacement is reported, and nothing is reported after the watch is stopped.
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { watchFile } from '../../../proxy/config/file/file-watch.ts';
 import { fileWith, folderFor } from '../files.ts';
 
-/** Each call waits for the next change that the watch reports. */
+/** Each call of `after` waits for the next change that the watch reports. */
 function changesOf(context: TestContext, path: string, options: Parameters<typeof watchFile>[2] = {}) {
   let reported = 0;
   let heard: (() => void) | undefined;
@@ -30,7 +30,7 @@ function changesOf(context: TestContext, path: string, options: Parameters<typeo
         heard = resolve;
       });
       change();
-      // The watch by itself does not keep a process alive.
+      // The watch alone does not keep a process alive.
       const alive = setInterval(() => undefined, 1000);
       await next.finally(() => clearInterval(alive));
     },

@@ -1,4 +1,4 @@
-// Accounts of other APIs as they are compiled: the tables of presets and quirks, and what an account sets itself.
+// How accounts of other APIs are compiled from the tables of presets and quirks and from their own settings.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from '../../../proxy/config/loading/load.ts';
@@ -24,7 +24,10 @@ async function apiAccount(account: string): Promise<ApiAccountConfig> {
 
 const KEY = 'credential: { bearer: { env: SECRET } }';
 
-/** What AA17 says, as it says it: api, others, base URL, credential, serves beside turns and compact, hosted tools, websocket, compact. */
+/**
+ * The table of AA17 in its own words: api, others, base URL, credential, serves (without turns and compact), hosted tools, websocket,
+ * compact.
+ */
 const TABLE = `
 openai responses chat https://api.openai.com/v1 bearer images,transcriptions,files,embeddings web_search,image_generation true route
 azure responses chat - header embeddings - true route
@@ -39,7 +42,7 @@ mistral chat - https://api.mistral.ai/v1 bearer embeddings - false summary
 deepseek chat responses https://api.deepseek.com bearer - - false summary
 `;
 
-/** The quirks of AA17 beside those of an account without a preset. */
+/** The quirks of AA17 that differ from those of an account without a preset. */
 const OPENAI = { tools: 'all', keep: KEEPABLE.filter((name) => name !== 'user' && name !== 'truncation') };
 const PRESET_QUIRKS: Readonly<Record<PresetName, object>> = {
   openai: OPENAI,

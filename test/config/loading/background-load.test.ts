@@ -1,4 +1,4 @@
-// Loading in a worker thread has the same result as loading.
+// Loading in a worker thread has the same result as loading in the main thread.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadConfigInBackground } from '../../../proxy/config/loading/background-load.ts';
@@ -6,7 +6,7 @@ import { loadConfig } from '../../../proxy/config/loading/load.ts';
 import { ConfigError } from '../../../proxy/config/schema/finding.ts';
 import { fileWith } from '../files.ts';
 
-/** Large enough to be given to a thread. */
+/** A file that is large enough for the thread. */
 const manyKeys = (pool: string): string => {
   const keys = Array.from(
     { length: 600 },

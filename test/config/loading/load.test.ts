@@ -1,4 +1,4 @@
-// Loading a valid file: defaults, absolute paths, resolved secrets, frozen result.
+// Loading a valid file: defaults, absolute paths, resolved secrets, and a frozen result.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';

@@ -1,4 +1,4 @@
-// Reloading: a valid file takes effect as a whole, an invalid one does not, and restart settings wait.
+// Reloading: a valid file takes effect as a whole, an invalid one changes nothing, and restart settings wait for a restart.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,5 @@
-// What fits the schema is what Ajv accepts, keyword by keyword and for changed copies of the shipped file; Ajv only describes the rest.
+// The schema check accepts exactly what Ajv accepts, for each keyword and for changed copies of the shipped file; Ajv is used only to
+// describe the errors.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -13,7 +14,7 @@ const { definitions } = schema;
 
 const text = readFileSync(new URL('../../../config.yaml', import.meta.url), 'utf8');
 const { routes, ...rest } = parseDocument(text).toJS() as { readonly routes: readonly unknown[] };
-/** Its rows of routes are alike. */
+/** A few rows of routes are enough, because all rows have the same form. */
 const SHIPPED = { ...rest, routes: routes.slice(0, 4) };
 
 const VALUES: readonly unknown[] = [
@@ -62,7 +63,7 @@ const VALUES: readonly unknown[] = [
   ...[{ bearer: { env: 'A' } }, { host: '127.0.0.1', port: 1 }, { id: 'a' }, { account: 'a' }, { max: 1 }, { always: 'low' }],
 ];
 
-/** The values about the bounds of a node. */
+/** Values at and next to the bounds of a schema node. */
 const boundsOf = ({ minimum, exclusiveMinimum, maximum, maxLength, enum: words = [], default: usual }: SchemaNode): readonly unknown[] => [
   ...[minimum, exclusiveMinimum, maximum].flatMap((bound) => (bound === undefined ? [] : [bound - 1, bound, bound + 1])),
   ...(maxLength === undefined ? [] : ['x'.repeat(maxLength), 'x'.repeat(maxLength + 1), '😀'.repeat(maxLength)]),
@@ -88,7 +89,7 @@ test('each node of the schema accepts what Ajv accepts, and fills in the same de
     const check = ajv.compile(whole);
     for (const value of [...VALUES, ...boundsOf(node)]) {
       const [own, theirs] = [structuredClone(value), structuredClone(value)];
-      // Two equal mappings in a list of unique values are Ajv's to compare.
+      // Equal mappings in a list of unique values are left to Ajv.
       const isLeft = JSON.stringify(value) === '[{}]' && (node as { uniqueItems?: boolean }).uniqueItems === true;
       const isAccepted = check(theirs);
       assert.equal(fits(whole, own), isAccepted && !isLeft, `${path}: ${inspect(value)}`);
@@ -100,7 +101,7 @@ test('each node of the schema accepts what Ajv accepts, and fills in the same de
   assert.ok(accepted > 1_000);
 });
 
-/** Copies of a value that differ at one place: another value, a member less or more. */
+/** Copies of a value that differ at one place: another value, one member less, or one more. */
 function* changed(value: unknown): Generator<unknown> {
   yield* [null, true, -1, 1.5, 'x', [], {}];
   if (Array.isArray(value)) {

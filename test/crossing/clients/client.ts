@@ -1,4 +1,5 @@
-// What every client of the crossing can do, whatever its API and its transport: ask, read what came, and go on with the results of its tools.
+// The interface of every client of the crossing, whatever its API and transport: send a turn, read the result, and continue with results of
+// tools.
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { TestGateway } from '../../support/gateway.ts';
 
@@ -12,11 +13,11 @@ export interface Asked {
   readonly text: string;
   readonly model?: string;
   readonly tools?: readonly AskedTool[];
-  /** `required` or the name of a tool. */
+  /** The tool choice: `required` or the name of a tool. */
   readonly choice?: string;
-  /** A data URL beside the text. */
+  /** A data URL of an image that is sent with the text. */
   readonly image?: string;
-  /** The schema of the answer. */
+  /** The schema that the answer must have. */
   readonly schema?: JsonObject;
   readonly effort?: string;
   readonly most?: number;
@@ -33,22 +34,22 @@ export interface Came {
   readonly text: string;
   readonly calls: readonly Called[];
   readonly end: 'whole' | 'cut' | 'failed';
-  /** The code of the error, with which the answer was refused or ended. */
+  /** The code of the error that refused or ended the answer. */
   readonly error: string | undefined;
   readonly output: number | undefined;
-  /** What a client of this API keeps of the exchange, in its own form: the whole conversation so far. */
+  /** The conversation so far in the form in which a client of this API keeps it. */
   readonly history: readonly Json[];
   readonly raw: string;
 }
 
 export interface Client {
   readonly name: string;
-  /** Its surface, as the request log names it. */
+  /** The surface under its name in the request log. */
   readonly surface: 'native' | 'public' | 'chat' | 'messages';
   readonly transport: 'json' | 'sse' | 'websocket';
   /** Whether its API has structured output. */
   readonly hasSchemas: boolean;
   first(gate: TestGateway, key: string, asked: Asked): Promise<Came>;
-  /** The same conversation with the results of its calls, or with a further message. */
+  /** Continues the conversation with the results of its calls, or with a further message. */
   next(gate: TestGateway, key: string, asked: Asked, before: Came, results: readonly string[]): Promise<Came>;
 }

@@ -31,7 +31,7 @@ const continued = (asked: Asked, { history, calls }: Came, results: readonly str
   ...(calls.length === 0 ? [messageOf(asked)] : []),
 ];
 
-/** The events of a reply, wherever they came. */
+/** The result of a reply from its events, over any transport. */
 function cameOf(events: readonly JsonObject[], input: readonly Json[], status: number, raw: string): Came {
   const last = events.at(-1) ?? {};
   const response = isObject(last.response) ? last.response : {};
@@ -104,7 +104,7 @@ function client(surface: 'native' | 'public', transport: Client['transport']): C
     const body = bodyOf(asked, input, surface);
     return transport === 'websocket' ? overSocket(gate, key, surface, body) : overHttp(gate, key, surface, body, transport === 'sse');
   };
-  // A native stream that breaks off ends its client's connection too.
+  // If a native stream breaks off, the connection of its client ends too.
   const lost = (input: readonly Json[]): Came => refused(0, { error: { code: 'connection_lost' } }, input, '');
   const kept = (asked: Asked, input: readonly Json[], ...to: readonly [TestGateway, string]): Promise<Came> =>
     send(...to, asked, input).catch((error: unknown) => {

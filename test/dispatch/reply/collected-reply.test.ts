@@ -174,7 +174,7 @@ describe('it fails', () => {
   }
 
   test('where its kept bytes exceed the limit', async () => {
-    // Room for the kept bytes, and for the three copies of an event that is parsed.
+    // This is enough for the kept bytes, and for the three copies of an event that is parsed.
     const { wire, context } = await scene({ upstreamEventBytes: 5 * DONE.length });
     await wire.read(DONE + DONE);
     assert.equal(context.verdict, undefined);

@@ -1,4 +1,4 @@
-// A reply that passes unread is held until its body begins: one that breaks off before was never shown, and its client gets an answer.
+// A reply that passes unread is held until its body begins: if it breaks off before, the client has seen nothing, and gets an answer.
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';

@@ -27,7 +27,7 @@ interface SceneOptions extends LiveTurnOptions, ContextOptions {
   readonly streams?: boolean;
 }
 
-/** A reply after its head; by default a 200 to a native turn without rules. */
+/** Starts a reply after its head; by default it is a 200 to a native turn without rules. */
 async function scene({ status = 200, headers = {}, streams = true, observer, keepsBack, ...options }: SceneOptions = {}): Promise<Scene> {
   const { turn, faults } = await requestedTurn(turnBody('hi'), { rules: [], ...options });
   const client = new RecordingClient({ streams });
@@ -237,7 +237,7 @@ describe('[Q3] a refusal by status', () => {
 
 describe('a body', () => {
   test('past limits.upstream_event_bytes is a failure, and the request to the account ends', async () => {
-    // A body is held as it came, and needs room for its text, its object and the written text.
+    // A body is held unchanged, and needs memory for its text, its object and the written text.
     const { reply, context } = await scene({ upstreamEventBytes: 4_000 + OBJECT_BYTES });
     reply.data(Buffer.alloc(1_000, ' '));
     assert.equal(context.ended, undefined);

@@ -5,7 +5,7 @@ import { RetryBudget } from '../../../proxy/dispatch/retries/retry-budget.ts';
 
 const START = 1_700_000_000_500;
 
-/** How many retries are allowed in a row. */
+/** The number of retries that are allowed in a row. */
 function spent(budget: RetryBudget, now: number): number {
   let count = 0;
   for (; budget.allows(now); count++) budget.retry(now);

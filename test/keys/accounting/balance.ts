@@ -1,4 +1,4 @@
-// Compares every report of the gateway on usage with the expected usage, while nothing runs.
+// Compares every usage report of the gateway with the expected usage while no turn runs.
 import assert from 'node:assert/strict';
 import { type Entry, sumOf, sumsBy } from './expected-usage.ts';
 import { KEYS, type KeyName, secretOf } from './stage.ts';
@@ -7,7 +7,7 @@ import type { Turns } from './turns.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The request log, the store, `/v1/usage` with its limits, the metrics; and that nothing is in flight. */
+/** Checks the request log, the store, `/v1/usage` with its limits and the metrics, and that nothing is in flight. */
 export async function assertBalanced(turns: Turns): Promise<void> {
   await assertLogged(turns);
   await assertStored(turns);
@@ -26,7 +26,7 @@ async function assertLogged(turns: Turns): Promise<void> {
   );
 }
 
-/** The reports that persist after the process: the store, and `/v1/usage` with its limits. */
+/** Checks the reports that survive the process: the store, and `/v1/usage` with its limits. */
 export async function assertStored(turns: Turns): Promise<void> {
   const { stage, entries } = turns;
   const rows = (await stage.gate.usageRows()).map(({ key_id, pool, day, ...sums }) => [`${key_id} ${pool} ${day}`, sums] as const);
@@ -58,12 +58,12 @@ async function assertTold({ stage, entries }: Turns, key: KeyName): Promise<void
 
 const currentOf = ({ limit_type, limit_window, current_value }: ToldLimit): ToldLimit => ({ limit_type, limit_window, current_value });
 
-/** The amount that counts against a limit while nothing is reserved: turns of unknown usage still count with their reservations (Q19). */
+/** The amount that counts against a limit while nothing is reserved; turns of unknown usage still count with their reservations (Q19). */
 export function usedOf(own: readonly Entry[], { limit_type, limit_window }: Omit<ToldLimit, 'current_value'>, now: number): number {
   const today = now - (now % DAY_MS);
   const sum = sumOf(
     own.filter(({ begins, at, day }) => {
-      // In a minute requests count from their begin, tokens from their end.
+      // In a limit of a minute, requests count from their start, tokens from their end.
       if (limit_window === 'minute') return (limit_type === 'requests' ? begins : at) > now - 60_000;
       return limit_window === 'day' ? day === today : limit_window === 'week' && day > today - 7 * DAY_MS;
     }),
@@ -92,7 +92,7 @@ function assertAtRest({ stage: { gate } }: Turns): void {
   }
 }
 
-/** Of this process: a start resets metrics. */
+/** Checks the metrics of this process, which start at zero. */
 async function assertMeasured({ stage, entries, attempts }: Turns): Promise<void> {
   const page = await (await fetch(`${stage.gate.adminUrl}/metrics`)).text();
   for (const [model, { input_tokens, cached_input_tokens, output_tokens }] of Object.entries(sumsBy(entries, ({ label }) => label))) {

@@ -1,4 +1,4 @@
-// Every way in which a client can have a turn: its path, the body of the turn, the form of its reply, and the model that it is settled under.
+// Every way in which a client can run a turn: its path, its body, the form of its reply, and the model under which it is settled.
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 import { FORM_TYPE, formOf } from '../../support/form.ts';
 import { IMAGE_MODEL, imagePart, PNG_URL } from '../../support/images.ts';
@@ -14,7 +14,7 @@ export interface Prompt {
 export interface Asked {
   readonly prompt: Prompt;
   readonly model: string;
-  /** The client's cap of output. */
+  /** The output cap of the client. */
   readonly cap: number;
 }
 
@@ -27,20 +27,20 @@ export interface ClientRoute {
   readonly path: string;
   readonly carrier: 'http' | 'websocket';
   readonly shape: Shape;
-  /** Whether its client sees output before the end. */
+  /** Whether the client gets output before the end. */
   readonly streams: boolean;
-  /** Whether usage is reserved and, where nothing is stated, estimated. */
+  /** Whether usage is reserved, and estimated if it is not stated. */
   readonly metered: boolean;
-  /** The model that a turn is settled under; null for one without. */
+  /** The model under which a turn is settled; null for a turn without one. */
   readonly model: (asked: Asked, pool: string) => string | null;
-  /** Whether a model of the Pool's catalog does the work: then the model is a label of metrics. */
+  /** Whether a model of the Pool's catalog serves the turn, so that the model is a label of metrics. */
   readonly hosted: boolean;
-  /** The parts that its prompt may have besides text. */
+  /** The parts that the prompt may have in addition to text. */
   readonly parts: 'any' | 'none' | 'one image';
   readonly send: (asked: Asked) => Sent;
 }
 
-/** One second of 8,000 samples of one byte, with the header that says so. */
+/** One second of 8,000 one-byte samples, with the matching header. */
 const WAV = (() => {
   const head = Buffer.from('RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0', 'latin1');
   const rates = Buffer.alloc(12);
@@ -89,7 +89,7 @@ const compactionBody = (asked: Asked): JsonObject => {
   return { ...body, input: [...(body.input as readonly JsonObject[]), { type: 'compaction_trigger' }] };
 };
 
-/** Images of a prompt for an image route are not parts of a message. */
+/** An image route takes the images of a prompt as members, not as parts of a message. */
 const imageBody = ({ prompt: { text }, cap }: Asked): JsonObject => ({ model: IMAGE_MODEL, prompt: text, max_output_tokens: cap });
 
 const sound = (text: string, ...more: readonly (readonly [string, string])[]): Sent => {
@@ -103,7 +103,8 @@ const streamed = { ...text, carrier: 'http', shape: 'events', streams: true } as
 const collected = { ...streamed, streams: false } as const;
 const image = { metered: true, hosted: true, parts: 'none', carrier: 'http', streams: false } as const;
 /**
- * The Pool `team` has a price for the image model. A name that no Pool knows is a client's text: the host replaces it, where there is one.
+ * The Pool `team` has a price for the image model. A model name that no Pool knows is a text of the client, so the host model replaces it
+ * if there is one.
  */
 const nativeImage = { ...image, model: (_: Asked, pool: string) => (pool === 'team' ? IMAGE_MODEL : null) } as const;
 const publicImage = { ...image, model: (_: Asked, pool: string) => (pool === 'team' ? IMAGE_MODEL : 'model-a') } as const;

@@ -1,4 +1,4 @@
-// The client of a planned turn: it takes the whole reply, or leaves at the point that the plan states.
+// The client of a planned turn: it reads the complete reply, or leaves at the planned point.
 import { until } from '../../support/until.ts';
 import { connect } from '../../support/websocket.ts';
 import type { ClientRoute, Sent } from './client-routes.ts';
@@ -9,7 +9,7 @@ export interface Visit {
   readonly route: Pick<ClientRoute, 'path' | 'carrier'>;
   readonly key: KeyName;
   readonly sent: Sent;
-  /** Undefined: the client stays to the end. */
+  /** Undefined if the client stays to the end. */
   readonly leaves?: Leaving | undefined;
 }
 
@@ -18,7 +18,7 @@ export function visit(stage: Stage, planned: Planned, { route, ...visit }: Visit
   return route.carrier === 'http' ? overHttp(stage, planned, { route, ...visit }) : overWebsocket(stage, planned, { route, ...visit });
 }
 
-/** A turn that is refused, or whose retries run out, never gets to its last attempt. */
+/** A turn that is refused, or that has no retries left, never reaches its last attempt. */
 const lastAttempt = (planned: Planned, isOver: () => boolean): Promise<true> =>
   until(`the last attempt of turn ${planned.id}`, () => planned.arrived === planned.attempts.length || isOver() || undefined);
 
@@ -29,7 +29,7 @@ async function overHttp({ gate }: Stage, planned: Planned, { route, key, sent, l
   const answering = gate
     .fetch(route.path, { body, headers: { ...headers, authorization: `Bearer ${secretOf(key)}` }, signal: leaving.signal })
     .then((response) => taken(response, leaves === 'after output' ? lastWord(planned.id) : undefined))
-    // A reply that breaks off, and a client that leaves.
+    // The promise rejects if a reply breaks off, or if the client leaves.
     .catch(() => undefined)
     .finally(() => {
       over = true;
@@ -56,7 +56,7 @@ async function overWebsocket(stage: Stage, planned: Planned, { route, key, sent,
   let over = false;
   const ended = socket
     .rest()
-    // The connection closes where a reply breaks off.
+    // The connection closes when a reply breaks off.
     .catch(() => undefined)
     .finally(() => {
       over = true;

@@ -1,4 +1,4 @@
-// The delivery of an account for one attempt, and how a turn that ends with it is settled (Q18).
+// What an account delivers in one attempt, and how a turn that ends with it is settled (Q18).
 import { PNG } from '../../../proxy/rehearsal/model/simulated-image.ts';
 import type { ReceivedRequest } from '../../../proxy/rehearsal/received-request.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -6,7 +6,7 @@ import type { RandomSource } from '../../rules/dialect/bodies.ts';
 import type { Script } from '../../support/rehearsal.ts';
 import { replyBytes, replyEvents, replyJson } from '../../support/rehearsal-replies.ts';
 
-/** Tokens as the provider states them; a null is not stated. */
+/** The tokens that the provider states; null means not stated. */
 export interface Stated {
   readonly input: number;
   readonly cached: number | null;
@@ -15,9 +15,9 @@ export interface Stated {
 
 export type Settled =
   | { readonly as: 'stated'; readonly tokens: Stated }
-  /** `held`: the reply was complete, so that the reservation still counts. */
+  /** `held`: the reply was complete, so the reservation still counts. */
   | { readonly as: 'unknown'; readonly held: boolean }
-  /** The prompt's estimate and the output that was relayed. */
+  /** The usage is the estimate of the prompt and of the output that was relayed. */
   | { readonly as: 'estimated'; readonly shown: string };
 
 export interface Delivery {
@@ -47,7 +47,7 @@ const texts = (id: number): readonly string[] => ['Grüße "an"\n\t😀 \\alle: 
 
 const BROKEN_BODY = { kind: 'cut', at: { bytes: 5 } } as const;
 
-/** A failure without stated usage counts as nothing, in any form. */
+/** A failure without stated usage counts nothing, in any form. */
 const FAILED: Settled = { as: 'unknown', held: false };
 
 const usageOf = ({ input, cached, output }: Stated): JsonObject => ({
@@ -59,11 +59,11 @@ const usageOf = ({ input, cached, output }: Stated): JsonObject => ({
 
 function tokensFrom(random: RandomSource, { cached }: { readonly cached: boolean }): Stated {
   const number = (): number => (random.roll() < 0.1 ? 0 : Math.floor(random.roll() * 900));
-  // Providers have stated more cached tokens than input tokens.
+  // Some providers have stated more cached tokens than input tokens.
   return { input: number(), cached: cached ? number() : null, output: number() };
 }
 
-/** An attempt that another one follows, where one may. */
+/** An attempt that fails so that another one may follow. */
 export function failing(random: RandomSource, shape: Shape): Delivery {
   const early: Script = [eventsReply(0, undefined), { kind: 'cut', at: { events: 1 } }];
   const scripts: readonly Script[] = [
@@ -76,7 +76,7 @@ export function failing(random: RandomSource, shape: Shape): Delivery {
   return { script: () => script, settled: FAILED };
 }
 
-/** The last attempt of a turn whose client leaves it. */
+/** The last attempt of a turn whose client leaves. */
 export function left(shape: Shape, id: number, leaving: Leaving): Delivery {
   const reply = shape === 'events' ? eventsReply(id, undefined) : replyJson({ any: 'answer' });
   if (leaving === 'at once') {
@@ -95,7 +95,7 @@ export function paused(random: RandomSource, id: number): { readonly whole: Deli
   };
 }
 
-/** Of a prewarm, which has no output: what is not stated is zero there. */
+/** The delivery of a prewarm, which has no output: tokens that are not stated count as zero. */
 export function prewarmed(random: RandomSource, id: number): Delivery {
   const tokens = random.pick([undefined, { input: Math.floor(random.roll() * 900), cached: 0, output: 0 }]);
   const response = { id: responseId(id), object: 'response', output: [] };
@@ -186,7 +186,7 @@ export function ending(
 
 export const responseId = (id: number): string => `resp_${id}`;
 
-/** Two deltas of text between the begin and the end. Without tokens the usage is null. */
+/** Two text deltas between the beginning and the end. Without tokens the usage is null. */
 export function eventsReply(id: number, tokens: Stated | undefined, end: 'completed' | 'incomplete' | 'failed' | 'missing' = 'completed') {
   const response = { id: responseId(id), object: 'response', model: 'model-a', output: [] };
   const usage = tokens === undefined ? null : usageOf(tokens);
@@ -212,7 +212,7 @@ export function eventsReply(id: number, tokens: Stated | undefined, end: 'comple
   return replyEvents(events);
 }
 
-/** On the compact path one body, elsewhere the events of a turn. */
+/** The reply to a compaction: one body on the compact path, elsewhere the events of a turn. */
 export function compactionReply({ path }: Pick<ReceivedRequest, 'path'>, id: number, usage: Json): Script {
   const item = { type: 'compaction', id: `cmp_${id}`, encrypted_content: `sealed-${id}` };
   const response = { id: responseId(id), created_at: 7, output: [item], usage };

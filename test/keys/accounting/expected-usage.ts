@@ -1,8 +1,8 @@
-// The test's expectation: the amounts that each settled turn adds to the totals of its key, Pool and day, in whole numbers.
+// The expected usage: the amounts that each settled turn adds to the totals of its key, Pool and day, in whole numbers.
 import type { UsageSums } from '../../../store/verbs/sums/usage-sums.ts';
 import type { Settled } from './deliveries.ts';
 
-/** Billionths of a dollar a token: a thousand times the dollars per million tokens of the configuration. */
+/** Prices in billionths of a dollar for a token, which is a thousand times the dollars per million tokens in the configuration. */
 export interface NanoPrices {
   readonly input: number;
   readonly cached: number;
@@ -23,7 +23,7 @@ export interface RowTokens {
 export interface Entry extends RowTokens {
   readonly key: string;
   readonly pool: string;
-  /** The model as metrics show it. */
+  /** The model under its name in metrics. */
   readonly label: string;
   /** Unix milliseconds at midnight UTC. */
   readonly day: number;
@@ -39,9 +39,9 @@ export interface SettledTurn {
   readonly model: string | null;
   readonly hosted: boolean;
   readonly settled: Settled;
-  /** Of the prompt, in tokens; undefined if it is not known: then nothing is estimated, and nothing was reserved. */
+  /** The estimated tokens of the prompt; undefined if they are unknown, so nothing is estimated or reserved. */
   readonly inputEstimate: number | undefined;
-  /** What was reserved of output, in tokens; 0 for a key without a limit of tokens or dollars. */
+  /** The reserved output tokens; 0 for a key without a limit of tokens or dollars. */
   readonly reservedOutput: number;
   /** Whether the key reserves tokens. */
   readonly reserves: boolean;
@@ -120,7 +120,7 @@ export function sumOf(entries: Iterable<Entry>): UsageSums {
   return sum;
 }
 
-/** The sums by any name. */
+/** The sums by a name of the entries. */
 export function sumsBy(entries: readonly Entry[], nameOf: (entry: Entry) => string): Readonly<Record<string, UsageSums>> {
   const groups = Map.groupBy(entries, nameOf);
   return Object.fromEntries([...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, its]) => [name, sumOf(its)]));

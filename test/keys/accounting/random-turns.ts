@@ -1,4 +1,5 @@
-// A turn of any path with any end: stated, unknown, broken off, refused at one account or at all, left by its client.
+// A turn on any path with any end: stated usage, unknown usage, broken off, refused by one account or by the gateway, or left by its
+// client.
 import { inTime } from '../../support/rehearsal-inbox.ts';
 import { visit } from './client.ts';
 import { type ClientRoute, ROUTES, type RouteName } from './client-routes.ts';
@@ -8,12 +9,12 @@ import type { Turns } from './turns.ts';
 
 const ANY_KEY = ['open', 'limited', 'limited', 'tight', 'guest'] as const satisfies readonly KeyName[];
 
-/** Resolves when its client has seen the end, or has left. */
+/** Resolves when the client has received the end, or has left. */
 export async function randomTurn(turns: Turns, name: RouteName): Promise<void> {
   const { random, stage } = turns;
   const route: ClientRoute = ROUTES[name];
   const failures = random.pick([0, 0, 0, 0, 1, 1, 2, 3]);
-  // A Pool tries three accounts.
+  // A turn tries at most three accounts.
   const leaves = failures < 3 && random.roll() < 0.25 ? leavingOf(turns, route) : undefined;
   const { planned, key, asked } = turns.plan(route, random.pick(ANY_KEY), (id) => {
     const failed = Array.from({ length: failures }, () => failing(random, route.shape));

@@ -1,4 +1,4 @@
-// A gateway whose accounts deliver according to the plan of each turn, in any order of arrival, and record each attempt.
+// A gateway whose accounts answer each turn by its plan, in any order of arrival, and record each attempt.
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
@@ -37,7 +37,7 @@ export type KeyName = keyof typeof KEYS;
 
 export const secretOf = (key: KeyName): string => `pg-${key}-of-the-accounting`;
 
-/** Dollars per million tokens by Pool and model. `model-b` is priced in the long-context bucket, `model-c` not at all. */
+/** Dollars per million tokens by Pool and model. `model-b` has a price in the long-context bucket, `model-c` has none. */
 const PRICES = {
   team: {
     'model-a': { input: 1.25, cached_input: 0.125, output: 10 },
@@ -57,7 +57,7 @@ export function nanoPrices(pool: 'team' | 'other', model: string | null): NanoPr
 function configured(draft: Draft): void {
   const { routes } = parse(readFileSync(new URL('../../../config.yaml', import.meta.url), 'utf8')) as Draft;
   const search = '/backend-api/agent/alpha/search';
-  // Pass-through to a path that the simulated provider answers.
+  // This row passes requests to a path that the simulated provider answers.
   draft.routes = (routes as Draft[]).map((row) => (row.POST === search ? { ...row, status: 'supported', to: '/backend-api/files' } : row));
   draft.accounts[2].compact = 'trigger';
   const modelsOf = (prices: Readonly<Record<string, unknown>>): Draft =>
@@ -81,18 +81,18 @@ function configured(draft: Draft): void {
   }));
 }
 
-/** One turn as it was planned, and as the accounts saw it. */
+/** One turn with its plan, and with what the accounts recorded. */
 export interface Planned {
   readonly id: number;
-  /** One for each attempt; the last one for all further ones. */
+  /** One delivery for each attempt; further attempts get the last one. */
   readonly attempts: readonly Delivery[];
   /** How many attempts reached an account. */
   arrived: number;
-  /** Where the last of them arrived. */
+  /** The account that got the last attempt. */
   account: string;
 }
 
-/** In the text of a turn, whatever its path: by it an account finds the plan. */
+/** A mark in the text of a turn, on every path; an account finds the plan by it. */
 export const markOf = (id: number): string => `turn-${id}-`;
 
 export class Stage implements AsyncDisposable {
@@ -124,7 +124,7 @@ export class Stage implements AsyncDisposable {
     return planned;
   }
 
-  /** How many turns of a plan reached an account. */
+  /** The plans of which at least one attempt reached an account. */
   get dispatched(): readonly Planned[] {
     return [...this.#planned.values()].filter(({ arrived }) => arrived > 0);
   }
@@ -138,7 +138,7 @@ export class Stage implements AsyncDisposable {
   }
 
   #script({ path, query, body, ...request }: ReceivedRequest): Script | undefined {
-    // A file is ready at the first question.
+    // A file is ready at the first request.
     if (path.endsWith('/uploaded')) return replyJson({ status: 'success', file_size_bytes: 5 });
     const [, id] = /turn-(\d+)-/.exec(`${query}${body}`) ?? [];
     const planned = id === undefined ? undefined : this.#planned.get(Number(id));

@@ -1,4 +1,4 @@
-// The turns of a run: planned, sent by whatever kind of client, and entered in the expected usage once they have left their rows.
+// The turns of a run: they are planned, sent by each kind of client, and added to the expected usage after they have left their rows.
 import assert from 'node:assert/strict';
 import type { RandomSource } from '../../rules/dialect/bodies.ts';
 import { until } from '../../support/until.ts';
@@ -7,7 +7,7 @@ import type { Delivery } from './deliveries.ts';
 import { type Entry, entryOf } from './expected-usage.ts';
 import { KEYS, type KeyName, markOf, nanoPrices, type Planned, type Stage, TEXT_MODELS } from './stage.ts';
 
-/** A planned turn, with what its settlement depends on. */
+/** A planned turn, with the values on which its settlement depends. */
 export interface Turn {
   readonly planned: Planned;
   readonly route: ClientRoute;
@@ -17,14 +17,14 @@ export interface Turn {
   readonly begins: number;
 }
 
-/** Without a longer history, twice the mean of short outputs is less (Q19). */
+/** Without a longer history the gateway reserves at least this, because twice the mean of short outputs is less (Q19). */
 const LEAST_OUTPUT_TOKENS = 2_048;
 
 export class Turns {
   readonly stage: Stage;
   readonly random: RandomSource;
   readonly entries: Entry[] = [];
-  /** At all accounts. */
+  /** The number of attempts at all accounts. */
   attempts = 0;
   #ids = 0;
   #unsettled: Turn[] = [];
@@ -34,7 +34,7 @@ export class Turns {
     this.random = random;
   }
 
-  /** A turn with a prompt of its own; planned, not sent. @param model any by default */
+  /** Plans a turn with its own prompt, without sending it. @param model any model by default */
   plan(
     route: ClientRoute,
     key: KeyName,
@@ -55,7 +55,7 @@ export class Turns {
     return turn;
   }
 
-  /** Waits until every turn that reached an account has left its row, and enters what that account delivered. */
+  /** Waits until every turn that reached an account has left its row, and adds what the account delivered to the expected usage. */
   async settle(): Promise<void> {
     const dispatched = this.#unsettled.filter(({ planned }) => planned.arrived > 0);
     const expected = this.entries.length + dispatched.length;
@@ -74,7 +74,7 @@ export class Turns {
 /** The output that a turn reserves. */
 export const reservedOutput = ({ cap }: Asked): number => Math.min(cap, LEAST_OUTPUT_TOKENS);
 
-/** What follows from the last attempt that arrived. */
+/** The entry that follows from the last attempt that reached an account. */
 function enteredAt(at: number, { planned, route, key, asked, begins }: Turn): Entry {
   const { pool } = KEYS[key];
   const model = route.model(asked, pool);

@@ -1,4 +1,4 @@
-// Turns that exist only on websockets: turns whose client comes back for them or does not, prewarms, and anchored compactions.
+// Turns that exist only on websockets: turns whose client comes back or does not, prewarms, and anchored compactions.
 import assert from 'node:assert/strict';
 import { userMessage } from '../../support/native-frames.ts';
 import { until } from '../../support/until.ts';
@@ -8,10 +8,13 @@ import { compactionReply, type Delivery, ending, lastWord, paused, prewarmed, re
 import { type KeyName, secretOf } from './stage.ts';
 import type { Turn, Turns } from './turns.ts';
 
-/** The end of a turn whose client lost its websocket: without the client, with its client back, after its time, or for an edited turn. */
+/**
+ * How a turn ends whose client lost its websocket: without the client, with its client back, after the time for coming back, or replaced by
+ * an edited turn.
+ */
 export const OUTCOMES = ['alone', 'resumed', 'expired', 'replaced'] as const;
 
-/** As `timeouts.websocket_resume_ms`. */
+/** The same value as `timeouts.websocket_resume_ms`. */
 const RESUME_MS = 30_000;
 
 const NATIVE = ROUTES['native websocket'];
@@ -44,7 +47,7 @@ export async function detachedTurn(turns: Turns, key: KeyName, outcome: (typeof 
       await until('the turn with its client', () => gate.count('turns_resumed') > resumed || undefined);
       gate.upstream.release(turn.planned.account);
     }
-    // The connection closes where the reply breaks off.
+    // The connection closes when the reply breaks off.
     await back.rest().catch(() => undefined);
   }
   await turns.settle();
@@ -58,7 +61,7 @@ export async function prewarm(turns: Turns, key: KeyName): Promise<void> {
   await turns.settle();
 }
 
-/** A turn, and the compaction of its conversation over the same websocket. */
+/** Runs a turn, then compacts its conversation over the same websocket. */
 export async function anchoredCompaction(turns: Turns, key: KeyName): Promise<void> {
   const { stage, random } = turns;
   const first = turns.plan(PUBLIC, key, (id) => [paused(random, id).whole]);

@@ -1,4 +1,4 @@
-// The limits of keys, on one node and over several, and their ledger; with a manual clock.
+// The limits of keys and their ledger, on one node and over several, with a manual clock.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Ledger } from '../../../proxy/keys/ledger.ts';

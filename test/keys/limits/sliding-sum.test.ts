@@ -1,4 +1,4 @@
-// The sum of the last minute: its memory, and its amounts under a clock that is set back.
+// The sum over the last minute: its memory, and its amounts if the clock is set back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
@@ -24,7 +24,7 @@ test('a key that is used all the time holds the entries of two minutes at most',
   const sums = Array.from({ length: 500 }, hour);
   collect();
   const bytes = (process.memoryUsage().heapUsed - before) / sums.length;
-  // 120 entries of 16 bytes, and the spare places of two arrays that grew.
+  // The expected memory is 120 entries of 16 bytes, and the unused capacity of two grown arrays.
   assert.ok(bytes < 5_000, `${bytes} bytes each`);
 });
 

@@ -1,4 +1,4 @@
-// Uploads that arrive byte by byte: what is held does not grow with the number of pieces, and ends with the client.
+// Uploads that arrive byte by byte: the held memory does not grow with the number of pieces, and is released when the client leaves.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -16,10 +16,10 @@ import { BOUNDARY } from '../../../support/form.ts';
 import { inUse } from '../../../support/memory-in-use.ts';
 import { until } from '../../../support/until.ts';
 
-/** More than every buffer on the way holds. */
+/** This is more than all buffers on the path hold. */
 const BYTES = 400_000;
 const MOST_HELD = 3_000_000;
-/** Each byte is an event of Node's parser. */
+/** Each byte is an event of Node's parser, so the upload takes long. */
 const PATIENCE_MS = 30_000;
 const CHUNKS = Buffer.from('1\r\na\r\n'.repeat(BYTES));
 const HEAD = 'POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n';
@@ -45,7 +45,7 @@ async function arrive(context: TestContext): Promise<Arrived> {
   return { client, request };
 }
 
-/** Waits until the connection is not read any more. */
+/** Waits until the gateway no longer reads the connection. */
 async function stopped({ socket }: IncomingMessage): Promise<void> {
   let read = -1;
   await until(

@@ -1,4 +1,4 @@
-// The reader of multipart forms: parts of any order and content, and every malformed body refused without a hang or a crash.
+// The reader of multipart forms takes parts of any order and content, and refuses every malformed body without a hang or a crash.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Counters } from '../../../../proxy/base/process/metrics.ts';

@@ -1,4 +1,4 @@
-// Large bodies, and bodies in small pieces, are read a slice at a time, and keys take turns (Q38).
+// Large bodies, and bodies in small pieces, are read in slices, and keys take turns (Q38).
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, IncomingMessage } from 'node:http';
@@ -13,19 +13,19 @@ import { until } from '../../../support/until.ts';
 const KEYS = ['many', 'many', 'many', 'many', 'one'] as const;
 const PIECES = 60_000;
 const LARGE_BYTES = 16_000_000;
-/** Of one connection in one turn of the event loop: a slice, and the rest of the part of a read that it ends in. */
+/** The most pieces of one connection in one turn of the event loop: a slice, and the rest of the read in which it ends. */
 const MOST_PIECES = 600;
 
 interface Sent {
   /** The keys in the order in which their bodies ended. */
   readonly ended: readonly string[];
-  /** Of all bodies. */
+  /** The bytes of all bodies. */
   readonly bytes: number;
-  /** Most that came in one turn of the event loop. */
+  /** The most pieces that came in one turn of the event loop. */
   readonly mostPieces: number;
 }
 
-/** Sends requests for each of the keys at once, one after the other on its connection. */
+/** Sends requests of all keys at once; the requests of a key follow each other on its connection. */
 async function sent(context: TestContext, ...bodies: readonly string[]): Promise<Sent> {
   const ended: string[] = [];
   let [bytes, pieces, mostPieces] = [0, 0, 0];

@@ -1,4 +1,4 @@
-// An upload is refused as timed out only if its client is silent, not if the account is slow to read it.
+// An upload is refused as timed out only if its client is silent, and not if the account is slow to read it.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request as requestTo } from 'node:http';
@@ -9,7 +9,7 @@ import { openUpload } from '../../../../proxy/clients/http/bodies/upload.ts';
 
 const IDLE_MS = 60;
 
-/** Opens the upload of a client that sends `bytes` of a body of `length`; resolves with how it was refused, or `waits`. */
+/** Starts an upload whose client sends `bytes` of a body of `length`; resolves with its refusal, or with `waits`. */
 async function refusalOf(context: TestContext, bytes: number, length: number): Promise<unknown> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,4 +1,4 @@
-// The address of a client behind the operator's proxies, and networks in CIDR notation.
+// The address of a client behind the proxies of the operator, and networks in CIDR notation.
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';

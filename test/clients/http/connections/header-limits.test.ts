@@ -1,4 +1,4 @@
-// The limits on the head of a request: the bytes that count, and how little of a hostile head is read.
+// The limits on the head of a request: which bytes count, and how little of a hostile head is read.
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { describe, test } from 'node:test';
@@ -11,7 +11,7 @@ interface Head {
   readonly raw?: readonly (readonly [name: string, value: string])[];
 }
 
-/** A request as Node's parser hands it over; `parsed` is called when its headers are read by name. */
+/** A request as Node's parser passes it; `parsed` is called when its headers are read by name. */
 function request({ url = '/', raw = [] }: Head, parsed: () => void = () => undefined): IncomingMessage {
   return {
     method: 'GET',

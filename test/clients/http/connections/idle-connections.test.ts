@@ -1,4 +1,4 @@
-// Clients that do not read their answer lose their connection, and their turn its slots.
+// A client that does not read its answer loses its connection, and its turn loses its slots.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
@@ -37,7 +37,7 @@ async function answering(context: TestContext) {
   return { response, client, counters, sweep };
 }
 
-/** More than the buffers of both systems hold. */
+/** This is more than the buffers of both systems hold. */
 const MUCH = Buffer.alloc(32 << 20);
 
 test('a client that reads nothing of its answer for longer than the limit loses its connection', async (context) => {

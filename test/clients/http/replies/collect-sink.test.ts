@@ -1,4 +1,4 @@
-// The sink of a client that did not ask for a stream: one JSON answer made of the terminal event, or one refusal (Q15).
+// The sink of a client that did not request a stream: one JSON answer made of the terminal event, or one refusal (Q15).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CollectSink } from '../../../../proxy/clients/http/replies/collect-sink.ts';
@@ -16,7 +16,7 @@ const terminal = (type: string, response?: unknown): Event => ({
   data: { type, ...(response === undefined ? {} : { response }) } as Event['data'],
 });
 
-/** A sink that was opened. */
+/** Opens a sink. */
 function opened(): { readonly sink: CollectSink; readonly client: RecordingClient } {
   const client = new RecordingClient({ streams: false });
   const sink = new CollectSink(liveTurnOf({ kind: 'public-responses', rules: [] }).turn, client, undefined);
@@ -82,7 +82,7 @@ describe('a reply that gives no answer', () => {
 });
 
 describe('after an event reply with the rules of the product', () => {
-  /** The one answer, or the refusal, of a public turn, where the account sent this. */
+  /** The answer or the refusal of a public turn for which the account sent this text. */
   async function collected(text: string, options: LiveTurnOptions = {}): Promise<unknown> {
     const { turn } = await requestedTurn(turnBody('hi', { stream: false }), { kind: 'public-responses', ...options });
     const client = new RecordingClient({ streams: false });

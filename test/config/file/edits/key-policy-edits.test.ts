@@ -1,4 +1,4 @@
-// Changes of a key's policies in the layouts that people write: each changes what it names, and no other byte.
+// Changes of a key's policies in the layouts that people write: each changes only what it names.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -35,7 +35,7 @@ interface SceneOptions extends Omit<LiveTurnOptions, 'clock'>, ContextOptions {
   readonly sink?: SinkOptions;
 }
 
-/** A reply under way; by default of a native turn without rules. */
+/** Starts a reply; by default it belongs to a native turn without rules. */
 async function scene({ sink: sinkOptions, observer, keepsBack, ...options }: SceneOptions = {}): Promise<Scene> {
   const clock = new HandClock();
   const { turn, faults } = await requestedTurn(turnBody('hi'), { rules: [], ...options, clock });
@@ -45,7 +45,7 @@ async function scene({ sink: sinkOptions, observer, keepsBack, ...options }: Sce
   return { reply, wire: new Wire(reply), sink, context, clock, faults };
 }
 
-/** With every rule of the product. */
+/** Starts a reply with all rules of the product. */
 const withAllRules = async (kind: RouteKind, options: SceneOptions = {}): Promise<Scene> => {
   const { turn } = liveTurnOf();
   return scene({ kind, rules: turn.generation.chains.of(kind).rules, ...options });
@@ -387,7 +387,7 @@ describe('events that no rule and no sink subscribes to', () => {
     assert.equal(context.counters.values.events_parsed, 0);
   });
 
-  // Without rules. Every turn has a rule that reads its terminal event for usage, which is parsed once for both.
+  // This turn has no rules. Otherwise every turn has a rule that reads its terminal event for usage, and the event is parsed once for both.
   test('of a terminal type are parsed, because their texts are sanitised (Q3), and pass as they came where nothing was removed', async () => {
     const { wire, reply, sink, context } = await scene();
     await wire.read(delta(1));
