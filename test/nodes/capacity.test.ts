@@ -72,14 +72,16 @@ test('[Q34] the nodes have even shares as soon as they have started, and turns t
 });
 
 test('[Q34] slots of an idle node go to a busy one within about a second', async () => {
-  await using here = await stage(8);
+  const clocks = [new PausableClock(), new PausableClock(), new PausableClock()];
+  await using here = await stage(8, clocks);
   const { provider, nodes } = here;
   const [, , c] = nodes.all;
   await evenParts(nodes, 2);
-  const began = performance.now();
+  // News alone bring them: no node waits for the second after which it asks again.
+  for (const clock of clocks) clock.pause();
   const running = Array.from({ length: 8 }, () => turn(c));
   await provider.has(8);
-  assert.ok(performance.now() - began < 1_500, `it took ${performance.now() - began} ms`);
+  for (const clock of clocks) clock.resume();
   provider.end();
   for (const reply of running) assert.equal((await reply).status, 200);
 });
