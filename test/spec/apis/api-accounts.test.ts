@@ -1,6 +1,6 @@
 // Accounts of other APIs as their operator configures them: addresses, credentials, and the models that they declare and list (AA1 to AA11).
 import assert from 'node:assert/strict';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
@@ -103,8 +103,10 @@ test('[AA4] a bearer, a header of any name, or no credential at all goes out', a
 });
 
 for (const kind of ['bearer', 'header'] as const) {
-  test(`[AA4] after a 401 a changed file of a ${kind} is read again and tried once; an unchanged one makes the account reauth_required`, async () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'poolgate-')), 'secret');
+  test(`[AA4] after a 401 a changed file of a ${kind} is read again and tried once; an unchanged one makes the account reauth_required`, async (context) => {
+    const folder = mkdtempSync(join(tmpdir(), 'poolgate-'));
+    context.after(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'secret');
     writeFileSync(file, 'first-secret\n');
     const credential = kind === 'bearer' ? { bearer: { file } } : { header: { name: 'api-key', file } };
     const carried = (): readonly unknown[] =>
