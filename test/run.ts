@@ -21,10 +21,10 @@ import { PostgresServer, SHARED_SERVER } from './support/postgres.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** For two cores: more than half of a test's time is spent in waits for sockets and processes. */
+/** A suitable number for two cores, because more than half of the time of a test is spent waiting for sockets and processes. */
 const WORKERS = 5;
 
-/** After them the process that runs a file is ended: a file that waits for what never comes. */
+/** After this time the process that runs a file is ended, so a file that waits forever ends too. */
 const DEADLINE_MS = 300_000;
 const LONG_DEADLINE_MS = 1_200_000;
 
@@ -35,7 +35,7 @@ const { values, positionals } = parseArgs({
 
 const part = values.all ? 'all' : values.long ? 'long' : 'daily';
 
-/** Runs a check, and prints what it says if it fails. @returns whether it passed */
+/** Runs a check, and prints its output if it fails. @returns whether it passed */
 function check(command: string, args: readonly string[]): Promise<boolean> {
   return new Promise((resolve) => {
     execFile(command, args, { cwd: ROOT, maxBuffer: 64 << 20 }, (error, out, err) => {
@@ -46,7 +46,7 @@ function check(command: string, args: readonly string[]): Promise<boolean> {
   });
 }
 
-/** Runs files of the queue until it is empty, in one process as long as that is possible. */
+/** Runs files of the queue until it is empty, in one process as long as possible. */
 async function work(queue: (readonly string[])[], onResult: (result: FileResult) => void): Promise<void> {
   const deadlineMs = part === 'daily' ? DEADLINE_MS : LONG_DEADLINE_MS;
   let worker: WorkerProcess | undefined;
@@ -103,7 +103,7 @@ try {
     positionals.length > 0
       ? []
       : [
-          // Beside the tests its threads gain no time, and several checkers take twice the processor time of one.
+          // While the tests run, more threads save no time, and several checkers take twice the processor time of one.
           check('tsc', ['--singleThreaded']),
           check('tsc', ['-p', 'proxy/console']),
           check('biome', ['check', '--error-on-warnings']),

@@ -1,4 +1,4 @@
-// When a window would be used up, at its mean rate since it began.
+// The forecast of the time at which a window is used up, at its mean rate since it began.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { usedUpAt } from '../../proxy/mcp/quota-forecast.ts';

@@ -10,7 +10,7 @@ interface Case {
   readonly title: string;
   readonly entry: JsonObject;
   readonly config?: Omit<ModelConfig, 'suppressed'>;
-  /** window, maximum, percent, compactAt, effective */
+  /** The expected window, maximum, percent, compactAt and effective values. */
   readonly gives: readonly (number | undefined)[];
 }
 

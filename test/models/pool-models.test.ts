@@ -12,7 +12,7 @@ test('[MC3] the cohort with most routable members is canonical, and its first me
   const { models, health } = world({ a: from('a'), b: from('b', SMALL), c: from('c', SMALL) });
   assert.equal(speaker(models), 'b');
   health.down = ['b'];
-  // One routable member each: the larger cohort is chosen, and its first member gives the entry though it is down.
+  // Each cohort has one routable member: the larger one is chosen, and its first member gives the entry although it is not routable.
   assert.equal(speaker(models), 'b');
   health.down = ['b', 'c'];
   assert.equal(speaker(models), 'a');

@@ -1,4 +1,4 @@
-// What the catalog's tests share: entries as providers send them, configuration rows, and a clock that is moved by hand.
+// Shared by the tests of catalogs: entries as providers send them, configuration rows, and a manual clock.
 import type { Clock } from '../../proxy/base/time/clock.ts';
 import { AccountCatalogs } from '../../proxy/models/catalog/account-catalogs.ts';
 import { parseCatalog } from '../../proxy/models/catalog/catalog-parser.ts';
@@ -61,7 +61,7 @@ export const assignment = (id: string, fields: Partial<AssignmentConfig> = {}): 
   ...fields,
 });
 
-/** Health under the test's hand: names in `down` are accounts, or `account/model`. */
+/** Health that the test sets: names in `down` are accounts, or `account/model`. */
 export class Health implements RoutabilityOfAccounts {
   version = 0;
   #down: ReadonlySet<string> = new Set();
@@ -76,7 +76,7 @@ export class Health implements RoutabilityOfAccounts {
   }
 }
 
-/** As the gateway wires it. */
+/** The policy for lists, as the gateway wires it. */
 export const LIST_POLICY: ListPolicy = { allowsModel, permittedEntry: reflectedEntry };
 
 export interface World {
@@ -86,7 +86,7 @@ export interface World {
   readonly lists: Listings;
 }
 
-/** One Pool over accounts that have just been read, all assigned in the order given unless `pool` says otherwise. */
+/** One Pool with accounts that have just been read, all assigned in the given order unless `pool` differs. */
 export function world(
   read: Readonly<Record<string, readonly unknown[]>>,
   options: { readonly pool?: Partial<PoolConfig>; readonly accounts?: Readonly<Record<string, Partial<AccountConfig>>> } = {},
@@ -100,7 +100,7 @@ export function world(
   return { accounts, health, models, lists: new Listings(models, new ListingCache(), LIST_POLICY) };
 }
 
-/** A good read of one account; the entries go through JSON as they would on the wire. */
+/** A successful read of one account; the entries pass through JSON, as they would on the wire. */
 export function answer(accounts: AccountCatalogs, id: string, entries: readonly unknown[]): void {
   const parsed = parseCatalog(JSON.parse(JSON.stringify({ models: entries })));
   const known = accounts.get(id);
@@ -108,10 +108,10 @@ export function answer(accounts: AccountCatalogs, id: string, entries: readonly 
   accounts.apply(known, { parsed, etag: undefined, cost: { bytes: 0, ms: 0 } }, 0);
 }
 
-/** The entries of a backend list's body. */
+/** The entries in the body of a backend list. */
 export const entriesOf = (body: string): readonly Readonly<Record<string, Json>>[] => JSON.parse(body).models;
 
-/** Time that passes only by `advance`, which runs what falls due in order and lets its promises settle. */
+/** A clock whose time passes only by `advance`, which runs the timers that are due in order and lets their promises settle. */
 export class HandClock implements Clock {
   #now = 1_700_000_000_000;
   #wallSet = 0;
@@ -129,7 +129,7 @@ export class HandClock implements Clock {
     return this.#now + this.#wallSet;
   }
 
-  /** Sets the wall clock forward, or back: no time passes. */
+  /** Sets the wall clock forward or back; no time passes. */
   setWallClock(ms: number): void {
     this.#wallSet += ms;
   }
@@ -160,5 +160,5 @@ export class HandClock implements Clock {
   }
 }
 
-/** Every promise that hangs on nothing but promises has settled. */
+/** Resolves when every promise that waits only for other promises has settled. */
 export const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,4 +1,4 @@
-// The state of an account that one node finds out reaches the others: cooldowns, exhaustion, refused credentials, and restores by an
+// The state of an account that one node detects reaches the other nodes: cooldowns, exhaustion, refused credentials, and restores by an
 // operator.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
@@ -44,7 +44,7 @@ suite('account state over nodes', () => {
     one.upstream.next('north', 'refuse 429 rate_limit_exceeded retry 3600');
     await turn(one);
     await converged('the cooldown', () => other.account('north').models['model-a']);
-    // At the node that did not open it.
+    // The restore is sent to the node that did not record the failure.
     const answer = await fetch(`${other.adminUrl}/api/accounts/north/restore`, { method: 'POST', headers: { 'x-poolgate-command': '1' } });
     assert.equal(answer.status, 200, await answer.text());
     await converged('the end of the cooldown', () => one.account('north').models['model-a'] === undefined || undefined);
@@ -67,7 +67,7 @@ suite('account state over nodes', () => {
     for (const node of nodes.all) assert.ok(node.account('north').models['model-a']?.until, 'the cooldown goes on');
   });
 
-  /** The last one: the account stays exhausted. */
+  /** This test is the last one, because the account stays exhausted. */
   test('[Q34] an exhausted quota is known to the other node, with its reset', async () => {
     one.upstream.next('north', 'refuse 429 usage_limit_reached resets 3600');
     await turn(one);

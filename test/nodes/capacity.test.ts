@@ -1,4 +1,4 @@
-// `max_concurrent` over three nodes: the provider counts, and never has more turns than the setting allows.
+// `max_concurrent` over three nodes: the provider counts its turns, and never has more than the setting allows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestGateway } from '../support/gateway.ts';
@@ -9,7 +9,7 @@ import { CountingProvider } from './counting-provider.ts';
 import { PausableClock } from './pausable-clock.ts';
 import { type Nodes, threeNodes } from './three-nodes.ts';
 
-/** Resolves also when its gateway stops first, because the test has failed. */
+/** Starts a turn; it also resolves if its gateway stops first because the test has failed. */
 const turn = (gate: TestGateway, signal?: AbortSignal): Promise<{ readonly status: number }> =>
   gate.send('/backend-api/agent/responses', { body: turnBody('hi'), ...(signal ? { signal } : {}) }).catch(() => ({ status: 0 }));
 
@@ -64,7 +64,7 @@ test('[Q34] the nodes have even shares as soon as they have started, and turns t
   const before = nodes.all.map((gate) => gate.count('slot_claims'));
   for (let i = 0; i < 30; i++) await turn(nodes.all[i % 3] as TestGateway);
   const claims = nodes.all.map((gate, i) => gate.count('slot_claims') - (before[i] as number));
-  // Renewals, and the last changes of parts after the start, may come between; each node had ten turns.
+  // Each node had ten turns; renewals, and the last changes of shares after the start, may add some requests.
   assert.ok(
     claims.every((count) => count <= 3),
     `${claims} claims of 30 turns`,
@@ -137,7 +137,7 @@ test('[Q34] a node that was paused past its lease begins no turn with the slots 
   clocks[0]?.pause();
   for (const clock of clocks.slice(1)) clock.setAhead(LEASE_MS + 1_000);
   const second = Array.from({ length: 4 }, () => turn(b));
-  // Four of the node that has the slots now besides two of the paused one, which continue.
+  // Four turns are at the node that now has the slots, two at the paused one, which continue.
   await provider.has(6);
   clocks[0]?.setAhead(LEASE_MS + 1_000);
   const late = turn(a);

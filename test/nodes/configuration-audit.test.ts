@@ -1,4 +1,4 @@
-// Each node has a file of its own: a start is compared with that node's last configuration, never with the file of another node.
+// Each node has its own file: a start is compared with the last configuration of that node, never with the file of another node.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startNodes } from '../support/convergence.ts';

@@ -1,4 +1,5 @@
-// What a console at one node shows of the others: their turns, cooldowns and audit at once or within seconds, and what is each node's own.
+// What the console of one node shows of the others: turns, cooldowns and audit at once or within seconds, and what each node has for
+// itself.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { eventsFrom } from '../console/events.ts';

@@ -1,5 +1,5 @@
-// A conversation over three nodes that are processes of their own: every ordered pair of them as (turn, next turn), and websockets whose
-// clients come back at another node (Q34, F8.4, SM6).
+// A conversation over three nodes in separate processes: each ordered pair of nodes as (turn, next turn), and websockets whose clients come
+// back at another node (Q34, F8.4, SM6).
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -21,7 +21,7 @@ let pairs: readonly (readonly [NodeProcess, NodeProcess])[];
 
 before(async () => {
   cluster = await startNodeProcesses(['a', 'b', 'c'], {
-    // The accounts take any anchor: only the pin decides where a turn goes.
+    // The accounts take any anchor, so only the pin decides where a turn goes.
     upstream: { accounts: ['north', 'south', 'east'], strict: false },
     file: firstAccountOfItsOwn,
   });
@@ -56,11 +56,11 @@ async function uploaded(node: NodeProcess): Promise<string> {
 }
 
 describe('[Q34] a conversation over node processes stays with its account', () => {
-  /** @param run has a turn at the first node, which goes to an account of its own, and the next one at the other */
+  /** @param run runs a turn at the first node, which goes to an account that only this node prefers, and the next turn at the other node */
   const eachPair = (name: string, run: (one: NodeProcess, other: NodeProcess) => Promise<void>): void => {
     test(`[Q34] ${name}, from every node to every other`, async () => {
       for (const [one, other] of pairs) {
-        // On a busy machine a pin may be stored after its reply has left: the node counts it, and the pair begins again (Q34).
+        // On a busy machine a pin may be stored after its reply was sent: the node counts that, and the pair starts again (Q34).
         for (let late = await one.count('pins_late'); ; late = await one.count('pins_late')) {
           cluster.upstream.clear();
           const failed = await run(one, other).catch((thrown: unknown) => thrown);
@@ -117,7 +117,7 @@ describe('[Q34] native websockets over node processes', () => {
   });
   const dispatched = (): readonly (readonly [string, string])[] =>
     cluster.upstream.turns().map((each) => [each.account, frameDialect(each)]);
-  /** The account that `interrupted` prepares comes first at every node. */
+  /** Puts the account that `interrupted` prepares first at every node. */
   const northFirst = (draft: Draft): void => {
     const [{ assignments }] = draft.pools;
     assignments.sort((one: { account: string }) => (one.account === 'north' ? -1 : 0));
@@ -173,7 +173,7 @@ describe('[Q34] native websockets over node processes', () => {
     });
   }
 
-  // The last one: its node is gone.
+  // This test is the last one, because its node is gone afterwards.
   test('[Q34] [F8.4] a turn whose node is killed starts again at the node where its client comes back', async () => {
     const [one, other] = pairs[0] as (typeof pairs)[number];
     const session = sessionOf(one, other, 'killed');

@@ -1,4 +1,4 @@
-// An account that counts the turns that it has at the same time, and ends each on request, or after a time of its own.
+// An account that counts its simultaneous turns, and ends each turn on request or after a given time.
 import { type RawUpstream, rawHead, startRawUpstream } from '../support/raw-upstream.ts';
 import { until } from '../support/until.ts';
 
@@ -12,9 +12,9 @@ const BODY = `event: response.completed\ndata: ${JSON.stringify(COMPLETED)}\n\n`
 
 export class CountingProvider {
   readonly rawUpstream: RawUpstream;
-  /** Most turns at the same time. */
+  /** The most turns at the same time. */
   peak = 0;
-  /** How long the n-th turn takes; undefined: until it is ended. */
+  /** The duration of the n-th turn; undefined means until `end`. */
   lasts: (turn: number) => number | undefined = () => undefined;
   readonly #running = new Set<() => void>();
   #turns = 0;
@@ -33,7 +33,7 @@ export class CountingProvider {
     return this.#running.size;
   }
 
-  /** Turns so far. */
+  /** The number of turns so far. */
   get turns(): number {
     return this.#turns;
   }

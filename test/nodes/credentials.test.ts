@@ -1,4 +1,4 @@
-// One login, three nodes: one of them refreshes, the others use its tokens, and no file of another node brings a former login back.
+// One login and three nodes: one node refreshes, the others use its tokens, and no file of another node restores a former login.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// A process that stops while its database is gone, or while its settlements cannot be written.
+// A process that stops while its database is unreachable, or while its settlements cannot be written.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bearerOf, draftFor, sendTo } from '../support/gateway.ts';
@@ -29,7 +29,7 @@ test('[Q34] a process without an admin listener that stops while the database is
   upstream.release('north');
   assert.equal((await running).status, 200);
   serving.signal('SIGTERM');
-  // Shorter than a node that stops tries to write its settlements.
+  // This is shorter than the time for which a stopping node tries to write its settlements.
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   link.refuses = false;
   const { code, err } = await serving.ended;

@@ -1,5 +1,5 @@
-// The database becomes unreachable and comes back: turns that nodes serve meanwhile, rows that wait, and usage that is counted once
-// afterwards.
+// The database becomes unreachable and comes back: the turns that nodes serve in the meantime, rows that wait, and usage that is counted
+// exactly once.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
 import { connect } from '../support/websocket.ts';
 
-/** It is ended and started again. */
+/** The tests stop and start this server. */
 const postgresServer = ownPostgres();
 
 const NATIVE = '/backend-api/agent/responses';
@@ -41,7 +41,7 @@ const start = async ({ edit = () => undefined, store }: StartOptions = {}): Prom
     },
   });
 
-/** Without the database, from `act` on until it returns. */
+/** Runs `act` without the database. */
 async function without(act: () => Promise<void>): Promise<void> {
   const server = await postgresServer;
   await server.end('SIGQUIT');
@@ -52,7 +52,7 @@ async function without(act: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Each turn that is refused meanwhile asks the database. */
+/** Resolves when turns with limits are accepted again; each refused turn asks the database. */
 const limitsAreBack = (gate: TestGateway): Promise<true> =>
   until('the limits', async () => ((await limited(gate)).status === 200 ? true : undefined), 20_000, LOOK_MS);
 
@@ -182,7 +182,7 @@ test('[Q34] in a long outage turns are served, and the pins that no longer fit i
 test('[Q34] a reload takes effect as a whole, and an account whose login could not be read has it when the database is back', async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'poolgate-gone-'));
   context.after(() => rm(folder, { recursive: true }));
-  // The static bearer is the login's first access token, so that the catalog of the account is known before.
+  // The static bearer is the first access token of the login, so the catalog of the account is already known.
   const login = { access_token: bearerOf('south'), refresh_token: 'rt-of-south' };
   await writeFile(join(folder, 'south.json'), JSON.stringify({ tokens: { refresh_token: 'rt-of-south' } }));
   await using gate = await startGateway({

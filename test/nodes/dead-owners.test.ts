@@ -1,4 +1,4 @@
-// The owner of a session does not answer, is another process, or dies while it serves a forwarded client (Q34).
+// The owner of a session does not answer, was replaced by another process, or dies while it serves a forwarded client (Q34).
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -14,7 +14,7 @@ import { TcpRelay } from '../support/tcp-relay.ts';
 import { until } from '../support/until.ts';
 import type { TestSocket } from '../support/websocket.ts';
 
-/** A port that nothing listens on. */
+/** A port without a listener. */
 const NOWHERE = 'http://127.0.0.1:1';
 
 async function replayed(gate: TestGateway, frames = 5): Promise<TestSocket> {
@@ -24,7 +24,7 @@ async function replayed(gate: TestGateway, frames = 5): Promise<TestSocket> {
   return socket;
 }
 
-/** The retry is a turn of its own, at this node. */
+/** Asserts that this node serves the retry as a new turn. */
 async function servedHere(gate: TestGateway, socket: TestSocket): Promise<void> {
   assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
   assert.deepEqual([gate.upstream.turns().length, gate.count('websockets_forwarded')], [2, 0]);
@@ -164,7 +164,7 @@ test('[Q34] a node that was paused has lost its session: it ends the turn that i
   socket.send(turnFrame('t1', QUESTION));
   await a.upstream.stalled('north', 2);
   await dropped(b, socket);
-  // The client meets the paused node before that has renewed anything.
+  // The client reaches the paused node before that node has renewed anything.
   using back = await openSession(a);
   back.send(turnFrame('t1', QUESTION));
   await until('the turn to be rejoined', () => (b.count('turns_resumed') === 1 ? true : undefined));

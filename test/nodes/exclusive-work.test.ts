@@ -1,5 +1,5 @@
-// Work of one node at a time: which node does it, which ones wait for its result, and what follows when the node with the lease dies or
-// pauses.
+// Work that one node at a time does: which node does it, which nodes wait for its result, and what follows if the node with the lease dies
+// or pauses.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Clock } from '../../proxy/base/time/clock.ts';
@@ -40,7 +40,7 @@ async function bench(context: TestContext) {
     await idle();
   };
   const node = (owner: string, own: Clock = clock): ExclusiveWork => new ExclusiveWork({ leases, clock: own, owner });
-  /** A node that no longer does anything by itself. */
+  /** A node that no longer does anything. */
   const dead = (owner: string): ExclusiveWork =>
     node(owner, { now: () => clock.now(), wallTime: () => clock.now(), after: () => () => undefined });
   return { clock, store, node, dead, idle, pass };

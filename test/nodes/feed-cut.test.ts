@@ -1,4 +1,4 @@
-// A node whose feed is cut polls every 10 s (Q34): it then gets the changes of the others, and serves meanwhile with its own state.
+// A node whose feed is cut polls every 10 s (Q34): it gets the changes of other nodes by polls, and serves with its own state until then.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Clock, systemClock } from '../../proxy/base/time/clock.ts';
@@ -9,7 +9,7 @@ import { Link } from '../support/postgres-link.ts';
 
 const POLL_MS = 10_000;
 
-/** The machine's clock; what waits for the interval of a poll runs when the test says so. */
+/** The clock of the machine, except that timers of a poll interval run when the test calls `passInterval`. */
 class PollClock implements Clock {
   #due: (() => void)[] = [];
 
@@ -24,7 +24,7 @@ class PollClock implements Clock {
     };
   };
 
-  /** Ten seconds pass only for polls. */
+  /** Lets ten seconds pass, but only for polls. */
   passInterval(): void {
     for (const run of this.#due.splice(0)) run();
   }

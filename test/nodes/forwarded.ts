@@ -1,4 +1,4 @@
-// A forwarded websocket for tests: a client at one node whose interrupted turn still runs at another.
+// A forwarded websocket for tests: a client at one node whose interrupted turn still runs at another node.
 import assert from 'node:assert/strict';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
 import type { TestGateway } from '../support/gateway.ts';
@@ -8,7 +8,7 @@ import { type NodesOptions, startNodes } from '../support/nodes.ts';
 import { until } from '../support/until.ts';
 import type { TestSocket } from '../support/websocket.ts';
 
-/** A client at `b` whose interrupted turn still runs at `a`, five frames into it. */
+/** Connects a client at `b` whose interrupted turn still runs at `a`, five frames after its start. */
 export async function forwarded(options: NodesOptions = {}) {
   const nodes = await startNodes(['a', 'b'], options);
   const { a, b } = nodes;
@@ -22,7 +22,7 @@ export async function forwarded(options: NodesOptions = {}) {
   return { a, b, nodes, socket, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-/** The rest of that turn. */
+/** Asserts the rest of that turn. */
 export async function completed(a: TestGateway, socket: TestSocket): Promise<void> {
   a.upstream.release('north');
   assert.deepEqual(typesOf(await socket.rest()), wholeTurn);

@@ -50,7 +50,7 @@ test('[Q34] a forwarded client that leaves while it does not read detaches its t
   socket.send(turnFrame('t2', [userMessage('much')]));
   await until('held replies', () => (a.heldBytes > 1_048_576 && b.heldBytes > 1_048_576 ? true : undefined));
   socket.terminate();
-  // More was sent than is kept: without its client the turn cannot be resumed.
+  // The client sent more than is kept, so its turn ends when the client is lost.
   await until('its row', async () => ((await a.rows()).at(-1)?.outcome === 'client_gone' ? true : undefined));
 });
 

@@ -1,4 +1,5 @@
-// A forwarded websocket is one of the client's own: its limits, its pings, its end with the key or with either node (Q34, Q28, LI1, LI2).
+// A forwarded websocket behaves like a direct one: its limits, its pings, and its end with the key or with either node (Q34, Q28, LI1,
+// LI2).
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
@@ -146,7 +147,7 @@ for (const [where, other] of [
     const { a, b, socket, nodes } = at;
     const stopping = nodes[where].stop();
     if (where === 'b') {
-      // A new turn meanwhile.
+      // The client sends a new turn before that.
       socket.send(turnFrame('t2', [userMessage('more')]));
       await until('the frame', () => (b.count('drain_refused') === 1 ? true : undefined));
     }
@@ -239,7 +240,7 @@ test('[S5] a frame whose client leaves while its owner is looked for leaves a ro
   const socket = await openSession(gate);
   const lookups = (): number => [...link.statements].reduce((sum, [text, count]) => sum + (text.includes('session_owners') ? count : 0), 0);
   const before = lookups();
-  // The answer does not come: its connection is cut.
+  // The answer does not arrive, because its connection is cut.
   link.delayMs = 60_000;
   socket.send(turnFrame('t1', QUESTION));
   await until('the look-up', () => lookups() > before || undefined);

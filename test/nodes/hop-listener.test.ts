@@ -1,4 +1,4 @@
-// The internal listener: a request that another node signed is accepted once and in time, and everything else is refused (Q34).
+// The internal listener: a request that another node signed is accepted once and within its time; everything else is refused (Q34).
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { suite, test } from 'node:test';
@@ -35,13 +35,13 @@ const UPGRADE = {
 interface Stage {
   readonly url: string;
   readonly counters: Counters;
-  /** Of the listener; Unix milliseconds. */
+  /** The time of the listener in Unix milliseconds. */
   readonly time: { now: number };
-  /** What was taken. */
+  /** The requests that the listener accepted. */
   readonly hops: Hop[];
-  /** Signs as another node would, at the listener's time. */
+  /** Signs like another node, at the time of the listener. */
   sign(changes?: { secret?: string; path?: string; client?: string; at?: number }): Readonly<Record<string, string>>;
-  /** The status of the answer to a request; 0 where the connection ends without one. */
+  /** The status of the answer to a request; 0 if the connection ends without one. */
   ask(method: string, path: string, headers: Readonly<Record<string, string | undefined>>): Promise<number>;
 }
 
@@ -137,7 +137,7 @@ suite('[Q34] the internal listener answers 401', () => {
 
   test('to a request that was accepted before, even after the remembered nonces were replaced', async (context) => {
     const stage = await stageFor(context);
-    // As late as it can be taken at all, and repeated as late as its time allows.
+    // The request arrives as late as it can be accepted, and is repeated as late as its time allows.
     const signed = stage.sign({ at: stage.time.now + 30_000 });
     assert.equal(await stage.ask('GET', PATH, signed), 101);
     for (let i = 0; i < 12; i++) {

@@ -1,4 +1,4 @@
-// The limits of keys over three nodes, at their sockets: all of them together grant as much as one would.
+// The limits of keys over three nodes, at their sockets: all nodes together grant as much as one node would.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HandClock } from '../models/support.ts';
@@ -126,7 +126,8 @@ test('[Q34] a node that was paused past its lease joins again before it reserves
   const running = turn(a);
   await a.upstream.stalled('north');
   clocks[0]?.pause();
-  // Its clock stays behind until the others have seen the loss: a paused process reads no feed, and by the feed this one would join again.
+  // Its clock stays behind until the other nodes have detected the loss, because a paused process reads no feed, and by the feed this node
+  // would join again.
   for (const clock of clocks.slice(1)) clock.setAhead(31_000);
   await until('the place to be free', async () => ((await usageAt(b)).limits[0].current_value === 0 ? true : undefined));
   clocks[0]?.setAhead(31_000);

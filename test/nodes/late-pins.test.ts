@@ -1,4 +1,4 @@
-// A store that does not accept a pin in time: the turn still ends, after 50 ms, and its earlier events were not held back.
+// If a store does not accept a pin in time, the turn still ends after 50 ms, and its earlier events are not held back.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
@@ -10,10 +10,10 @@ import { freshDatabase } from '../support/postgres.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { connect } from '../support/websocket.ts';
 
-/** The wait for a pin. No other timer of a turn has this time. */
+/** The wait for a pin; no other timer of a turn has this duration. */
 const WAIT_MS = 50;
 
-/** A clock on which a pin is never late, however slow the machine is. */
+/** A clock with which a pin is never late, however slow the machine is. */
 const patient: Clock = { ...systemClock, after: (ms, run) => (ms === WAIT_MS ? () => {} : systemClock.after(ms, run)) };
 
 suite('a store that is slow with pins', () => {
@@ -74,7 +74,7 @@ suite('a store that is slow with pins', () => {
       const frames = await socket.rest();
       assert.equal(frames.at(-1)?.type, 'response.completed');
     });
-    // Stored while the turn ran, or waited for at its end: the lock held all the time.
+    // The pins were stored while the turn ran, or the turn waited for them at its end, because the lock held all the time.
     assert.equal(gate.count('pins_late'), late + 1);
   });
 });

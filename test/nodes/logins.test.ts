@@ -1,4 +1,4 @@
-// Logins over nodes: one node stores a login, the others use it at once, and refresh it once together.
+// Logins over nodes: one node stores a login, the others use it at once, and all of them together refresh it once.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { systemClock } from '../../proxy/base/time/clock.ts';
@@ -28,7 +28,7 @@ suite('logins over nodes', () => {
   });
   after(() => nodes?.[Symbol.asyncDispose]());
 
-  /** As `account login` does it, at one node. */
+  /** Logs in at one node like `account login`. */
   async function login(node: TestGateway, user: string): Promise<{ readonly status: number; readonly json: Record<string, unknown> }> {
     const state = await fetch(`${node.adminUrl}/api/accounts/north/login`);
     const { addresses, login: former }: Record<string, Record<string, string> | null> = (await state.json()) as never;

@@ -1,4 +1,4 @@
-// The membership of a node: it joins, renews, detects that it lost its lease, and never shares its name with another process.
+// The membership of a node: it joins, renews its lease, detects that it lost the lease, and never shares its name with another process.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { Log } from '../../proxy/base/process/log.ts';
@@ -14,9 +14,9 @@ class World {
   readonly logged: string[] = [];
   readonly counters = new Counters();
   digest = 'digest';
-  /** The store cannot be reached. */
+  /** Whether the store cannot be reached. */
   isGone = false;
-  /** Answers to renewals are late until then. */
+  /** Answers to renewals are delayed until this promise resolves. */
   renewals: Promise<void> | undefined;
 
   constructor(clock: HandClock, store: Store) {
@@ -54,7 +54,7 @@ class World {
     });
   }
 
-  /** Moves the clock a second at a time, and lets the store answer in between. */
+  /** Moves the clock in steps of a second, and lets the store answer in between. */
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 1_000) {
       await this.clock.advance(Math.min(left, 1_000));
@@ -62,7 +62,7 @@ class World {
     }
   }
 
-  /** Moves the clock as a pause of the process does: no timer runs meanwhile. */
+  /** Moves the clock like a pause of the process: no timer runs. */
   skip(ms: number): void {
     this.clock.skip(ms);
   }
@@ -133,7 +133,7 @@ suite('[Q34] a node', () => {
     const late = Promise.withResolvers<void>();
     world.renewals = late.promise;
     await world.pass(6_000);
-    // Its lease is lost: what it hears of the renewal makes it join again.
+    // Its lease is lost; the answer to its renewal makes it join again.
     world.skip(30_000);
     const lost = node.lost(token as number);
     const stopped = node.stop();

@@ -1,4 +1,4 @@
-// Three nodes as processes of their own, on one database: clients and accounts see the same as with one (Q34).
+// Three nodes in separate processes on one database: clients and accounts see the same as with one node (Q34).
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import { turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
 
 const TOKENS = '/oauth/token';
-/** Longer than feeds need to notify a node, on a busy machine. */
+/** This is longer than feeds need to notify a node on a busy machine. */
 const TOLD_MS = 10_000;
 const IDS = ['a', 'b', 'c'] as const;
 const secretOf = (key: string): string => `pg-key-of-${key}`;
@@ -31,7 +31,7 @@ const turn = (at: NodeProcess, key: string, more: object = {}): Promise<Reply> =
     headers: { authorization: `Bearer ${secretOf(key)}` },
   });
 
-/** A native turn, whose response the account stores. */
+/** Sends a native turn whose response the account stores. */
 const stored = (at: NodeProcess, key: string, more: JsonObject = {}): Promise<Reply> =>
   at.send('/backend-api/agent/responses', {
     body: turnBody('hello', { store: true, ...more }),

@@ -1,4 +1,4 @@
-// The secret that signs messages between nodes: the same on all of them, and replaceable while none runs (Q34).
+// The secret that signs messages between nodes has to be the same on all of them, and can be replaced while none runs (Q34).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Draft } from '../support/gateway.ts';

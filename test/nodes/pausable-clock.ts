@@ -1,4 +1,4 @@
-// A node's own clock: it can be set ahead, and paused as by SIGSTOP: no timer runs until it continues.
+// The clock of one node. It can be set ahead; it can also be paused as by SIGSTOP, and then no timer runs until it continues.
 import { ShiftedClock } from '../support/shifted-clock.ts';
 
 export class PausableClock extends ShiftedClock {

@@ -1,4 +1,4 @@
-// A conversation continues at any node: every ordered pair of three nodes as (turn, next turn), without a pause between them.
+// A conversation continues at any node: each ordered pair of three nodes as (turn, next turn), without a pause in between.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
@@ -26,7 +26,7 @@ suite('conversations over nodes', () => {
   let nodes: Nodes;
 
   before(async () => {
-    // The accounts take any anchor: only the pin decides where a turn goes.
+    // The accounts take any anchor, so only the pin decides where a turn goes.
     nodes = await startNodes(3, {
       clock: PATIENT,
       upstream: { accounts: ['north', 'south', 'east'], strict: false },
@@ -35,7 +35,7 @@ suite('conversations over nodes', () => {
   });
   after(() => nodes[Symbol.asyncDispose]());
 
-  /** @param run gets the first account of the first node, which is not that of the other */
+  /** @param run gets the first account of the first node, which is not the first account of the other node */
   const eachPair = (name: string, run: (one: TestGateway, other: TestGateway, account: string) => Promise<void>): void => {
     test(name, async () => {
       for (const [one, other] of nodes.pairs) {
@@ -64,7 +64,7 @@ suite('conversations over nodes', () => {
 
   eachPair('[Q34] a session stays at its account, whichever node has its next turn', async (one, other, account) => {
     const headers = { 'session-id': randomUUID() };
-    // The other node has looked for the session, and not found it.
+    // The other node has looked for the session and has not found it.
     other.upstream.next(String(other.config.pools[0]?.assignments[0]?.account), 'refuse 400');
     assert.equal((await other.send('/v1/responses', { headers, body: { model: 'model-a', input: 'hi' } })).status, 400);
     other.upstream.clear();

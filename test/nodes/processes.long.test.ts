@@ -1,4 +1,4 @@
-// Nodes as processes of their own: the messages when an operator starts one twice, or again after it was killed.
+// Nodes in separate processes: the messages if an operator starts a node twice, or starts it again after it was killed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Draft } from '../support/gateway.ts';
@@ -39,7 +39,7 @@ test('[Q34] a process that starts again after it was killed waits for its former
   await killed.ended;
   await using again = await ServeProcess.start(here.draft);
   await until('it to wait', () => again.log.includes('node_name_in_use') || undefined, 15_000);
-  // As when 30 s have passed.
+  // The lease expires as if 30 s had passed.
   await (await postgres()).query(here.url, `UPDATE nodes SET expires_at = ${Date.now() - 1}`);
   assert.match(await again.line(), /^poolgate serves /);
 });

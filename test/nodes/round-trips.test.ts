@@ -1,4 +1,4 @@
-// Round trips of nodes to their database: one for a turn of a key with limits, none for one without.
+// Round trips of nodes to their database: one for a turn of a key with limits, none for a turn of a key without limits.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
@@ -36,7 +36,7 @@ test('[Q34] a reservation is one round trip, granted or refused, whatever the nu
   const node = await joinedAs(store, 'a', 600_000);
   let n = 0;
   const trips = async (act: () => Promise<unknown>): Promise<number> => {
-    // The first time takes a connection.
+    // The first call also takes a connection.
     await act();
     const before = link.roundTrips;
     await act();
@@ -44,7 +44,7 @@ test('[Q34] a reservation is one round trip, granted or refused, whatever the nu
   };
   const turn = () => limitedTurn({ node, grant: `grant-${n++}`, tokens: 10, cost_nanos: 10 });
   const bounds = { concurrent: 100, requests_per_minute: 100, tokens_per_day: 1e6, nanos_per_week: 1e6 };
-  // Long enough that everything which is sent at once is on its way before the first answer.
+  // The delay is so long that all statements which are sent together are on their way before the first answer.
   link.delayMs = 15;
   const settlement = async (): Promise<void> => {
     const { grant, key } = turn();

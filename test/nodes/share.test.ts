@@ -1,4 +1,5 @@
-// The slots of one account on one node: when more are asked for, when some are given back, and which are kept while the store is asked.
+// The slots of one account on one node: when the node asks for more, when it gives some back, and which ones it keeps while it asks the
+// store.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Share } from '../../proxy/nodes/share.ts';
@@ -12,7 +13,7 @@ const grant = (held: number, given: Partial<SlotGrant> = {}): SlotGrant => ({
   ...given,
 });
 
-/** An account with ten slots, of which the node has four. */
+/** The share of an account with ten slots, of which the node has four. */
 function share(given: Partial<SlotGrant> = {}): Share {
   const made = new Share(10);
   made.granted(grant(4, given), made.claim('north', 'ask'), 0);

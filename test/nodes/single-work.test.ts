@@ -1,4 +1,4 @@
-// Work that one node at a time does: reads of catalogs and of usage, and probes. The provider counts.
+// Work that one node at a time does: reads of catalogs and of usage, and probes. The provider counts the requests.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { user } from '../support/continuity.ts';
@@ -121,7 +121,7 @@ suite('work of one node at a time', () => {
   });
 
   test('[Q34] an unknown model at three nodes at once makes one read of each catalog', async () => {
-    // Behind the moment in which a read of another node counts as one of now.
+    // This is after the time within which a read of another node counts as current.
     clock.setAhead(15_000);
     one.upstream.clear();
     const answers = await Promise.all(nodes.all.map((node) => node.send('/v1/responses', { body: { model: 'model-a', input: 'hello' } })));

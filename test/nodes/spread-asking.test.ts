@@ -1,4 +1,4 @@
-// Which accounts nodes ask slots of, where there are more than a turn asks for: not all nodes the same ones.
+// The accounts of which nodes ask for slots if a turn has more accounts than it asks for: different nodes ask for different ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Counters } from '../../proxy/base/process/metrics.ts';
@@ -8,7 +8,7 @@ import { configOf } from '../simulation/gateway-node.ts';
 
 const ACCOUNTS = Array.from({ length: 1_000 }, (_, i) => `account-${i}`);
 
-/** The accounts that the first waiting turns of a node ask for, each of them once. */
+/** The accounts for which the first waiting turns of a node ask, each of them once. */
 async function askedBy(token: number, turns: number): Promise<readonly string[]> {
   const asked: string[] = [];
   const shares = new CapacityShares({

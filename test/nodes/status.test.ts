@@ -1,4 +1,4 @@
-// What operators see of the nodes: /status, `poolgate status` and /metrics, at any of them.
+// The nodes as operators see them at any node: /status, `poolgate status` and /metrics.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { poolgate } from '../cli/run.ts';

@@ -1,16 +1,16 @@
-// Three gateways over one PostgreSQL and the same accounts, for tests of what is counted over all nodes.
+// Three gateways on one PostgreSQL with the same accounts, for tests of counts over all nodes.
 import type { Clock } from '../../proxy/base/time/clock.ts';
 import { type GatewayOptions, startGateway, type TestGateway } from '../support/gateway.ts';
 import { freshDatabase } from '../support/postgres.ts';
 
 export interface Nodes extends AsyncDisposable {
   readonly all: readonly [TestGateway, TestGateway, TestGateway];
-  /** URL of their database. */
+  /** The URL of their database. */
   readonly store: string;
 }
 
 export interface NodesOptions extends Pick<GatewayOptions, 'clock' | 'config' | 'upstream'> {
-  /** The nodes' own clocks. */
+  /** A clock for each node. */
   readonly clocks?: readonly Clock[];
 }
 

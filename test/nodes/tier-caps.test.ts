@@ -1,4 +1,4 @@
-// Caps of tiers over three nodes: all of them together spend as much as one would, and nothing without the database (AA69).
+// Caps of tiers over three nodes: all nodes together spend as much as one node would, and nothing without the database (AA69).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failure } from '../accounts/health/support.ts';

@@ -1,4 +1,4 @@
-// The work of translating a stream: it grows with the length of the stream and no faster, counted in what is parsed, written and copied (AA93).
+// The work of translating a stream grows only linearly with its length, counted in bytes that are parsed, written and copied (AA93).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ResponseObject } from '../../proxy/providers/api-accounts/reply/response-object.ts';
@@ -11,7 +11,7 @@ import { ReplyEvent } from '../../proxy/turn/reply/reply-event.ts';
 import { liveTurnOf } from '../support/live-turn.ts';
 import { call, chunk, ENDING, finish, text } from './chat/completions.ts';
 
-/** An event of a Chat stream: it states no type. */
+/** An event of a Chat stream, which states no type. */
 function untyped(data: JsonObject | string): ReplyEvent {
   const event = new ReplyEvent();
   event.bytes = Buffer.from(`data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
@@ -37,7 +37,7 @@ function chatReply(): EventHandler {
 
 const repair = (): EventHandler => new ReplyRepair({ memory: liveTurnOf().turn.held, usage: (response) => response });
 
-/** Counts the bytes that go through these functions while `work` runs. */
+/** Counts the bytes that pass these functions while `work` runs. */
 function bytesOf(work: () => void): number {
   const [parse, stringify, from, concat] = [JSON.parse, JSON.stringify, Buffer.from, Buffer.concat];
   let bytes = 0;

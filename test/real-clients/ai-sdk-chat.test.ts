@@ -6,12 +6,12 @@ import { APICallError, generateText, isStepCount, jsonSchema, Output, streamText
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { modelEntry } from '../support/rehearsal-replies.ts';
 
-/** The SDK treats the first as a reasoning model, and sends other parameters for it than for the second. */
+/** The SDK treats the first model as a reasoning model, and sends other parameters for it. */
 const MODELS = ['gpt-5.5', 'model-a'] as const;
 
 const accounts = [{ id: 'north', models: MODELS.map((slug) => modelEntry({ slug })) }];
 
-/** @param kept members of turns that an account takes besides those of RB8, and that are sent to it */
+/** @param kept members that the account accepts in addition to those of RB8 */
 const started = (kept: readonly string[] = []): Promise<TestGateway> =>
   startGateway({
     upstream: { accounts, manners: { knownMembers: kept.length === 0 } },

@@ -1,5 +1,5 @@
-// The Vercel AI SDK with its default settings, under which it sends references to stored items: a tool loop passes, and other references
-// are refused.
+// The Vercel AI SDK with its default settings, with which it sends references to stored items: a tool loop works, and other references are
+// refused.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createOpenAI } from '@ai-sdk/openai';
@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { modelEntry, replyEvents } from '../support/rehearsal-replies.ts';
 
-/** The SDK treats the first as a reasoning model, and the second not; both get references by default. */
+/** The SDK treats the first model as a reasoning model, the second one not; by default it sends references for both. */
 const MODELS = ['gpt-5.5', 'model-a'] as const;
 
 const started = (): Promise<TestGateway> =>
@@ -16,7 +16,7 @@ const started = (): Promise<TestGateway> =>
 
 interface Client {
   readonly openai: ReturnType<typeof createOpenAI>;
-  /** The `input` of each request as the SDK sent it: the id of a reference, else the type or role of the item. */
+  /** The `input` of each request as the SDK sent it: the id of a reference, or the type or role of another item. */
   readonly sent: string[][];
 }
 
@@ -49,7 +49,7 @@ const tools = {
 
 const ASK = 'call the tool look_up with {"city":"Oslo"}';
 
-/** A model that thinks and then calls again, after the answer of its first call. */
+/** A reply with reasoning and another call, after the answer to the first call. */
 function secondCall(model: string): ReturnType<typeof replyEvents> {
   const reasoning = { id: 'rs_second', type: 'reasoning', summary: [], encrypted_content: 'secret' };
   const call = {

@@ -77,7 +77,7 @@ for (const [how, ask] of [
     assert.equal(second.stop_reason, 'end_turn');
     const sent = gate.upstream.turns().at(-1)?.json as { readonly input: readonly { readonly type: string }[] } | undefined;
     const types = sent?.input.map(({ type }) => type) ?? [];
-    // The ciphertext of the first turn comes back (AM38).
+    // The ciphertext of the first turn is sent back (AM38).
     assert.equal(types.filter((type) => type === 'reasoning').length, thoughts.length);
     assert.equal(types.filter((type) => type === 'function_call_output').length, 2);
   });

@@ -10,7 +10,7 @@ const lookUp = { type: 'function', function: { name: 'look_up', description: 'Lo
 
 type Asked = ReturnType<ChatOpenAI['bindTools']>;
 
-/** The message that a client makes of the pieces of a stream. */
+/** The message that a client assembles from the pieces of a stream. */
 async function whole(pieces: AsyncIterable<AIMessageChunk>): Promise<AIMessageChunk> {
   let message: AIMessageChunk | undefined;
   for await (const piece of pieces) message = message?.concat(piece) ?? piece;
@@ -26,7 +26,7 @@ for (const useResponsesApi of [false, true]) {
         useResponsesApi,
         maxRetries: 0,
         configuration: { baseURL: `${gate.url}/v1` },
-        // Nothing is stored here (Q15).
+        // The gateway stores nothing (Q15).
         ...(useResponsesApi ? { zdrEnabled: true } : {}),
         ...options,
       });

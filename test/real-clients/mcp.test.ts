@@ -1,5 +1,5 @@
-// The client of the official MCP SDK against /mcp, in both eras of the protocol; and the questions that an assistant must be able to
-// answer with the tool list alone.
+// The client of the official MCP SDK with /mcp, in both eras of the protocol, and the questions that an assistant must be able to answer
+// with only the tool list.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';

@@ -1,5 +1,5 @@
-// A native client that loses its websocket at every frame of a recorded session, and recovers as it does in the field: a new socket, the full
-// history without an anchor, the same turn id, and behind it the finished items that it has. It always ends with the whole turn.
+// A native client that loses its websocket at each frame of a recorded session, and recovers as real ones do: with a new socket, the full
+// history without an anchor, the same turn id, and the finished items that it has. It always gets the complete turn.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
@@ -11,23 +11,23 @@ import { connect, type TestSocket } from '../support/websocket.ts';
 
 type Items = readonly JsonObject[];
 
-/** Where a client loses its websocket: the account's reply stalls there. */
+/** The point at which a client loses its websocket; the reply of the account stalls there. */
 interface Cut {
-  /** Resolves when the client has seen the reply up to the stall. */
+  /** Resolves when the client has received the reply up to the stall. */
   reached(socket: TestSocket): Promise<void>;
   /** Continues the reply. */
   goOn(): void;
   readonly goesOn: 'without its client' | 'with the retry';
 }
 
-/** The state that native clients keep of a session: its items in order, and the finished items of the running turn. */
+/** The state that native clients keep for a session: its items in order, and the finished items of the running turn. */
 class RecoveringClient {
   readonly #gate: TestGateway;
   readonly #path: string;
   readonly #headers: Readonly<Record<string, string>>;
   #socket: TestSocket | undefined;
   #history: Items = [];
-  /** The response that the next frame can name, on this websocket. */
+  /** The response that the next frame may name on this websocket. */
   #anchor: string | undefined;
 
   constructor(gate: TestGateway, { path, headers }: RecordedRequest, session: string) {
@@ -36,10 +36,7 @@ class RecoveringClient {
     this.#headers = { ...headers, 'session-id': session, 'thread-id': session, 'x-agent-window-id': `${session}:0` };
   }
 
-  /**
-   * Runs a turn to its end, and loses its websocket on the way where a cut is given.
-   * @returns the finished items, from before and after the cut
-   */
+  /** Runs a turn to its end; with a cut it loses its websocket on the way. @returns the finished items from before and after the cut */
   async turn({ asked, answered }: RecordedTurn, cut: Cut | undefined): Promise<Items> {
     const { type: _, previous_response_id: named, ...frame } = asked;
     const isAnchored = named !== undefined && named === this.#anchor;
@@ -102,10 +99,10 @@ async function wholeOf(socket: TestSocket): Promise<Items> {
   return frames;
 }
 
-/** Frames that are held until the turn shows something: a client that is cut before has seen nothing. */
+/** Frames that are held until the turn shows something; a client that is cut before that has received nothing. */
 const HELD = new Set(['agent.rate_limits', 'agent.response.metadata', 'response.metadata', 'response.created']);
 
-/** A cut after so many frames of the account. */
+/** A cut after this many frames of the account. */
 function cutAfter(gate: TestGateway, { answered }: RecordedTurn, frames: number, goesOn: Cut['goesOn']): Cut {
   const last = answered[frames - 1];
   return {
@@ -127,7 +124,7 @@ const sessions = recordedSessions()
       .filter((request) => request.path.startsWith('/backend-api/') && request.frames)
       .map((request) => ({ name, models, request, turns: turnsOf(request) })),
   )
-  // A lost anchor ends the recorded websocket: that is a recovery of its own.
+  // A lost anchor ends the recorded websocket, which is another kind of recovery.
   .filter(({ turns }) => turns.every(({ answered }) => answered.at(-1)?.type === 'response.completed'));
 
 for (const { name, models, request, turns } of sessions) {

@@ -1,4 +1,5 @@
-// Recorded websocket sessions of the native client, replayed frame by frame: each frame reaches the account, and each answer the client.
+// Recorded websocket sessions of the native client, replayed frame by frame: each frame reaches the account, and each answer reaches the
+// client.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
@@ -25,7 +26,7 @@ for (const session of sessions.filter(({ requests }) =>
     await using gate = await startGateway({
       upstream: { accounts: ['north'], models: session.models },
       config: (draft) => {
-        // Recorded clients leave without a close frame; the account's websocket would be kept for a client that may come back.
+        // Recorded clients leave without a close frame, and the account's websocket would be kept for a client that may come back.
         draft.timeouts.websocket_resume_ms = 0;
       },
     });
@@ -52,7 +53,7 @@ for (const session of sessions.filter(({ requests }) =>
   });
 }
 
-/** Replays one websocket up to the end that its client gave it. @returns how many turns it had */
+/** Replays one websocket up to the point at which its client ended it. @returns the number of its turns */
 async function replay(gate: TestGateway, session: RecordedSession, request: RecordedRequest, etag: string): Promise<number> {
   const { path, headers } = request;
   const turns = turnsOf(request);
@@ -71,7 +72,7 @@ async function replay(gate: TestGateway, session: RecordedSession, request: Reco
   return turns.length;
 }
 
-/** EV1: each accepted turn has the gateway's own ETag, in place of the account's or in an event of its own. */
+/** EV1: each accepted turn has the ETag of the gateway, in place of the account's or in a separate event. */
 function shownInNative(frames: readonly JsonObject[], etag: string): readonly JsonObject[] {
   const own = { 'x-models-etag': etag };
   const merged = frames.map((frame) =>
@@ -80,7 +81,7 @@ function shownInNative(frames: readonly JsonObject[], etag: string): readonly Js
   return frames.some(({ type }) => type === METADATA || type === 'error') ? merged : [{ type: METADATA, headers: own }, ...merged];
 }
 
-/** A turn state in this event is the one of the account's upgrade; turns have theirs in an event of their own. */
+/** A turn state in this event is that of the account's upgrade; turns have theirs in a separate event. */
 function withoutTurnState(frame: JsonObject): JsonObject {
   if (frame.type !== METADATA) return frame;
   const { 'x-agent-turn-state': _, ...headers } = frame.headers as JsonObject;
@@ -146,7 +147,7 @@ test('[Q16] the public session declares tool_search, which is refused as a frame
     assert.deepEqual(frames, shownInPublic(answered));
     const arrived = gate.upstream.turns()[index]?.json as JsonObject;
     assert.deepEqual([arrived.generate, arrived.previous_response_id], [asked.generate, asked.previous_response_id]);
-    // The developer's texts are lifted in Full (F1.1).
+    // In Full the texts of developer messages move to the instructions (F1.1).
     const users = (asked.input as readonly JsonObject[]).filter(({ role }) => role !== 'developer');
     assert.deepEqual((arrived.input as readonly JsonObject[]).slice(-users.length || undefined), users);
   }
@@ -154,7 +155,7 @@ test('[Q16] the public session declares tool_search, which is refused as a frame
   await assertEnds(gate, socket);
 });
 
-/** No event of the backend's family; responses have the model's id (Q15). */
+/** The frames that a public client gets: no event of the backend's family, and the id of the model in responses (Q15). */
 const shownInPublic = (frames: readonly JsonObject[]): readonly JsonObject[] =>
   frames
     .filter(({ type }) => !(type as string).startsWith('agent.'))

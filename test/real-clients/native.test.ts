@@ -1,4 +1,4 @@
-// Recorded requests of the native client, replayed in order: its requests reach the account, and the account's answers reach it.
+// Recorded requests of the native client, replayed in order: its requests reach the account, and the answers of the account reach it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from '../../proxy/turn/json/json.ts';
@@ -8,7 +8,7 @@ import { replyEvents } from '../support/rehearsal-replies.ts';
 
 const MARKER = 'x-internal-agent-responses-lite';
 
-/** Headers of native clients that an account may not see (F8.1.2), or that are the gateway's own (F2.4). */
+/** Headers of native clients that an account may not see (F8.1.2), or that belong to the gateway (F2.4). */
 const KEPT_BACK = new Set(['session-id', MARKER]);
 
 for (const session of recordedSessions().filter((one) => !hasWebsockets(one))) {
@@ -27,7 +27,7 @@ for (const session of recordedSessions().filter((one) => !hasWebsockets(one))) {
       assert.equal(reply.status, answer.status, reply.text);
 
       if (answer.body) {
-        // Entries pass through; the gateway adds what it sets itself.
+        // Entries pass unchanged, except that the gateway adds what it sets itself.
         assert.deepEqual(
           reply.json.models.map(({ slug }: { slug: string }) => slug),
           answer.body.models.map(({ slug }) => slug),

@@ -1,4 +1,4 @@
-// The official OpenAI SDK on Chat Completions: for all replies of accounts, the chunks have the content of the collected completion.
+// The official OpenAI SDK on Chat Completions: for every reply of an account, the chunks have the content of the collected completion.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import OpenAI from 'openai';
@@ -14,7 +14,7 @@ const TEXTS = ['', 'a', 'hello "world"\n', 'ünï ✓ 😀', '\\u0041 \\', '{"a"
 
 type Members = Record<string, unknown>;
 
-/** The events of a reply, its items streamed in every way that providers have: by deltas, opened and finished, or only finished. */
+/** The events of a reply. Its items are streamed in each way of providers: by deltas, opened and finished, or only finished. */
 class GeneratedReply {
   readonly events: JsonObject[] = [];
   readonly #random: SeededRandom;
@@ -102,7 +102,7 @@ const BODY = {
   ],
 };
 
-/** A message without text has null or an empty string: both mean the same. */
+/** A message without text has null or an empty string, which mean the same. */
 const said = ({ choices: [choice] }: OpenAI.ChatCompletion): unknown => {
   const { content, refusal, tool_calls: calls = [] } = choice?.message ?? {};
   const called = calls.map((call) => [call.id, call.type, call.type === 'function' ? call.function : call.custom]);

@@ -21,7 +21,7 @@ const weather = {
 type Terminal = Extract<ResponsesServerEvent, { type: 'response.completed' }>;
 type Turn = Omit<Extract<ResponsesClientEvent, { type: 'response.create' }>, 'type'>;
 
-/** A session of the SDK: turns one after the other. */
+/** A session of the SDK that runs turns one after the other. */
 class Session {
   readonly #socket: ResponsesWS;
   readonly #messages: AsyncIterator<unknown>;
@@ -244,7 +244,7 @@ for (const websocket of [true, false]) {
         { id: 'native', api: 'agent' },
         { id: 'platform', api: 'responses', settings: { websocket } },
       ],
-      // A client connects where an account of its Pool has a websocket.
+      // A client can connect only if an account of its Pool has a websocket.
       pools: { both: ['platform', 'native'] },
     });
     const session = new Session(new OpenAI({ apiKey: keyOf('both'), baseURL: `${gate.url}/v1`, maxRetries: 0 }));

@@ -89,7 +89,7 @@ test('images are edited: one, several, and with a mask', async () => {
     [await file('a.png'), undefined],
     [[await file('a.png'), await file('b.png')], undefined],
     [await file('a.png'), await file('mask.png')],
-    // A file without a type, as a stream from a disk has none.
+    // This file has no type, like a stream from a disk.
     [await OpenAI.toFile(PNG_BYTES, 'a'), undefined],
   ] as const) {
     const { data } = await images.edit({ ...common, image: sources as File | File[], ...(mask ? { mask } : {}) });
@@ -299,13 +299,13 @@ test('a refusal inside a stream reaches its reader', async () => {
 
 test('it retries temporary failures, and not those with x-should-retry: false', async () => {
   const CASES = [
-    // A failing account may recover: the SDK makes its own two retries.
+    // A failing account may recover, so the SDK makes its own two retries.
     ['refuse 500', 3],
     ['refuse 429 rate_limit_exceeded retry 0', 3],
-    // Out of quota for an hour, or limited for longer than a client should sleep: x-should-retry is false.
+    // The quota is exhausted for an hour, or the limit lasts longer than a client should wait, so x-should-retry is false.
     ['refuse 429 usage_limit_reached resets 3600', 1],
     ['refuse 429 rate_limit_exceeded retry 120', 1],
-    // The request is at fault.
+    // The request itself is invalid.
     ['refuse 422 invalid_value', 1],
   ] as const;
   for (const [script, requests] of CASES) {

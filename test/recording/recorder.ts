@@ -1,4 +1,4 @@
-// A recording relay for a test, in front of an account of the test.
+// A recording relay for a test, in front of an account that the test runs.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -35,7 +35,7 @@ export async function startRecorder(context: TestContext, to: string, keep: read
   };
 }
 
-/** An account of the test's own. */
+/** Starts an account with answers of the test. */
 export async function startAccount(
   context: TestContext,
   listener: RequestListener,

@@ -6,12 +6,12 @@ import WebSocket, { WebSocketServer } from 'ws';
 import { Redactor } from '../../proxy/recording/redactor.ts';
 import { startAccount, startRecorder } from './recorder.ts';
 
-/** Each marker of a test begins so. */
+/** The prefix of each marker. */
 const MARK = 'zqmarker';
 let marks = 0;
 const mark = (): string => `${MARK}${++marks}`;
 
-/** Searches the file in the encodings in which a text could be hidden. */
+/** Searches the file in all encodings in which a text could be hidden. */
 function assertClean(text: string): void {
   assert.ok(!text.toLowerCase().includes(MARK), text.slice(Math.max(0, text.indexOf(MARK) - 200), text.indexOf(MARK) + 50));
   assert.ok(!text.includes(Buffer.from(MARK).toString('base64').slice(0, 8)));
@@ -97,7 +97,7 @@ async function record(
     headers: request.headers ?? {},
     body: request.body ?? '{}',
   });
-  // A client that cannot decode an answer gives up on it.
+  // A client that cannot decode an answer drops it.
   const bytes = Buffer.from(await got.arrayBuffer().catch(() => new ArrayBuffer(0)));
   const { text, exchanges } = await recorder.finish();
   assertClean(text);

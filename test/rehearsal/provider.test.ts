@@ -1,4 +1,4 @@
-// The tests' upstream: script queues, recorded requests, waiting, and accounts that refuse connections.
+// The upstream of the tests: script queues, recorded requests, waits, and accounts that refuse connections.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// The faults of the rehearsal provider on websockets: one after the other, seen by a client.
+// The faults of the rehearsal provider on websockets, one after the other, as a client sees them.
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, test } from 'node:test';
@@ -8,7 +8,7 @@ import { ManualClock } from '../support/rehearsal-clock.ts';
 import { replyBytes, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 import { connect, refusedUpgrade, type TestSocket } from '../support/websocket.ts';
 
-// A quota that does not move, so that every turn has the same bytes.
+// The quota does not change, so every turn has the same bytes.
 const quota = { primary: { used_percent: 10, window_minutes: 300, reset_at: 2_000_000_000 }, secondary: null };
 const upstream = await startUpstream({ accounts: [{ id: 'north', quota }] });
 after(() => upstream.close());
@@ -17,7 +17,7 @@ const path = '/backend-api/agent/responses';
 const open = (): Promise<TestSocket> => connect({ url: upstream.urlOf('north') }, path, { key: null });
 const hello = turnBody('say: one two three four');
 
-/** A websocket whose next turn, already sent, has this fault. */
+/** Opens a websocket and sends a turn that gets this fault. */
 async function faulty(...scripts: Parameters<typeof upstream.next>[1][]): Promise<TestSocket> {
   upstream.clear();
   const socket = await open();
@@ -80,7 +80,7 @@ test('a cut inside a frame shows only the frames before it', async () => {
   const whole = await faulty('steady');
   const first = Buffer.byteLength(JSON.stringify((await whole.rest())[0]));
   whole.terminate();
-  // Two bytes are the head of a frame of up to 125 bytes, four of a longer one.
+  // The header of a frame has two bytes up to 125 bytes of content, otherwise four.
   const head = first > 125 ? 4 : 2;
   for (const [bytes, count] of [
     [1, 0],
@@ -164,7 +164,7 @@ test('frames can be binary, invalid JSON, or JSON that is not an object', async 
   };
   assert.deepEqual(await nth('malformed event 5', 5), ['malformed']);
   assert.deepEqual(await nth('malformed event', 3), ['malformed']);
-  // A keepalive before it is not counted.
+  // A keepalive before this frame does not count.
   assert.deepEqual(await nth('binary frame 6', 7), ['binary']);
   using socket = await faulty('malformed event 5 as array');
   assert.deepEqual((await socket.rest())[4], { malformed: '[]' });

@@ -1,4 +1,4 @@
-// The rehearsal provider on websockets: upgrades, turns, anchors, checks and what a test sees of them.
+// The rehearsal provider on websockets: upgrades, turns, anchors, checks, and what a test can see of them.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { profileNamed } from '../../proxy/rehearsal/account/account-profiles.ts';
@@ -153,7 +153,7 @@ interface Case {
   readonly body: JsonObject;
   readonly account?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Status, code and param; absent if the provider takes it. */
+  /** The status, code and param of the refusal; absent if the provider accepts the request. */
   readonly refused?: readonly [status: number, code: string, param: string | null];
 }
 
@@ -188,7 +188,7 @@ for (const { what, body, account, headers, refused } of cases) {
     const last = (await socket.turn(body)).at(-1);
     if (refused === undefined) assert.equal(last?.type, 'response.completed');
     else assert.deepEqual([last?.status, at(last, 'error', 'code'), at(last, 'error', 'param')], refused);
-    // A refusal leaves the websocket open.
+    // The websocket stays open after a refusal.
     assert.equal(
       (await socket.turn(turnBody('hello', { model: 'model-z' }))).at(-1)?.type,
       account === 'lenient' ? 'response.completed' : 'error',

@@ -1,4 +1,4 @@
-// Recordings of real clients, played through a gateway: what differs from the direct conversation is what the contract demands.
+// Recordings of real clients, replayed through a gateway: every difference from the direct conversation is one that the contract demands.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -22,7 +22,7 @@ for (const name of readdirSync(FOLDER)) {
   });
 }
 
-/** A recording whose exchanges are edited. */
+/** Reads a recording and edits its exchanges. */
 async function edited(name: string, edit: (exchange: Exchange, index: number) => Exchange): Promise<Fixture> {
   const fixture = await readFixture(pathOf(name));
   return { ...fixture, exchanges: fixture.exchanges.map(edit) };

@@ -1,4 +1,4 @@
-// THE ORDER, as the contract requires it: pairs of rules, each with its reason.
+// THE ORDER that the contract requires: pairs of rules, each with its reason.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Body } from '../../proxy/turn/turn.ts';
@@ -7,7 +7,7 @@ import { chainOf, turnOf } from '../support/turn.ts';
 
 const NAMES = RULES.map(({ name }) => name);
 
-/** `before > after: why`. */
+/** Each entry is `before > after: why`. */
 const PAIRS: readonly string[] = [
   'authenticate > route-status: [AU1] unsupported rows need a key as well',
   'authenticate > image-permission: [AU5] image routes authenticate first',
@@ -63,7 +63,7 @@ const PAIRS: readonly string[] = [
   'lift-instructions > json-mention: [F1.1] lifted texts are read',
   'transcription-fields > transcription-lists: [Q23] a field is known before its list is read',
   'language-detection > transcription-usage: [Q18] usage is read before any other rule has edited the reply',
-  // Replies run up the list: the later one sees an event first.
+  // Replies pass the rules in reverse order, so the later rule gets an event first.
   'fill-output > namespace-restoration: [Q15] items are collected as clients get them',
   'public-user > usage: [Q18] usage is read before any other rule has edited the reply',
   'public-model > usage: [Q18] usage is read before any other rule has edited the reply',
@@ -94,7 +94,7 @@ test('[F7.1] compression and the later edits run after every rule that may refus
     edits.map(({ name }) => name),
     ['request-compression', 'lite-rewrite', 'backend-shape'],
   );
-  // A request phase of theirs reads no body, and so refuses none.
+  // The request phases of these rules read no body, so they refuse none.
   for (const kind of ['responses', 'public-responses'] as const) chainOf(edits, turnOf({ kind })).request({ body: UNTOUCHED });
 });
 

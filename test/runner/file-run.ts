@@ -1,16 +1,16 @@
-// The run of one file: the events of its tests, and what its process printed meanwhile, until its last test or the end of the process.
+// The run of one file: the events of its tests and the output of its process, up to its last test or the end of the process.
 import type { TestEvent } from 'node:test/reporters';
 
 export interface FileResult {
   readonly file: string;
-  /** In the order of a report. */
+  /** The events in the order of a report. */
   readonly events: readonly TestEvent[];
-  /** Why the file has no end of its own: its process ended, or was ended. */
+  /** The reason if the file has no end of its own, because its process ended or was ended. */
   readonly lost: string | undefined;
   /** Errors that no test has caught. */
   readonly uncaught: readonly string[];
   readonly wallMs: number;
-  /** Of the process that ran it, on Linux with that of the programs it started. */
+  /** The processor time of the process that ran it; on Linux it includes that of the programs that it started. */
   readonly processorMs: number;
 }
 
@@ -37,7 +37,10 @@ export class FileRun {
     this.events.push({ type, data: { file: this.file, message: bytes.toString() } });
   }
 
-  /** Where it is: the tests that have begun and not ended, the outermost first; else the last one that ended. */
+  /**
+   * The place that the file has reached: the tests that have begun and not ended, the outermost first; if there are none, the last test
+   * that ended.
+   */
   get place(): string {
     const [, ...titles] = this.#running.values();
     if (titles.length > 0) return `in: ${titles.join(' › ')}`;

@@ -1,14 +1,14 @@
-// A folder for temporary files that is in memory. Tests make thousands of small files, among them all tables of a PostgreSQL for each test
-// that wants an empty one; on a disk the file system took two thirds of the processor time of that.
+// A folder for temporary files in memory. Tests make thousands of small files, including all tables of a PostgreSQL for each test that
+// needs an empty one; on a disk the file system took two thirds of their processor time.
 import { readFileSync, statfsSync } from 'node:fs';
 
-/** Where Linux has one. */
+/** The usual folder of Linux. */
 const FOLDER = '/dev/shm';
 
-/** All files of a run take a quarter of it. */
+/** The free space that is required, which is four times the files of a run. */
 const FREE_BYTES = 2 * 2 ** 30;
 
-/** Undefined if there is none, if it has too little room, or if programs in it cannot run. */
+/** Undefined if there is none, if it has too little space, or if programs in it cannot run. */
 export function memoryFolder(): string | undefined {
   try {
     const mount = readFileSync('/proc/mounts', 'utf8').match(new RegExp(`^\\S+ ${FOLDER} tmpfs (\\S+)`, 'm'));

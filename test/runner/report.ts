@@ -1,4 +1,4 @@
-// The report of all files: the tree of their tests, each file whole, then the sums and the failures.
+// The report of all files: the tree of their tests, file by file, then the sums and the failures.
 import { PassThrough } from 'node:stream';
 import { spec, type TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
@@ -18,16 +18,16 @@ interface Begun {
   readonly nesting: number;
 }
 
-/** A failure of a file that has no end of its own, or of a test of that file that holds others. */
+/** The failure of a file that has no end of its own, or of a test of that file that contains other tests. */
 const failure = ({ name, nesting }: Begun, durationMs: number, error: TestError) => ({
   type: 'test:fail',
   data: { name, nesting, details: { duration_ms: durationMs, error: { code: 'ERR_TEST_FAILURE', ...error } } },
 });
 
-/** The text of an error is printed as it is. */
+/** Prints the text of an error unchanged. */
 const asIs = (text: unknown) => ({ [inspect.custom]: () => text });
 
-/** The event as the report prints it: the test that is a file stands in no file. */
+/** The event as the report prints it; the test that stands for a file has no file name. */
 function readable(event: Result): object {
   const { file, ...data } = event.data;
   const error = errorOf(event);
@@ -66,7 +66,7 @@ export class Report {
     for (const error of uncaught) this.#fail(`${file}: an error that no test has caught`, error, wallMs);
   }
 
-  /** @param open the tests whose beginning is reported, the file first */
+  /** @param open the tests whose beginning is reported, beginning with the file */
   #fail(name: string, why: string, durationMs: number, open: readonly Begun[] = []): void {
     this.#sums.tests++;
     this.#sums.fail++;
@@ -76,7 +76,7 @@ export class Report {
     this.#events.write(failure(own, durationMs, { failureType: 'testCodeFailure', cause: asIs(why) }));
   }
 
-  /** Resolves when all is printed. */
+  /** Resolves when everything has been printed. */
   async end(durationMs: number): Promise<void> {
     for (const [name, sum] of Object.entries({ ...this.#sums, duration_ms: Math.round(durationMs) })) {
       this.#events.write({ type: 'test:diagnostic', data: { nesting: 0, message: `${name} ${sum}` } });
@@ -85,7 +85,7 @@ export class Report {
     await this.#printed;
   }
 
-  /** As Node counts. A file counts if it failed without a test that did, as one that cannot be loaded. */
+  /** Counts like Node. A file counts as failed if it failed without a failed test, for example because it cannot be loaded. */
   #count(event: Result): void {
     const { nesting, skip, todo, details } = event.data;
     const { failureType } = errorOf(event);

@@ -1,4 +1,4 @@
-// The reporter of a worker: sends the events of its tests to the runner, which reports them.
+// The reporter of a worker: it sends the events of its tests to the runner, which reports them.
 import { readFileSync } from 'node:fs';
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
@@ -8,30 +8,30 @@ export interface SentError {
   readonly uncaught: string;
 }
 
-/** What the process has used since its start, and what it holds. */
+/** The resources that the process has used since its start, and its memory. */
 export interface Usage {
-  /** On Linux with that of the programs that it started, of those that have ended. */
+  /** On Linux it includes that of the programs which it started and which have ended. */
   readonly processorMs: number;
   readonly memoryBytes: number;
 }
 
 export interface SentEvent {
   readonly event: TestEvent;
-  /** At the end of a file. */
+  /** Sent at the end of a file. */
   readonly usage?: Usage;
 }
 
-/** The runner sums up all files itself, and reports each test when it begins. */
+/** Events that are not sent, because the runner itself sums up all files, and reports each test when it begins. */
 const UNUSED: readonly TestEvent['type'][] = ['test:summary', 'test:plan', 'test:enqueue'];
 
-/** What a reporter reads of the error of a test. `cause` is what the test threw. */
+/** The part of a test's error that a reporter reads. `cause` is the error that the test threw. */
 export interface TestError {
   readonly code?: string;
   readonly failureType?: string;
   readonly cause?: unknown;
 }
 
-/** An event whose error is text: between processes an error loses its class and its members. */
+/** The event with its error as text, because an error loses its class and its members between processes. */
 function portable(event: TestEvent): TestEvent {
   const details = event.data !== undefined && 'details' in event.data ? event.data.details : undefined;
   if (details === undefined || !('error' in details)) return event;
@@ -40,11 +40,14 @@ function portable(event: TestEvent): TestEvent {
   return { ...event, data: { ...event.data, details: { ...details, error } } } as unknown as TestEvent;
 }
 
-/** The file is a test that is in no other. */
+/** Whether the event ends a file, which is a test that is in no other. */
 export const isEndOfFile = (event: TestEvent): boolean =>
   (event.type === 'test:pass' || event.type === 'test:fail') && event.data.nesting === 0;
 
-/** Where `/proc/self/stat` has the times of ended children, in hundredths of a second; counted from its third field, behind the name. */
+/**
+ * The fields of `/proc/self/stat` with the times of ended children, in hundredths of a second; they are counted from the third field, after
+ * the name.
+ */
 const CHILDREN_USER = 13;
 const CHILDREN_SYSTEM = 14;
 

@@ -1,4 +1,4 @@
-// Which files a run of the tests has, and in which order and in whose company they start.
+// Which files a run of the tests has, in which order they start, and which of them share a process.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -6,7 +6,7 @@ const LONG = '.long.test.ts';
 
 export const SLOW_MS = 10_000;
 
-/** Files that may take longer than SLOW_MS, and why. They start first, so that none of them is the last to end. */
+/** Files that may take longer than SLOW_MS, with the reason. They start first, so that none of them ends last. */
 export const SLOW: Readonly<Record<string, string>> = {
   'test/crossing/alone.test.ts': 'hundreds of turns: each client at each kind of server',
   'test/crossing/real-servers.test.ts': 'two servers of other projects start as processes',
@@ -30,7 +30,7 @@ export const SLOW: Readonly<Record<string, string>> = {
   'test/store/store.test.ts': 'each verb on both engines, each case in a database of its own',
 };
 
-/** Files that have a process to themselves, and why. So have the long ones. */
+/** Files that need a separate process, with the reason. Long files have one too. */
 export const ALONE: Readonly<Record<string, string>> = {
   'test/nodes/database-gone.test.ts': 'all databases of its process are on a server of its own',
   'test/store/postgres.test.ts': 'all databases of its process are on a server of its own',
@@ -43,7 +43,7 @@ export const isLong = (file: string): boolean => file.endsWith(LONG);
 /** The modules that draw a sample of the cases of a file for `npm test`. */
 const SAMPLERS = ["support/sample.ts'", "support/wire/table.ts'"];
 
-/** Files with it collect garbage many times, which takes a tenth of the time in a process that has run little. */
+/** Files with this module collect garbage many times, which takes a tenth of the time in a process that has run little. */
 const COLLECTORS = ["support/memory-in-use.ts'"];
 
 /** Files with one of them share a process, because the browser of a process starts once. */
@@ -60,17 +60,17 @@ export class TestFiles {
     return patterns.flatMap((pattern) => globSync(pattern, { cwd: this.#root }));
   }
 
-  /** @param part `long` has the files too of which `npm test` runs a sample */
+  /** @param part `long` also includes the files of which `npm test` runs a sample */
   of(part: 'daily' | 'long' | 'all'): readonly string[] {
     const files = globSync('test/**/*.test.ts', { cwd: this.#root }).sort();
     if (part === 'all') return files;
     return files.filter((file) => isLong(file) === (part === 'long') || (part === 'long' && this.#uses(file, SAMPLERS)));
   }
 
-  /** In the order in which they start, each with the files that follow it in its process. */
+  /** The files in the order in which they start, each with the files that follow it in its process. */
   inOrder(files: readonly string[]): (readonly string[])[] {
     const first: readonly ((file: string) => boolean)[] = [
-      // Before any process has loaded the gateway for other files.
+      // These files start before any process has loaded the gateway for other files.
       (file) => file in ALONE,
       (file) => this.#uses(file, COLLECTORS),
       (file) => isLong(file) || file in SLOW,

@@ -1,4 +1,4 @@
-// A worker as the runner holds it: a process that runs one file after another, until it ends, hangs or has grown too large.
+// A worker from the side of the runner: a process that runs one file after another until it ends, hangs or has grown too large.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -8,10 +8,13 @@ import type { SentError, SentEvent, Usage } from './reporter.ts';
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
 const REPORTER = new URL('reporter.ts', import.meta.url).href;
 
-/** The space for new objects, in MiB. Tests make many and keep few; with Node's own 16 a fifth of their processor time was collection. */
+/**
+ * The space for new objects in MiB. Tests make many objects and keep few; with Node's default of 16, collection took a fifth of their
+ * processor time.
+ */
 const NEW_SPACE_MIB = 64;
 
-/** A process that holds more after a file is replaced. */
+/** A process that holds more bytes than this after a file is replaced. */
 const MEMORY_BYTES = 1e9;
 
 export class WorkerProcess {
@@ -22,7 +25,7 @@ export class WorkerProcess {
 
   constructor() {
     this.#child = fork(WORKER, {
-      // A group of its own, so that what its tests have started ends with it.
+      // The process has its own group, so processes that its tests started end with it.
       detached: true,
       silent: true,
       serialization: 'advanced',
@@ -74,7 +77,7 @@ export class WorkerProcess {
     this.#kill();
   }
 
-  /** Resolves when the file's own test has ended, after all tests in it. */
+  /** Resolves when the test of the file itself has ended, after all tests in it. */
   #lastEventOf(run: FileRun): Promise<undefined> {
     return new Promise((resolve) => {
       const onMessage = (sent: SentEvent | SentError) => {
@@ -101,7 +104,7 @@ export class WorkerProcess {
     try {
       if (this.#child.pid !== undefined) process.kill(-this.#child.pid, 'SIGKILL');
     } catch {
-      // All processes of the group have ended.
+      // All processes of the group have already ended.
     }
   }
 }

@@ -1,4 +1,4 @@
-// npm run screenshots: makes the pictures of the README from the shipped configuration and its simulated accounts, in both themes.
+// `npm run screenshots` makes the pictures of the README from the shipped configuration and its simulated accounts, in both themes.
 import { hash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ const IMAGES = join(ROOT, 'docs/images');
 const KEY = 'pg-demo-key-for-the-rehearsal-only';
 const SIZE = [1280, 1000] as const;
 
-/** The shipped file with further simulated accounts, prices and limits: a page has something to show of each. */
+/** The shipped file with further simulated accounts, prices and limits, so a page shows something of each. */
 function configIn(folder: string): string {
   // biome-ignore lint/suspicious/noExplicitAny: a draft of a file
   const draft: any = parse(readFileSync(join(ROOT, 'config.yaml'), 'utf8'));
@@ -50,15 +50,15 @@ async function isSpent(admin: string): Promise<boolean> {
   return accounts[0]?.state === 'out_of_quota';
 }
 
-/** Turns of now: answered ones, one that went on to another account, a spent quota, a refused request. */
+/** Sends turns of the present: answered ones, one that moves to another account, an exhausted quota, a refused request. */
 async function present(url: string, admin: string): Promise<void> {
-  // Only a turn that goes there can spend its quota.
+  // Only a turn that goes to this account can use up its quota.
   while (!(await isSpent(admin))) await turn(url, 'rehearse: west: refuse 429 usage_limit_reached resets 8100');
   for (let i = 0; i < 24; i++) await turn(url, i % 8 === 3 ? 'rehearse: north: refuse 503' : 'Say hello.');
   await fetch(`${url}/v1/nothing`, { headers: { authorization: `Bearer ${KEY}` } });
 }
 
-/** The newest turn that two accounts were asked for. */
+/** The newest turn that two accounts got. */
 async function failover(admin: string): Promise<string> {
   const { rows } = (await (await fetch(`${admin}/api/requests?limit=100`)).json()) as { rows: { id: string; retries: number }[] };
   return rows.find(({ retries }) => retries > 0)?.id ?? rows[0]?.id ?? '';
@@ -76,7 +76,7 @@ async function shoot(page: BrowserPage, admin: string): Promise<void> {
       await page.open(admin + path);
       await page.sees('Live');
       await page.until(ready);
-      // Fonts and bars are drawn in the frames after.
+      // Fonts and bars are drawn in the next frames.
       await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
       const file = join(IMAGES, `console-${name}-${theme}.png`);
       writeFileSync(file, withPalette(await page.screenshot()));

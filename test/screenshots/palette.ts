@@ -1,10 +1,10 @@
-// Writes a picture of a page again with a palette: pages have few colours, and such a file has a third of the size.
+// Writes a picture of a page with a palette, because pages have few colours, and the file has a third of the size.
 import { crc32, deflateSync, inflateSync } from 'node:zlib';
 
 interface Picture {
   readonly width: number;
   readonly height: number;
-  /** Three or four bytes a pixel. */
+  /** Three or four, the number of bytes a pixel. */
   readonly channels: number;
   readonly pixels: Buffer;
 }
@@ -32,7 +32,7 @@ export function withPalette(png: Buffer): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  // Eight bits a pixel, an index of the palette.
+  // A pixel has eight bits, which are an index into the palette.
   header.set([8, 3, 0, 0, 0], 8);
   const entries = Buffer.from(palette.flatMap((colour) => [colour >> 16, (colour >> 8) & 255, colour & 255]));
   return Buffer.concat([
@@ -46,7 +46,7 @@ export function withPalette(png: Buffer): Buffer {
 
 const colourAt = ({ channels, pixels }: Picture, pixel: number): number => pixels.readUIntBE(pixel * channels, 3);
 
-/** The most frequent colours, of which no two are close together. */
+/** The most frequent colours, without any two similar ones. */
 function paletteOf(picture: Picture): readonly number[] {
   const counts = new Map<number, number>();
   for (let i = 0; i < picture.width * picture.height; i++) {
@@ -80,7 +80,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([length, named, sum]);
 }
 
-/** A picture as the browser makes it: eight bits a channel, not interlaced. */
+/** Decodes a picture in the form of the browser: eight bits a channel, not interlaced. */
 function decoded(png: Buffer): Picture {
   const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
   const channels = png[25] === 6 ? 4 : 3;

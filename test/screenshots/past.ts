@@ -1,4 +1,4 @@
-// A week of requests of the simulated accounts, as the gateway would have written them: a page shows more than the last minute then.
+// Writes a week of requests of the simulated accounts as the gateway would have written them, so pages show more than the last minute.
 import { requestId } from '../../proxy/turn/request-id.ts';
 import { openStore, type RequestRow } from '../../store/store.ts';
 
@@ -6,7 +6,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const HOURS = 7 * 24;
 
-/** Numbers of 0 to 1, the same at each run. */
+/** Numbers from 0 to 1 that are the same in each run. */
 function* drawn(): Generator<number, never> {
   for (let seed = 20_260_101; ; ) {
     seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
@@ -14,7 +14,7 @@ function* drawn(): Generator<number, never> {
   }
 }
 
-/** By hour of the day: few turns at night, most before and after noon. */
+/** The load by the hour of the day: few turns at night, most before and after noon. */
 const load = (hour: number): number => 8 + 46 * Math.max(0, Math.sin(((hour - 6) / 14) * Math.PI));
 
 export interface Past {

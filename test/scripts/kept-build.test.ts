@@ -1,4 +1,4 @@
-// The compiled sqlite3 stays through an update of other packages, and only then.
+// The compiled sqlite3 stays through an update of other packages, but not through one of its own.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

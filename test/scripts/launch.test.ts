@@ -6,7 +6,7 @@ import { test } from 'node:test';
 
 const module = new URL('../../scripts/launch.mjs', import.meta.url).href;
 
-/** A launcher of a Node that runs `child`. */
+/** Starts a launcher of a Node that runs `child`. */
 const launcherOf = (child: string) => {
   const script = `const { launch, endAs } = await import('${module}'); endAs(await launch(['node', '--eval', process.argv[1]], {}));`;
   return spawn(process.execPath, ['--input-type=module', '--eval', script, child], { stdio: ['ignore', 'pipe', 'inherit'] });

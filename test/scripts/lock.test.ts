@@ -1,4 +1,4 @@
-// One set-up at a time: the second waits, and the end of a holder releases the lock.
+// Only one set-up runs at a time: a second one waits, and the end of a holder releases the lock.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

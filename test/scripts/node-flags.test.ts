@@ -1,4 +1,4 @@
-// The flags of Node: Node accepts them, the container has those of the command, and versions that may not have them get none of V8's.
+// The flags of Node: Node accepts them, the container uses those of the command, and versions that may lack them get no flags of V8.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

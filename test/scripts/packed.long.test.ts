@@ -1,4 +1,4 @@
-// The packed package, installed by npm into an empty folder: from `init` to an answered turn.
+// The packed package, installed by npm into an empty folder, works from `init` to an answered turn.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { until } from '../support/until.ts';
 
-/** Packages come from the cache of npm where it has them. */
+/** Packages come from the cache of npm if it has them. */
 const NPM_MS = 600_000;
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -24,7 +24,7 @@ test('the tarball in an empty folder goes from init to an answered turn', async 
   const work = join(folder, 'work');
   mkdirSync(work);
   npm(work, 'install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', join(folder, tarball));
-  // The one build step of an installation: it compiles for minutes, and makes this file.
+  // The installation has one build step, which compiles for minutes and makes this file.
   const addon = join('node_modules', 'sqlite3', 'build', 'Release', 'node_sqlite3.node');
   mkdirSync(dirname(join(work, addon)), { recursive: true });
   cpSync(join(ROOT, addon), join(work, addon));

@@ -1,4 +1,4 @@
-// The progress of a first start: what is installed of the lockfile, said while npm works.
+// The progress of a first start: the installed part of the lockfile is reported while npm works.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

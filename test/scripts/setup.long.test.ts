@@ -1,4 +1,4 @@
-// Decisions of the set-up: which Node, what is missing, which packages are built. No network.
+// Decisions of the set-up without a network: which Node is used, what is missing, which packages are built.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -66,7 +66,7 @@ test('an old Node on another machine gets a message that names what to install',
 });
 
 test('the packages that are built are those of the program with an install script, and npm allows them', () => {
-  // Install scripts of packages for tests alone never run.
+  // Install scripts of packages that only tests use never run.
   const entries = Object.entries<{ hasInstallScript?: true; optional?: true; dev?: true }>(fileOf('package-lock.json').packages);
   const withScript = entries.filter(([, entry]) => entry.hasInstallScript && !entry.optional && !entry.dev);
   const names = withScript.map(([path]) => path.replace(/^.*node_modules\//, ''));

@@ -1,4 +1,4 @@
-// How clients reach the program: its start-up line with TLS and with a socket in the file system, and the socket that a crash has left.
+// How clients reach the program: its start-up line with TLS and with a socket in the file system, and a socket that a crash has left.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ async function ask(path: string): Promise<number | undefined> {
   return response.statusCode;
 }
 
-/** Its start-up line has no address. */
+/** Starts a program whose start-up line has no address. */
 async function startProgramAt(context: TestContext, path: string): Promise<Program> {
   const program = await startProgram({
     config: (draft) => {

@@ -107,7 +107,7 @@ describe('listen.tls', () => {
       const open = await handshake(port);
       assert.equal(open.getPeerX509Certificate()?.toString(), first.cert);
       const requests = program.lines('config_read').length;
-      // Between the two files the pair does not fit: the former one is kept.
+      // Between the two writes the certificate and the key do not belong together, and the former pair stays in use.
       writeFileSync(join(folder, 'next.key'), second.key);
       renameSync(join(folder, 'next.key'), paths('served').key);
       await program.line('reload_refused');

@@ -1,4 +1,4 @@
-// Prompt-cache affinity: the turns it applies to, the names of their conversations, and how long an account is known (F8.3, Q10, Q11).
+// Prompt-cache affinity: the turns to which it applies, the names of conversations, and how long an account is remembered (F8.3, Q10, Q11).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Counters } from '../../proxy/base/process/metrics.ts';
@@ -21,7 +21,7 @@ const assistant = (text: string): JsonObject => ({ type: 'message', role: 'assis
 class World {
   readonly clock = new HandClock();
   readonly rows = new Map<string, PinRow>();
-  /** Reads of the store. */
+  /** The number of reads of the store. */
   reads = 0;
   readonly pins = this.process();
 
@@ -51,7 +51,7 @@ class World {
     return affinityOf(turn, body, pins, continued);
   }
 
-  /** The account of a turn that then answers from `account`. */
+  /** The account of a turn; `account` then answers it. */
   async turn(account: string, body: JsonObject, options: Parameters<World['of']>[1] = {}): Promise<string | undefined> {
     const affinity = await this.of(body, options);
     affinity?.learn(account);

@@ -1,4 +1,4 @@
-// How a turn continues after an account refused its ciphertext, as a table; and the makers of ciphertext in memory and in the store.
+// How a turn continues after an account refused its ciphertext, as a table, and the makers of ciphertext in memory and in the store.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Counters } from '../../proxy/base/process/metrics.ts';
@@ -13,7 +13,7 @@ const reasoning = (by: string) => ({ type: 'reasoning', summary: [], encrypted_c
 const compaction = (by: string) => ({ type: 'compaction', encrypted_content: `cmp_${by}_1` });
 const user = { type: 'message', role: 'user', content: 'go on' };
 
-/** The store's pins by hash, for any number of caches, and how often it was read. */
+/** The pins of the store by hash, for any number of caches, and the number of reads. */
 function pinStore() {
   const rows = new Map<string, PinRow>();
   const store = {
@@ -38,7 +38,7 @@ const pinsOver = (store: ReturnType<typeof pinStore>): PinCache =>
     capacity: 100,
   });
 
-/** The makers of the ciphertexts of north, south and west are in memory; that of `lost` is unknown. */
+/** A memory of the ciphertexts of north, south and west; the maker of `lost` is unknown. */
 function known(): Ciphertexts {
   const ciphertexts = new Ciphertexts(pinsOver(pinStore()));
   for (const by of ['north', 'south', 'west']) for (const item of [reasoning(by), compaction(by)]) ciphertexts.learn(item, by);
@@ -52,7 +52,7 @@ interface Case {
   readonly next: string;
 }
 
-/** South refused. */
+/** In all cases south has refused. */
 const cases: readonly Case[] = [
   { says: 'reasoning of an account that can take it goes back there', input: [reasoning('north'), user], next: 'move north' },
   {

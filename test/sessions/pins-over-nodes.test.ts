@@ -1,4 +1,4 @@
-// Pins over nodes: stored at once, published when they move, and never hidden by a stale cache.
+// Pins over nodes: they are stored at once, published when they move, and never hidden by a stale cache.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { Counters } from '../../proxy/base/process/metrics.ts';
@@ -13,7 +13,7 @@ import { until } from '../support/until.ts';
 
 const digest = new KeyedDigest(Buffer.alloc(32, 7));
 
-/** Two nodes on one store; moves of one of them reach the other one when it is notified. */
+/** Two nodes on one store; a node learns of moves at the other one when it is notified. */
 async function bench(context: TestContext) {
   const clock = { now: () => 1_000, wallTime: () => 1_000, after: () => () => undefined };
   const url = `sqlite:${await folder(context)}/pins.db`;
@@ -23,7 +23,7 @@ async function bench(context: TestContext) {
     (store) => new PinCache({ store: store.pins, shared: store.pins, digest, clock, counters: new Counters(), capacity: 100 }),
   ) as [PinCache, PinCache];
   let cursor = await stores[1].changes.cursor();
-  /** The number of pins that the other node is notified of. */
+  /** Notifies the other node, and returns the number of pins in the notification. */
   const tell = async (): Promise<number> => {
     const told = await stores[1].changes.since(cursor);
     cursor = told.cursor;

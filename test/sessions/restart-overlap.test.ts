@@ -1,9 +1,10 @@
-// A restart overlap: a second gateway starts on the store of the first, then the first one drains and ends. No continuation is lost.
+// A restart with an overlap: a second gateway starts on the store of the first, then the first one drains and ends. No continuation is
+// lost.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { idOf, outputOf, Stage, user } from '../support/continuity.ts';
 
-/** A stage, and a second gateway with the same configuration that started before any turn. */
+/** Starts a stage, and a second gateway with the same configuration before any turn. */
 async function overlap(context: TestContext, options: Parameters<typeof Stage.set>[0] = {}) {
   const stage = await Stage.set(options);
   const first = stage.gate;
@@ -49,7 +50,7 @@ test('[Q10] ciphertext goes back to its maker, which only the first gateway saw'
   const made = outputOf(await stage.atSouth());
   await first.stop();
   stage.gate = next;
-  // A new session has no soft pin: its first account refuses the ciphertext.
+  // A new session has no soft pin, so its first account refuses the ciphertext.
   const reply = await stage.turn({ headers: { 'session-id': 'new' }, body: { input: [user('hello'), ...made, user('more')] } });
   assert.equal(reply.status, 200, reply.text);
   assert.deepEqual(stage.went(), ['north', 'south']);

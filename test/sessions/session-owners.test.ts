@@ -1,4 +1,4 @@
-// The leases of a node on its sessions: when they are claimed, renewed and given up, and what follows a lost one (Q34).
+// The leases of a node on its sessions: when they are claimed, renewed and given up, and the effect of a lost lease (Q34).
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
@@ -10,7 +10,7 @@ import { ManualClock } from '../support/rehearsal-clock.ts';
 
 const OTHER: SessionOwner = { owner: 'b/1', address: 'http://b', lease: 'theirs' };
 
-/** A store that records what is asked of it. */
+/** A store that records the calls that it gets. */
 class Recorded implements SessionOwnerVerbs {
   readonly calls: string[] = [];
   /** Sessions of other owners, by their stored name. */
@@ -58,7 +58,7 @@ function bench() {
     counters,
     turns: { has: (session) => running.has(session), disown: (session) => disowned.push(session) },
   });
-  /** A renewal period passes, with all that it does. */
+  /** Lets a renewal period pass, and waits for all that it causes. */
   const period = async (): Promise<void> => {
     clock.advance(15_000);
     for (let i = 0; i < 5; i++) await turnOfTheLoop();

@@ -1,4 +1,4 @@
-// The accounts that answered conversations without a session header, as the pins that all nodes share have them (Q11).
+// The accounts that answered conversations without a session header, as stored in the pins that all nodes share (Q11).
 import type { Clock } from '../../proxy/base/time/clock.ts';
 import type { Affinity } from '../../proxy/turn/continuation.ts';
 import type { Asking } from './router.ts';
@@ -14,7 +14,7 @@ export class Conversations {
     this.#clock = clock;
   }
 
-  /** Undefined for a session that is pinned. */
+  /** Undefined for a session that has a pin. */
   affinityOf({ session, kind, number }: Asking): Affinity | undefined {
     if (kind === 'pinned') return undefined;
     const last = this.#answered.get(session);

@@ -8,7 +8,7 @@ import { VirtualClock } from './virtual-clock.ts';
 export interface CacheUse {
   /** Turns with a cached prompt at an account that could answer. */
   warm: number;
-  /** Those of them that went to such an account. */
+  /** The number of these turns that went to such an account. */
   hits: number;
 }
 
@@ -22,14 +22,14 @@ export interface DayResult {
   readonly cut: number;
   /** Attempts after the first of their turn. */
   readonly retries: number;
-  /** Standard deviation over mean of the accounts' used shares of their quota. */
+  /** The standard deviation of the used shares of the accounts' quota, divided by their mean. */
   readonly spread: number;
   readonly cached: Readonly<Record<SessionKind, CacheUse>>;
-  /** The median time to the first event of the first turns of sessions; milliseconds. */
+  /** The median time in milliseconds to the first event of the first turns of sessions. */
   readonly firstEventMs: number;
-  /** First turns of sessions, by the account that answered. */
+  /** The first turns of sessions, by the account that answered. */
   readonly firstTurns: ReadonlyMap<string, number>;
-  /** Sessions with a continuity header, their moves to another account, and the moves without a failure of the account they left. */
+  /** Sessions with a continuity header, their moves to another account, and the moves without a failure of the account that they left. */
   readonly sessions: number;
   readonly moves: number;
   readonly unforced: number;
@@ -59,7 +59,7 @@ class DayRun {
   readonly #given = new Map<string, number>();
   readonly #failedAt = new Map<string, number>();
   readonly #firstTurns = new Map<string, number>();
-  /** Of the first turns of sessions, whose account the strategy chooses. */
+  /** The times of the first turns of sessions, whose account the strategy chooses. */
   readonly #firstEvents: number[] = [];
   readonly #cached: Record<SessionKind, CacheUse> = {
     pinned: { warm: 0, hits: 0 },
@@ -182,7 +182,7 @@ class DayRun {
     });
   }
 
-  /** Records the session's account, and whether a move was forced. */
+  /** Records the account of the session, and whether a move was forced. */
   #recordPlace(account: SimulatedAccount, { session, wasWarm }: Running): void {
     const { plan, last, lastAt, caches } = session;
     const now = this.#clock.now();
@@ -220,7 +220,7 @@ interface Session {
   next: number;
   last: string | undefined;
   lastAt: number;
-  /** The accounts that had its turns, with the time of the last one. */
+  /** The accounts that had turns of the session, with the time of the last one. */
   readonly caches: Map<string, number>;
 }
 

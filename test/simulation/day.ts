@@ -1,4 +1,4 @@
-// The plan of one simulated day, drawn before it begins, so that every strategy gets the same sessions and the same outages.
+// The plan of a simulated day, drawn before the day begins, so every strategy gets the same sessions and the same outages.
 import { SeededRandom } from './seeded-random.ts';
 
 export interface DayOptions {
@@ -6,15 +6,15 @@ export interface DayOptions {
   readonly accounts: number;
   readonly sessions: number;
   readonly hours: number;
-  /** The quota of all windows over the cost of all turns. */
+  /** The quota of all windows divided by the cost of all turns. */
   readonly supply: number;
-  /** Of the accounts' quota; five hours by default. */
+  /** The length of the windows of the accounts' quota; five hours by default. */
   readonly windowMs?: number;
-  /** Of each account; 32 by default. */
+  /** The limit of each account; 32 by default. */
   readonly maxConcurrent?: number;
 }
 
-/** How an account fails: it refuses connections, answers 503, or says 429 with Retry-After. */
+/** How an account fails: it refuses connections, answers 503, or answers 429 with Retry-After. */
 export type OutageKind = 'connect' | 'server' | 'rate';
 
 export interface Outage {
@@ -23,7 +23,7 @@ export interface Outage {
   readonly kind: OutageKind;
 }
 
-/** Milliseconds, until an hour of the day and after it. */
+/** The times to the first event in milliseconds, before and after a certain hour of the day. */
 export interface FirstEvents {
   readonly before: number;
   readonly changeAt: number;
@@ -40,22 +40,22 @@ export interface AccountPlan {
   readonly windowMs: number;
   /** The first reset in the day. */
   readonly firstResetAt: number;
-  /** In order, without overlap. */
+  /** The outages in order, without overlap. */
   readonly outages: readonly Outage[];
-  /** From then on its credential is refused. */
+  /** The time from which its credential is refused. */
   readonly loggedOutAt: number;
-  /** The time to the first event of its replies, which changes in the course of the day. */
+  /** The time to the first event of its replies, which changes during the day. */
   readonly firstEvents: FirstEvents;
 }
 
 /**
- * `pinned`: its client sends a continuity header, as native clients do. `keyed`: a fresh `prompt_cache_key` for each session, as popular
- * SDK clients do. `unnamed`: neither; each turn repeats the conversation.
+ * `pinned`: the client sends a continuity header, as native clients do. `keyed`: each session has a new `prompt_cache_key`, as with popular
+ * SDK clients. `unnamed`: neither; each turn repeats the conversation.
  */
 export type SessionKind = 'pinned' | 'keyed' | 'unnamed';
 
 export interface TurnPlan {
-  /** The time after the answer to the turn before. */
+  /** The time after the answer to the previous turn. */
   readonly thinkMs: number;
   readonly takesMs: number;
   readonly cost: number;
@@ -95,7 +95,7 @@ export function dayOf({ seed, accounts, sessions, hours, supply, windowMs = WIND
   };
 }
 
-/** The cost of its turns that begin before the end of the day, where none is refused. */
+/** The cost of its turns that begin before the end of the day, if none is refused. */
 function costUntil(to: number, { at, turns }: SessionPlan): number {
   let cost = 0;
   let time = at;
@@ -108,7 +108,7 @@ function costUntil(to: number, { at, turns }: SessionPlan): number {
 }
 
 interface Supply {
-  /** The mean of the accounts. */
+  /** The mean quota of the accounts. */
   readonly quota: number;
   /** The end of the day. */
   readonly to: number;
@@ -116,7 +116,7 @@ interface Supply {
   readonly maxConcurrent: number;
 }
 
-/** Sessions come in two waves: half of the day is quiet. */
+/** Sessions come in two waves, because half of the day is quiet. */
 function sessionOf(index: number, random: SeededRandom, hours: number): SessionPlan {
   let hour = 0;
   do hour = random.between(0, hours * 0.95);
@@ -135,7 +135,7 @@ function sessionOf(index: number, random: SeededRandom, hours: number): SessionP
   };
 }
 
-/** Drawn apart from the rest of the day. */
+/** Drawn separately from the rest of the day. */
 function firstEventsOf(index: number, to: number): FirstEvents {
   const random = new SeededRandom(1_000 + index);
   const draw = (): number => random.logNormal(900, 0.5);
@@ -157,7 +157,7 @@ function accountOf(index: number, random: SeededRandom, { quota, to, windowMs, m
     windowMs,
     firstResetAt: START + random.between(0, windowMs),
     outages,
-    // One account in twelve.
+    // One account in twelve loses its login.
     loggedOutAt: index % 12 === 5 ? START + random.between(0.2, 0.8) * (to - START) : Number.POSITIVE_INFINITY,
     firstEvents: firstEventsOf(index, to),
   };

@@ -1,4 +1,5 @@
-// The account rows that the nodes of a simulated day share: each node reads its own writes at once, and those of the others after a delay.
+// The account rows that the nodes of a simulated day share: each node reads its own writes at once, and writes of other nodes after a
+// delay.
 import type { Clock } from '../../proxy/base/time/clock.ts';
 import type { AccountStateKey, AccountStatePatch, AccountStateRow, Store } from '../../store/store.ts';
 
@@ -8,7 +9,7 @@ interface Write {
   readonly patch: Partial<AccountStateRow>;
 }
 
-/** One row: what all nodes see of it, and the later writes, which only their writers see. */
+/** One row: the part that all nodes see, and later writes, which only their writers see. */
 interface History {
   row: AccountStateRow;
   writes: readonly Write[];
@@ -29,7 +30,7 @@ export class DelayedRows {
     this.#announce = announce;
   }
 
-  /** The store of one node. Leases are never lost: no simulated node is paused. */
+  /** The store of one node. Leases are never lost, because no simulated node is paused. */
   of(node: number): Store['accounts'] {
     const write = (patch: AccountStatePatch): void => this.#write(node, patch);
     return {
@@ -74,7 +75,7 @@ export class DelayedRows {
     return history && Object.assign({ ...history.row }, ...own.map(({ patch }) => patch));
   }
 
-  /** The row's history, with the writes in it that everyone sees by now. */
+  /** The history of the row, including the writes that all nodes see by now. */
   #settled(key: AccountStateKey): History | undefined {
     const history = this.#histories.get(nameOf(key));
     if (!history) return undefined;

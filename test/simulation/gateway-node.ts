@@ -1,4 +1,4 @@
-// One gateway of a simulated day: the health, quota and selection of the program, over accounts that are simulated.
+// One gateway of a simulated day: the health, quota and selection of the program, with simulated accounts.
 import { AccountStates } from '../../proxy/accounts/health/account-states.ts';
 import { Health } from '../../proxy/accounts/health/health.ts';
 import { ProbeClaims } from '../../proxy/accounts/health/probe-claims.ts';
@@ -30,7 +30,7 @@ const MODEL = 'model-a';
 const LIMITS: AdmissionConfig = { running: 100_000, waiting: 1_024, wait_ms: 10_000 };
 const MAX_ATTEMPTS = 3;
 
-/** Nothing is stored: no simulated day has a restart. */
+/** Stores nothing, because a simulated day has no restart. */
 const NO_STORE: Store['accounts'] = {
   patch: () => undefined,
   patchNow: () => undefined,
@@ -40,12 +40,12 @@ const NO_STORE: Store['accounts'] = {
 };
 const NO_CREDENTIALS = { save: async () => undefined, load: async () => [] };
 
-/** What all nodes of a day have in common. */
+/** The setting that all nodes of a day share. */
 export interface Setting {
   readonly accounts: readonly AccountConfig[];
   readonly pool: PoolConfig;
   readonly clock: Clock;
-  /** What the store has of an account's quota when the day begins. */
+  /** The quota of an account in the store when the day begins. */
   readonly stored: (account: string) => StoredQuota;
 }
 
@@ -70,14 +70,14 @@ function storedQuotaOf(account: SimulatedAccount, now: number): StoredQuota {
   return quota.toStored();
 }
 
-/** What a node has of a store that others share. */
+/** The parts of a shared store that a node uses. */
 export interface Shared {
   readonly rows: Store['accounts'];
   readonly capacity: SharedCapacity;
   readonly exclusive: ExclusiveWork;
 }
 
-/** What a turn continues. */
+/** The pins and the conversation that a turn continues. */
 export interface Continued {
   readonly soft: string | undefined;
   readonly affinity: Affinity | undefined;
@@ -85,7 +85,7 @@ export interface Continued {
 
 export class GatewayNode {
   readonly states: AccountStates;
-  /** Turns whose account is not decided yet. */
+  /** The number of turns whose account is not decided yet. */
   waiting = 0;
   readonly #setting: Setting;
   readonly #quota: Quota;
@@ -152,7 +152,7 @@ export class GatewayNode {
     this.#generation = { accounts: byId, loaded: { bearers: new Map() } };
   }
 
-  /** Reads an account's reply: its quota, and its failure if it is one. */
+  /** Reads the reply of an account: its quota, and its failure if it is one. */
   observe(account: SimulatedAccount, failure: Failure | undefined): void {
     const now = this.#setting.clock.now();
     const status = failure ? failure.status : 200;
@@ -197,7 +197,7 @@ export class GatewayNode {
     });
   }
 
-  /** Chooses again where another node probes the account, as dispatch does. */
+  /** Chooses again if another node probes the account, as dispatch does. */
   async #granted(
     choosing: AccountLease | Promise<AccountLease | undefined>,
     demand: Demand,

@@ -1,4 +1,4 @@
-// Several nodes on one store: each turn reaches any of them, and each sees the events at the others only after a delay.
+// Several nodes on one store: each turn reaches any of them, and a node sees events at other nodes only after a delay.
 import { hashOf } from '../../proxy/accounts/selection/rendezvous.ts';
 import { Counters } from '../../proxy/base/process/metrics.ts';
 import type { Clock } from '../../proxy/base/time/clock.ts';
@@ -20,7 +20,7 @@ export interface NodesOptions {
   readonly stalenessMs: number;
 }
 
-/** As membership does. */
+/** The interval of membership. */
 const RENEW_MS = 5_000;
 
 export function nodesRouter(
@@ -44,7 +44,7 @@ class Cluster {
   readonly #nodes: readonly GatewayNode[];
   readonly #shares: readonly CapacityShares[];
   readonly #store: SimulatedStore;
-  /** Rows that are being read. */
+  /** The number of rows that are being read. */
   #reading = 0;
 
   constructor(count: number, stalenessMs: number, setting: Setting) {
@@ -86,7 +86,7 @@ class Cluster {
         for (const listener of listeners) listener.renewed();
         clock.after(RENEW_MS, renew);
       };
-      // They were not all started at the same moment.
+      // The nodes did not all start at the same moment.
       clock.after((RENEW_MS * (token + 1)) / count, renew);
       return new CapacityShares({ slots: this.#store.slots, membership, clock, counters: new Counters() });
     });
@@ -97,7 +97,7 @@ class Cluster {
     for (const shares of this.#shares) void shares.start();
   }
 
-  /** Whether an answer of the store, or a turn's account, is still to come. */
+  /** Whether an answer of the store, or the account of a turn, is still pending. */
   get isAsking(): boolean {
     return this.#store.asked > 0 || this.#reading > 0 || this.#nodes.some(({ waiting }) => waiting > 0);
   }

@@ -1,4 +1,4 @@
-// The prompt cache of one account with and without derived session headers: what `session_header` is worth (RB14).
+// The prompt cache of one account with and without derived session headers, which shows the effect of `session_header` (RB14).
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
 import { SimulatedCache } from '../../proxy/rehearsal/account/simulated-cache.ts';
 import { derivedSession } from '../../proxy/sessions/derived-session.ts';
@@ -10,7 +10,10 @@ import { percent, textTable } from './simulation.ts';
 const KINDS: readonly SessionKind[] = ['pinned', 'keyed', 'unnamed'];
 const CONVERSATIONS = 100;
 const TURNS = 12;
-/** Of the instructions, which each conversation has of its own, and of what a turn adds; above the shortest prompt that is cached. */
+/**
+ * The lengths of the instructions, which differ between conversations, and of the text that a turn adds. They exceed the shortest prompt
+ * that is cached.
+ */
 const [FIRST_CHARACTERS, TURN_CHARACTERS] = [12_000, 2_000];
 const CHARACTERS_PER_TOKEN = 4;
 
@@ -19,13 +22,13 @@ export type SessionHeader = 'derived' | 'none';
 export interface CacheShare {
   readonly kind: SessionKind;
   readonly header: SessionHeader;
-  /** Cached input tokens over all input tokens, without the first turns of conversations. */
+  /** Cached input tokens divided by all input tokens, without the first turns of conversations. */
   readonly cached: number;
   /** The share of these turns that found nothing cached. */
   readonly cold: number;
 }
 
-/** Conversations of one kind that take turns at one account. */
+/** Runs conversations of one kind, which take turns at one account. */
 export function cacheShare(kind: SessionKind, header: SessionHeader): CacheShare {
   const cache = new SimulatedCache();
   const digest = new KeyedDigest(Buffer.alloc(32, 7));

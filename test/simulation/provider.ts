@@ -1,4 +1,4 @@
-// The simulated accounts: the quota they have left, their outages, and the headers of their replies.
+// The simulated accounts: the quota that they have left, their outages, and the headers of their replies.
 import type { Failure, FailureCause } from '../../proxy/turn/errors/failure.ts';
 import type { Headers } from '../../proxy/turn/turn.ts';
 import type { AccountPlan, Outage } from './day.ts';
@@ -8,7 +8,7 @@ const NO_ERROR = { code: null, type: null, param: null, message: null };
 export class SimulatedAccount {
   readonly plan: AccountPlan;
   inFlight = 0;
-  /** Turns answered. */
+  /** The number of answered turns. */
   served = 0;
   #used: number;
   #resetAt: number;
@@ -35,7 +35,7 @@ export class SimulatedAccount {
     return this.plan.quota - this.#used;
   }
 
-  /** The current outage, or else the next one. */
+  /** The current outage, or the next one if there is none. */
   outage(now: number): Outage | undefined {
     const { outages } = this.plan;
     while ((outages[this.#outage]?.to ?? Number.POSITIVE_INFINITY) <= now) this.#outage += 1;
@@ -51,12 +51,12 @@ export class SimulatedAccount {
     return this.isUp(now) && this.left(now) > 0;
   }
 
-  /** The begin of the next outage: a turn that runs longer is cut. */
+  /** The beginning of the next outage, which cuts a turn that runs longer. */
   upUntil(now: number): number {
     return Math.min(this.plan.loggedOutAt, this.outage(now)?.from ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Begins a turn, or returns the failure. Like real accounts it charges a turn when it begins, and accepts the last one whole. */
+  /** Begins a turn, or returns the failure. Like real accounts it charges a turn when it begins, and accepts the last turn completely. */
   begin(cost: number, now: number): Failure | undefined {
     const outage = this.outage(now);
     if (outage && outage.from <= now) return this.#failureIn(outage, now);
@@ -67,13 +67,13 @@ export class SimulatedAccount {
     return undefined;
   }
 
-  /** The time to the first event of a turn that begins now; milliseconds. */
+  /** The time in milliseconds to the first event of a turn that begins now. */
   firstEventMs(now: number): number {
     const { before, changeAt, after } = this.plan.firstEvents;
     return now < changeAt ? before : after;
   }
 
-  /** The turn ended or was cut. */
+  /** Ends a turn that was answered or cut. */
   end(): void {
     this.inFlight -= 1;
   }

@@ -1,4 +1,4 @@
-// The router of a simulated day's turns: one gateway under one strategy, or an oracle.
+// The router of a simulated day's turns: one gateway with one strategy, or an oracle.
 import type { AttemptResult } from '../../proxy/accounts/health/account-health.ts';
 import { hashOf, rankOf } from '../../proxy/accounts/selection/rendezvous.ts';
 import type { Clock } from '../../proxy/base/time/clock.ts';
@@ -14,7 +14,7 @@ export interface Asking {
   readonly id: string;
   readonly session: string;
   readonly kind: SessionKind;
-  /** Of the turn in its session, from 0. */
+  /** The number of the turn in its session, from 0. */
   readonly number: number;
   readonly takesMs: number;
   /** The account that answered the session's last turn. */
@@ -30,20 +30,22 @@ export interface Place {
 
 export interface Router {
   readonly name: string;
-  /** Called once for each turn; the route places its attempts. @throws where no account can take the turn */
+  /** Called once for each turn; the route places its attempts. @throws if no account can take the turn */
   route(asking: Asking): Route;
-  /** Whether promises settle between two events: turns are queued, or a store is asked. */
+  /** Whether promises settle between two events, because turns are queued or a store is asked. */
   waiting(): boolean;
 }
 
 export interface Route {
   choose(tried: ReadonlySet<string>): Place | Promise<Place | undefined>;
   mayRetry(tried: ReadonlySet<string>): boolean;
-  /** Reads an account's reply: its quota, and its failure if it is one. */
+  /** Reads the reply of an account: its quota, and its failure if it is one. */
   observe(account: SimulatedAccount, failure: Failure | undefined): void;
 }
 
-/** How conversations without a pin are placed: `strategy` as Q11 says; `hash` is the reference, which hashes the key and forgets the rest. */
+/**
+ * How conversations without a pin are placed: `strategy` as in Q11; `hash` is the reference, which hashes the key and remembers nothing.
+ */
 export type FirstTurns = 'strategy' | 'hash';
 
 export function gatewayRouter(
@@ -63,7 +65,7 @@ export function gatewayRouter(
   };
 }
 
-/** The account that a key ranks first, whatever its quota. */
+/** The account that a key ranks first, without regard to its quota. */
 function byHash(ids: readonly string[]): (asking: Asking) => Affinity | undefined {
   return ({ kind, session }) => {
     if (kind !== 'keyed') return undefined;
@@ -73,8 +75,8 @@ function byHash(ids: readonly string[]): (asking: Asking) => Affinity | undefine
 }
 
 /**
- * Has the quota, the outages and the duration of turns in advance. Uses first the quota that is lost first, by a reset or an outage,
- * which answers the most turns. Ignores caches and sessions.
+ * Knows the quota, the outages and the duration of turns in advance. It first uses the quota that is lost first, by a reset or an outage,
+ * which answers the most turns. It ignores caches and sessions.
  */
 export function oracleRouter(simulated: readonly SimulatedAccount[], clock: Clock): Router {
   return {
@@ -90,7 +92,7 @@ export function oracleRouter(simulated: readonly SimulatedAccount[], clock: Cloc
         let isWhole = false;
         for (const account of simulated) {
           if (account.inFlight >= account.plan.maxConcurrent || !account.wouldAnswer(now)) continue;
-          // An account that has an outage before the turn ends takes it only if there is no other.
+          // An account with an outage before the end of the turn takes it only if there is no other.
           const staysUp = account.upUntil(now) >= now + takesMs;
           const ownLostAt = Math.min(account.resetAt(now), account.upUntil(now));
           if (first && (staysUp === isWhole ? ownLostAt >= lostAt : isWhole)) continue;

@@ -1,4 +1,4 @@
-// A random generator with a seed: equal seeds draw equal days.
+// A seeded random generator: equal seeds give equal days.
 
 export class SeededRandom {
   #state: number;
@@ -7,7 +7,7 @@ export class SeededRandom {
     this.#state = seed >>> 0;
   }
 
-  /** 0 to 1, without 1 (mulberry32). */
+  /** A number from 0 to 1, excluding 1 (mulberry32). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;
@@ -20,12 +20,12 @@ export class SeededRandom {
     return least + this.next() * (most - least);
   }
 
-  /** Exponentially distributed: the time between two random events. */
+  /** Exponentially distributed, like the time between two random events. */
   exponential(mean: number): number {
     return -mean * Math.log(1 - this.next());
   }
 
-  /** Log-normally distributed: mostly around `median`, sometimes much more. */
+  /** Log-normally distributed: mostly near `median`, sometimes much more. */
   logNormal(median: number, spread: number): number {
     const normal = Math.sqrt(-2 * Math.log(1 - this.next())) * Math.cos(2 * Math.PI * this.next());
     return median * Math.exp(spread * normal);

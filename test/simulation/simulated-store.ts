@@ -1,29 +1,29 @@
-// The database of a simulated day: slots of accounts and leases, decided as the store decides them, each answer after a round trip.
+// The database of a simulated day: it decides about slots of accounts and leases like the store, and answers after a round trip.
 import type { Clock } from '../../proxy/base/time/clock.ts';
 import type { SlotRow } from '../../store/schema/rows.ts';
 import type { Lease, LeaseVerbs, SlotVerbs } from '../../store/store.ts';
 import { slotChange } from '../../store/verbs/slot-change.ts';
 
-/** Of a database in the same network. */
+/** A round trip to a database in the same network. */
 const ROUND_TRIP_MS = 2;
 
 export interface SimulatedStoreOptions {
   readonly clock: Clock;
-  /** Their tokens. */
+  /** The tokens of the nodes. */
   readonly nodes: ReadonlySet<number>;
-  /** Called where other nodes may have to give slots of the account back, or may get some. */
+  /** Called if other nodes may have to give back slots of the account, or may get some. */
   readonly announce: (writer: number, account: string) => void;
 }
 
 export class SimulatedStore {
-  /** Questions without an answer so far. */
+  /** The number of questions without an answer so far. */
   asked = 0;
   readonly leases: LeaseVerbs;
   readonly slots: SlotVerbs;
   readonly #options: SimulatedStoreOptions;
-  /** By account, then by node. */
+  /** The slots by account, then by node. */
   readonly #slots = new Map<string, Map<number, SlotRow>>();
-  /** By account, the nodes that need more than they have. */
+  /** For each account, the nodes that need more slots than they have. */
   readonly #short = new Map<string, Set<number>>();
   readonly #leases = new Map<string, Lease>();
   #tokens = 0;

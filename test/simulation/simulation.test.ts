@@ -48,7 +48,7 @@ test('fastest begins replies earlier than any other strategy, on a day on which 
   assert.ok(fastest < 0.8 * Math.min(...Object.values(others)), tableOf(simulated));
 });
 
-/** Of sessions with a header or a key. */
+/** The cache use of sessions with a header or a key. */
 const namedOf = ({ cached: { pinned, keyed } }: DayResult): CacheUse => ({
   warm: pinned.warm + keyed.warm,
   hits: pinned.hits + keyed.hits,

@@ -1,4 +1,4 @@
-// The simulation: one day of a Pool under every strategy, compared with an oracle that sees the whole day in advance (`npm run bench --
+// The simulation: one day of a Pool with every strategy, compared with an oracle that knows the whole day in advance (`npm run bench --
 // simulate`).
 import type { StrategyName } from '../../proxy/turn/settings.ts';
 import { type Day, type DayOptions, dayOf, type SessionKind } from './day.ts';
@@ -19,12 +19,12 @@ const STRATEGIES: readonly Placement[] = [
   { strategy: 'soonest_reset' },
   { strategy: 'fastest' },
 ];
-/** The reference: conversations are placed by the hash of their key, and forgotten where they have no key. */
+/** The reference: conversations are placed by the hash of their key, and are not remembered if they have no key. */
 const BY_HASH: Placement = { strategy: 'headroom', firstTurns: 'hash' };
 
-/** Sessions in waves over accounts with exhaustion and outages; supply is a quarter more than demand. */
+/** Sessions in waves over accounts with exhausted quota and outages; supply is a quarter more than demand. */
 export const USUAL: DayOptions = { seed: 3, accounts: 24, sessions: 4_000, hours: 24, supply: 1.25 };
-/** Supply equals demand: quota that is lost at a reset is missing in the next wave. */
+/** Supply equals demand, so quota that is lost at a reset is missing in the next wave. */
 export const SCARCE: DayOptions = { ...USUAL, supply: 1 };
 
 export interface Simulated {
@@ -98,7 +98,7 @@ export async function singleNode(): Promise<string> {
   return [...parts, `40 new sessions over an account at 95 % of its quota and one at 5 %\n\n${await nearlySpentTable()}`].join('\n\n');
 }
 
-/** The result as text, one line a placement. */
+/** The result as text, with one line for each placement. */
 export function tableOf({ oracle, placements }: Simulated): string {
   const rows = [oracle, ...placements].map((result) => COLUMNS.map(([, of]) => of(result, oracle)));
   return textTable([COLUMNS.map(([title]) => title), ...rows]);

@@ -1,4 +1,4 @@
-// The simulation with several nodes: stale views of what happened at the other nodes cost few turns.
+// The simulation with several nodes: stale views of events at other nodes cost few turns.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DENSE, excess, NODES, staleViews } from './stale-views.ts';

@@ -1,4 +1,5 @@
-// Several nodes with stale views: the same dense day under an oracle, under one gateway, and under fifty that see each other's events late.
+// Several nodes with stale views: the same dense day with an oracle, with one gateway, and with fifty gateways that see each other's events
+// late.
 import type { StrategyName } from '../../proxy/turn/settings.ts';
 import { type DayOptions, dayOf } from './day.ts';
 import { type DayResult, runDay } from './day-run.ts';
@@ -7,13 +8,16 @@ import { gatewayRouter, oracleRouter } from './router.ts';
 import { percent } from './simulation.ts';
 
 export const NODES = 50;
-/** The delays after which a node sees an event at another one. With the change feed it is milliseconds, by polling ten seconds. */
+/**
+ * The delays in seconds after which a node sees an event at another one. With the change feed the delay is milliseconds, with polling ten
+ * seconds.
+ */
 const STALENESS_S = [0, 0.1, 1, 10, 60] as const;
 const STRATEGIES: readonly StrategyName[] = ['headroom', 'least_loaded', 'rotation', 'fill_first', 'soonest_reset', 'fastest'];
 
 /**
- * A day in two and a half minutes, in which quotas are reset every two: a second of staleness weighs as much as minutes do elsewhere. There are
- * fewer slots of an account than nodes.
+ * A day in two and a half minutes in which quotas are reset every two minutes, so a second of staleness has the effect of minutes on a
+ * usual day. An account has fewer slots than there are nodes.
  */
 export const DENSE: DayOptions = {
   seed: 3,
@@ -27,9 +31,9 @@ export const DENSE: DayOptions = {
 
 export interface StaleViews {
   readonly oracle: DayResult;
-  /** One node, which sees everything at once. */
+  /** The result of one node, which sees everything at once. */
   readonly alone: DayResult;
-  /** By staleness in seconds. */
+  /** The results by staleness in seconds. */
   readonly nodes: ReadonlyMap<number, DayResult>;
 }
 
@@ -51,10 +55,10 @@ export async function staleViews(
   };
 }
 
-/** The share of all turns that is refused beyond those of the oracle. */
+/** The share of all turns that is refused in addition to those of the oracle. */
 export const excess = (result: DayResult, oracle: DayResult): number => result.refused / result.turns - oracle.refused / oracle.turns;
 
-/** Turns that went to an account with their prompt cached, of those that could. */
+/** The share of turns that went to an account with their prompt cached, of those that could. */
 const cacheKept = ({ cached: { pinned, keyed, unnamed } }: DayResult): number => {
   const all = [pinned, keyed, unnamed];
   return all.reduce((sum, { hits }) => sum + hits, 0) / all.reduce((sum, { warm }) => sum + warm, 0);
@@ -63,7 +67,7 @@ const cacheKept = ({ cached: { pinned, keyed, unnamed } }: DayResult): number =>
 const cellOf = (result: DayResult, oracle: DayResult): string =>
   `${percent(excess(result, oracle))}, ${(result.retries / result.turns).toFixed(2)}, ${percent(cacheKept(result))}`;
 
-/** The table line by line, as Markdown: each strategy takes a minute. */
+/** The table line by line as Markdown, because each strategy takes a minute. */
 export async function* severalNodes(): AsyncGenerator<string> {
   yield `\n${DENSE.sessions} sessions over ${DENSE.accounts} accounts in ${DENSE.hours * 60} minutes, ${NODES} nodes`;
   yield 'turns refused beyond the oracle, retries a turn, cache hits kept; by strategy and staleness\n';

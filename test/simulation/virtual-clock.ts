@@ -1,4 +1,4 @@
-// The clock of the simulation: it jumps from one timer to the next. Timers of one moment run in the order in which they were set.
+// The clock of the simulation, which jumps from one timer to the next. Timers of one moment run in the order in which they were set.
 import type { Clock } from '../../proxy/base/time/clock.ts';
 
 interface Timer {
@@ -9,7 +9,7 @@ interface Timer {
 
 const isBefore = (a: Timer, b: Timer): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);
 
-/** A binary heap, because a day of a busy Pool has a million timers. */
+/** A binary heap holds the timers, because a day of a busy Pool has a million of them. */
 export class VirtualClock implements Clock {
   readonly #heap: Timer[] = [];
   #now: number;
@@ -35,7 +35,7 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Runs the next timer; false when there is none before `end`. */
+  /** Runs the next timer; returns false if there is none before `end`. */
   step(end: number): boolean {
     for (;;) {
       const next = this.#heap[0];

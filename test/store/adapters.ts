@@ -1,4 +1,5 @@
-// The adapters that the store's tests run against: each a name and a way to get an empty database that can be opened again and again.
+// The adapters with which the tests of the store run: each has a name and a way to get an empty database that can be opened again and
+// again.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import { freshDatabase } from '../support/postgres.ts';
 
 export interface Adapter {
   readonly name: string;
-  /** URL of an empty database that is removed after the test. */
+  /** The URL of an empty database that is removed after the test. */
   fresh(test: TestContext): Promise<string>;
 }
 

@@ -1,4 +1,4 @@
-// The change feed and the cache of account states: two processes over one database follow each other.
+// The change feed and the cache of account states: two processes on one database follow each other.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { AccountStates } from '../../proxy/accounts/health/account-states.ts';
@@ -22,7 +22,7 @@ const openTwo = async (context: TestContext): Promise<readonly [Store, Store]> =
 const COOLING = { health: 'failing', cooldown_until: 9_000, streak: 1, cause: 'connect' } as const;
 const cooling = new Map([['', COOLING]]);
 
-/** Account states that follow the other process's at each poll. */
+/** Makes account states that follow those of the other process at each poll. */
 async function follower(store: Store) {
   const states = new AccountStates(store.accounts, clock);
   const feed = new ChangeFeed({ changes: store.changes, after });
@@ -154,7 +154,7 @@ test('the feed of a store that notifies polls at once after a notification, and 
   assert.deepEqual([intervals, polls.length], [[10_000], 0]);
   wake();
   assert.equal(polls.length, 1);
-  // A change that is notified during a poll may be missing in its answer: one more poll follows, however many notifications came.
+  // The answer of a poll may lack a change that is notified during the poll, so one more poll follows, however many notifications came.
   for (let n = 0; n < 5; n++) wake();
   assert.equal(polls.length, 1);
   polls[0]?.resolve({ cursor: 1, changes: [] });

@@ -1,4 +1,4 @@
-// The clock of the database, or of the machine of an embedded store, is set back an hour: leases from before delay no other holder.
+// If the clock of the database, or of the machine of an embedded store, is set back by an hour, older leases do not delay another holder.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import type { Store } from '../../store/store.ts';

@@ -1,5 +1,5 @@
-// A second process for the tests: reports that its store is open, waits for a line, takes the same limits and leases as the first process,
-// and prints how many limits and leases it got.
+// A second process for the tests: it reports that its store is open, waits for a line, takes the same limits and leases as the first
+// process, and prints how many of them it got.
 import { once } from 'node:events';
 import { openStore } from '../../store/store.ts';
 import { joinedAs, limitedTurn } from './samples.ts';

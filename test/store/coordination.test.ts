@@ -1,4 +1,4 @@
-// What every engine does for several processes on one database: changes, patches and leases. Each suite opens two stores over one
+// The coordination of several processes on one database, for every engine: changes, patches and leases. Each suite opens two stores on one
 // database; a real second process contends for leases and limits.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -11,7 +11,7 @@ import { adapters } from './adapters.ts';
 import { accountRow, credentialRow, joinedAs, limitedTurn, pinRow, usageRow } from './samples.ts';
 
 for (const adapter of adapters) {
-  /** Two processes' stores, with a clock that the test moves. */
+  /** Opens the stores of two processes, with a clock that the test moves. */
   const openTwo = async (context: TestContext) => {
     const url = await adapter.fresh(context);
     const time = { now: 1_000_000 };
@@ -38,7 +38,7 @@ for (const adapter of adapters) {
       ] as const) {
         first.accounts.patch({ ...key, ...healthy, windows: null, updated_at: 1 });
         await first.flush();
-        // Both have the current row; each writes only its own change.
+        // Both have the current row, and each writes only its own change.
         first.accounts.patch({ ...key, ...health, updated_at: 2 });
         second.accounts.patch({ ...key, windows: { used: 80 }, updated_at: 3 });
         await Promise.all([first.flush(), second.flush()]);
@@ -209,7 +209,7 @@ for (const adapter of adapters) {
       const leases = outcomes.filter((outcome) => outcome.status === 'fulfilled' && outcome.value !== undefined);
       const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
       assert.equal(leases.length, 1);
-      // A caller waits for a connection for a second, and a busy machine may have none for the last of them.
+      // A caller waits a second for a connection, and on a busy machine the last callers may get none.
       for (const failure of failures) assert.ok(failure instanceof StoreError && failure.code === 'busy', failure);
     });
   });

@@ -1,4 +1,4 @@
-// Prints the cost of the request log: `node --import tsx test/store/cost.ts [rows per second] [rounds]`. A measurement, not a test.
+// Prints the cost of the request log: `node --import tsx test/store/cost.ts [rows per second] [rounds]`. It is a measurement, not a test.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ const ROUND_MS = 1_000;
 const TICK_MS = 10;
 
 let made = 0;
-/** Ids that sort by time, as the gateway's should. */
+/** A row whose id sorts by time, like those of the gateway. */
 const nextRow = (): RequestRow => {
   const at = Date.now();
   return requestRow({ id: `req_${at.toString(36)}${(made++).toString(36).padStart(6, '0')}`, at });
@@ -22,7 +22,7 @@ interface Cost {
   readonly all: number;
 }
 
-/** CPU microseconds per row, of the main thread and of the whole process, the making of the row included. */
+/** CPU microseconds per row of the main thread and of the whole process, including the making of the row. */
 async function round(append: (row: RequestRow) => void): Promise<Cost> {
   const before = { main: process.threadCpuUsage(), all: process.cpuUsage(), made };
   const start = performance.now();

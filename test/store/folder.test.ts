@@ -1,4 +1,4 @@
-// What an operator reads where the folder of the database or of its key cannot be made.
+// The message that an operator gets if the folder of the database or of its key cannot be made.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -10,7 +10,7 @@ const HERE = import.meta.dirname;
 
 const hasNamespaces = spawnSync('unshare', ['--map-root-user', '--mount', 'true']).status === 0;
 
-/** On a file system that is mounted only for this process. @returns the message of the expression's rejection */
+/** Evaluates an expression on a file system that is mounted only for this process. @returns the message of its rejection */
 function messageOf(expression: string, { folder, mounted }: { readonly folder: string; readonly mounted: string }): string {
   const program = [
     `import { openStore } from '${HERE}/../../store/store.ts';`,

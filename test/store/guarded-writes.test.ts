@@ -1,4 +1,4 @@
-// Writes under leases: a process that was paused past its lease overwrites nothing; and notifications between processes of pins and usage.
+// Writes under leases: a process that was paused past its lease overwrites nothing; and notifications of pins and usage between processes.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { type Lease, openStore, type Store } from '../../store/store.ts';
@@ -154,7 +154,7 @@ for (const { name, fresh } of adapters) {
       await other.flush();
       for (let n = 0; n < 20; n++) {
         add(one);
-        // Some of these are queued, some are being written.
+        // Some of these rows are queued, and some are being written.
         if (n % 3 === 0) void one.flush();
         assert.equal(await read(one), n + 2);
       }

@@ -1,4 +1,4 @@
-// The sums of hours on both engines: each request is in them once, with its usage, whatever wrote it.
+// The sums of hours on both engines: each request is in them exactly once, with its usage, however it was written.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { openStore, type Settlement } from '../../store/store.ts';
@@ -72,7 +72,7 @@ for (const { name, fresh } of adapters) {
         }),
       );
       for (const row of rows) store.requests.append(row);
-      // Whole days; parts of days at both ends; less than a day; all.
+      // The ranges are whole days, parts of days at both ends, less than a day, and everything.
       for (const [since, until] of [
         [DAY, 3 * DAY],
         [DAY + 5 * HOUR, 4 * DAY - 7 * HOUR],

@@ -1,4 +1,4 @@
-// Rows are written to SQLite as common and differing values; in every combination they are read back unchanged.
+// SQLite stores the rows of a batch as common and differing values; in every combination they are read back unchanged.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { requests, usage } from '../../store/schema/tables.ts';
@@ -31,7 +31,7 @@ test('a value that is not plain data is a bad row, alone or among others', () =>
   }
 });
 
-/** Each of its values in turn, over the rows of a batch: in one row, in all rows, and mixed. */
+/** The values of each field, which the rows of a batch have in turn: in one row, in all rows, and mixed. */
 const VALUES: { readonly [Field in keyof RequestRow]?: readonly RequestRow[Field][] } = {
   pool: ['team', null, ''],
   model: ['модель-🙂', 'it\'s\n"quoted"', '{"a":1}', '12', null],

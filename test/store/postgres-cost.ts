@@ -1,4 +1,4 @@
-// Prints the cost of PostgreSQL: `node --import tsx test/store/postgres-cost.ts [URL]`. A measurement, not a test.
+// Prints the cost of PostgreSQL: `node --import tsx test/store/postgres-cost.ts [URL]`. It is a measurement, not a test.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore, type Store } from '../../store/store.ts';
 import { freshDatabase } from '../support/postgres.ts';
@@ -8,7 +8,7 @@ const SECONDS = 3;
 const url = process.argv[2] ?? (await freshDatabase());
 const open = (): Promise<Store> => openStore(url, { clock: Date.now });
 
-/** How often `act` ends a second, `callers` at once, and the CPU of this process for each. */
+/** How many calls of `act` end in a second with `callers` at once, and the CPU time of this process for each. */
 async function measured(what: string, callers: number, act: (n: number) => Promise<unknown>, weight = 1): Promise<void> {
   let count = 0;
   const times: number[] = [];

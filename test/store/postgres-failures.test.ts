@@ -1,4 +1,4 @@
-// PostgreSQL's refusals in words: what an operator reads, with the code, and never with the server's own text.
+// Refusals of PostgreSQL as operators read them: with the code, and never with the text of the server.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -25,7 +25,7 @@ for (const [native, code, message] of [
 }
 
 test('a server without TLS is reported as such, with advice on sslmode', async (context) => {
-  // The answer of PostgreSQL to a request for TLS that it has not.
+  // This is the answer of a PostgreSQL without TLS to a request for TLS.
   const server = createServer((socket) => socket.on('error', () => undefined).once('data', () => socket.write('N')));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

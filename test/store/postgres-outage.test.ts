@@ -1,4 +1,4 @@
-// The database becomes unreachable and comes back: rows that wait, reads that fail at once, and that nothing is lost or written twice.
+// The database becomes unreachable and comes back: rows wait, reads fail at once, and nothing is lost or written twice.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { Link } from '../support/postgres-link.ts';
 import { until } from '../support/until.ts';
 import { auditEntry, credentialRow, fileRow, requestRow, usageRow } from './samples.ts';
 
-/** It is ended and started again. */
+/** The tests stop and start this server. */
 const postgresServer = ownPostgres();
 
 const clock = () => 5_000;
@@ -27,7 +27,7 @@ const linked = async (context: TestContext): Promise<{ readonly url: string; rea
   return { url, link };
 };
 
-/** How long a read took to fail. */
+/** The time that a read took to fail. */
 async function failure(store: Store): Promise<number> {
   const start = performance.now();
   await assert.rejects(store.credentials.find('north'), { code: 'unreachable' });
@@ -81,7 +81,7 @@ suite('[Q34] a database that does not answer', () => {
     const url = await freshDatabase();
     const heard: string[] = [];
     const store = await opened(context, url, { notice: (event, { code = '' } = {}) => void heard.push(`${event} ${code}`.trim()) });
-    /** New connections have it; those of all stores are new then. */
+    /** New connections have this setting, and afterwards all connections of the stores are new. */
     const readOnly = async (value: 'on' | 'off'): Promise<void> => {
       const database = `(SELECT quote_ident(current_database()))`;
       const set = `EXECUTE 'ALTER DATABASE ' || ${database} || ' SET default_transaction_read_only = ${value}'`;

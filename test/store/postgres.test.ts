@@ -1,5 +1,5 @@
-// What is PostgreSQL's own: migrations of nodes that start together, versions side by side, batches that are written once, leases of
-// nodes whose clocks differ, and connections that operators' reads leave to turns.
+// Properties of PostgreSQL: migrations of nodes that start together, different versions at once, batches that are written once, leases of
+// nodes with different clocks, and connections that reads of operators leave to turns.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { PostgresConnections } from '../../store/postgres/connection/connections.ts';
@@ -13,7 +13,7 @@ import { Link } from '../support/postgres-link.ts';
 import { until } from '../support/until.ts';
 import { accountRow, attemptRow, auditEntry, credentialRow, requestRow, usageRow } from './samples.ts';
 
-/** Its connections are counted. */
+/** The tests count the connections of this server. */
 const postgresServer = ownPostgres();
 
 const clock = () => 5_000;
@@ -64,7 +64,7 @@ suite('the schema on PostgreSQL', () => {
     }
   });
 
-  /** What a later version of the program does when it starts. */
+  /** Upgrades the database like a later version of the program at its start. */
   const upgraded = async (url: string, step: Migration): Promise<void> => {
     const connections = new PostgresConnections({ url, most: 1, waitMs: 5_000, deadlineMs: 10_000 });
     await connections.use((connection) =>
@@ -147,7 +147,7 @@ suite('a batch whose commit was not answered', () => {
     const written = store.stats().written;
     store.usage.add(usageRow());
     const saved = store.credentials.save(credentialRow({ sealed: 'second' }));
-    // The batch is committed, and another node refreshes the token before this one gets the answer.
+    // The batch is committed, and another node refreshes the token before this node gets the answer.
     await until('the commit', async () => ((await other.credentials.find('north'))?.sealed === 'second' ? true : undefined));
     await other.credentials.save(credentialRow({ sealed: 'third' }));
     await saved;
@@ -165,7 +165,7 @@ suite('a batch whose commit was not answered', () => {
     const server = await postgresServer;
     const [began] = await server.query(direct, 'SELECT now()::text AS at');
     const store = await opened(context, link.url(direct));
-    // The server has the connections of other files too.
+    // The server also has the connections of other files.
     const own = `application_name = 'poolgate' AND datname = current_database() AND backend_start >= '${began?.at}'`;
     for (let n = 1; n <= 5; n++) {
       store.usage.add(usageRow());
@@ -176,7 +176,7 @@ suite('a batch whose commit was not answered', () => {
       assert.equal(await flushed, true);
       const [sum] = await store.usage.load(0);
       assert.equal(sum?.requests, n);
-      // Log rows, which a second write ignores, and the sums of their hour, which it must not add again.
+      // A second write ignores the log rows, but must not add the sums of their hour again.
       store.requests.append(requestRow({ id: `log-${n}` }), [attemptRow({ request_id: `log-${n}` })]);
       const logged = store.flush(10_000);
       link.cut();
@@ -207,7 +207,7 @@ suite('tracked rows of two writers', () => {
     await Promise.all(
       writers.map(async (store, w) => {
         for (let n = 0; n < 60; n++) {
-          // Rows that all of them write, in different orders: they must not wait for each other.
+          // All of them write these rows, in different orders, and must not wait for each other.
           for (let k = 0; k < 8; k++) store.accounts.patch({ account: `shared-${(k * (w + 1)) % 8}`, model: '', streak: n, updated_at: n });
           store.accounts.patch({ account: `own-${w}-${n}`, model: '', ...(n % 2 ? { streak: n } : { windows: { n } }), updated_at: n });
           store.usage.add(usageRow({ key_id: `key-${(n * (w + 1)) % 5}` }));
@@ -237,7 +237,7 @@ suite('leases of nodes whose clocks differ', () => {
     const notices: string[] = [];
     const notice: StoreOptions['notice'] = (event, fields) => void notices.push(`${event} ${fields?.difference_ms}`);
     const one = await opened(context, url, { clock: Date.now });
-    // A machine whose clock is an hour ahead: it reads it for everything.
+    // The clock of this machine is an hour ahead, and the store uses it for everything.
     Date.now = () => machine() + HOUR;
     context.after(() => {
       Date.now = machine;
@@ -262,7 +262,7 @@ suite('reads of operators', () => {
     const store = await opened(context, url);
     await store.credentials.save(credentialRow());
     const server = await postgresServer;
-    // The tables of operators are locked: their reads, and the purge, wait.
+    // The tables of operators are locked, so their reads and the purge wait.
     const locked = new PostgresConnections({ url, most: 1, waitMs: 1_000, deadlineMs: 10_000 });
     context.after(() => locked.close());
     await locked.use((connection) =>
@@ -287,13 +287,13 @@ test('every verb of a turn takes one round trip, and a batch of settlements two'
   context.after(() => link.close());
   const store = await opened(context, link.url(direct));
   const trips = async (act: () => Promise<unknown>): Promise<number> => {
-    // The first time takes a connection, and is prepared.
+    // The first call also takes a connection and prepares the statement.
     await act();
     const before = link.roundTrips;
     await act();
     return link.roundTrips - before;
   };
-  // Long enough that everything which is sent at once is on its way before the first answer.
+  // The delay is so long that all statements which are sent together are on their way before the first answer.
   link.delayMs = 15;
   let n = 0;
   const lease = await store.leases.acquire('renewed', 'owner', 60_000);

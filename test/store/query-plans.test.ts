@@ -1,4 +1,4 @@
-// Each question of a page reads an index, on both engines: none walks over a table of millions of rows.
+// Each query of a page uses an index on both engines: none reads a table of millions of rows completely.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ interface Statement {
   readonly values: readonly Value[];
 }
 
-/** The statements that a question makes of its filter. */
+/** The statements that a query makes of its filter. */
 async function statementsOf(ask: (reader: Reader) => Promise<unknown>): Promise<readonly Statement[]> {
   const made: Statement[] = [];
   await ask({
@@ -34,7 +34,7 @@ async function statementsOf(ask: (reader: Reader) => Promise<unknown>): Promise<
 }
 
 const DAY = 86_400_000;
-/** In the middle of a day: its sums are made of hours and days. */
+/** A time in the middle of a day, so the sums consist of hours and days. */
 const SINCE = 20_000 * DAY + 13 * 3_600_000;
 const PLACE = { at: SINCE, id: 'req_1' };
 
@@ -98,7 +98,7 @@ async function sqlite(): Promise<Engine> {
   };
 }
 
-/** Its planner compares costs: with many rows of many values, whose number it knows. */
+/** The planner compares costs, so it needs many rows of many values, and their statistics. */
 const FILL = [
   `INSERT INTO requests (id, at, family, surface, endpoint, method, status, status_class, pool, account, key_id, model, code, retries, duration_ms,
     tokens_estimated, outcome)
@@ -114,7 +114,7 @@ async function onPostgres(): Promise<Engine> {
   await (await openStore(url, { clock: () => SINCE })).close();
   const server = await postgres();
   for (const sql of FILL) await server.query(url, sql);
-  // It reads a small table as a whole, whatever indexes there are.
+  // The planner reads a small table completely, whatever indexes there are.
   const planning = `${url}${encodeURIComponent(' -c enable_seqscan=off')}`;
   return {
     async explain({ sql, values }) {
@@ -174,7 +174,7 @@ for (const [name, open] of [
   });
 }
 
-/** No table is read as a whole. SQLite calls a walk along an index a scan, too. */
+/** Asserts that no table is read completely. SQLite calls a walk along an index a scan, too. */
 function assertIndexed(plan: string, of: unknown): void {
   const wholes = plan.split('\n').filter((step) => /^SCAN (?!.*USING (?:COVERING )?INDEX|looked|parts?|hours)/.test(step));
   assert.deepEqual(wholes, [], `${JSON.stringify(of)}: ${plan}`);

@@ -1,4 +1,4 @@
-// The search of the request log on both engines: it finds what a walk over all rows finds, page by page, and says how far it came.
+// The search of the request log on both engines finds, page by page, what a scan of all rows finds, and reports how far it came.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { openStore, type RequestFilter, type RequestRow, type Store } from '../../store/store.ts';
@@ -7,7 +7,7 @@ import { requestRow } from './samples.ts';
 
 const ROWS = 1_500;
 
-/** Several rows of each millisecond, of a few names each. */
+/** A row; several rows share a millisecond, and the rows have few different names. */
 const ROW = (n: number): RequestRow => {
   const status = [200, 200, 200, 429, 503, 499][n % 6] ?? 200;
   return requestRow({
@@ -102,7 +102,7 @@ for (const { name, fresh } of adapters) {
           before = reached;
         }
         assert.deepEqual(ids(found), ids(all.filter(fits(filter))));
-        // Each answer looks at 500 rows of its index.
+        // Each answer reads 500 rows of its index.
         if (filter !== rare) assert.equal(answers, ROWS / 500 + 1);
       }
       const full = await store.requests.search({ min_retries: 1, limit: 3 }, 0);

@@ -1,12 +1,11 @@
-// The queue of turns that reserve: waiting turns share a statement, a key is in one running statement at a time, and no turn waits for
-// ever.
+// The queue of turns that reserve: waiting turns share a statement, a key is in one running statement at a time, and no turn waits forever.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
 import { ReservationQueue } from '../../store/postgres/limits/reservation-queue.ts';
 import type { Taken } from '../../store/schema/limit-rows.ts';
 import { limitedTurn } from './samples.ts';
 
-/** Turns are named by their grant; each send waits to be answered. */
+/** Sends statements that wait to be answered; turns are named by their grant. */
 class Desk {
   readonly sent: string[][] = [];
   readonly results = new Map<string, string>();

@@ -1,4 +1,4 @@
-// Rows for the store's tests: whole ones, of which a test names only what it is about.
+// Complete rows for the tests of the store; a test sets only the fields that it is about.
 import type {
   AccountStateRow,
   AttemptRow,
@@ -149,7 +149,7 @@ export const newNode = (given: Partial<NewNode> = {}): NewNode => ({
   ...given,
 });
 
-/** The token of a node that joins. */
+/** Joins a node, and returns its token. */
 export async function joinedAs(store: Store, id: string, ttlMs = 30_000): Promise<number> {
   const answer = await store.nodes.join(newNode({ id }), ttlMs);
   if (!('joined' in answer)) throw new Error(`${id} is taken`);

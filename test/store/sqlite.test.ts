@@ -1,4 +1,4 @@
-// Properties of SQLite alone: the file, its schema, and other processes that use it.
+// Properties of SQLite: the file, its schema, and other processes that use the file.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ import { auditEntry, requestRow, usageRow } from './samples.ts';
 
 const clock = () => 5_000;
 
-/** A store of a gateway, and the events that its operator's log has. */
+/** Opens the store like a gateway, and records the events of the operator log. */
 async function gatewayOn(path: string) {
   const events: string[] = [];
   const store = await openStore(`sqlite:${path}`, { clock, gateway: true, notice: (event) => events.push(event) });

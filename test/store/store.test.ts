@@ -337,7 +337,7 @@ for (const adapter of adapters) {
       };
       await write();
       assert.equal(await store.trimLog(2 ** 30), 0);
-      // The statistics of a server are some seconds late, and each question reads a part of the log.
+      // The statistics of a server are some seconds late, and each query reads a part of the log.
       const first = await until('deleted rows', async () => (await store.trimLog(400_000)) || undefined, 30_000, 500);
       assert.ok(first > 100 && first < 2_000, `${first} of 2,000 rows were deleted`);
       assert.equal((await store.requests.list({ id: `req_${9_999 + first}` })).length, 0);

@@ -1,10 +1,10 @@
-// Several processes' stores over one database, with a clock that the test moves.
+// The stores of several processes on one database, with a clock that the test moves.
 import type { TestContext } from 'node:test';
 import { openStore, type Store } from '../../store/store.ts';
 import type { Adapter } from './adapters.ts';
 
 export interface Time {
-  /** Unix milliseconds. */
+  /** The time in Unix milliseconds. */
   now: number;
 }
 

@@ -1,4 +1,4 @@
-// The public SSE codec alone, where a whole gateway would depend on timing: its timer after the end of a stream.
+// The public SSE codec in isolation, because a whole gateway would depend on timing: its timer after the end of a stream.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -25,7 +25,7 @@ const ofStatus = (status: number, body: Json | string, headers: Readonly<Record<
 
 const inside = (error: Readonly<Record<string, string>>): Failure => inBandFailure({ type: 'response.failed', response: { error } }, NOW);
 
-/** `[status, code]` of a refusal of ours; `[status, code, body]` of a provider's own answer. */
+/** `[status, code]` for a refusal of the gateway; `[status, code, body]` for an answer of a provider. */
 function answerOf(surface: Surface, failure: Failure): readonly unknown[] {
   const answer = surface.refusalOf(failure, options, known);
   if (answer instanceof Refusal) return [answer.status, answer.error.code];

@@ -1,4 +1,4 @@
-// A thread for tests in place of the one that counts tokens: a text decides the result of its task.
+// A thread for tests that replaces the one that counts tokens: the text decides the result of its task.
 import { parentPort } from 'node:worker_threads';
 import type { TokenTask } from '../../proxy/tokenizer/token-worker.ts';
 

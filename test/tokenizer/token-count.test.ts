@@ -1,4 +1,4 @@
-// Token counts in pieces: the counts of the tokenizer itself, at a bounded cost for hostile texts (F7.6).
+// Token counts in pieces equal those of the tokenizer, at a bounded cost for hostile texts (F7.6).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';

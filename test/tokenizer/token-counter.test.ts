@@ -1,4 +1,4 @@
-// The thread that counts tokens: started when first needed, bounded, with a deadline, and started again after it died.
+// The thread that counts tokens is started at first use, is bounded, has a deadline, and is started again after it died.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Counters } from '../../proxy/base/process/metrics.ts';

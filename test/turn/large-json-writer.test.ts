@@ -1,4 +1,4 @@
-// Large JSON is written in parts, to the same bytes as at once.
+// Large JSON is written in parts, and has the same bytes as if it were written at once.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from '../../proxy/turn/json/json.ts';
@@ -23,7 +23,7 @@ const CASES: readonly (readonly [string, Json | { readonly [member: string]: Jso
 
 for (const [what, value] of CASES) {
   test(`[Q38] ${what} comes out as JSON.stringify writes it`, async () => {
-    // A first guess that is far too small.
+    // The first guess is far too small.
     const written = await writeLargeJson(value, { key: 'ci', bytes: 10 });
     assert.ok(written.equals(Buffer.from(JSON.stringify(value))));
   });
@@ -39,7 +39,7 @@ test('[Q38] other work of the event loop runs between the parts', async () => {
   setImmediate(count);
   await writeLargeJson({ a: text(20_000_000) }, { key: 'ci', bytes: 20_000_000 });
   isWritten = true;
-  // Slices have a length in time: a fast machine needs fewer, by far not as few as these.
+  // Slices have a length in time, so a fast machine needs fewer of them, but never as few as this.
   assert.ok(turns >= 4, `${turns} turns`);
 });
 

@@ -1,4 +1,4 @@
-// Long strings of a large body are read part by part on the way of a turn, with the results that the whole strings have (Q38).
+// Long strings of a large body are read in parts during a turn, with the same results as whole strings (Q38).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { conversationOf } from '../../proxy/sessions/affinity.ts';
@@ -11,7 +11,7 @@ import type { Body } from '../../proxy/turn/turn.ts';
 
 const LONG = 1_000_000;
 
-/** As a client sends it: of strings with escapes, the escapes. */
+/** Strings as a client sends them, with their escapes. */
 const TEXTS: readonly (readonly [string, string])[] = [
   ['plain', 'a'.repeat(LONG)],
   ['of characters of several bytes', `${'é☃'.repeat(LONG / 4)}end`],
@@ -32,7 +32,7 @@ const contentOf = ({ input }: Body): string => ((input as readonly JsonObject[])
 
 for (const [what, text] of TEXTS) {
   test(`[Q38] a long text ${what} is written, counted and hashed as in one piece`, async () => {
-    // A copy, as each attempt makes one.
+    // The body is a copy, as each attempt makes one.
     const body: Body = { ...(await parsed(text)) };
     const whole = JSON.parse(JSON.stringify(body)) as Body;
     const content = contentOf(body);

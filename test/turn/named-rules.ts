@@ -1,4 +1,4 @@
-// Rules for the tests of the chain, and a deployment with a word of its own.
+// Rules for the tests of the chain, and a deployment with its own word.
 import { type Rule, rule } from '../../proxy/turn/rules/rule.ts';
 import type { Event, Turn } from '../../proxy/turn/turn.ts';
 import { turnOf } from '../support/turn.ts';

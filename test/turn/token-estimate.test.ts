@@ -1,4 +1,4 @@
-// Estimates of input and output tokens, and the output bytes of events, without a tokenizer.
+// Estimates of input and output tokens, and of the output bytes of events, without a tokenizer.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { VisibleOutput } from '../../proxy/keys/visible-output.ts';

@@ -1,4 +1,4 @@
-// A request of the gateway's own: its deadline, and an answer that came while the process was paused (Q34).
+// A request that the gateway makes for itself: its deadline, and an answer that came while the process was paused (Q34).
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { call } from '../../proxy/upstream/call.ts';
 import { UndiciCarrier } from '../../proxy/upstream/carriers/undici-carrier.ts';
 
-/** Answers each request after 100 ms, in a thread of its own; one to /never not at all. */
+/** A server in a separate thread that answers each request after 100 ms, except requests to /never. */
 const SERVER = `
   const { parentPort } = require('node:worker_threads');
   const server = require('node:http').createServer((request, response) => {
@@ -26,7 +26,7 @@ async function asked(path: string, meanwhile: () => void): Promise<unknown> {
     answer.catch(() => undefined);
     // The request is sent first.
     await new Promise((resolve) => setTimeout(resolve, 50));
-    // After it timers run before sockets are read, as after SIGCONT.
+    // After this wait timers run before sockets are read, as after SIGCONT.
     await new Promise<void>((resolve) => setImmediate(() => resolve(meanwhile())));
     return (await answer.finally(() => carrier.destroy())).body;
   } finally {
@@ -34,7 +34,7 @@ async function asked(path: string, meanwhile: () => void): Promise<unknown> {
   }
 }
 
-/** As SIGSTOP and SIGCONT. */
+/** Pauses the process like SIGSTOP and SIGCONT. */
 const pause = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * DEADLINE_MS);
 
 test('[Q34] an answer that came while the process was paused past its deadline is accepted', async () => {

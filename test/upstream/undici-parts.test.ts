@@ -1,4 +1,4 @@
-// The parts of undici that the gateway loads alone are those that its entry point exports.
+// The parts of undici that the gateway loads separately are those that its entry point exports.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as undici from 'undici';

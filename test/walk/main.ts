@@ -5,7 +5,7 @@ import { report, walks } from './walk.ts';
 
 const PAGE = fileURLToPath(new URL('../../docs/architecture.md', import.meta.url));
 
-/** The section of the page; its markers are invisible to a reader. */
+/** The section of the page; its markers are invisible in the rendered page. */
 export const SECTION = /(<!-- walk:begin -->\n)[\s\S]*?(<!-- walk:end -->)/;
 
 if (import.meta.main) {

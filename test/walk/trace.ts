@@ -1,22 +1,22 @@
-// The files of the program that a piece of work passes, in the order of their first calls: V8 counts which functions run, then stops at the
-// first statement of each of them in a second run, only to record its file.
+// The files of the program that a piece of work passes, in the order of their first calls. V8 counts which functions run; a second run
+// stops at the first statement of each of them, only to record its file.
 import { type Debugger, type Profiler, Session } from 'node:inspector';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 declare global {
-  /** Called by the conditions of the breakpoints, which never hold. */
+  /** The conditions of the breakpoints call this function, and are never true. */
   var recordCall: ((index: number) => false) | undefined;
 }
 
-/** Frames of work that the traced work did not ask for: timers, such as those of the writer, and the simulated provider in this process. */
+/** Frames of work that the traced work did not cause: timers, such as those of the writer, and the simulated provider in this process. */
 const FOREIGN = /listOnTimeout|\/proxy\/rehearsal\/|\/test\/support\/rehearsal/;
 
 export interface Traced {
-  /** Runs twice, and has run before: what only a first run does is not traced. */
+  /** Runs twice while it is traced; it has run before, so work that only a first run does is not traced. */
   run(): Promise<void>;
-  /** Resolves when nothing that an earlier run has left is still at work. */
+  /** Resolves when no work of an earlier run is left. */
   settled(): Promise<void>;
 }
 
@@ -93,7 +93,7 @@ async function recorded(session: Session, functions: readonly Called[], work: Tr
 function isAsked(stack: string): boolean {
   if (FOREIGN.test(stack)) return false;
   const outermost = stack.split('\n').findLast((line) => line.includes(ROOT));
-  // What the database answers continues what the writer began.
+  // An answer of the database continues work that the writer began.
   return !outermost?.includes(`${ROOT}store/`);
 }
 

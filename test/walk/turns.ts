@@ -1,4 +1,4 @@
-// The turns whose walks are counted: one of each surface, against the simulated provider, from the request to the end of its reply.
+// The turns whose walks are counted: one for each surface, with the simulated provider, from the request to the end of the reply.
 import { setImmediate } from 'node:timers/promises';
 import { startGateway } from '../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET } from '../support/native-frames.ts';

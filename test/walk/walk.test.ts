@@ -1,4 +1,4 @@
-// docs/architecture.md has the walk of a traced turn, as far as small changes of the path permit.
+// docs/architecture.md has the walk of a traced turn, except for small changes of the path.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import { changesOf, report, walks } from './walk.ts';
 const page = readFileSync(new URL('../../docs/architecture.md', import.meta.url), 'utf8');
 const section = SECTION.exec(page)?.[0] ?? '';
 
-/** `3. \`clients/\`: http/http-client, frame` as places in rooms. */
+/** The places of a line such as `3. \`clients/\`: http/http-client, frame`. */
 const placesIn = (text: string): ReadonlySet<string> =>
   new Set(
     [...text.matchAll(/^\d+\. `(\w+)\/`: (.*)$/gm)].flatMap(([, room, files = '']) => files.split(', ').map((file) => `${room}/${file}`)),

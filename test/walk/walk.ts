@@ -6,14 +6,14 @@ export interface Walk {
   readonly turn: WalkedTurn;
   /** All files, in the order of their first calls. */
   readonly files: readonly string[];
-  /** Those that a reader follows: without the vocabulary and the rules, which are one list. */
+  /** The files that a reader follows, without the vocabulary and the rules, which are one list. */
   readonly path: readonly string[];
 }
 
-/** What every room uses, and the list of rules: passing them is no change of the place where a turn is served. */
+/** Rooms that every room uses, and the list of rules; passing them does not count as a change of rooms. */
 const ASIDE: ReadonlySet<string> = new Set(['base', 'turn', 'rules']);
 
-/** `proxy/turn/rules/rule.ts` is in the room `turn`. */
+/** The room of a file: `proxy/turn/rules/rule.ts` is in `turn`. */
 export const roomOf = (file: string): string => /^proxy\/(\w+)\//.exec(file)?.[1] ?? file.slice(0, file.indexOf('/'));
 
 /** How often neighbours of the list are in different rooms. */
@@ -22,12 +22,12 @@ export const changesOf = (files: readonly string[]): number =>
 
 const isTraced = (file: string): boolean => /^(proxy|rules|store)\//.test(file) && !file.startsWith('proxy/rehearsal/');
 
-/** @param names of turns; all by default */
+/** @param names the names of the turns; by default all */
 export const walks = (names: readonly string[] = TURNS): Promise<readonly Walk[]> =>
   withTurns(async (turns) => {
     const found: Walk[] = [];
     for (const turn of turns.filter(({ name }) => names.includes(name))) {
-      // What is loaded, compiled, connected and cached once is no part of a turn.
+      // Work that is done once, such as loading, compiling, connecting and caching, does not belong to a turn.
       for (let i = 0; i < 5; i++) await turn.run();
       const files = await filesOf(turn, isTraced);
       found.push({ turn, files, path: files.filter((file) => !ASIDE.has(roomOf(file))) });
@@ -35,7 +35,7 @@ export const walks = (names: readonly string[] = TURNS): Promise<readonly Walk[]
     return found;
   });
 
-/** A table with the figures of each turn, and the path of the first. */
+/** A table with the figures of each turn, and the path of the first one. */
 export function report(all: readonly Walk[]): string {
   const rows = all.map(
     ({ turn, files, path }) => `| ${turn.title} | ${path.length} | ${changesOf(path)} | ${files.length} | ${changesOf(files)} |`,

@@ -1,4 +1,4 @@
-// When accounts are read, and which entries stay after a failed read; every clock here is manual.
+// When accounts are read, and which entries stay after a failed read; all clocks here are manual.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountCatalogStatus } from '../../../proxy/models/catalog/account-catalog.ts';
@@ -137,7 +137,7 @@ test('only failed reads are repeated, after a minute and then after twice the ti
   answers.set('a', good('model-a'));
   assert.deepEqual(await repeated(4), ['a']);
   assert.deepEqual(known('a'), ['model-a']);
-  // 30 minutes after the start.
+  // This is 30 minutes after the start.
   assert.deepEqual([...(await repeated(22.9)), ...(await repeated(0.1))], ['a', 'b']);
 });
 

@@ -1,4 +1,4 @@
-// Quota statements in each of their three forms, and numbers that cannot be true.
+// Quota statements in each of their three forms, and numbers that cannot be correct.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { quotaFromEvent, quotaFromHeaders, quotaFromUsageRead } from '../../../proxy/providers/agent/quota.ts';

@@ -1,4 +1,4 @@
-// The failures of API accounts: the class, the wait and the code of each answer, in every shape in which servers state it.
+// The failures of API accounts: the class, the wait and the code of each answer, in each form in which servers state it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiFailures } from '../../../proxy/providers/api-accounts/failures/failures.ts';
@@ -12,7 +12,7 @@ const failures = apiFailures(chatPlace);
 
 interface Answer {
   readonly status: number;
-  /** A text is a body that is no JSON. */
+  /** The body; a text is not parsed as JSON. */
   readonly body?: Json;
   readonly headers?: Readonly<Record<string, string>>;
   readonly adapted?: readonly AdaptedName[];
@@ -29,7 +29,7 @@ const error = (members: JsonObject): JsonObject => ({ error: { message: 'No.', .
 interface Case extends Answer {
   readonly what: string;
   readonly cause: FailureCause;
-  /** As clients get it; the provider's by default. */
+  /** The error that clients get; by default the provider's. */
   readonly as?: readonly [status: number, code: string | null];
   readonly sign?: Failure['sign'];
 }

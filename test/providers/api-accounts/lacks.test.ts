@@ -1,4 +1,4 @@
-// What API accounts lack for a turn, and in which order the reasons count.
+// What API accounts lack for a turn, and the order in which the reasons apply.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiLacks, apiLoses } from '../../../proxy/providers/api-accounts/eligibility/lacks.ts';

@@ -1,4 +1,4 @@
-// The table of quirks says which API has each: only its translation reads it (AA14).
+// The table of quirks states the APIs of each quirk: only the translations of these APIs read it (AA14).
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';

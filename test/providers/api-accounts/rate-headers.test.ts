@@ -1,4 +1,4 @@
-// Rate limits in the headers of API accounts, in each spelling of a reset, and what is no evidence (AA39).
+// Rate limits in the headers of API accounts, with each form of a reset, and headers that are not evidence (AA39).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rateLimits } from '../../../proxy/providers/api-accounts/rate-headers.ts';

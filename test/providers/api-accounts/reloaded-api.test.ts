@@ -1,4 +1,4 @@
-// The API of an account that a reload adds, and that no account spoke before.
+// A reload can add an account of an API that no account had before.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startGateway } from '../../support/gateway.ts';

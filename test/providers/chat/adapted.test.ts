@@ -1,4 +1,4 @@
-// What a translation changes or removes of a request is named, and nothing else is (AA16).
+// Everything that a translation changes in a request, or removes from it, is named, and nothing else is named (AA16).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chatBody } from '../../../proxy/providers/chat/request/chat-body.ts';

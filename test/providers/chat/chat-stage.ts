@@ -1,4 +1,4 @@
-// A gateway with one Chat account for tests of its translation: what a turn goes out as, and what becomes of a reply.
+// A gateway with one Chat account for tests of its translation: the request that the account gets, and the reply that clients get.
 import type { Clock } from '../../../proxy/base/time/clock.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { type Draft, eventsOf, type Reply, startGateway, type TestGateway } from '../../support/gateway.ts';
@@ -10,17 +10,17 @@ export const PUBLIC = '/v1/responses';
 export const CHAT = '/v1/chat/completions';
 
 export interface ChatStageOptions {
-  /** Members of the account beside those that every test has. */
+  /** Members of the account in addition to those of every test. */
   readonly account?: JsonObject;
-  /** Of its model. */
+  /** Members of its model. */
   readonly model?: JsonObject;
-  /** Accounts of agent backends behind it. */
+  /** Accounts of agent backends that come after it. */
   readonly others?: readonly string[];
   readonly clock?: Clock;
   readonly config?: (draft: Draft) => void;
 }
 
-/** A user's message of an input. */
+/** A user message for an input. */
 export const user = (content: Json): JsonObject => ({ type: 'message', role: 'user', content });
 
 export const parts = (...texts: readonly string[]): Json => texts.map((text) => ({ type: 'input_text', text }));
@@ -42,7 +42,7 @@ export class ChatStage {
     this.gate.heal();
   }
 
-  /** The account with other members from now on. */
+  /** Changes members of the account from now on. */
   configure({ account, model }: Pick<ChatStageOptions, 'account' | 'model'>): Promise<void> {
     return this.gate.reconfigure((draft) => {
       draft.accounts[0] = accountOf(this.platform, {
@@ -68,7 +68,7 @@ export class ChatStage {
     return (await this.sent({ input, ...members })).messages;
   }
 
-  /** What a native client gets of this answer of the account. */
+  /** The reply that a native client gets for this answer of the account. */
   async reply(answer: PlatformAnswer, members: JsonObject = {}): Promise<Reply & { readonly events: readonly JsonObject[] }> {
     this.platform.clear();
     this.platform.next.push(answer);
@@ -82,7 +82,7 @@ export class ChatStage {
   }
 }
 
-/** Those that the translation made: a native stream has one of the gateway's own in addition. */
+/** The events that the translation made; a native stream also has one event of the gateway. */
 export const translatedEvents = (text: string): readonly JsonObject[] =>
   eventsOf(text)
     .filter(({ event }) => event !== 'response.metadata')
@@ -90,7 +90,7 @@ export const translatedEvents = (text: string): readonly JsonObject[] =>
 
 export const typesOf = (events: readonly JsonObject[]): readonly string[] => events.map(({ type }) => String(type));
 
-/** Of the last event. */
+/** The response of the last event. */
 export const responseOf = (events: readonly JsonObject[]): JsonObject => (events.at(-1)?.response ?? {}) as JsonObject;
 
 /** The text of an item's first part. */
@@ -119,7 +119,7 @@ export async function chatStage(options: ChatStageOptions = {}): Promise<ChatSta
     ...(options.clock && { clock: options.clock }),
     config(draft) {
       draft.accounts[0] = accountOf(platform, options);
-      // Accounts of agent backends come first within a tier (AA10).
+      // Accounts of agent backends precede others within a tier (AA10).
       draft.pools[0].assignments = [{ account: 'box' }, ...(options.others ?? []).map((account) => ({ account, tier: 1 }))];
       options.config?.(draft);
     },

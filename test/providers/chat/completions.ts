@@ -1,4 +1,4 @@
-// Replies of Chat accounts for tests: streams of chunks as servers frame them, and whole completions.
+// Replies of Chat accounts for tests: streams of chunks as servers frame them, and complete JSON answers.
 import type { ServerResponse } from 'node:http';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { PlatformAnswer } from '../responses/platform.ts';
@@ -15,7 +15,7 @@ export const chunk = (delta: JsonObject, finish: string | null = null, members: 
 
 export const text = (content: string): JsonObject => chunk({ content });
 
-/** A piece of a call. */
+/** A chunk with a piece of a call. */
 export const call = (index: number, piece: JsonObject): JsonObject => chunk({ tool_calls: [{ index, ...piece }] });
 
 export const USAGE: JsonObject = {
@@ -30,10 +30,10 @@ export const finish = (reason: string): JsonObject => chunk({}, reason);
 
 export const usageChunk = (usage: Json = USAGE, choices: Json = []): JsonObject => ({ ...chunk({}), choices, usage });
 
-/** The end of a usual stream. */
+/** The end of an ordinary stream. */
 export const ENDING: readonly (JsonObject | string)[] = [finish('stop'), usageChunk(), '[DONE]'];
 
-/** Each chunk as one event; a string is the data as it is. */
+/** Frames each chunk as one event; a string becomes the data unchanged. */
 export const framed = (chunks: readonly (JsonObject | string)[]): string =>
   chunks.map((one) => `data: ${typeof one === 'string' ? one : JSON.stringify(one)}\n\n`).join('');
 
@@ -42,7 +42,7 @@ export const streamed =
   (response) =>
     raw(framed(chunks))(response);
 
-/** These bytes, in pieces of so many bytes. */
+/** Sends these bytes in pieces of this size. */
 export const raw =
   (bytes: string | Buffer, { type = 'text/event-stream', pieces = 65_536 }: { readonly type?: string; readonly pieces?: number } = {}) =>
   (response: ServerResponse): void => {

@@ -1,4 +1,5 @@
-// A server of the public Responses API for tests, over HTTP and websockets: it records what it is asked, and answers what the test says.
+// A server of the public Responses API for tests, over HTTP and websockets: it records its requests, and gives the answers that the test
+// sets.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
@@ -7,20 +8,20 @@ import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 
 export interface PlatformRequest {
   readonly method: string;
-  /** With its query. */
+  /** The path with its query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Undefined for a body that is no JSON. */
+  /** The parsed body; undefined if it is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
   readonly json: any;
-  /** Which of the server's websockets it came over; undefined over HTTP. */
+  /** The number of the websocket over which it came; undefined over HTTP. */
   readonly socket?: number;
 }
 
 export type PlatformAnswer = (response: ServerResponse, request: PlatformRequest) => void;
 
-/** The events of a turn that says `text`, whole as the platform sends them. */
+/** The events of a turn that says `text`, complete as the platform sends them. */
 export function textEvents(
   text: string,
   { id = 'resp_1', model = 'own-a' }: { readonly id?: string; readonly model?: string } = {},
@@ -74,16 +75,16 @@ export const lists = (ids: readonly string[]): PlatformAnswer =>
 const LISTED = ['own-a', 'image-a', 'embed-a'];
 
 export class Platform {
-  /** Its base URL. */
+  /** The base URL of the server. */
   readonly url: string;
   readonly requests: PlatformRequest[] = [];
-  /** What reads of the gateway's own get, by path. */
+  /** The answers to the gateway's own reads, by path. */
   readonly reading = new Map<string, PlatformAnswer>([['/v1/models', lists(LISTED)]]);
-  /** Those reads; the others are among `requests`. */
+  /** The gateway's own reads; all other requests are in `requests`. */
   readonly reads: PlatformRequest[] = [];
-  /** What the next requests get, other than those for its models. */
+  /** The answers to the next requests, except reads of models. */
   readonly next: PlatformAnswer[] = [];
-  /** What the next frames get. */
+  /** The events for the next frames. */
   readonly nextFrames: (readonly JsonObject[])[] = [];
   /** The status with which upgrades are refused. */
   refusesUpgrades: number | undefined;
@@ -95,7 +96,7 @@ export class Platform {
     this.#close = close;
   }
 
-  /** Those of a path, without its query. */
+  /** The requests of a path without its query. */
   at(path: string): readonly PlatformRequest[] {
     return this.requests.filter((request) => request.path.split('?')[0] === path);
   }

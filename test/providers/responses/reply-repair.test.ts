@@ -1,4 +1,4 @@
-// Repaired streams of compatible servers: whatever is left out of a whole stream, its clients see the whole one (AA32).
+// Repaired streams of compatible servers: whatever is left out of a complete stream, clients get the complete one (AA32).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ReplyRepair } from '../../../proxy/providers/responses/reply/reply-repair.ts';
@@ -10,7 +10,7 @@ import { numbered, textEvents } from './platform.ts';
 
 interface Repaired {
   readonly events: readonly JsonObject[];
-  /** How many of them passed as the bytes that came. */
+  /** The number of events that passed as their original bytes. */
   readonly raw: number;
 }
 
@@ -61,7 +61,7 @@ const inOrder = (events: readonly JsonObject[]): void =>
     numbersOf(events),
     events.map((_, i) => i),
   );
-/** The texts of deltas, joined. */
+/** The joined texts of the deltas. */
 const shownIn = (events: readonly JsonObject[]): string => events.map(({ delta }) => delta ?? '').join('');
 
 test('[AA31] a whole stream passes as the bytes that came', () => {

@@ -1,5 +1,5 @@
-// A second provider API, of the tests alone: its paths, bodies, events, refusals, quota header and list of models are its own. It proves that
-// nothing of an account's wire is outside its provider.
+// A second provider API that exists only in the tests, with its own paths, bodies, events, refusals, quota header and list of models. It
+// proves that nothing of an account's wire is outside its provider.
 import type { Failure, FailureCause } from '../../../proxy/turn/errors/failure.ts';
 import { asList, isObject, type Json, type JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { Lack } from '../../../proxy/turn/provider/lack.ts';
@@ -79,7 +79,7 @@ function failure(trouble: string, status: number, headers: Headers): Failure {
   };
 }
 
-/** Joins `{half}` and the `{half}` after it to one `{words}`. */
+/** Joins a `{half}` and the `{half}` after it into one `{words}`. */
 class JoinedHalves implements EventHandler {
   #half: string | undefined;
 
@@ -96,7 +96,7 @@ class JoinedHalves implements EventHandler {
   }
 }
 
-/** Splits `{words}` into a delta for each word, and invents the events before the first and after the last one. */
+/** Splits `{words}` into a delta for each word, and adds the events before the first one and after the last one. */
 class WordEvents implements EventHandler {
   readonly #message: JsonObject = { type: 'message', id: 'msg_talk', role: 'assistant', status: 'in_progress', content: [] };
   readonly #response: JsonObject = { id: 'resp_talk', object: 'response', status: 'in_progress', output: [] };

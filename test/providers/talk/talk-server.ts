@@ -1,4 +1,4 @@
-// An account of the tests' second provider API.
+// An account of the second provider API of the tests.
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Json } from '../../../proxy/turn/json/json.ts';
@@ -14,7 +14,7 @@ export type TalkAnswer = (response: ServerResponse) => void;
 
 const USED = { 'x-used': '25/3600' };
 
-/** A stream of these events, in chunks of so many bytes. */
+/** Sends a stream of these events, in chunks of this size. */
 export const talks =
   (events: readonly Json[], { chunk = 65_536 }: { readonly chunk?: number } = {}): TalkAnswer =>
   (response) => {
@@ -33,9 +33,9 @@ export const answers =
 
 export class TalkServer {
   readonly url: string;
-  /** Its turns. */
+  /** The turns that it got. */
   readonly turns: TalkRequest[] = [];
-  /** What the next turns get. */
+  /** The answers to the next turns. */
   readonly next: TalkAnswer[] = [];
   readonly #close: () => Promise<void>;
 
@@ -54,10 +54,10 @@ export class TalkServer {
   }
 }
 
-/** The text is `hello brave new world`. */
+/** Events whose text is `hello brave new world`. */
 export const HELLO: readonly Json[] = [{ half: 'hel' }, { half: 'lo' }, { words: ['brave', 'new'] }, { words: ['world'], spent: [7, 4] }];
 
-/** @param models id to window */
+/** @param models the window of each model id */
 export async function startTalkServer(models: Readonly<Record<string, number>>): Promise<TalkServer> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];

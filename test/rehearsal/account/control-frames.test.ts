@@ -10,7 +10,7 @@ import { connect, type TestSocket } from '../../support/websocket.ts';
 
 const PATH = '/backend-api/agent/responses';
 
-/** Created, in progress, and the first item begun: the preamble is three frames. */
+/** The reply stalls after its created event, its in-progress event and the start of the first item; three frames precede them. */
 const INSIDE = 'stall after 6 events';
 
 async function stalled(upstream: Upstream, script: string): Promise<{ readonly socket: TestSocket; readonly id: string }> {

@@ -1,4 +1,4 @@
-// The manners of simulated accounts: what an ordinary account does, and a polite one does not.
+// The manners of simulated accounts: what an ordinary account does and a polite one does not do.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { profileNamed } from '../../../proxy/rehearsal/account/account-profiles.ts';

@@ -1,4 +1,4 @@
-// What a simulated Chat account refuses: by its schema, and by the quirks that its address names.
+// What a simulated Chat account refuses because of its schema, or because of the quirks in its address.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -101,7 +101,7 @@ const LATE = said(user, { role: 'assistant', content: 'a' }, { role: 'system', c
 const DATA = 'data:image/png;base64,AA==';
 const effort = with_({ reasoning_effort: 'low' });
 
-/** For each quirk: what it denies, and what it takes in its place. */
+/** For each quirk, what it makes the server refuse and what it makes the server accept. */
 const denials: readonly (readonly [
   quirks: Partial<Quirks>,
   denied: readonly (readonly [JsonObject, string])[],
@@ -222,7 +222,7 @@ for (const [quirks, denied, taken] of denials) {
   });
 }
 
-/** Quirks of the Responses API alone, and those that change replies alone. */
+/** Quirks that only the Responses API has, and quirks that change only replies. */
 const ELSEWHERE = ['tools', 'reasoning_summary', 'item_ids', 'text_format', 'think_tags', 'usage_excludes_reasoning', 'cost_in_usage'];
 
 test('[AA88] each quirk has a row', () => {

@@ -61,7 +61,7 @@ test('[AA89] without a fault: reasoning, two calls side by side in pieces, one f
   );
 });
 
-/** By form: what is to be seen of it. */
+/** For each form, its visible effect on the reply. */
 const FORMS: Readonly<Record<keyof typeof REPLY_FORMS, (reply: Heard) => unknown>> = {
   'json answer': ({ json }) => at(json, 'object') === 'chat.completion',
   'no done': ({ text }) => !text.includes('[DONE]'),

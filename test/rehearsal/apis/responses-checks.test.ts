@@ -1,4 +1,4 @@
-// What a simulated Responses account refuses: by its schema, and by the quirks that its address names; and its websocket.
+// What a simulated Responses account refuses because of its schema, or because of the quirks in its address; and its websocket.
 import assert from 'node:assert/strict';
 import { on, once } from 'node:events';
 import { test } from 'node:test';

@@ -34,7 +34,7 @@ interface Case {
   readonly what: string;
   readonly body: JsonObject;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Status, code and param; absent if the provider takes it. */
+  /** The status, code and param of the refusal; absent if the provider accepts the request. */
   readonly refused?: readonly [status: number, code: string, param: string | null];
 }
 

@@ -1,4 +1,4 @@
-// The rules between the key and the body: route status and image permission.
+// The rules that run between the key and the body: route status and image permission.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';

@@ -3,14 +3,14 @@ import type { KeyConfig } from '../../../proxy/turn/settings.ts';
 
 export interface AuthenticationCase {
   readonly name: string;
-  /** Absent: no such header. */
+  /** Absent if the request has no such header. */
   readonly authorization?: string;
   readonly key?: Partial<Pick<KeyConfig, 'status' | 'expires_at'>>;
-  /** Absent: the turn passes. */
+  /** Absent if the turn passes. */
   readonly code?: 'invalid_api_key' | 'api_key_disabled' | 'api_key_expired';
 }
 
-/** When the requests arrive, unix milliseconds. */
+/** The arrival time of the requests in Unix milliseconds. */
 export const NOW = 1_800_000_000_000;
 
 export const AUTHENTICATION: readonly AuthenticationCase[] = [

@@ -1,4 +1,4 @@
-// The key rule alone: which headers open a route, and that unknown and absent keys get the same answer.
+// The key rule in isolation: which headers open a route, and that unknown and absent keys get the same answer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
@@ -9,7 +9,7 @@ import { AUTHENTICATION, type AuthenticationCase, NOW } from './authenticate.cas
 
 const SECRET = 'pk-abc.DEF_123~+/=';
 
-/** A turn before authentication: its key is not accessible until the secret matched. An expiry is a date, so the wall clock counts. */
+/** A turn before authentication: its key is not accessible until the secret matches. An expiry is a date, so the wall clock counts. */
 function arriving({ authorization, key }: AuthenticationCase): Turn {
   const known = { ...KEY, ...key };
   const headers = authorization === undefined ? {} : { authorization: authorization.replaceAll('<KEY>', SECRET) };

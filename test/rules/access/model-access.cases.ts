@@ -1,4 +1,4 @@
-// Which model a turn may be for; the Pool's catalog has `model-a`, and `model-b` too where a case says so.
+// The models that a turn may name; the catalog of the Pool has `model-a`, and in some cases `model-b`.
 import type { Case } from '../dialect/case.ts';
 
 const unknown = { code: 'invalid_model', status: 400, param: 'model' };

@@ -1,4 +1,4 @@
-// The model rules alone: access in Q4's order, and the eligibility of the found model.
+// The model rules in isolation: access in the order of Q4, and the eligibility of the model.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ModelView, SafeFields, Turn } from '../../../proxy/turn/turn.ts';
@@ -14,7 +14,7 @@ testCases([modelAccess, effortPolicy], MODEL_ACCESS);
 
 type NotedTurn = Turn & { readonly noted: Partial<SafeFields> };
 
-/** A turn before its model is looked up. */
+/** A turn whose model has not been looked up yet. */
 const unsettled = (findModel: Turn['findModel']): NotedTurn => ({ ...turnOf(), model: undefined, findModel });
 
 const found: ModelView = { id: 'model-a', entry: {}, routable: true, mode: undefined };

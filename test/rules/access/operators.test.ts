@@ -1,4 +1,4 @@
-// The rules of /mcp alone: the token, and the hosts that a request may name.
+// The rules of /mcp in isolation: the token, and the hosts that a request may name.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../../proxy/turn/errors/refusal.ts';

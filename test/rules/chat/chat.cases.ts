@@ -1,4 +1,4 @@
-// The translation of a Chat body, member by member, and the bodies that are refused, with Chat's own paths.
+// The translation of a Chat body, member by member, and the bodies that are refused, with the paths of Chat.
 import type { ErrorCode } from '../../../proxy/turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { asksOnChat, type Case, invalidAt, type Refused } from '../tools/case.ts';
@@ -93,7 +93,7 @@ export const CHAT_PARAMETERS: readonly Case[] = [
     [1, 16],
     [15, 16],
     [16, 16],
-    // The provider refuses these.
+    // Providers refuse these values.
     [0, 0],
     [-1, -1],
     ['7', '7'],

@@ -1,4 +1,4 @@
-// The translation of Chat alone: its rules in their order, from the client's body to one of the Responses API.
+// The translation of Chat in isolation: its rules in their order, from the body of the client to a Responses body.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from '../../../proxy/turn/json/json.ts';

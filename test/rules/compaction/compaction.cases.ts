@@ -1,4 +1,4 @@
-// Compaction as clients ask for it and send it back: the place of the trigger, and the shape of the replayed item.
+// Compaction as clients request it and send it back: the position of the trigger, and the form of the replayed item.
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { asks, type Case, invalidAt } from '../tools/case.ts';
 
@@ -15,7 +15,7 @@ const at = (name: string, ...input: readonly Json[]): Case => ({
   refused: invalidAt('input'),
 });
 
-/** As a client sends them: the trigger in their input makes them compactions. */
+/** Requests of clients; a trigger in their input makes them compactions. */
 export const MISPLACED_TRIGGERS: readonly Case[] = [
   at('a trigger alone', trigger),
   at('a trigger before the input', trigger, user('hi')),

@@ -30,7 +30,7 @@ function placesIn(text: string): readonly string[] {
   return places;
 }
 
-/** The same of a compressed text, in which matches of one text, and those without text, share a line. */
+/** The places in a compressed text, in which matches with the same text, and matches without text, share a line. */
 function compressedPlaces(text: string): readonly string[] {
   const places: string[] = [];
   let heading = '';
@@ -64,7 +64,7 @@ for (const file of ofKind('search-')) {
   });
 }
 
-/** Every changed line with its number in both files, and the lines outside of hunks except git's own header lines. */
+/** Each changed line with its number in both files, and the lines outside of hunks except git's own header lines. */
 function changesIn(text: string): readonly string[] {
   const changes: string[] = [];
   let [before, after, parents] = [0, 0, 0];

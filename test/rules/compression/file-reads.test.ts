@@ -1,4 +1,4 @@
-// Which command lines read a file (F7.4): the reader of shell words handles quotes, wrappers and here-documents.
+// Which command lines read a file (F7.4): the parser of shell words handles quotes, wrappers and here-documents.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { argumentsReadFile, readsFile } from '../../../rules/compression/file-reads.ts';

@@ -1,4 +1,5 @@
-// Texts that would make a careless scanner take quadratic time, or throw: each scan ends, and text that is not tool output stays unchanged.
+// Texts that would make a careless scanner take quadratic time, or throw: every scan ends, and text that is not tool output stays
+// unchanged.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compressText } from '../../../rules/compression/compress-text.ts';
@@ -45,7 +46,7 @@ test('shortened lines are well-formed text', () => {
   }
 });
 
-/** Texts of pieces of all shapes, cut and joined at random: always ends, is stable, and is never longer. */
+/** For pieces of all forms, cut and joined at random, compression ends, is stable, and never makes the text longer. */
 test('random mixtures of tool output are stable under a second compression', () => {
   const pieces = [
     '@@ -1,3 +1,3 @@',

@@ -188,7 +188,7 @@ test('a turn without long tool outputs notes nothing, and a turn that saves noth
 });
 
 test('[F7.5] an output whose scan fails is sent as it came, and counted', async () => {
-  // No text can make the scan fail: an accessor simulates a fault in it.
+  // No text can make the scan fail, so an accessor simulates a fault in it.
   const broken = { type: 'input_text', text: SEARCH };
   let reads = 0;
   const faulty = new Proxy(broken, {

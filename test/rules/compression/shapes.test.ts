@@ -1,4 +1,4 @@
-// The shapes of tool output that are compressed, and those that look alike and are left as text (F7.3).
+// The forms of tool output that are compressed, and similar ones that stay unchanged (F7.3).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compressedText } from '../../support/compression.ts';

@@ -1,4 +1,4 @@
-// Edits per attempt: the account's model name, its dropped fields, and the marker by carrier.
+// Edits of each attempt: the account's name of the model, its dropped fields, and the marker by carrier.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';

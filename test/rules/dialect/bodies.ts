@@ -1,8 +1,8 @@
-// Made-up request bodies, good and bad, the same for the same seed: the input of the properties of the dialects.
+// Generated request bodies, valid and invalid, for tests of the properties of the dialects; equal seeds give equal bodies.
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { isObject } from '../../../proxy/turn/json/json.ts';
 
-/** A small seeded generator (mulberry32), so that a failure names the body that made it. */
+/** A small seeded generator (mulberry32), so a failure can state the seed of its body. */
 export class RandomSource {
   #state: number;
   constructor(seed: number) {
@@ -53,7 +53,7 @@ function item(random: RandomSource): Json {
   ])();
 }
 
-/** A whole request: partly well-formed, partly malformed; the same for the same random numbers. */
+/** A complete request, partly well-formed and partly malformed; equal random numbers give equal requests. */
 export function generatedBody(random: RandomSource): JsonObject {
   const members: readonly [string, () => Json][] = [
     ['input', () => random.pick<Json>([random.list(4, () => item(random)), random.list(4, () => item(random)), junk(random)])],
@@ -76,13 +76,13 @@ export function generatedBody(random: RandomSource): JsonObject {
   return { model: random.roll() < 0.02 ? junk(random) : 'model-a', ...Object.fromEntries(chosen) };
 }
 
-/** Members that Full may touch on a native turn, by the contract (F1.4, F2.4, F4.7). */
+/** Members of a native turn that Full may change according to the contract (F1.4, F2.4, F4.7). */
 export const NAMED = new Set(['reasoning', 'include', 'client_metadata']);
 
-/** Nulls count as absent (Q15), and the schemas of functions are lowered (F5.1): all else of `input` and `tools` is compared. */
+/** The value without what may change: nulls count as absent (Q15), and the schemas of functions are lowered (F5.1). */
 export const unlowered = (value: Json | undefined): Json | undefined =>
   value === null ? undefined : Array.isArray(value) ? value.map((one) => (isFunction(one) ? { ...one, parameters: {} } : one)) : value;
-/** A list with developer messages in the place of system messages (RB9). */
+/** A list with developer messages instead of system messages (RB9). */
 export const withoutSystem = (value: Json | undefined): Json | undefined =>
   Array.isArray(value) ? value.map((one) => (isSystemMessage(one) ? { ...one, role: 'developer' } : one)) : value;
 

@@ -1,4 +1,4 @@
-// One row of a rule's case table, and how it runs against rules alone; the same rows are meant to run over HTTP, SSE and websocket.
+// One row of a rule's case table, and how it runs with the rules in isolation; the same rows also run over HTTP, SSE and websocket.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -13,13 +13,13 @@ export interface ExpectedRefusal {
 }
 
 export interface Case {
-  /** A sentence that begins with the clause. */
+  /** A sentence that begins with the id of its clause. */
   readonly name: string;
   readonly options?: TurnOptions;
   readonly body: JsonObject;
-  /** The refusal that the client gets; nothing is sent then. */
+  /** The refusal that the client gets; no account gets a request then. */
   readonly refusal?: ExpectedRefusal;
-  /** Top-level members that are sent changed; undefined: not sent. All others are sent as they came. */
+  /** Top-level members that are changed before sending; undefined means removed. All others are sent unchanged. */
   readonly changes?: JsonObject;
 }
 
@@ -31,7 +31,7 @@ export const AUTO_FULL: ModeDecision = { configured: 'auto', effective: 'full', 
 /** The body that a case expects to be sent. */
 export const expectedBody = ({ body, changes }: Case): Json => plain({ ...body, ...changes });
 
-/** As JSON sees it: without undefined members. */
+/** The value as JSON, so without undefined members. */
 export const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;
 
 export function testCases(rules: readonly Rule[], cases: readonly Case[]): void {

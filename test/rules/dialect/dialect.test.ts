@@ -1,4 +1,4 @@
-// The dialect rules alone, each with its table of cases.
+// The dialect rules in isolation, each with its table of cases.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { backendShape } from '../../../rules/dialect/backend-shape.ts';

@@ -1,4 +1,4 @@
-// Which texts of the compatible surface become instructions in Full, and what stays in input.
+// Which texts of the compatible surface become instructions in Full, and which stay in the input.
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { TurnOptions } from '../../support/turn.ts';
 import { type Case, LITE } from './case.ts';
@@ -125,7 +125,7 @@ export const LIFT: readonly Case[] = [
   },
 ];
 
-/** After the lifting: a backend accepts only developer messages. */
+/** These rows run after the lifting, because a backend accepts only developer messages. */
 export const SYSTEM_ROLE: readonly Case[] = [
   {
     name: '[F2.6] in Lite a system message stays in its place, as a developer message',
@@ -161,7 +161,7 @@ export const SYSTEM_ROLE: readonly Case[] = [
 const JSON_MODE = { format: { type: 'json_object' } };
 const reminder = text('Answer in JSON, as the instructions say.');
 
-/** After the lifting: in JSON mode providers require the word JSON in a message of `input`. */
+/** These rows run after the lifting, because in JSON mode providers require the word JSON in a message of `input`. */
 export const JSON_MENTION: readonly Case[] = [
   {
     name: '[F1.1] JSON mode whose only mention is lifted has it in the first user message too',

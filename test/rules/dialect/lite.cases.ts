@@ -18,7 +18,7 @@ const withId: JsonObject = { type: 'additional_tools', id: 'at_1', role: 'develo
 const image = (more: JsonObject = {}): JsonObject => ({ type: 'input_image', image_url: 'https://example.test/a.png', ...more });
 const said = (...content: Json[]): JsonObject => ({ type: 'message', role: 'user', content });
 
-/** The members that every Lite body gets besides its input. */
+/** The members that every Lite body gets in addition to its input. */
 const forced = { tools: undefined, instructions: undefined, parallel_tool_calls: false, reasoning: { context: 'all_turns' } };
 
 export const LITE_REWRITE: readonly Case[] = [
@@ -203,7 +203,7 @@ export const LITE_REWRITE: readonly Case[] = [
   },
 ];
 
-/** Bodies that are in Lite shape otherwise, so that only images differ. */
+/** Bodies that otherwise have the form of Lite, so only images differ. */
 const shaped = (...items: Json[]): JsonObject => ({
   input: [prefix(), ...items],
   parallel_tool_calls: false,
@@ -265,7 +265,7 @@ export const IMAGE_DETAIL: readonly Case[] = [
   },
 ];
 
-/** Full sends the body as it came, shape by shape (F2.7 to F2.9, F2.11). */
+/** Full sends these bodies unchanged (F2.7 to F2.9, F2.11). */
 export const FULL_PASS: readonly Case[] = [
   ...[
     { input: [user], tools: [tool], instructions: 'Be brief.', parallel_tool_calls: true },

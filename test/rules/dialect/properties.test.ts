@@ -1,5 +1,5 @@
-// Properties of every body, well-formed or hostile: a second pass changes nothing, Full changes only what it has to, nothing but
-// a Refusal is thrown, and nothing nested is edited in place (the harness freezes it).
+// Properties of every body, well-formed or hostile: a second pass changes nothing, Full changes only what it has to, only Refusals are
+// thrown, and nested values are not edited in place (the harness freezes them).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
@@ -14,7 +14,7 @@ import { FULL, LITE, plain } from './case.ts';
 const ENCRYPTED = 'reasoning.encrypted_content';
 const KINDS: readonly RouteKind[] = ['responses', 'compact', 'public-responses'];
 
-/** The body that is sent, or undefined if the turn was refused; anything else that is thrown fails the test. */
+/** The body that is sent; undefined if the turn was refused. Any other error fails the test. */
 async function sent(from: JsonObject, options: TurnOptions, carrier: 'http' | 'websocket'): Promise<Json | undefined> {
   try {
     return plain((await run(RULES, from, options)).attempt({}, carrier).body);

@@ -1,4 +1,4 @@
-// Recorded native turns through both modes, compared with the bodies that the contract requires. Their texts are cut, their shapes
+// Recorded native turns in both modes, compared with the bodies that the contract requires. Their texts are shortened, their structure is
 // complete.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -8,8 +8,10 @@ import { RULES } from '../../../rules/index.ts';
 import { run, type TurnOptions } from '../../support/turn.ts';
 import { FULL, LITE, plain } from './case.ts';
 
-/** `full` and `lite` are the bodies that must go out over the client's own kind of connection; none of these schemas has anything to
- *  lower (F5.1), so they hold with the tool rules and without. */
+/**
+ * `full` and `lite` are the bodies that have to be sent over the client's own kind of connection. None of these schemas has anything to
+ * lower (F5.1), so they are valid with and without the tool rules.
+ */
 interface Recorded {
   readonly client: 'http' | 'websocket';
   readonly headers: Readonly<Record<string, string>>;

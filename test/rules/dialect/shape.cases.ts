@@ -1,4 +1,4 @@
-// Shapes that no dialect can have, and members that every backend dispatch has.
+// Forms that no dialect can have, and members of every dispatch to a backend.
 import type { TurnOptions } from '../../support/turn.ts';
 import { AUTO_FULL, AUTO_LITE, type Case, FULL, LITE } from './case.ts';
 

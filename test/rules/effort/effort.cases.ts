@@ -1,9 +1,9 @@
-// Effort policies against models: the effort of a key's request, and the effort that is sent or refused.
+// Effort policies with models: the effort in the request of a key, and the effort that is sent or refused.
 import type { Case } from '../dialect/case.ts';
 
 const levels = (...efforts: string[]) => efforts.map((effort) => ({ effort, description: `${effort} effort` }));
 
-/** low, medium, high; medium is the default. */
+/** The levels are low, medium and high; medium is the default. */
 const reasoning = { supported_reasoning_levels: levels('low', 'medium', 'high'), default_reasoning_level: 'medium' };
 const model = { entry: reasoning };
 
@@ -221,7 +221,7 @@ export const ALWAYS: readonly Case[] = [
   },
 ];
 
-/** After the policy, for a key without one. */
+/** These rows run after the policy, for a key without one. */
 export const ALIASES: readonly Case[] = [
   {
     name: '[F4.7] minimal goes out as low',
@@ -245,7 +245,7 @@ export const ALIASES: readonly Case[] = [
   },
 ];
 
-/** Policy and alias together. */
+/** These rows run the policy and the alias together. */
 export const POLICY_THEN_ALIAS: readonly Case[] = [
   {
     name: '[F4.7] a permitted minimal goes out as low',

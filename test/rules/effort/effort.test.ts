@@ -1,4 +1,4 @@
-// The effort rules alone, and the pure functions that the catalog's reflection shares with them.
+// The effort rules in isolation, and the pure functions that the catalog shares with them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EFFORTS } from '../../../proxy/turn/wire/efforts.ts';
@@ -12,7 +12,7 @@ import { ALIASES, ALLOW_UP_TO, ALWAYS, POLICY_THEN_ALIAS, UNRESTRICTED } from '.
 testCases([effortPolicy], [...UNRESTRICTED, ...ALLOW_UP_TO, ...ALWAYS]);
 testCases([effortAlias], ALIASES);
 
-// No second pass here: an effort that was sent as low or max is checked as such when it is sent again.
+// There is no second pass here, because an effort that was sent as low or max would be checked as such in a second pass.
 for (const { name, body, options, changes } of POLICY_THEN_ALIAS) {
   test(name, async () => {
     assert.deepEqual(plain((await run([effortPolicy, effortAlias], body, options)).body), plain({ ...body, ...changes }));

@@ -1,4 +1,4 @@
-// A key whose output-token policy is 1,000: the requested cap, and the cap that is sent or refused.
+// A key with an output-token policy of 1,000: the requested cap, and the cap that is sent or refused.
 import type { Case } from '../dialect/case.ts';
 
 const key = { output_tokens: { max: 1000 } };

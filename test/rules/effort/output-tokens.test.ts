@@ -1,4 +1,4 @@
-// The output-token policy alone.
+// The output-token policy in isolation.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dropFields } from '../../../rules/dialect/drop-fields.ts';

@@ -1,4 +1,4 @@
-// The members of a turn that name files, and the account that they bind it to (Q10).
+// The members of a turn that name files, and the account to which these bind the turn (Q10).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteKind } from '../../../proxy/turn/routes/kinds.ts';

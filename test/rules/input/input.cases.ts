@@ -1,4 +1,4 @@
-// The shapes of a request around its tools: lists, parameters, audio, and the reasoning context.
+// The forms of a request other than its tools: lists, parameters, audio, and the reasoning context.
 import type { ErrorCode } from '../../../proxy/turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { asks, type Case, invalidAt } from '../tools/case.ts';
@@ -77,7 +77,7 @@ export const UNSUPPORTED_PARAMETERS: readonly Case[] = [
 const DATA = 'UklGRg==';
 const part = (input_audio: Json): JsonObject => ({ type: 'input_audio', input_audio });
 
-/** The same part in a message of each surface that takes audio. */
+/** The same audio part in a message of each surface that takes audio. */
 const withAudio = (clause: string, name: string, audio: Json, rest: Partial<Case> & { readonly below?: string } = {}): readonly Case[] => {
   const { below, ...others } = rest;
   const content = [{ type: 'input_text', text: 'listen' }, part(audio)];
@@ -216,7 +216,7 @@ const call: Json = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name:
 const output: Json = { type: 'function_call_output', call_id: 'call_1', output: 'found' };
 const reference = (id: Json): Json => ({ type: 'item_reference', id });
 
-/** A reference to anything but reasoning. */
+/** References to items other than reasoning. */
 const LOST: readonly Json[] = [
   reference('msg_1'),
   reference('fc_1'),

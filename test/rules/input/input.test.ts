@@ -1,4 +1,4 @@
-// Runs the tables of input shapes.
+// Runs the tables of input forms.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { audio } from '../../../rules/input/audio.ts';

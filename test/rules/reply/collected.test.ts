@@ -1,4 +1,4 @@
-// A collected reply passes `event` and then `answer`: the second leaves the first's changes of the final response as they are.
+// A collected reply passes `event` and then `answer`: `answer` keeps the changes that `event` made in the final response.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';

@@ -6,9 +6,9 @@ export interface FilledCase {
   readonly name: string;
   /** The `response.output_item.done` events of the stream. */
   readonly items: readonly JsonObject[];
-  /** The output of the completed response; undefined: it has none. */
+  /** The output of the completed response; undefined if it has none. */
   readonly output?: Json;
-  /** The result; absent: unchanged. */
+  /** The result; absent if it is unchanged. */
   readonly filled?: Json;
 }
 

@@ -1,4 +1,4 @@
-// The reply rules alone: the exposed model, filled outputs, usage, agent events and the closing error.
+// The reply rules in isolation: the exposed model, filled outputs, usage, agent events and the closing error.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -16,7 +16,7 @@ const options: TurnOptions = { kind: 'public-responses' };
 
 const eventOf = (type: string, more: JsonObject = {}): Event => frozen({ type, data: { type, ...more } });
 
-/** The mapped answer of one rule, with the memory of a fresh turn. */
+/** The answer after one rule, with the memory of a new turn. */
 async function answered(
   rule: Rule,
   response: JsonObject,

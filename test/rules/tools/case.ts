@@ -1,4 +1,4 @@
-// One row of a rule's case table: a whole request, and its result. The tables are data, so that they also run over the wire.
+// One row of a rule's case table: a complete request and its result. The tables are data, so they also run over the wire.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ErrorCode } from '../../../proxy/turn/errors/refusal.ts';
@@ -8,13 +8,13 @@ import type { Rule } from '../../../proxy/turn/rules/rule.ts';
 import { asRulesGetIt, refusalBy, run, type TurnOptions } from '../../support/turn.ts';
 
 export interface Case {
-  /** The clause of the contract, or of the decisions, that the row shows. */
+  /** The clause of the contract, or of the decisions, that the row tests. */
   readonly clause: string;
   readonly name: string;
   readonly kind: RouteKind;
   readonly body: JsonObject;
   readonly refused?: Refused;
-  /** Top-level members as they are sent, undefined for one that is removed. Every other member is sent as it came. */
+  /** Top-level members as they are sent; undefined for a removed one. All other members are sent unchanged. */
   readonly sends?: Readonly<Record<string, Json | undefined>>;
   /** A smaller limit on decoded audio. */
   readonly audioBytes?: number;
@@ -27,12 +27,12 @@ export interface Refused {
 
 export const invalidAt = (param: string): Refused => ({ code: 'invalid_request', param });
 
-/** A complete request, with these members besides or instead of its own. */
+/** A complete request with these members, which replace default ones. */
 export function asks(members: JsonObject): JsonObject {
   return { model: 'model-a', input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] }], ...members };
 }
 
-/** The same on Chat. */
+/** The same request on Chat. */
 export const asksOnChat = (members: JsonObject): JsonObject => ({
   model: 'model-a',
   messages: [{ role: 'user', content: 'hi' }],
@@ -41,7 +41,7 @@ export const asksOnChat = (members: JsonObject): JsonObject => ({
 
 export const titleOf = ({ clause, name, kind }: Case): string => `[${clause}] ${kind}: ${name}`;
 
-/** Runs each row through those of the rules that take part in its route. A rule cannot see how a client is connected. */
+/** Runs each row through the rules that apply to its route. A rule cannot see how a client is connected. */
 export function testCases(rules: readonly Rule[], cases: readonly Case[]): void {
   for (const row of cases) {
     test(titleOf(row), async () => {
@@ -49,7 +49,7 @@ export function testCases(rules: readonly Rule[], cases: readonly Case[]): void 
       const options: TurnOptions = { kind: row.kind, ...(row.audioBytes === undefined ? {} : { audioBytes: row.audioBytes }) };
       if (row.refused) await refuses(rules, body, row.refused, options);
       else {
-        // A row of Chat that is about one rule says nothing of the translation.
+        // A Chat row about one rule does not test the translation.
         const base = row.sends && 'input' in row.sends ? row.body : ((await asRulesGetIt(body, options)) as JsonObject);
         assert.deepEqual((await run(rules, body, options)).body, asSent({ ...base, ...row.sends }));
       }
@@ -62,5 +62,5 @@ async function refuses(rules: readonly Rule[], body: JsonObject, refused: Refuse
   assert.deepEqual({ status: refusal?.status, code: refusal?.code, param: refusal?.error.param }, { status: 400, ...refused });
 }
 
-/** Through JSON, where undefined members are gone and `__proto__` is a plain one. */
+/** Passes the body through JSON, which removes undefined members and makes `__proto__` an ordinary one. */
 const asSent = (body: JsonObject): JsonObject => JSON.parse(JSON.stringify(body)) as JsonObject;

@@ -1,4 +1,4 @@
-// Whatever JSON a client sends, the rules on tools and shapes refuse it, change it, or pass it, and never fail.
+// Whatever JSON a client sends, the rules on tools and shapes refuse it, change it or pass it, and never fail.
 import { test } from 'node:test';
 import { Refusal } from '../../../proxy/turn/errors/refusal.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
@@ -64,7 +64,7 @@ function jsonOf(random: Random, depth: number): Json {
   return chance < 0.5 ? some : Object.fromEntries(some.map((value) => [pick(random, KEYS), value]));
 }
 
-/** Each rule alone: the rule before it would refuse most of the bodies that test the next one. */
+/** Each rule runs separately, because the rule before it would refuse most of the bodies that test it. */
 test('no body breaks a rule, and none is edited below its top level', () => {
   for (let seed = 0; seed < 4000; seed += 1) {
     const random = randomOf(seed);

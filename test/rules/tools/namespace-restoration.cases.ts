@@ -1,7 +1,7 @@
 // Custom tool calls as a provider answers them, and as a public client gets them.
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 
-/** Unique in a namespace, flat, twice in the history, and a function of the same namespace. */
+/** Tools of each kind: unique in a namespace, without a namespace, twice in the history, and a function of the same namespace. */
 export const DECLARING: JsonObject = {
   model: 'model-a',
   input: [{ type: 'additional_tools', role: 'developer', tools: [{ type: 'custom', name: 'twice' }] }],
@@ -23,7 +23,7 @@ export const DECLARING: JsonObject = {
 export interface Restoration {
   readonly name: string;
   readonly item: Json;
-  /** Undefined if the item stays as it came. */
+  /** Undefined if the item stays unchanged. */
   readonly restored?: Json;
 }
 

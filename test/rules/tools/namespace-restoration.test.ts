@@ -1,4 +1,4 @@
-// Runs the table of restored namespaces through every place where a public answer has an item.
+// Runs the table of restored namespaces in every place in which a public answer has an item.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';

@@ -1,9 +1,9 @@
-// Generated JSON schemas, valid and invalid, the same for the same seed: the input of the properties of lowering and repair.
+// Generated JSON schemas, valid and invalid, for tests of the properties of lowering and repair; equal seeds give equal schemas.
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 
 type Random = () => number;
 
-/** Numbers from 0 to 1 that only depend on the seed. */
+/** Numbers from 0 to 1 that depend only on the seed. */
 export function randomOf(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -59,7 +59,7 @@ function dataOf(random: Random): Json {
   return pick<Json>(random, ['x', 1, true, null, ['a'], ['a', 'b'], { type: 'string', title: 't' }, [{ properties: {} }]]);
 }
 
-/** A schema in a schema in a schema, made without recursion. */
+/** A schema nested this many levels deep, made without recursion. */
 export function deepSchema(levels: number, wrap: (inner: Json) => JsonObject): Json {
   let schema: Json = { type: 'string' };
   for (let i = 0; i < levels; i += 1) schema = wrap(schema);

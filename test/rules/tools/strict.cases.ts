@@ -175,7 +175,7 @@ function looseTool(kind: Case['kind'], flag: Json | undefined): Json {
   return kind === 'chat' ? { type: 'function', function: members } : { type: 'function', ...members };
 }
 
-/** Roots that only a strict function may not have. */
+/** Roots that are refused only for a strict function. */
 export const LOOSE_PARAMETERS: readonly Case[] = (['public-responses', 'chat'] as const).flatMap((kind) =>
   ([undefined, null, false, 'true', 1] as const).map(
     (flag): Case => ({

@@ -1,4 +1,4 @@
-// Which tools may be declared: no remote MCP on any surface, and on the public surface a closed list of types and exact shapes.
+// The tools that may be declared: no remote MCP on any surface; on the public surface a closed list of types with exact forms.
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import { asks, type Case, invalidAt } from './case.ts';
 
@@ -29,7 +29,7 @@ export const REMOTE_MCP: readonly Case[] = (['responses', 'public-responses'] as
   { clause: 'F1.3', kind, name: 'an mcp item of the history is no definition', body: asks({ input: [{ type: 'mcp', tools: [MCP] }] }) },
 ]);
 
-/** The types that a native client may declare besides it (Q16): all others. */
+/** The types that only a native client may declare (Q16). */
 export const NATIVE_TOOLS: readonly Case[] = [
   {
     clause: 'Q16',
@@ -297,7 +297,7 @@ export const TOOL_NAMES: readonly Case[] = [
   },
 ];
 
-/** The names that the public API has in addition to the plain one, and dates that may follow. */
+/** The names that the public API has in addition to the plain name, with the dates that may follow them. */
 const WEB_SEARCH_NAMES = [
   'web_search_preview',
   'web_search_preview_2025_03_11',

@@ -1,4 +1,4 @@
-// Pins: which are in memory, for how long, which are written, and when the store is read.
+// Pins: which are in memory and for how long, which are written, and when the store is read.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { Counters } from '../../../proxy/base/process/metrics.ts';
@@ -13,9 +13,9 @@ const digest = new KeyedDigest(Buffer.alloc(32, 7));
 class Bench {
   now = 1_000_000;
   readonly written: PinRow[] = [];
-  /** How often a pin was looked up in the store. */
+  /** The number of lookups of pins in the store. */
   reads = 0;
-  /** Timers that were set. */
+  /** The timers that were set. */
   readonly waiting: { readonly ms: number; readonly run: () => void }[] = [];
   readonly counters = new Counters();
   readonly store: Store;
@@ -199,13 +199,13 @@ suite('pins', () => {
     while (bench.written.length < 1_000) await new Promise(setImmediate);
     const hashes = bench.written.map(({ hash }) => hash);
     assert.deepEqual(hashes, hashes.toSorted());
-    // More than may wait are written at once, and later ones after them.
+    // If more pins wait than may wait, they are written at once, and later ones after them.
     learn(1_000, 22_000);
     bench.waiting.pop()?.run();
     while (bench.written.length < 22_000) await new Promise(setImmediate);
     learn(22_000, 22_500);
     bench.waiting.pop()?.run();
-    // Digests of later pins may come before those that are being written.
+    // Digests of later pins may precede those that are being written.
     for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
     learn(22_500, 23_000);
     bench.waiting.pop()?.run();

@@ -1,4 +1,4 @@
-// Values as drivers represent them: SQLite's gives numbers for everything, PostgreSQL's gives BIGINT as text and booleans as such.
+// Values in the forms of the drivers: that of SQLite uses numbers for everything, that of PostgreSQL uses text for BIGINT, and booleans.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ColumnType, decode } from '../../../store/schema/decoders.ts';
@@ -65,7 +65,7 @@ for (const [type, stored] of wrong) {
   });
 }
 
-/** A row as a driver gives it whose integers are text, whose booleans are booleans and whose JSON is parsed. */
+/** The row in the form of a driver with integers as text, booleans, and parsed JSON. */
 const asText = (row: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(row).map(([column, value]) => [column, typeof value === 'number' ? String(value) : value]));
 

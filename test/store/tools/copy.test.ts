@@ -1,4 +1,4 @@
-// Copies of a whole store, between both engines and both ways: every row arrives, or none does.
+// Copies of a whole store between both engines in both directions: either every row arrives, or none does.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { openStore, type Store } from '../../../store/store.ts';
@@ -30,7 +30,7 @@ const using = async <Result>(url: string, work: (store: Store) => Promise<Result
   }
 };
 
-/** Rows in every table, and more of some than one chunk. */
+/** Writes rows into every table, into some of them more than one chunk. */
 const fill = (url: string): Promise<void> =>
   using(url, async (store) => {
     for (let n = 0; n < 1_200; n++) {
@@ -64,7 +64,7 @@ const fill = (url: string): Promise<void> =>
 /** The rows that a gateway would find. */
 const contentOf = (url: string) =>
   using(url, async (store) => ({
-    // PostgreSQL has no NUL.
+    // PostgreSQL does not store NUL.
     requests: (await store.requests.list({ limit: 1_000 })).map((row) => ({ ...row, model: row.model?.replaceAll('\0', '\ufffd') })),
     attempts: await store.attempts.of(requestRow({ id: 'req_00002' })),
     accounts: await store.accounts.load(),

@@ -1,4 +1,4 @@
-// The inspection of a SQLite file: its findings for sound, damaged, foreign and large ones, and that it changes nothing.
+// The inspection of a SQLite file: its findings for sound, damaged, foreign and large files; it changes nothing.
 import assert from 'node:assert/strict';
 import { pbkdf2 } from 'node:crypto';
 import { chmod, open, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
@@ -68,12 +68,12 @@ test('a database that only a newer program can use is a problem, an empty file i
 test('a log of writes that was not emptied is a warning', async (context) => {
   const path = await databaseOf(context, 1);
   await writeFile(`${path}-wal`, '');
-  // Sparse: it takes no disk.
+  // The file is sparse, so it takes no disk space.
   await truncate(`${path}-wal`, 300 << 20);
   assert.ok((await inspected(path)).includes('warning: poolgate.db has 1 MiB, and its log of writes 300 MiB: SQLite could not empty it.'));
 });
 
-/** Its check takes some tenths of a second. */
+/** A database whose check takes some tenths of a second. */
 async function largeDatabase(context: TestContext): Promise<string> {
   const path = await databaseOf(context, 0);
   const connection = await SqliteConnection.open(path);
@@ -95,7 +95,7 @@ test('a check that still waits for a thread at its deadline ends after it', asyn
   const path = await largeDatabase(context);
   const derive = promisify(pbkdf2);
   let ended = false;
-  // More work than there are threads: each statement waits for some of it.
+  // There is more work than threads, so each statement waits.
   const busy = Array.from({ length: 16 }, async () => {
     while (!ended) await derive('a', 'b', 40_000, 32, 'sha256');
   });
@@ -119,7 +119,7 @@ test('a folder in which the gateway cannot create files is a problem', async (co
     },
   ]);
 
-  // Root may write in every folder, but not in a file.
+  // Even root cannot write below a file.
   const file = `${await folder(context)}/data`;
   await writeFile(file, '');
   assert.match((await inspected(`${file}/poolgate.db`))[0] ?? '', /^problem: data cannot be written: /);

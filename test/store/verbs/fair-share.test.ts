@@ -1,4 +1,4 @@
-// Fair shares: no sharer gets more than it asks for, all units are used, and the remainder rotates.
+// Fair shares: no sharer gets more than it requests, all units are used, and the remainder rotates.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fairShare, type Sharer } from '../../../store/verbs/fair-share.ts';

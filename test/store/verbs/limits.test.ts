@@ -1,4 +1,4 @@
-// The limits of keys in a store, on every engine: the reservations and usage of all nodes together, each settlement once.
+// The limits of keys in a store, on every engine: reservations and usage of all nodes together, and each settlement exactly once.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import type { LimitBounds, LimitedTurn, Settlement, Store, StoredUse, Taken } from '../../../store/store.ts';
@@ -9,7 +9,7 @@ import { openStores } from '../stores.ts';
 const DAY = 86_400_000;
 const NOON = 20 * DAY + DAY / 2;
 const MIDNIGHT = 20 * DAY;
-/** Longer than the windows that the tests pass through. */
+/** This is longer than the windows that pass in the tests. */
 const LEASE = 600_000;
 
 const spent = (input_tokens: number, given: Partial<Parameters<typeof usageRow>[0]> = {}) =>
@@ -22,7 +22,7 @@ for (const adapter of adapters) {
     const [one, other] = stores as [Store, Store];
     const nodes = [await joinedAs(one, 'a', LEASE), await joinedAs(other, 'b', LEASE)] as const;
     let grants = 0;
-    /** By the node of the store. */
+    /** Reserves for a turn at the node of the store. */
     const take = (store: Store, bounds: LimitBounds, given: Partial<LimitedTurn> = {}): Promise<Taken> =>
       store.limits.take(limitedTurn({ node: nodes[store === one ? 0 : 1], grant: `grant_${++grants}`, ...given }), bounds);
     const granted = async (store: Store, bounds: LimitBounds, given: Partial<LimitedTurn> = {}): Promise<string> => {
@@ -223,7 +223,7 @@ for (const adapter of adapters) {
 
     test('decide for each of the turns that ask together, by its key, its bounds and its node', async (context) => {
       const { one, nodes, take } = await open(context);
-      // The first of each key is on its way while the others ask.
+      // The first reservation of each key is sent while the others wait.
       const asked = ['ci', 'other'].flatMap((key) => [
         take(one, { tokens_per_day: 100 }, { key, tokens: 40 }),
         take(one, { tokens_per_day: 100 }, { key, tokens: 70 }),

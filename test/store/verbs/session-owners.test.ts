@@ -1,4 +1,4 @@
-// The owners of sessions, for every engine: one at a time, until its lease expires, is given up, or is taken over.
+// The owners of sessions, on every engine: one at a time, until its lease expires, is given up, or is taken over.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import type { SessionOwner, Store } from '../../../store/store.ts';
@@ -13,7 +13,7 @@ for (const adapter of adapters) {
       const { time, stores } = await openStores(adapter, context, 2);
       const [one, other] = stores as [Store, Store];
       let leases = 0;
-      /** The owner after this process has claimed the session. */
+      /** Claims the session for this process, and returns the owner afterwards. */
       const claim = async (owner: 'a' | 'b', session = 's', instead?: string): Promise<SessionOwner> => {
         const { sessionOwners } = owner === 'a' ? one : other;
         return sessionOwners.claim({ session, owner, address: `http://${owner}`, lease: `lease-${++leases}`, ttlMs: TTL, instead });

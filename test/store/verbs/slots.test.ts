@@ -1,5 +1,4 @@
-// Slots of accounts in a store, on every engine: never more held than there are, fair where all need more, with notifications of the
-// others.
+// Slots of accounts in a store, on every engine: never more than there are, fair if all nodes need more, with notifications of other nodes.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import type { SlotGrant, Store } from '../../../store/store.ts';
@@ -14,7 +13,7 @@ for (const adapter of adapters) {
     const { time, stores } = await openStores(adapter, context, count);
     const nodes: number[] = [];
     for (const [i, store] of stores.entries()) nodes.push(await joinedAs(store, `node-${i}`, LEASE));
-    /** The slots that the node asks for, of an account with four. */
+    /** Claims slots of an account with four slots, and returns those that the node has. */
     const claim = async (
       node: number,
       wanted: number,

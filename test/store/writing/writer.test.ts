@@ -1,4 +1,4 @@
-// The batched writer alone, with a disk that the test controls.
+// The batched writer in isolation, with a disk that the test controls.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import type { Notice } from '../../../store/writing/notice.ts';
 import { Writer, type WriterOptions } from '../../../store/writing/writer.ts';
 import { attemptRow, auditEntry, pinRow, requestRow, usageRow } from '../samples.ts';
 
-/** A disk that keeps the written rows, one array of ids or hashes per batch, and fails while `error` is set. */
+/** A disk that keeps the written rows as one array of ids or hashes for each batch, and fails while `error` is set. */
 function disk() {
   const state = {
     batches: [] as string[][],

@@ -1,4 +1,4 @@
-// The blocks of a message are those of the account's items, for every order and division of its events (AM51 to AM57).
+// The blocks of a message equal the items of the account, for every order and division of the account's events (AM51 to AM57).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type BlockOutput, decoded, encoded, type TextDelta } from '../../../proxy/surfaces/messages/reply/block-writer.ts';
@@ -127,7 +127,7 @@ function steps(item: JsonObject, index: number, random: SeededRandom): readonly 
   return [(reply) => reply.opened(item, place, 1), ...deltas, (reply) => reply.done(item, place, 1)];
 }
 
-/** Mixes the events of items; the items open in their order. */
+/** Mixes the events of items, which open in their order. */
 function mixed(items: readonly (readonly Step[])[], random: SeededRandom): readonly Step[] {
   const rest = items.map((one) => [...one]);
   const all: Step[] = [];

@@ -1,9 +1,9 @@
-// Stop sequences are found at the character that completes them, however the text is divided (AM48, AM50).
+// A stop sequence is found at the character that completes it, however the text is divided (AM48, AM50).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Scanned, StopSequences } from '../../../proxy/surfaces/messages/stop-sequences.ts';
 
-/** The definition, tried at every character. */
+/** The definition of the result, tried at every character. */
 function expected(text: string, sequences: readonly string[]): Scanned {
   for (let end = 1; end <= text.length; end++) {
     const ending = sequences.filter((sequence) => text.slice(0, end).endsWith(sequence)).sort((a, b) => b.length - a.length);

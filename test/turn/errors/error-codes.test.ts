@@ -1,4 +1,4 @@
-// The provider codes that a row may have: an unknown one may repeat a client's text (S4).
+// The provider codes that a row may have: an unknown code is excluded, because it may repeat a text of the client (S4).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { loggedCode } from '../../../proxy/turn/errors/error-codes.ts';

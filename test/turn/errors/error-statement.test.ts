@@ -1,4 +1,4 @@
-// What a provider states with a refusal: its error, the quota's reset and the wait, and what is no such statement (Q3, Q6, Q8).
+// What a provider states with a refusal: its error, the reset of the quota and the wait; and texts that are no such statement (Q3, Q6, Q8).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Failure, inBandFailure, statusFailure } from '../../../proxy/turn/errors/failure.ts';

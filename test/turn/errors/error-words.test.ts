@@ -11,7 +11,7 @@ import { turnOf } from '../../support/turn.ts';
 
 const call = (type: 'function' | 'custom', member: string) => ({ id: `${type}_1`, type, [type]: { name: 'f', [member]: '{}' } });
 
-/** Items: 0 a text, 1 two parts, 2 an answer with a refusal, 3 and 4 its calls, 5 and 6 their results. */
+/** The items: 0 is a text, 1 has two parts, 2 is an answer with a refusal, 3 and 4 are its calls, 5 and 6 their results. */
 const { names: chat } = chatRequest(
   {
     body: {
@@ -85,11 +85,11 @@ const CHAT: Readonly<Record<string, string | null>> = {
   // Both kinds of tools have a name.
   'tools[0].name': 'tools[0]',
   'include[0]': null,
-  // The same on both.
+  // This name is the same on both surfaces.
   model: 'model',
   temperature: 'temperature',
   'metadata.a': 'metadata.a',
-  // Of other names.
+  // These members have other names.
   inputs: 'inputs',
   text_format: 'text_format',
 };
@@ -154,14 +154,14 @@ test('[Q24] a refusal keeps all but its words; that of a provider has the client
 
 test('[Q24] places of items are those before rules moved them', () => {
   const places = new ItemPlaces();
-  // As in Full: the texts of items 0 and 3 were lifted.
+  // In Full the texts of items 0 and 3 were lifted.
   places.splice(0, 1, 0);
   places.splice(2, 1, 0);
   assert.deepEqual(
     ['input.0', 'input[1].content[0]', 'input.2.content', 'input.9', 'input', 'tools.0', 'inputs.0'].map((param) => places.before(param)),
     ['input.1', 'input[2].content[0]', 'input.4.content', 'input.11', 'input', 'tools.0', 'inputs.0'],
   );
-  // As in Lite: the tools and the instructions come first.
+  // In Lite the tools and the instructions come first.
   places.splice(0, 0, 2);
   assert.deepEqual(
     ['input.0.tools.3.parameters', 'input[0].tools[1]', 'input.1.content', 'input.2', 'input.4'].map((param) => places.before(param)),

@@ -1,4 +1,4 @@
-// Classification of failed attempts: cause, row class, whether another account is tried (Q5, Q6, ER4).
+// Classification of failed attempts: cause, row class, and whether another account is tried (Q5, Q6, ER4).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { errorClassOf } from '../../../proxy/turn/errors/error-class.ts';

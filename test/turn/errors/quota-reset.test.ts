@@ -1,4 +1,4 @@
-// Stated quota resets: which of them can be true, and which of two is used.
+// Stated quota resets: which of them can be correct, and which of two is used.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { resetTime } from '../../../proxy/turn/errors/quota-reset.ts';

@@ -1,4 +1,4 @@
-// The text of a delta event, taken out of its bytes: always equal to the parsed text, however it is written and split.
+// The text of a delta event, read from its bytes, always equals the parsed text, however the event is written and split.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DeltaText } from '../../../proxy/turn/reply/delta-text.ts';
@@ -9,7 +9,7 @@ interface Read {
   readonly index: unknown;
 }
 
-/** The texts of the events of this stream, in reads of `size` bytes. */
+/** The texts of the events of this stream, which is read in pieces of `size` bytes. */
 function read(stream: string, size = stream.length * 4): readonly Read[] {
   const found: Read[] = [];
   const delta = new DeltaText();

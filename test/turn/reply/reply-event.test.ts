@@ -1,9 +1,9 @@
-// The data of an event: a JSON object however it is spaced, and undefined for everything else without the cost of an error.
+// The data of an event: a JSON object however it is spaced; for everything else undefined, without the cost of an error.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ReplyEvent } from '../../../proxy/turn/reply/reply-event.ts';
 
-/** @param isOnOneLine as a carrier finds data that needs no joining */
+/** @param isOnOneLine whether the data needs no joining, as a carrier determines */
 function eventWith(text: string, isOnOneLine = true): ReplyEvent {
   const event = new ReplyEvent();
   event.bytes = Buffer.from(isOnOneLine ? `data:${text}\n\n` : text);

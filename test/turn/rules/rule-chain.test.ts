@@ -1,4 +1,4 @@
-// The compiled rules: who hears which events, and what is an error of a rule.
+// The compiled rules: which rules get which events, and what counts as an error of a rule.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventType } from '../../../proxy/turn/reply/event-types.ts';
@@ -55,7 +55,7 @@ test('a type that no reply event can have is an error when the chain is compiled
   }
   // @ts-expect-error: not an event type
   assert.throws(() => compile(['response.complete']));
-  // @ts-expect-error: a deployment's own word is resolved when the chain is compiled
+  // @ts-expect-error: the word of a deployment is resolved when the chain is compiled
   assert.throws(() => compile(['acme.rate_limits']));
 });
 

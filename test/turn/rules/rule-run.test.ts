@@ -1,4 +1,4 @@
-// One turn through the phases of its rules: their order, their memories, and what one rule's failure does to the others.
+// One turn through the phases of its rules: their order, their memories, and the effect of one rule's failure on the others.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SlicedWork } from '../../../proxy/base/process/slices.ts';
@@ -179,7 +179,7 @@ test('[Q38] the loop turns between the rules of a large body, and each rule has 
   const at: number[] = [];
   const walk = (): void => {
     at.push(turns);
-    // Longer than a slice.
+    // This takes longer than a slice.
     for (const end = performance.now() + 2; performance.now() < end; );
   };
   const walker = (name: string): Rule =>

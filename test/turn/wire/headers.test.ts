@@ -1,4 +1,4 @@
-// The headers that a client's Connection header removes from a request, and the cost.
+// The headers that the Connection header of a client removes from a request, and the cost of finding them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clientHeaders } from '../../../proxy/turn/wire/headers.ts';

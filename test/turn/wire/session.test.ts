@@ -1,4 +1,4 @@
-// Which session a turn belongs to, and which turn state it has.
+// The session and the turn state of a turn.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { keepOwnTurnState, turnStatesIn } from '../../../proxy/sessions/turn-state.ts';
@@ -33,7 +33,7 @@ test('[F8.1] a window belongs to its thread: the part before the last colon', ()
   assert.equal(named('01a1-9e2a:17'), '01a1-9e2a');
   assert.equal(named('a:b:2'), 'a:b');
   assert.equal(named('no colon'), 'no colon');
-  // Not a client's thread: the next header is used.
+  // This is not a thread of a client, so the next header is used.
   assert.equal(named(':3'), 'second');
   assert.equal(sessionOf({ 'session-id': 'a:b' }, wire), 'a:b');
 });

@@ -1,4 +1,4 @@
-// Silent replies: each times out once its time has passed, and within a thirty-second of it; an active or ended one never does.
+// Silent replies time out when their time has passed, at most a thirty-second of it later; active and ended replies never do.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { IdleTimeouts, Timed } from '../../../proxy/upstream/carriers/idle-timeouts.ts';
@@ -47,7 +47,7 @@ test('a silent wait times out after its timeout plus at most a thirty-second of 
   pass(10 * LONGEST_MS);
   silence.forget(chatty);
   assert.deepEqual(told, ['quiet', 'late']);
-  // Without a waiter the timer ends; the next waiter starts it again.
+  // The timer ends without a waiter, and the next waiter starts it again.
   pass(2 * LONGEST_MS);
   silence.watch(quiet);
   pass(2 * LONGEST_MS);

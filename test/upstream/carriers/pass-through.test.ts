@@ -1,4 +1,4 @@
-// The pass-through carrier, and the known faults of the library below it, each under its own name.
+// The pass-through carrier, and the known faults of the library below it, each under its name.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -38,7 +38,7 @@ class PassFailed extends Error {
   }
 }
 
-/** Sends as dispatch does: a client that leaves before the reply ends the exchange. */
+/** Sends like dispatch: a client that leaves before the reply ends the exchange. */
 function pass(
   carrier: PassThrough,
   request: CarrierRequest,
@@ -59,7 +59,7 @@ function pass(
   return { reply, abort: () => end('network') };
 }
 
-/** A client-facing server that passes everything on, and an upstream that answers. */
+/** Starts a server for clients that passes everything on, and an upstream that answers. */
 async function bench(answer: Answer, changes: Partial<CarrierRequest> = {}, firstByteMs = 5_000): Promise<Bench> {
   let connections = 0;
   const upstream = createServer(answer).on('connection', () => connections++);
@@ -179,7 +179,7 @@ test('failures distinguish a refused connection, a dead one and silence', async 
   dead.close();
 });
 
-/** Answers on a bare socket, with bytes that Node's own server would not send. */
+/** Starts an upstream on a bare socket, for bytes that Node's own server would not send. */
 async function rawUpstream(answer: (socket: Socket, request: string) => void): Promise<{ readonly port: number; close(): void }> {
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {
@@ -196,7 +196,7 @@ async function rawUpstream(answer: (socket: Socket, request: string) => void): P
   };
 }
 
-/** Sends one request through a carrier of its own. */
+/** Sends one request through a new carrier. */
 async function through(
   port: number,
   passed: Partial<CarrierRequest> = {},
@@ -226,7 +226,7 @@ async function through(
 test('stale keep-alive: a request without a body is sent again on a new connection, a POST is not', async () => {
   const seen: string[] = [];
   const used = new WeakSet<Socket>();
-  // Closes every connection as soon as it is used a second time, as a server does whose idle time is just over.
+  // The upstream closes every connection at its second use, like a server whose idle time has just ended.
   await using gate = await bench((request, response) => {
     seen.push(`${request.method} ${used.has(request.socket) ? 'stale' : 'fresh'}`);
     if (used.has(request.socket)) return void request.socket.destroy();

@@ -16,7 +16,7 @@ import { type RefreshLock, TokenVault } from '../../../proxy/upstream/credential
 import { openStore, type Store } from '../../../store/store.ts';
 import { startUpstream, type Upstream } from '../../support/rehearsal.ts';
 
-/** Time that a test advances, running the timers that are due. */
+/** A clock that a test advances; it runs the timers that are due. */
 export class HandClock implements Clock {
   #now = Date.UTC(2030, 0, 1);
   readonly #waits = new Set<{ readonly at: number; readonly run: () => void }>();
@@ -50,9 +50,9 @@ export const REFRESH = 'rt-from-the-file';
 
 export interface BenchOptions {
   readonly login?: Partial<RehearsalLogin>;
-  /** The content of the file; default: the tokens of the login. */
+  /** The content of the file; by default the tokens of the login. */
   readonly file?: unknown;
-  /** How long the endpoint may be silent, in real milliseconds. */
+  /** The time in real milliseconds for which the endpoint may be silent. */
   readonly silence?: number;
 }
 
@@ -62,11 +62,11 @@ export interface Process {
   readonly refused: readonly string[];
   readonly imported: readonly string[];
   readonly logged: readonly string[];
-  /** Accounts whose stored login another key sealed. */
+  /** Accounts whose stored login was encrypted with another key. */
   readonly sealed: readonly string[];
   /** The bearer that would be sent to the account. */
   bearer(): Promise<string>;
-  /** The result of a 401 to this bearer; by default to the one in use. */
+  /** The bearer after a 401 to this bearer; by default to the current one. */
   unauthorized(bearer?: string): Promise<string>;
   reload(): Promise<void>;
 }
@@ -130,7 +130,7 @@ export class Bench {
     return bench;
   }
 
-  /** Writes the operator's file. */
+  /** Writes the file of the operator. */
   write(content: unknown): Promise<void> {
     return writeFile(join(this.folder, 'north.json'), typeof content === 'string' ? content : JSON.stringify(content));
   }
@@ -175,12 +175,12 @@ export class Bench {
     return tokenEndpoint(() => ({ routeTo: () => undefined }), this.#silence);
   }
 
-  /** How often the token endpoint was asked. */
+  /** The number of requests to the token endpoint. */
   get refreshes(): number {
     return this.upstream.requests('north').filter(({ path }) => path === '/oauth/token').length;
   }
 
-  /** Whether the provider takes this bearer. */
+  /** Whether the provider accepts this bearer. */
   async admits(bearer: string): Promise<boolean> {
     const answer = await fetch(`${this.upstream.urlOf('north')}/backend-api/agent/models?client_version=0.0.0`, {
       headers: { authorization: `Bearer ${bearer}` },
@@ -190,7 +190,7 @@ export class Bench {
   }
 }
 
-/** A JSON web token that ends then (Unix milliseconds); its signature is not valid. */
+/** A JSON web token that expires at this time (Unix milliseconds); its signature is not valid. */
 export function webToken(endsAt: number): string {
   const part = (claims: object): string => Buffer.from(JSON.stringify(claims)).toString('base64url');
   return `${part({ alg: 'none' })}.${part({ exp: Math.floor(endsAt / 1000) })}.c2lnbmF0dXJl`;

@@ -1,4 +1,4 @@
-// Tokens in the store: durable before they are used, encrypted, shared between processes, and replaced by a new login.
+// Tokens in the store are durable before they are used, encrypted, shared between processes, and replaced by a new login.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ suite('rotated tokens', () => {
     const store: Store['credentials'] = {
       ...credentials,
       save: async (row) => {
-        // The first is the import's.
+        // The first save is that of the import.
         if (saves++ > 0) await gate.promise;
         return credentials.save(row);
       },
@@ -106,7 +106,7 @@ suite('rotated tokens', () => {
       (await readdir(bench.folder)).filter((name) => name.startsWith('poolgate')).map((name) => readFile(join(bench.folder, name))),
     );
     const places = [north.logged.join(''), JSON.stringify(row), ...files.map((bytes) => bytes.toString('latin1'))];
-    // Ciphertext may have any three characters: a refresh token is found by its whole form.
+    // Ciphertext may contain any three characters, so a refresh token is searched in its complete form.
     for (const secret of [access, ACCESS, REFRESH, KEY, /rt_\w+_\w/]) {
       const isIn = (place: string): boolean => (typeof secret === 'string' ? place.includes(secret) : secret.test(place));
       for (const place of places) assert(!isIn(place), `${secret} in ${place.slice(0, 40)}`);
@@ -174,7 +174,7 @@ suite('of two processes on one store', () => {
     const real = bench.exchange();
     const second = await bench.start({
       exchange: async (request) => {
-        // The other one is faster by exactly this much.
+        // The other process is faster by exactly this request.
         if (bench.refreshes === 0) await first.unauthorized();
         return real(request);
       },

@@ -1,4 +1,4 @@
-// A process that refreshes its account and dies the moment that the new tokens are on disk.
+// A process that refreshes the tokens of its account, and dies at the moment when the new tokens are on disk.
 import { Log } from '../../../proxy/base/process/log.ts';
 import { systemClock } from '../../../proxy/base/time/clock.ts';
 import type { LoadedConfig } from '../../../proxy/config/config.ts';

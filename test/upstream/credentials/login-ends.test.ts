@@ -1,4 +1,5 @@
-// How logins end against the simulated authorization server: with tokens, or with a sentence that says what to do (RFC 8628, RFC 7636).
+// How logins end at the simulated authorization server: with tokens, or with a sentence that tells the operator what to do (RFC 8628, RFC
+// 7636).
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Clock } from '../../../proxy/base/time/clock.ts';
@@ -11,11 +12,11 @@ import { startUpstream, type Upstream } from '../../support/rehearsal.ts';
 const TOKEN = '/oauth/token';
 const DEVICE = '/oauth/device';
 
-/** Its time passes with the pauses of a login alone, each of which ends at once. */
+/** A clock whose time passes only in the pauses of a login, each of which ends at once. */
 class PauseClock implements Clock {
-  /** Seconds. */
+  /** The pauses in seconds. */
   readonly pauses: number[] = [];
-  /** Called in each pause, with its number. */
+  /** Called in each pause with the number of the pause. */
   meanwhile: (pause: number) => Promise<void> | void = () => undefined;
   #now = Date.UTC(2030, 0, 1);
 
@@ -39,7 +40,7 @@ interface Stage {
   readonly clock: PauseClock;
   readonly upstream: Upstream;
   readonly server: AuthorizationServer;
-  /** What was said of lost connections. */
+  /** The messages about lost connections. */
   readonly lost: string[];
   readonly user: (decision: 'allow' | 'deny' | 'expire') => void;
   readonly device: () => Promise<unknown>;
@@ -47,7 +48,7 @@ interface Stage {
 
 async function stage(context: TestContext): Promise<Stage> {
   const clock = new PauseClock();
-  // Its answers do not wait, so that it needs nothing of its clock but the time.
+  // Its answers do not wait, so it needs only the time of its clock.
   const upstream = await startUpstream({
     accounts: [{ id: 'north', oauth: { client_id: 'client-1' } }],
     clock: { now: () => clock.now(), wallTime: () => clock.now(), after: () => () => undefined },
@@ -68,7 +69,7 @@ async function stage(context: TestContext): Promise<Stage> {
   };
 }
 
-/** What an operator can do is in every sentence. */
+/** Every sentence contains one of these instructions. */
 const ADVICE = /begin again|Begin again|correct credential|check client_id|check the addresses|try the other|log in from another network/;
 
 async function endsAs(login: Promise<unknown>, end: LoginEnd, sentence: RegExp): Promise<void> {
@@ -84,11 +85,11 @@ async function endsAs(login: Promise<unknown>, end: LoginEnd, sentence: RegExp):
 
 interface DeviceCase {
   readonly meanwhile: (stage: Stage, pause: number) => Promise<void> | void;
-  /** Before the login. */
+  /** Runs before the login. */
   readonly first?: (stage: Stage) => void;
-  /** Undefined: with tokens. */
+  /** Undefined if the login ends with tokens. */
   readonly end?: readonly [LoginEnd, RegExp];
-  /** Seconds between the questions. */
+  /** The seconds between the polls. */
   readonly pauses: readonly number[];
 }
 
@@ -107,7 +108,7 @@ const DEVICES: Readonly<Record<string, DeviceCase>> = {
     pauses: [5, 10, 15, 15],
   },
   'a code that is asked for too often by another process too': {
-    // The provider counts its own interval for the code, and says so.
+    // The provider counts its own interval for the code, and reports it.
     meanwhile: async (at, pause) => {
       if (pause === 2) await askedElsewhere(at);
       if (pause === 3) at.user('allow');
@@ -174,7 +175,7 @@ const DEVICES: Readonly<Record<string, DeviceCase>> = {
   },
 };
 
-/** The question of the login, once more at the same moment: the login's own one comes too soon then. */
+/** Polls once more at the same moment as the login, so the poll of the login itself comes too soon. */
 async function askedElsewhere({ upstream }: Stage): Promise<void> {
   const asked = upstream.requests('north').findLast(({ path }) => path === TOKEN);
   const answer = await fetch(upstream.urlOf('north') + TOKEN, { method: 'POST', body: new URLSearchParams(asked?.body.toString()) });

@@ -1,4 +1,4 @@
-// Refresh tokens and nodes that die or pause: a token whose answer is missing is not sent again, and no late node overwrites a newer login.
+// Refresh tokens if nodes die or pause: a token without an answer is not sent again, and a late node does not overwrite a newer login.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { ACCESS, Bench } from './bench.ts';
 
 const HOUR = 3_600_000;
 
-/** A process that does nothing more by itself: its leases expire. */
+/** The clock of a paused process: no timer runs, so its leases expire. */
 const paused = (clock: Clock): Clock => ({ now: () => clock.now(), wallTime: () => clock.now(), after: () => () => undefined });
 
 /** A node with the credentials of the bench. */
@@ -19,7 +19,7 @@ function node(bench: Bench, owner: string, parts: { readonly exchange?: TokenExc
   return bench.start({ lock: { exclusive, shared: true }, ...(exchange ? { exchange } : {}) });
 }
 
-/** A node whose provider has answered, and that does not continue until the test releases it. */
+/** A node whose provider has answered; it does not continue until the test releases it. */
 async function stuck(bench: Bench) {
   const answered = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
@@ -38,7 +38,7 @@ async function stuck(bench: Bench) {
   return { process, renewal, goOn: goOn.resolve };
 }
 
-/** The result of work that may wait for another node: time passes meanwhile, slowly enough for the disk. */
+/** The result of work that may wait for another node: the clock advances, slowly enough for the disk. */
 async function settled<Result>(bench: Bench, work: Promise<Result>): Promise<Result> {
   let over = false;
   void work.finally(() => {
@@ -52,7 +52,7 @@ async function settled<Result>(bench: Bench, work: Promise<Result>): Promise<Res
 }
 
 suite('[Q34] of a node that the provider has answered and that stored nothing', () => {
-  /** @param later by the clock: the lease of the first expires, even if it is set back */
+  /** @param later the time that passes, so the lease of the first node expires, even if the clock is set back */
   const opened = async (context: TestContext, later = 11_000) => {
     const bench = await Bench.open(context);
     const first = await stuck(bench);

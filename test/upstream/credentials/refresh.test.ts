@@ -1,4 +1,4 @@
-// When tokens are refreshed, how often, and which tokens are used meanwhile.
+// When and how often tokens are refreshed, and which tokens are used until then.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { CredentialUnavailable } from '../../../proxy/upstream/account-credentials.ts';
@@ -41,7 +41,7 @@ suite('an OAuth account', () => {
     assert.equal(request?.headers['content-type'], 'application/json');
     assert.equal(request?.headers.authorization, undefined);
     assert.deepEqual(request?.json, { client_id: 'client-1', grant_type: 'refresh_token', refresh_token: REFRESH });
-    // The refresh token was not replaced: it can be used again.
+    // The refresh token was not replaced, so it can be used again.
     assert.equal(await north.unauthorized(), 'renewed');
     assert(await bench.admits(await north.bearer()));
   });
@@ -70,7 +70,7 @@ suite('an OAuth account', () => {
     const headers = north.credentials.headersFor(bench.account, bench.loaded);
     assert(!(headers instanceof Promise), 'no turn waits while there is a good token');
     assert.equal(headers.authorization, `Bearer ${first}`);
-    // A refresh under way is waited for by all that need it.
+    // All that need a running refresh wait for it.
     assert.equal(await north.unauthorized(first), 'renewed');
     assert.notEqual(await north.bearer(), first);
     assert.equal(bench.refreshes, 2);

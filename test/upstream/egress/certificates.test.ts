@@ -1,4 +1,5 @@
-// Accounts whose hosts have certificates of a private authority, demand one of the client, or speak HTTP/2 too; with proxies and without.
+// Accounts whose hosts have certificates of a private authority, demand a client certificate, or also speak HTTP/2, with and without
+// proxies.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +16,7 @@ import { connect } from '../../support/websocket.ts';
 
 const DAY_MS = 86_400_000;
 const dates = { from: new Date(Date.now() - DAY_MS), until: new Date(Date.now() + DAY_MS) };
-/** A name that no resolver knows: only the proxies of these tests have its address. */
+/** A name that no resolver knows; only the proxies of these tests have its address. */
 const NAME = 'provider.test';
 const provider = selfSigned({ host: NAME, ...dates });
 const local = selfSigned({ host: 'localhost', ...dates });
@@ -35,14 +36,14 @@ const pem = (name: string): string => join(folder, `${name}.pem`);
 
 interface Front {
   readonly port: number;
-  /** The client certificates of its connections, in order; empty objects where none was shown. */
+  /** The client certificates of its connections in order; an empty object if none was sent. */
   readonly shown: readonly PeerCertificate[];
-  /** What its connections agreed on; false if the client named no protocol. */
+  /** The protocol of each connection; false if the client named none. */
   readonly protocols: readonly (string | false | null)[];
   readonly failures: readonly string[];
 }
 
-/** TLS in front of an account of the tests. */
+/** Starts a TLS server in front of an account of the tests. */
 async function front(context: TestContext, target: string, options: TlsOptions): Promise<Front> {
   const shown: PeerCertificate[] = [];
   const protocols: (string | false | null)[] = [];
@@ -70,7 +71,7 @@ async function staged(
   options: TlsOptions,
   edit: (account: Draft, front: Front) => void,
 ): Promise<{ readonly gate: TestGateway; readonly front: Front }> {
-  // The address of the account is known before the gateway starts, and the front's after the account.
+  // The gateway needs the address of the front, and the front needs that of the account, so the account starts first.
   const gate = await startGateway({ upstream: { accounts: ['north'] } });
   context.after(() => gate.close());
   const placed = await front(context, gate.upstream.urlOf('north'), options);

@@ -1,4 +1,4 @@
-// Accounts behind proxies: every connection of an account goes through its proxy, and none around it when the proxy is away.
+// Accounts behind proxies: every connection of an account uses its proxy, and none bypasses it if the proxy cannot be reached.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,18 +18,18 @@ before(() => {
 });
 after(() => rmSync(folder, { recursive: true }));
 
-/** An address of the loopback network at which no provider listens: proxies know that it means 127.0.0.1. */
+/** An address of the loopback network without a provider; the proxies map it to 127.0.0.1. */
 const ELSEWHERE = '127.0.0.2';
 const NAMES = { [ELSEWHERE]: '127.0.0.1' };
 const TOKENS = { access_token: 'at-1', refresh_token: 'rt-1' };
 
 interface Stage {
   readonly gate: TestGateway;
-  /** Connections that came to the address of the account without its proxy. */
+  /** Connections that reached the address of the account without its proxy. */
   readonly direct: () => number;
 }
 
-/** One account with a login, and a trap at the account's own address. */
+/** One account with a login, and a trap at the address of the account. */
 async function stage(context: TestContext, config: (draft: Draft) => void): Promise<Stage> {
   const file = join(folder, 'north.json');
   writeFileSync(file, JSON.stringify({ tokens: TOKENS }));
@@ -65,7 +65,7 @@ const turn = (gate: TestGateway, stream = false): Promise<Reply> =>
 const image = (gate: TestGateway): Promise<Reply> =>
   gate.send('/backend-api/agent/images/generations', { body: { model: 'gpt-image-1', prompt: 'a tree' } });
 
-/** Each kind of connection that the gateway makes to an account. */
+/** Makes each kind of connection of the gateway to an account. */
 async function everyWay(gate: TestGateway): Promise<void> {
   assert.equal((await turn(gate)).status, 200);
   assert.match((await turn(gate, true)).text, /response\.completed/);
@@ -77,7 +77,7 @@ async function everyWay(gate: TestGateway): Promise<void> {
   socket.close();
   const file = await upload(gate);
   assert.equal(file.status, 200, file.text);
-  // The provider has dropped the access token: it is refreshed.
+  // The provider has dropped the access token, so it is refreshed.
   gate.upstream.next('north', 'refuse 401');
   assert.equal((await turn(gate)).status, 200);
   assert.equal(gate.upstream.requests('north').filter(({ path }) => path === '/oauth/token').length, 1);
@@ -168,7 +168,7 @@ for (const [scheme, start] of KINDS) {
 }
 
 describe('egress: environment', () => {
-  /** The draft is loaded with the variables of this process. */
+  /** Loads the draft with these variables in the environment of this process. */
   const withEnvironment = async (variables: Readonly<Record<string, string>>, run: () => Promise<void>): Promise<void> => {
     Object.assign(process.env, variables);
     try {

@@ -1,4 +1,4 @@
-// `account login` and refreshes behind a proxy: they ask the provider through the account's proxy, and never around it.
+// `account login` and refreshes behind a proxy: they reach the provider through the proxy of the account, and never bypass it.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -9,16 +9,16 @@ import { httpProxy, socksProxy } from '../../support/proxies.ts';
 import { inTime } from '../../support/rehearsal-inbox.ts';
 import { until } from '../../support/until.ts';
 
-/** An address of the loopback network at which no provider listens: the proxies know that it means 127.0.0.1. */
+/** An address of the loopback network without a provider; the proxies map it to 127.0.0.1. */
 const ELSEWHERE = '127.0.0.2';
 const NAMES = { [ELSEWHERE]: '127.0.0.1' };
 
 interface Stage {
   readonly program: Program;
-  /** Connections that came to the address of the account without its proxy. */
+  /** Connections that reached the address of the account without its proxy. */
   readonly direct: () => number;
   readonly login: (way: '--device' | '--paste', watched?: Partial<Watched>) => Promise<Ran>;
-  /** How many POST requests of this path the provider got. */
+  /** The number of POST requests to this path that the provider got. */
   readonly posted: (path: string) => number;
 }
 
@@ -44,7 +44,7 @@ async function stage(context: TestContext, proxy: string): Promise<Stage> {
       north.credential.oauth = {
         token_url: `${north.base_url}/oauth/token`,
         device_url: `${north.base_url}/oauth/device`,
-        // Opened by a browser, which has a way of its own.
+        // A browser opens this address, and does not use the proxy of the account.
         authorize_url: `${url}/oauth/authorize`,
         client_id: 'client-1',
       };

@@ -1,4 +1,4 @@
-// What NO_PROXY excepts.
+// The addresses that NO_PROXY excepts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isExcepted } from '../../../proxy/upstream/egress/proxy-exceptions.ts';
