@@ -336,13 +336,16 @@ describe('[D5] a key’s usage', () => {
     try {
       gate.upstream.next('north', spending(100, 0, 10), spending(1, 0, 1));
       await one(gate);
+      // Thousands of reads of usage and of catalogs are not part of this.
+      gate.stopOwnCalls();
       await clock.advance(DAY);
       await one(gate);
       gate = await gate.restarted({ clock });
       assert.deepEqual((await usageOf(gate)).total_tokens, 112);
-      // The test does not need the reads of usage and of catalogs that would follow.
       gate.stopOwnCalls();
-      await clock.advance(26 * DAY);
+      // A process that is paused misses the timers of that time.
+      clock.skip(25 * DAY);
+      await clock.advance(DAY);
       assert.deepEqual((await usageOf(gate)).total_tokens, 112);
       await clock.advance(DAY);
       assert.deepEqual((await usageOf(gate)).total_tokens, 2);
