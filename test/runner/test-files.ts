@@ -15,6 +15,7 @@ export const SLOW: Readonly<Record<string, string>> = {
   'test/console/login-page.test.ts': 'a browser follows logins, whose codes are asked for once a second',
   'test/console/pages.test.ts': 'axe-core looks at every page in a browser',
   'test/cli/store-trouble.test.ts': 'waits until a locked store is reported',
+  'test/gateway/arrival.test.ts': 'clients whose bytes are late by a second',
   'test/gateway/process.test.ts': 'starts the program twice, and drains it',
   'test/nodes/capacity.test.ts': 'leases of real length between three nodes',
   'test/nodes/database-gone.test.ts': 'stops and starts a PostgreSQL of its own, and waits for deadlines of two seconds',
