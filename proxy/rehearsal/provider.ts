@@ -115,7 +115,8 @@ export class Provider {
     let unfinished: RequestEnd = 'left';
     const closed = new Promise<RequestEnd>((resolve) => {
       response.once('close', () => {
-        connection.abort();
+        // With a reason, because the error that it would make otherwise has a stack trace.
+        connection.abort('the connection ended');
         resolve(response.writableFinished ? 'answered' : running.listener.isOpen ? unfinished : 'cut');
       });
     });
