@@ -1,7 +1,7 @@
 // `/mcp`, the read-only metadata endpoint for operators: JSON-RPC over stateless Streamable HTTP (G1, G2, Q25).
 import type { AnsweredClient, AnswerHandler } from '../answers/answer-handler.ts';
 import { JsonSyntaxRefusal, Refusal } from '../turn/errors/refusal.ts';
-import { isObject } from '../turn/json/json.ts';
+import { isObject, parsedJson } from '../turn/json/json.ts';
 import type { Answer } from '../turn/surface.ts';
 import type { Body } from '../turn/turn.ts';
 import type { McpSources } from './mcp-sources.ts';
@@ -69,19 +69,11 @@ const INVALID_PARAMS = -32602;
 function withInvalidParams(text: string): string {
   // A fast check, because answers of tools may be large.
   if (text.startsWith('{"result":')) return text;
-  const answer = jsonOf(text);
+  const answer = parsedJson(text);
   if (!isObject(answer) || !isObject(answer.error)) return text;
   const { code, message } = answer.error;
-  const issues = code === INTERNAL && typeof message === 'string' ? jsonOf(message) : undefined;
+  const issues = code === INTERNAL && typeof message === 'string' ? parsedJson(message) : undefined;
   if (!Array.isArray(issues)) return text;
   const names = issues.map((issue) => (isObject(issue) && Array.isArray(issue.path) ? issue.path.join('.') : 'params'));
   return JSON.stringify({ ...answer, error: { code: INVALID_PARAMS, message: `Invalid params: ${[...new Set(names)].join(', ')}` } });
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

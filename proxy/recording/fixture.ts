@@ -1,7 +1,7 @@
 // The format of a recording: one JSON file with the exchanges of a conversation, in the order in which they began.
 import { readFile } from 'node:fs/promises';
 import type { Json } from '../turn/json/json.ts';
-import { isObject } from '../turn/json/json.ts';
+import { isObject, parsedJson } from '../turn/json/json.ts';
 import type { HeaderLine } from './head-redaction.ts';
 
 /** The version of the format. A replay refuses other versions. */
@@ -98,20 +98,12 @@ export async function readFixture(path: string): Promise<Fixture> {
   const text = await readFile(path, 'utf8').catch((thrown: unknown) => {
     throw new Error(`${path} cannot be read: ${thrown instanceof Error && 'code' in thrown ? thrown.code : 'unknown reason'}`);
   });
-  const fixture = parsed(text);
+  const fixture = parsedJson(text);
   if (!isObject(fixture) || fixture.format !== 'poolgate-recording') throw new Error(`${path} is not a recording of poolgate`);
   if (fixture.version !== FIXTURE_VERSION)
     throw new Error(`${path} has version ${String(fixture.version)} of the format; this program reads version ${FIXTURE_VERSION}`);
   if (!Array.isArray(fixture.exchanges)) throw new Error(`${path} has no list of exchanges`);
   return fixture as unknown as Fixture;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The recording as text. Each exchange member, frame and event has a line, so that people can read it and see changes in a diff. */

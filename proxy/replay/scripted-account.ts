@@ -4,8 +4,9 @@ import type { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { WebSocket, WebSocketServer } from 'ws';
 import { listenOn } from '../base/process/listen-on.ts';
-import { isObject, type Json, type JsonObject } from '../turn/json/json.ts';
+import type { Json, JsonObject } from '../turn/json/json.ts';
 import { type ConversationExchange, encodedBytes, type ReplayFrame, sseText } from './conversation.ts';
+import { jsonOrText, repliesAfter, typeOf } from './frames.ts';
 import { responsesEvents } from './responses-events.ts';
 
 export interface ReplayedRequest {
@@ -122,7 +123,7 @@ export class ScriptedAccount {
     this.#sockets.handleUpgrade(request, socket, head, (websocket) => {
       this.#send(websocket, repliesAfter(exchange?.frames ?? [], -1));
       websocket.on('message', (data) => {
-        const frame = jsonOf(String(data));
+        const frame = jsonOrText(String(data));
         this.#frames.push(frame);
         this.#reply(websocket, frame);
       });
@@ -157,26 +158,9 @@ const EVENT_STREAM = [['content-type', 'text/event-stream']] as const;
 const replayedHeaders = (lines: readonly (readonly [string, string])[]): Record<string, string> =>
   Object.fromEntries(lines.filter(([name]) => !NOT_REPLAYED.has(name)));
 
-/** The account's frames between the frame at this index and the client's next one. */
-function repliesAfter(frames: readonly ReplayFrame[], at: number): readonly ReplayFrame[] {
-  const rest = frames.slice(at + 1);
-  const next = rest.findIndex(({ from }) => from === 'client');
-  return next === -1 ? rest : rest.slice(0, next);
-}
-
-const typeOf = (json: Json | undefined): string => (isObject(json) && typeof json.type === 'string' ? json.type : '');
-
-function jsonOf(text: string): Json {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return text;
-  }
-}
-
 function arrivalOf({ method = '', url = '', rawHeaders, headers }: IncomingMessage, bytes: Buffer): ReplayedRequest {
   const lines = rawHeaders.flatMap((name, i) => (i % 2 === 0 ? [[name.toLowerCase(), rawHeaders[i + 1] ?? ''] as const] : []));
   const isUpgrade = headers.upgrade?.toLowerCase() === 'websocket';
-  const json = bytes.length > 0 ? { json: jsonOf(bytes.toString('utf8')) } : {};
+  const json = bytes.length > 0 ? { json: jsonOrText(bytes.toString('utf8')) } : {};
   return { method: isUpgrade ? 'WS' : method, path: url, headers: lines, bytes: bytes.length, ...json };
 }

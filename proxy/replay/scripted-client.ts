@@ -1,8 +1,9 @@
 // The client of a replay. It sends each request and frame as the recorded client did, and collects the answers.
 import { request } from 'node:http';
 import { WebSocket } from 'ws';
-import { isObject, type Json } from '../turn/json/json.ts';
+import type { Json } from '../turn/json/json.ts';
 import { type ConversationExchange, encodedBytes, type ReplayBody, type ReplayFrame } from './conversation.ts';
+import { jsonOrText, repliesAfter, typeOf } from './frames.ts';
 
 export interface Received {
   /** Absent if the connection ended before an answer. */
@@ -68,11 +69,11 @@ function overHttp(exchange: ConversationExchange, { url, key }: ClientOptions): 
 }
 
 function bodyOf(text: string, type = ''): Pick<ReplayBody, 'json' | 'events'> {
-  if (!type.startsWith('text/event-stream')) return { json: jsonOf(text) };
+  if (!type.startsWith('text/event-stream')) return { json: jsonOrText(text) };
   const events = text.split(/\r\n\r\n|\n\n|\r\r/).flatMap((block) => {
     const lines = block.split(/\r\n|\n|\r/);
     const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice(5).replace(/^ /, ''));
-    return data.length === 0 ? [] : [{ named: lines.some((line) => line.startsWith('event:')), data: jsonOf(data.join('\n')) }];
+    return data.length === 0 ? [] : [{ named: lines.some((line) => line.startsWith('event:')), data: jsonOrText(data.join('\n')) }];
   });
   return { events };
 }
@@ -87,7 +88,7 @@ async function overWebsocket(exchange: ConversationExchange, { url, key }: Clien
   const frames: Json[] = [];
   let changed = (): void => undefined;
   socket.on('message', (data) => {
-    frames.push(jsonOf(String(data)));
+    frames.push(jsonOrText(String(data)));
     changed();
   });
   socket.on('close', () => changed());
@@ -145,18 +146,6 @@ function headOf(socket: WebSocket): Promise<Received> {
 
 /** The type of the account's last frame before the client's next one. */
 function lastBeforeNext(frames: readonly ReplayFrame[], at: number): string | undefined {
-  const rest = frames.slice(at + 1);
-  const next = rest.findIndex(({ from }) => from === 'client');
-  const last = (next === -1 ? rest : rest.slice(0, next)).findLast(({ json }) => json !== undefined);
+  const last = repliesAfter(frames, at).findLast(({ json }) => json !== undefined);
   return last && typeOf(last.json);
-}
-
-const typeOf = (json: Json | undefined): string => (isObject(json) && typeof json.type === 'string' ? json.type : '');
-
-function jsonOf(text: string): Json {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return text;
-  }
 }

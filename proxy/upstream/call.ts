@@ -1,5 +1,7 @@
 // A request of the gateway's own to an account: one small JSON answer, bounded in size and time.
+
 import { GatheredBytes } from '../base/bytes/gathered-bytes.ts';
+import { parsedJson } from '../turn/json/json.ts';
 import { excessOf } from '../turn/json/json-bounds.ts';
 import type { Headers } from '../turn/turn.ts';
 import type { CarrierRequest, TurnCarrier } from './carriers/carrier.ts';
@@ -83,10 +85,5 @@ class Deadline extends Timed {
 const MAX_VALUES = 1_000_000;
 
 function decoded(bytes: Buffer): unknown {
-  if (excessOf(bytes, MAX_VALUES)) return undefined;
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
-  }
+  return excessOf(bytes, MAX_VALUES) ? undefined : parsedJson(bytes.toString('utf8'));
 }

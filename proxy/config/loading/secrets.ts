@@ -1,6 +1,7 @@
 // Resolves the secret references of the file. Messages never contain a secret.
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { parsedJson } from '../../turn/json/json.ts';
 import { isMapping, mapping, rowsOf, text } from '../checks/rows.ts';
 import type { Path, Problem, Severity } from '../schema/finding.ts';
 import { membersOfFile } from '../token-members.ts';
@@ -95,18 +96,10 @@ function checked(value: string, path: Path, severity: Severity): string | Proble
 async function tokensFile(file: string, path: Path, { folder }: SecretOptions): Promise<Problem | undefined> {
   const content = await contentOf(resolve(folder, file));
   if (content.text === undefined) return { path, message: content.fault };
-  const tokens = parsed(content.text);
+  // No parser error is reported, because it would quote the file, which is secret.
+  const tokens = parsedJson(content.text);
   if (!isMapping(tokens)) return { path, message: 'this file is not a JSON object of tokens' };
   return membersOfFile(tokens) ? undefined : { path, message: 'this file has neither an access_token nor a refresh_token' };
-}
-
-/** Undefined if the text is not JSON. No parser error is reported, because it would quote the file, which is secret. */
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 async function contentOf(file: string): Promise<{ readonly text: string } | { readonly text?: undefined; readonly fault: string }> {

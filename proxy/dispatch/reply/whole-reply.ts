@@ -5,7 +5,7 @@ import { joinInParts } from '../../base/bytes/join-in-parts.ts';
 import { loggedCode } from '../../turn/errors/error-codes.ts';
 import { type CarrierFailure, carrierFailure, type Failure } from '../../turn/errors/failure.ts';
 import { Refusal, refusalOf } from '../../turn/errors/refusal.ts';
-import { isObject, type JsonObject } from '../../turn/json/json.ts';
+import { type JsonObject, parsedObject } from '../../turn/json/json.ts';
 import { scanOf } from '../../turn/json/json-bounds.ts';
 import { LARGE, parseLargeJson } from '../../turn/json/large-json.ts';
 import { PARSED_COPIES, TooMuchHeld } from '../../turn/reply/held-bytes.ts';
@@ -130,7 +130,7 @@ export class WholeReply implements ByteReader {
 
   #judgeText(body: Buffer): void {
     const text = body.toString('utf8');
-    this.#judge(() => this.#settle(parsed(text), text, body));
+    this.#judge(() => this.#settle(parsedObject(text), text, body));
   }
 
   /** Joins and parses the body in parts. The client may leave meanwhile. */
@@ -241,15 +241,6 @@ export class WholeReply implements ByteReader {
 const TEXT = /^text\/(?!html|event-stream)/;
 
 const typeOf = (headers: Headers): string => (headers['content-type'] ?? '').trimStart().toLowerCase();
-
-function parsed(text: string): JsonObject | undefined {
-  try {
-    const json: unknown = JSON.parse(text);
-    return isObject(json) ? json : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 const outcomeOf = (json: JsonObject): OutcomeKind => {
   if (isFailure(json)) return 'failed';

@@ -9,7 +9,7 @@ import { type Composition, composeFrame, composeJson } from '../../dispatch/requ
 import type { Generation } from '../../server/generation.ts';
 import { errorIn, type ProviderError } from '../../turn/errors/error-statement.ts';
 import { carrierFailure, type Failure } from '../../turn/errors/failure.ts';
-import { isObject } from '../../turn/json/json.ts';
+import { parsedObject } from '../../turn/json/json.ts';
 import { LiveTurn } from '../../turn/live-turn.ts';
 import { promptOf } from '../../turn/prompt.ts';
 import type { AccountModel } from '../../turn/provider/account-model.ts';
@@ -169,12 +169,8 @@ function watched(provider: ProviderApi): { readonly provider: ProviderApi; reado
 }
 
 function statedIn(body: Buffer): ProviderError | undefined {
-  try {
-    const json: unknown = JSON.parse(body.toString('utf8'));
-    return isObject(json) ? errorIn(json) : undefined;
-  } catch {
-    return undefined;
-  }
+  const json = parsedObject(body.toString('utf8'));
+  return json && errorIn(json);
 }
 
 const NO_CONTINUATION = { hard: undefined, soft: undefined, session: undefined, affinity: undefined, states: new Map() };

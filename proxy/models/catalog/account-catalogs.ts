@@ -1,5 +1,7 @@
 // The catalogs of all configured accounts, with a version that changes when derived data has to be rebuilt.
+
 import type { CatalogRow } from '../../../store/schema/rows.ts';
+import { parsedJson } from '../../turn/json/json.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import { AccountCatalog, type AccountCatalogStatus } from './account-catalog.ts';
 import { parseCatalog } from './catalog-parser.ts';
@@ -48,7 +50,7 @@ export class AccountCatalogs {
 
   /** Restores what an earlier process stored. A malformed row is ignored. */
   restore({ account, entries, etag, read_at }: CatalogRow): void {
-    const parsed = parseCatalog(jsonOf(entries));
+    const parsed = parseCatalog(parsedJson(entries));
     if (!parsed) return;
     this.#accounts.get(account)?.restore(parsed, etag ?? undefined, read_at);
     this.#version += 1;
@@ -56,7 +58,7 @@ export class AccountCatalogs {
 
   /** Takes over what another node read. A malformed row and the row of an unknown account are ignored. */
   adopt({ account, entries, etag, read_at }: CatalogRow): void {
-    const parsed = parseCatalog(jsonOf(entries));
+    const parsed = parseCatalog(parsedJson(entries));
     if (parsed && this.#accounts.get(account)?.adopt(parsed, etag ?? undefined, read_at)) this.#version += 1;
   }
 
@@ -78,13 +80,5 @@ export class AccountCatalogs {
   /** The row of an account's last good read. */
   rowOf(account: AccountCatalog, { etag }: { readonly etag: string | undefined }, at: number): CatalogRow {
     return { account: account.id, entries: JSON.stringify(account.pristine()), etag: etag ?? null, read_at: at };
-  }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

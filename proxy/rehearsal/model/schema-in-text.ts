@@ -1,12 +1,12 @@
 // Finds the JSON Schema that the system text of a turn asks the answer to follow.
-import { isObject, type JsonObject } from '../../turn/json/json.ts';
+import { isObject, type JsonObject, parsedJson } from '../../turn/json/json.ts';
 
 /** The last JSON object in the system text, which a model would follow as a schema. */
 export function schemaIn(text: string): JsonObject | undefined {
   let last: JsonObject | undefined;
   for (let from = text.indexOf('{'); from >= 0; ) {
     const to = endOfObject(text, from);
-    const found = parsed(text.slice(from, to));
+    const found = parsedJson(text.slice(from, to));
     if (isObject(found)) last = found;
     from = text.indexOf('{', isObject(found) ? to : from + 1);
   }
@@ -22,12 +22,4 @@ function endOfObject(text: string, from: number): number {
     if (depth === 0) return from + index + 1;
   }
   return text.length;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

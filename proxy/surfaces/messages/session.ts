@@ -1,6 +1,6 @@
 // The session that a Messages request belongs to, from what its clients send (AM64, AM65).
 import { hash } from 'node:crypto';
-import { isObject, type Json } from '../../turn/json/json.ts';
+import { isObject, type Json, parsedObject } from '../../turn/json/json.ts';
 import type { Headers, Turn } from '../../turn/turn.ts';
 import { sessionOf } from '../../turn/wire/session.ts';
 
@@ -25,18 +25,8 @@ function header(headers: Headers, name: string): string | undefined {
 
 function sessionIn(userId: Json | undefined): string | undefined {
   if (typeof userId !== 'string') return undefined;
-  const named = jsonOf(userId)?.session_id;
+  const named = userId.startsWith('{') ? parsedObject(userId)?.session_id : undefined;
   if (typeof named === 'string' && named !== '') return named;
   const at = userId.lastIndexOf(MARK);
   return at === -1 || at + MARK.length === userId.length ? undefined : userId.slice(at + MARK.length);
-}
-
-function jsonOf(text: string): Readonly<Record<string, unknown>> | undefined {
-  if (!text.startsWith('{')) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,5 @@
 // One failed attempt, classified: its cause decides whether another account is tried and what the client gets (Q5, Q6).
-import { isObject, type JsonObject } from '../json/json.ts';
+import { type JsonObject, parsedObject } from '../json/json.ts';
 import type { Headers } from '../turn.ts';
 import { isChallengePage } from './challenge-page.ts';
 import { CLOSED_CODES, CREDENTIAL_CODES, LASTING_LIMITS, MODEL_CODES, QUOTA_CODES, RATE_CODES, REQUEST_CODES } from './error-codes.ts';
@@ -144,7 +144,7 @@ export const untranslatedFailure = (): Failure => ({ ...carrierFailure('malforme
 
 /** The failure of an answer with any status but 200. */
 export function statusFailure(status: number, headers: Headers, body: Buffer, now: number): Failure {
-  const json = jsonOf(body);
+  const json = parsedObject(body.toString('utf8'));
   const error = errorIn(json);
   const lastingLimit = statesLastingLimit(error, headers);
   return {
@@ -220,13 +220,4 @@ const REACHED_TYPE = '-rate-limit-reached-type';
 function statesLastingLimit({ code, type }: ProviderError, headers: Headers): boolean {
   const header = Object.keys(headers).find((name) => name.endsWith(REACHED_TYPE));
   return [code, type, header && headers[header]].some((word) => LASTING_LIMITS.has(word ?? ''));
-}
-
-function jsonOf(body: Buffer): JsonObject | undefined {
-  try {
-    const json: unknown = JSON.parse(body.toString('utf8'));
-    return isObject(json) ? json : undefined;
-  } catch {
-    return undefined;
-  }
 }

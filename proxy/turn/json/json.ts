@@ -1,4 +1,4 @@
-// JSON values: their types, type guards, changes by copy, and one canonical form.
+// JSON values: their types, type guards, parsing without errors, changes by copy, and one canonical form.
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 
@@ -34,6 +34,21 @@ export function isText(value: Json | undefined): value is string {
 /** Whether a member is absent. Null counts as absent (Q15). */
 export function isAbsent(value: Json | undefined): value is null | undefined {
   return value === undefined || value === null;
+}
+
+/** The value of a text; undefined if the text is not JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The object of a text; undefined if the text is not a JSON object. */
+export function parsedObject(text: string): JsonObject | undefined {
+  const value = parsedJson(text);
+  return isObject(value) ? value : undefined;
 }
 
 /** Returns the same list if `change` returned every element unchanged. */

@@ -1,6 +1,6 @@
 // The tokens of an OAuth account, parsed from the operator's file, an answer of the token endpoint, or the store.
 import { membersIn, membersOfFile, type TokenMembers, textOf } from '../../config/token-members.ts';
-import { isObject, type JsonObject } from '../../turn/json/json.ts';
+import { isObject, type JsonObject, parsedObject } from '../../turn/json/json.ts';
 
 export interface Tokens extends TokenMembers {
   /** When the tokens were obtained, in Unix milliseconds. */
@@ -94,13 +94,7 @@ function endOf(token: string): number | undefined {
  */
 export function claimsOf(token: string): JsonObject | undefined {
   const payload = token.split('.')[1];
-  if (payload === undefined) return undefined;
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
-    return isObject(claims) ? claims : undefined;
-  } catch {
-    return undefined;
-  }
+  return payload === undefined ? undefined : parsedObject(Buffer.from(payload, 'base64url').toString('utf8'));
 }
 
 const earlier = (a: number | undefined, b: number | undefined): number | undefined =>

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { Log } from '../../../proxy/base/process/log.ts';
-import type { Clock } from '../../../proxy/base/time/clock.ts';
 import { systemClock } from '../../../proxy/base/time/clock.ts';
 import type { LoadedConfig } from '../../../proxy/config/config.ts';
 import { StoreKey } from '../../../proxy/encryption/store-key.ts';
@@ -15,34 +14,7 @@ import { type TokenExchange, tokenEndpoint } from '../../../proxy/upstream/crede
 import { type RefreshLock, TokenVault } from '../../../proxy/upstream/credentials/token-vault.ts';
 import { openStore, type Store } from '../../../store/store.ts';
 import { startUpstream, type Upstream } from '../../support/rehearsal.ts';
-
-/** A clock that a test advances; it runs the timers that are due. */
-export class HandClock implements Clock {
-  #now = Date.UTC(2030, 0, 1);
-  readonly #waits = new Set<{ readonly at: number; readonly run: () => void }>();
-
-  now(): number {
-    return this.#now;
-  }
-
-  wallTime(): number {
-    return this.#now;
-  }
-
-  after(ms: number, run: () => void): () => void {
-    const wait = { at: this.#now + ms, run };
-    this.#waits.add(wait);
-    return () => void this.#waits.delete(wait);
-  }
-
-  advance(ms: number): void {
-    this.#now += ms;
-    for (const wait of [...this.#waits]) {
-      if (wait.at > this.#now || !this.#waits.delete(wait)) continue;
-      wait.run();
-    }
-  }
-}
+import { ManualClock } from '../../support/rehearsal-clock.ts';
 
 export const KEY = 'a key of the store for tests';
 export const ACCESS = 'at-from-the-file';
@@ -72,7 +44,7 @@ export interface Process {
 }
 
 export class Bench {
-  readonly clock = new HandClock();
+  readonly clock = new ManualClock();
   readonly upstream: Upstream;
   readonly store: Store;
   readonly folder: string;

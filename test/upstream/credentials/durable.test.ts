@@ -11,50 +11,49 @@ import type { RefreshLock } from '../../../proxy/upstream/credentials/token-vaul
 import type { Store } from '../../../store/store.ts';
 import { ACCESS, Bench, KEY, type Process, REFRESH } from './bench.ts';
 
+/** A store of credentials that saves rows, except that of the import, only after `accept`. */
+function slowDisk({ store: { credentials } }: Bench) {
+  const accepted = Promise.withResolvers<void>();
+  let saves = 0;
+  const store: Store['credentials'] = {
+    ...credentials,
+    save: async (row) => {
+      // The first save is that of the import.
+      if (saves++ > 0) await accepted.promise;
+      return credentials.save(row);
+    },
+  };
+  const renewing = async (): Promise<void> => {
+    while (saves < 2) await new Promise(setImmediate);
+  };
+  return { store, renewing, accept: accepted.resolve };
+}
+
 suite('rotated tokens', () => {
   test('are not used before they are on disk', async (context) => {
     const bench = await Bench.open(context);
-    const gate = Promise.withResolvers<void>();
-    let saves = 0;
-    const { credentials } = bench.store;
-    const store: Store['credentials'] = {
-      ...credentials,
-      save: async (row) => {
-        // The first save is that of the import.
-        if (saves++ > 0) await gate.promise;
-        return credentials.save(row);
-      },
-    };
-    const north = await bench.start({ store });
+    const disk = slowDisk(bench);
+    const north = await bench.start({ store: disk.store });
     const renewal = north.unauthorized();
-    while (saves < 2) await new Promise(setImmediate);
+    await disk.renewing();
     assert.equal(await north.bearer(), ACCESS);
-    gate.resolve();
+    disk.accept();
     assert.equal(await renewal, 'renewed');
     assert.notEqual(await north.bearer(), ACCESS);
   });
 
   test('that a full disk does not accept are not requested twice, and are used once it accepts them', async (context) => {
     const bench = await Bench.open(context);
-    const gate = Promise.withResolvers<void>();
-    let saves = 0;
-    const { credentials } = bench.store;
-    const store: Store['credentials'] = {
-      ...credentials,
-      save: async (row) => {
-        if (saves++ > 0) await gate.promise;
-        return credentials.save(row);
-      },
-    };
-    const north = await bench.start({ store });
+    const disk = slowDisk(bench);
+    const north = await bench.start({ store: disk.store });
     const first = north.unauthorized();
-    while (saves < 2) await new Promise(setImmediate);
+    await disk.renewing();
     bench.clock.advance(15_000);
     assert.equal(await first, 'failed');
     const second = north.unauthorized();
     bench.clock.advance(15_000);
     assert.equal(await second, 'failed');
-    gate.resolve();
+    disk.accept();
     assert.equal(await north.unauthorized(), 'renewed');
     assert(await bench.admits(await north.bearer()));
     assert.equal(bench.refreshes, 1);

@@ -2,7 +2,7 @@
 import { CREDENTIAL_CODES, loggedCode, QUOTA_CODES, RATE_CODES } from '../../../turn/errors/error-codes.ts';
 import { NO_ERROR, type ProviderError, resetsAt } from '../../../turn/errors/error-statement.ts';
 import type { Failure } from '../../../turn/errors/failure.ts';
-import { isObject, type JsonObject } from '../../../turn/json/json.ts';
+import { type JsonObject, parsedObject } from '../../../turn/json/json.ts';
 import type { ProviderFailures, SentMembers } from '../../../turn/provider/failures.ts';
 import type { Headers } from '../../../turn/turn.ts';
 import { apiErrorIn, isModerated, statedStatus } from './error-shapes.ts';
@@ -42,7 +42,8 @@ export function apiFailures(placeOf: PlaceOf): ProviderFailures {
     };
   };
   return {
-    ofStatus: ({ status, headers, body }, { now, sent }) => failure({ status, headers, now, json: jsonOf(body) }, sent),
+    ofStatus: ({ status, headers, body }, { now, sent }) =>
+      failure({ status, headers, now, json: parsedObject(body.toString('utf8')) }, sent),
     inBand(json, now) {
       const status = statedStatus(json) ?? impliedStatus(apiErrorIn(json));
       const found = failure({ status, headers: NO_HEADERS, now, json }, undefined);
@@ -89,13 +90,4 @@ const isAdapted = (param: string, sent: SentMembers | undefined): boolean =>
 function codeOf({ code }: RefusalClass, stated: ProviderError): string | null {
   if (code !== undefined) return code;
   return stated.code !== null && loggedCode(stated.code) === stated.code ? stated.code : null;
-}
-
-function jsonOf(body: Buffer): JsonObject | undefined {
-  try {
-    const json: unknown = JSON.parse(body.toString('utf8'));
-    return isObject(json) ? json : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,6 @@
 // Decodes the text of a custom call from the arguments of its function while they arrive: `{"input": TEXT}`, or the raw arguments (AA27,
 // AA50).
-import { isObject } from '../../../turn/json/json.ts';
+import { asString, parsedObject } from '../../../turn/json/json.ts';
 
 /** Matches the arguments before the text. */
 const HEAD = /^\s*\{\s*"input"\s*:\s*"/;
@@ -116,10 +116,5 @@ export class CustomInput {
 
 /** The text, if it is at another place in the arguments; undefined if they have none. */
 function inputIn(text: string): string | undefined {
-  try {
-    const json: unknown = JSON.parse(text);
-    return isObject(json) && typeof json.input === 'string' ? json.input : undefined;
-  } catch {
-    return undefined;
-  }
+  return asString(parsedObject(text)?.input);
 }

@@ -1,6 +1,6 @@
 // The checks of a strict server on a Chat request that its schema cannot express: the order of roles, calls and their results, tools
 // (AA88).
-import { asList, asString, isAbsent, isObject, type JsonObject } from '../../../turn/json/json.ts';
+import { asList, asString, isAbsent, isObject, type JsonObject, parsedObject } from '../../../turn/json/json.ts';
 import type { SimulatedAccount } from '../../account/simulated-account.ts';
 import { modelRefusal, SimulatedError } from '../../provider-error.ts';
 import type { ApiSettings } from '../api-settings.ts';
@@ -74,15 +74,7 @@ function callId(call: unknown, known: Set<string>, path: string): string {
   const id = isObject(call) ? (asString(call.id) ?? '') : '';
   if (known.has(id)) refuse(`${path}.id`, 'Two calls have this id.');
   known.add(id);
-  if (!isObject(parsed(asString(functionOf(call).arguments) ?? '')))
+  if (parsedObject(asString(functionOf(call).arguments) ?? '') === undefined)
     refuse(`${path}.function.arguments`, 'The arguments are no JSON object.');
   return id;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

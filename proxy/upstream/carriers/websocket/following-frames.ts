@@ -1,7 +1,7 @@
 // The frames on an account's websocket after the end of a response that was steered. They begin a further response, or state that there is
 // none (RB31).
 import type { IncomingMessage } from 'node:http';
-import { isObject, type JsonObject } from '../../../turn/json/json.ts';
+import { type JsonObject, parsedObject } from '../../../turn/json/json.ts';
 import { endOf } from '../../../turn/reply/terminal-event.ts';
 import type { SocketUser } from './socket-user.ts';
 
@@ -64,7 +64,7 @@ export class FollowingFrames implements SocketUser {
       this.#hold(bytes);
       return;
     }
-    const event = eventIn(bytes);
+    const event = parsedObject(bytes.toString());
     const type = typeof event?.type === 'string' ? event.type : '';
     if (event && type.startsWith('response.steer.')) {
       if (this.#options.answered(event)) this.#end();
@@ -115,14 +115,5 @@ export class FollowingFrames implements SocketUser {
     if (this.#bytes > MOST_BYTES) this.cancel();
     // Copied, because a frame may be a small part of a chunk, and a view would keep the whole chunk in memory.
     else if (this.#socket) this.#frames.push(Buffer.from(bytes));
-  }
-}
-
-function eventIn(bytes: Buffer): JsonObject | undefined {
-  try {
-    const json: unknown = JSON.parse(bytes.toString());
-    return isObject(json) ? json : undefined;
-  } catch {
-    return undefined;
   }
 }
