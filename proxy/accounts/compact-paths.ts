@@ -20,7 +20,7 @@ export type CompactWay = Exclude<AccountConfig['compact'], 'auto'>;
 
 export interface CompactStatus {
   readonly way: CompactWay;
-  /** When the account answered that it has no compact path, Unix milliseconds; absent if it was not asked. */
+  /** The time at which the account answered that it has no compact path, in Unix milliseconds; absent if it did not answer so. */
   readonly missingSince?: number;
 }
 
@@ -56,5 +56,5 @@ export class CompactPaths {
   }
 }
 
-/** A digest of the address, so that an account that moves to another address is asked again. */
+/** A digest of the address: if an account moves to another address, its compact path is tried again. */
 const addressOf = (baseUrl: string): string => hash('sha256', baseUrl, 'hex').slice(0, 32);

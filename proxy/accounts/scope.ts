@@ -1,4 +1,5 @@
-// The scope of a turn: the unit for which health and selection keep capacity. Also its path, which has cooldowns of its own (RB3, RB4).
+// The scope of a turn, which is the unit for which health and selection keep capacity, and the path of a turn, which has its own cooldowns
+// (RB3, RB4).
 import { type AccountPath, dispatchedKind, kindsWhere, type RouteKind } from '../turn/routes/kinds.ts';
 
 export interface ScopedTurn {
@@ -7,9 +8,9 @@ export interface ScopedTurn {
 }
 
 /**
- * The scope of a turn: the exposed model id. On routes without a model: the path in parentheses. For a compaction: both, because it may
- * have a path of its own. For a model that hosts the request: the model and the kind, because an account that makes no images can still
- * serve the turns of the model.
+ * The scope of a turn is the exposed model id. On routes without a model it is the path in parentheses. For a compaction it is both,
+ * because a compaction may have its own path. For a model that hosts the request it is the model and the kind, because an account that
+ * makes no images can still serve the turns of the model.
  */
 export function scopeOf({ model, route: { kind } }: ScopedTurn): string {
   const row = dispatchedKind(kind);

@@ -17,7 +17,7 @@ type AnswerHeaders = Readonly<Record<string, string>>;
 /** A request body that is passed on unread. It can be read once. */
 export interface Upload {
   readonly stream: Readable;
-  /** Its type, coding and framing. */
+  /** The headers for type, coding and framing. */
   readonly headers: Readonly<Record<string, string>>;
   /** Rejects with a Refusal when a limit is exceeded. Never resolves. */
   readonly refused: Promise<never>;

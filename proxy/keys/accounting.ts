@@ -115,7 +115,7 @@ export class Accounting {
     return this.#ledger.ofKey(key.id, KEPT_DAYS);
   }
 
-  /** Those of the last 28 days that have usage, oldest first, each with its midnight UTC in Unix milliseconds. */
+  /** The days with usage among the last 28 days, oldest first, each with its midnight UTC in Unix milliseconds. */
   daysOf(key: KeyConfig): readonly { readonly day: number; readonly totals: Readonly<Totals> }[] {
     return this.#ledger.daysOf(key.id, KEPT_DAYS);
   }

@@ -10,7 +10,7 @@ export interface ConfiguredAccount {
   readonly id: string;
   readonly profile: RehearsalProfile;
   readonly api?: NamedApi;
-  /** Of the logins at its own authorization server; absent: it needs no credential. */
+  /** The client id of logins at its own authorization server; absent if the account needs no credential. */
   readonly clientId?: string;
 }
 

@@ -4,7 +4,7 @@ import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { KeyConfig } from '../../proxy/turn/settings.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
 
-/** The first known key, because a client may send another provider's key beside it. */
+/** The first known key. A client may also send a key of another provider. */
 function knownKey(turn: Turn): KeyConfig | undefined {
   for (const secret of turn.credentials) {
     const key = turn.identify(secret);

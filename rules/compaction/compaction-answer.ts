@@ -31,7 +31,7 @@ function compactionIn({ status, output, compaction_summary }: JsonObject): JsonO
   return complete && item && others.length === 0 && isText(item.encrypted_content) ? item : undefined;
 }
 
-/** The name of the item on the compact path of some backends. Other backends had it as a member of the answer, beside messages (RB35). */
+/** The name of the item on the compact path of some backends. Other backends had it as a member of the answer, next to messages (RB35). */
 const SUMMARY = 'compaction_summary';
 
 /** The response of a turn in the form of the compact path's answer. */

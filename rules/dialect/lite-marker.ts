@@ -26,7 +26,10 @@ export const markerHeader = rule({
   },
 });
 
-/** The carrier decides where the marker goes, not the client's connection: a websocket turn may go out over HTTP (Q28). */
+/**
+ * The carrier, and not the client's connection, decides about the place of the marker, because a websocket turn may be sent over HTTP
+ * (Q28).
+ */
 export const liteMarker = rule({
   name: 'lite-marker',
   routes: RESPONSES_WORK,

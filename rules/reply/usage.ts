@@ -19,7 +19,7 @@ export const usage = rule<Expected>({
   request: ({ body }) => ({ tokens: body.generate !== false }),
   events: ['response.completed', 'response.incomplete', 'response.failed', 'image_generation.completed', 'image_edit.completed'],
   event(event, expected, turn) {
-    // Image streams state their usage beside the image.
+    // Image streams state their usage next to the image.
     const { response = event.data } = event.data;
     if (isObject(response)) noteUsage(response, expected, turn);
     return event;

@@ -108,7 +108,7 @@ async function sizeConditions(path: string, size: number): Promise<readonly Stor
   ];
 }
 
-/** @param folder the folder of the database, or the nearest existing one: SQLite creates the WAL beside the database */
+/** @param folder the folder of the database, or the nearest existing one; SQLite creates the WAL next to the database */
 export function folderConditions(folder: string, writable: boolean): readonly StoreCondition[] {
   if (writable) return [];
   const message = `${folder} cannot be written: the gateway cannot create the database in it, or the database's log of writes.`;

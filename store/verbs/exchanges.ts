@@ -7,7 +7,7 @@ import type { Lease } from './lease-verbs.ts';
 
 /**
  * An exchange begins before its request is sent and ends with the answer. If its node dies, the exchange stays open, because the refresh
- * token may be spent.
+ * token may already be used.
  */
 export interface ExchangeVerbs {
   /**
@@ -16,8 +16,8 @@ export interface ExchangeVerbs {
    */
   begin(row: Pick<CredentialRow, 'account' | 'sealed'>, lease: Lease): Promise<boolean>;
   /**
-   * Replaces the spent tokens, even after the lease was lost, because the new ones are the only valid ones. Durable once it resolves.
-   * @returns false if the exchange is no longer open: another login was imported meanwhile
+   * Replaces the used tokens, even after the lease was lost, because the new tokens are the only valid ones. Durable when it resolves.
+   * @returns false if the exchange is no longer open, because another login was imported in the meantime
    */
   complete(row: NewCredentialRow, lease: Lease): Promise<boolean>;
   /** Ends the exchange without new tokens. Without a lease it ends the exchange of any process. */

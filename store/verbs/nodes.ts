@@ -39,7 +39,7 @@ export const DEAD_NODES_KEPT_MS = 86_400_000;
 /** The expiry time of a node that left. It shows that the node did not die. */
 const LEFT = 0;
 
-/** Also shortens leases that were taken before the clock was set back: a node that runs renews its lease. */
+/** Also shortens leases that were taken before the clock was set back. A running node renews its lease anyway. */
 const RENEW = `
   UPDATE nodes SET expires_at = $1, config_digest = CASE WHEN token = $2 THEN $3 ELSE config_digest END
   WHERE (id = $4 AND token = $5 AND expires_at > $6) OR expires_at > $7 RETURNING token`;

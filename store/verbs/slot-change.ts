@@ -48,7 +48,7 @@ export function slotChange(
   const contended = unmet > 0 || kept > free;
   const even = Math.floor(most / nodes.size);
   const ample = Math.max(even, Math.ceil(own.wanted * 1.5));
-  // Of its idle slots a node gives back those that others lack, and those beyond the ample amount.
+  // A node gives back its idle slots that others lack, and those beyond the ample amount.
   const spared = Math.min(before.held - Math.max(0, unmet - (free - before.held)), ample);
   const limit = contended ? Math.max(fairShare(most, [...others, own], own, now), spared) : most;
   const target = contended ? Math.max(own.wanted, before.held) : ample;

@@ -27,22 +27,21 @@ export interface AttemptTicket {
   /** The breakers that this attempt probes. */
   probes: readonly CircuitBreaker[] | undefined;
   /**
-   * Present if several nodes may probe: resolves with whether this attempt is the probe, rather than another node's. Await it before
-   * sending anything.
+   * Present if several nodes may probe. It resolves with whether this attempt is the probe, and has to be awaited before anything is sent.
    */
   claim: ProbeClaim | undefined;
 }
 
-/** The right to probe, which one node has at a time (Q34). */
+/** The right to probe. One node has it at a time (Q34). */
 export interface ProbeClaim {
   readonly granted: Promise<boolean>;
-  /** Guards what the probe's result writes. Undefined until it is granted, and if the store does not answer. */
+  /** Guards the write of the probe's result. Undefined until the right is granted, and if the store does not answer. */
   lease: HeldLease | undefined;
 }
 
 /** The other accounts. Failures never close the last account that could take a model's turns (Q5). */
 export interface Alternatives {
-  /** Whether another account could take turns of this scope, in every Pool where this account is a source of the model. */
+  /** Whether another account could take turns of this scope in every Pool in which this account is a source of the model. */
   existFor(scope: string, account: string): boolean;
   /** The exposed models of an account. */
   modelsOf(account: string): Iterable<string>;
@@ -60,7 +59,7 @@ interface Opening {
   readonly alternatives: Alternatives;
 }
 
-/** Methods return whether the set of turns that may pass has possibly changed. */
+/** The methods return whether the set of turns that may pass could have changed. */
 export class AccountHealth {
   readonly id: string;
   readonly breaker = new CircuitBreaker();

@@ -27,7 +27,7 @@ const USUAL = { firstMs: 10_000, longestMs: 300_000 };
 /** Two processes that open cooldowns within this time have done so independently. */
 const SAME_TIME_MS = 2_000;
 
-/** Methods return whether the set of turns that may pass has possibly changed. */
+/** The methods return whether the set of turns that may pass could have changed. */
 export class CircuitBreaker {
   #phase: BreakerPhase = 'closed';
   #cooldownEnd = 0;
@@ -39,7 +39,7 @@ export class CircuitBreaker {
   #openedAfter = 0;
   /** When this process opened the cooldown; Unix milliseconds. */
   #openedAt = Number.NEGATIVE_INFINITY;
-  /** How long to wait for the probe of another node; Unix milliseconds. */
+  /** The end of the wait for the probe of another node; Unix milliseconds. */
   #yieldedUntil: number | undefined;
 
   get phase(): BreakerPhase {
@@ -124,11 +124,11 @@ export class CircuitBreaker {
 
   /**
    * Counts a failure, which may open a cooldown.
-   * @param mayOpen called only before a cooldown opens; not for an exhausted quota, which the account states itself
+   * @param mayOpen called only before a cooldown opens, and not for an exhausted quota, because the account itself states it
    */
   recordFailure(fault: AccountFault, time: ResultTime, mayOpen: () => boolean): boolean {
     if (fault.cause === 'quota') {
-      // Of two statements the one with the later end counts. A statement without a time does not replace one with a time.
+      // If two statements differ, the one with the later end counts. A statement without a time does not replace one with a time.
       if (this.outOfQuota && time.now + (fault.statedMs ?? 0) <= this.#cooldownEnd) return false;
       this.#open(fault, time);
       return true;
@@ -155,7 +155,7 @@ export class CircuitBreaker {
     this.#phase = 'probing';
   }
 
-  /** Waits for the probe of another node. If its result has not arrived by then, the next turn asks again for the probe. */
+  /** Waits for the probe of another node. If its result does not arrive in that time, the next turn asks for the probe again. */
   yieldProbe(until: number): void {
     this.#phase = 'probing';
     this.#yieldedUntil = until;

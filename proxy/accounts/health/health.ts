@@ -13,20 +13,20 @@ import type { RefusedCredentials } from './refused-credentials.ts';
 
 export interface HealthOptions extends KnownOptions {
   readonly clock: Clock;
-  /** Loaded before `start`. */
+  /** The refused credentials; they are loaded before `start`. */
   readonly credentials: RefusedCredentials;
   readonly alternatives: Alternatives;
-  /** Present where other nodes may probe too. */
+  /** Present if other nodes may probe too. */
   readonly claims?: ProbeClaims;
 }
 
 export interface HealthConfig {
   readonly accounts: readonly { readonly id: string }[];
-  /** Account id to its static bearer. */
+  /** The static bearer of each account, by its id. */
   readonly bearers: ReadonlyMap<string, string>;
 }
 
-/** Only shown; no decision depends on it. */
+/** The last failure. It is only shown, and no decision depends on it. */
 export interface LastFailure {
   readonly cause: FailureCause;
   /** Unix milliseconds. */
@@ -55,8 +55,8 @@ export class Health implements RoutabilityOfAccounts {
   }
 
   /**
-   * The part of UA1 that changes while the gateway runs. An exhausted quota does not count (UA2). Neither does a running probe: after
-   * its cooldown an account is a source of its models again, though no other turn goes there before the probe has ended.
+   * The part of UA1 that changes while the gateway runs. An exhausted quota does not count (UA2). A running probe does not count either:
+   * after its cooldown an account is a source of its models again, although no other turn goes there before the probe ends.
    */
   routable(account: string, model: string): boolean {
     const availability = this.availability(account, model);
@@ -69,13 +69,13 @@ export class Health implements RoutabilityOfAccounts {
     return this.#accounts.find(account)?.availability(scope) ?? 'available';
   }
 
-  /** Whether the account is in its cooldown for an address that is not its API's (AA61). */
+  /** Whether the account is in a cooldown because its address is not that of its API (AA61). */
   hasWrongApi(account: string): boolean {
     const breaker = this.#accounts.find(account)?.breaker;
     return breaker?.phase === 'cooling' && breaker.cause === 'wrong_api';
   }
 
-  /** The end of the cooldowns that keep turns of this scope away; Unix milliseconds. */
+  /** The end of the cooldowns that block turns of this scope; Unix milliseconds. */
   cooldownEnd(account: string, scope: string): number | undefined {
     return this.#accounts.find(account)?.cooldownEnd(scope);
   }
@@ -85,21 +85,21 @@ export class Health implements RoutabilityOfAccounts {
     this.configure(config);
   }
 
-  /** Takes over what another process stored of these accounts. */
+  /** Takes over the state of these accounts that another process stored. */
   refresh(ids: Iterable<string>): void {
     const { credentials } = this.#options;
     for (const id of ids) {
-      // With several nodes another one may have accounts that this one has not.
+      // With several nodes another node may have accounts that this one does not have.
       if (!this.#accounts.configured.has(id)) continue;
       const { account, changed, isNewer } = this.#accounts.adopt(id, this.#time());
-      // The other process has another bearer, and keeps its refusal.
+      // The other process has another bearer, and its refusal applies only to that one.
       if (account.reauthRequired && credentials.isReplaced(id)) account.reauthRequired = false;
       if (isNewer) this.#accounts.store(account);
       if (changed) this.#changed(account);
     }
   }
 
-  /** Drops accounts that were removed, and the refusal of credentials that were replaced. */
+  /** Drops removed accounts, and the refusals of replaced credentials. */
   configure({ accounts, bearers }: HealthConfig): void {
     const { credentials } = this.#options;
     credentials.configure(bearers);
@@ -126,14 +126,14 @@ export class Health implements RoutabilityOfAccounts {
     return ticket;
   }
 
-  /** The attempt's reply was committed. Its end is still to come. */
+  /** Records that the attempt's reply was committed. `end` still follows. */
   answered(ticket: AttemptTicket): void {
     const account = this.#accounts.find(ticket.account);
     if (account && !isLost(ticket)) this.#save(account, account.answered(ticket), ticket);
   }
 
   end(ticket: AttemptTicket, stated: AttemptResult): void {
-    // Another node probes by now, and its result counts.
+    // Another node probes by now, so its result counts.
     const result = isLost(ticket) ? 'neutral' : stated;
     const failed = typeof result === 'object';
     if (failed && result.cause !== 'request')
@@ -149,14 +149,14 @@ export class Health implements RoutabilityOfAccounts {
     if (ticket.claim) void this.#options.claims?.end(ticket.account, ticket.claim, () => this.refresh([ticket.account]));
   }
 
-  /** Keeps turns of a scope away from the account for the time that the account has stated, if another account can take them (AA39). */
+  /** Blocks turns of a scope at the account for the time that the account stated, if another account can take them (AA39). */
   pause(id: string, scope: string, ms: number): void {
     if (!this.#accounts.configured.has(id)) return;
     const account = this.#accounts.open(id);
     this.#save(account, account.pause(scope, ms, { ...this.#time(), alternatives: this.#options.alternatives }));
   }
 
-  /** Clears the account's state: an operator asked for it, or the account has another credential. */
+  /** Clears the account's state, because an operator requested it or the account has another credential. */
   reset(account: string): void {
     if (!this.#accounts.forget(account)) return;
     const initial = this.#accounts.of(account);
@@ -164,7 +164,7 @@ export class Health implements RoutabilityOfAccounts {
     this.#notify(initial);
   }
 
-  /** The stored login of the account cannot be opened with the key of this process: no turns until there is another one. */
+  /** Records that this process cannot open the stored login of the account. The account gets no turns until it has another login. */
   seal(id: string): void {
     const account = this.#accounts.open(id);
     if (account.needsLogin) return;
@@ -173,7 +173,7 @@ export class Health implements RoutabilityOfAccounts {
     this.#changed(account);
   }
 
-  /** Ends a cooldown for an exhausted quota: the account has quota again by its own newer statement. */
+  /** Ends a cooldown for an exhausted quota, because a newer statement of the account says that it has quota again. */
   endQuotaCooldown(id: string): void {
     const account = this.#accounts.find(id);
     if (account?.breaker.outOfQuota) this.#save(account, account.breaker.recordSuccess());
@@ -199,24 +199,24 @@ export class Health implements RoutabilityOfAccounts {
     return this.#listeners.onChange(listen);
   }
 
-  /** Calls `listen` when an attempt of this process shows that an account needs another login; other processes read that later. */
+  /** Calls `listen` if an attempt of this process shows that an account needs another login; other processes read that later. */
   onReauthRequired(listen: (account: string) => void): void {
     this.#listeners.onReauthRequired(listen);
   }
 
-  /** Sets no timer after this. */
+  /** Stops: no timer is set after this. */
   stop(): void {
     this.#firstEnd.stop();
   }
 
-  /** Where other nodes may probe too, the ticket asks for the right to probe before anything is sent. */
+  /** If other nodes may probe too, the ticket asks for the right to probe before anything is sent. */
   #beginProbe(account: AccountHealth, ticket: AttemptTicket): void {
     const context = { time: () => this.#time(), changed: () => this.#changed(account) };
     ticket.claim = this.#options.claims?.ask(account, ticket, context);
     this.#notify(account);
   }
 
-  /** Applies only to the credential that the attempt carried: meanwhile there may be another one. */
+  /** Applies only to the credential that the attempt carried, because the account may have another one by now. */
   #refuseCredential(account: AccountHealth, ticket: AttemptTicket): boolean {
     const { credentials } = this.#options;
     const changed = this.#endAttempt(account, ticket, 'neutral');
@@ -235,7 +235,7 @@ export class Health implements RoutabilityOfAccounts {
     return { now: this.#options.clock.now(), attempts: this.#attempts };
   }
 
-  /** @param ticket the attempt that probed the account: its lease guards the write */
+  /** @param ticket the attempt that probed the account; its lease guards the write */
   #save(account: AccountHealth, changed: boolean, ticket?: AttemptTicket): void {
     this.#accounts.store(account, ticket?.claim?.lease?.lease);
     this.#accounts.settle(account);
@@ -256,7 +256,7 @@ export class Health implements RoutabilityOfAccounts {
     this.#firstEnd.set(this.#accounts.all().flatMap(endsOf));
   }
 
-  /** Nothing is stored: the rows have the end, and another process may have opened a cooldown since. */
+  /** Stores nothing, because the rows have the end, and another process may have opened another cooldown. */
   #endPhases(): void {
     const now = this.#options.clock.now();
     for (const account of this.#accounts.all()) {

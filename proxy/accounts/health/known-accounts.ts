@@ -1,5 +1,4 @@
-// The accounts whose state of health is known, in memory over the rows of the store. All other configured accounts are in the initial
-// state.
+// The accounts with a known state of health, in memory over the rows of the store. All other configured accounts are in the initial state.
 import type { CompactWay } from '../compact-paths.ts';
 import { AccountHealth } from './account-health.ts';
 import type { AccountStates } from './account-states.ts';
@@ -7,7 +6,7 @@ import type { ResultTime } from './circuit-breaker.ts';
 import { type Adopted, adoptHealth, storedHealth } from './health-status.ts';
 
 export interface KnownOptions {
-  /** The rows, which were loaded before. */
+  /** The rows, which are already loaded. */
   readonly states: AccountStates;
   /** How an account compacts now (Q27). */
   readonly compacts: (account: string) => CompactWay;

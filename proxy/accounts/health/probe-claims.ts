@@ -1,4 +1,4 @@
-// The right to probe a failing account. With several nodes one of them has it, and the others wait for the result of its probe (Q34).
+// The right to probe a failing account. With several nodes one node has it, and the others wait for the result of its probe (Q34).
 import type { Clock } from '../../base/time/clock.ts';
 import type { ExclusiveWork } from '../../nodes/exclusive-work.ts';
 import type { AccountHealth, AttemptTicket, ProbeClaim } from './account-health.ts';
@@ -14,7 +14,7 @@ export interface ProbeClaimsOptions {
 
 export interface ProbeClaimContext {
   readonly time: () => ResultTime;
-  /** Called when the set of turns that may pass has possibly changed. */
+  /** Called if the set of turns that may pass could have changed. */
   readonly changed: () => void;
 }
 

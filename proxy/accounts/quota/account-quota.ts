@@ -40,13 +40,13 @@ export interface QuotaState {
 /** How long evidence counts. Without evidence the quota is unknown and the account eligible. */
 export const FRESH_MS = 15 * 60_000;
 
-/** Overlapping turns report the same moment. Within this time the more trusted source counts, after it the newer statement. */
+/** Overlapping turns report the same moment. Within this time the more trusted source counts; after it the newer statement counts. */
 export const SAME_MOMENT_MS = 60_000;
 
 const TRUST: Readonly<Record<QuotaSource, number>> = { event: 3, headers: 2, read: 1 };
 
 const FULL = 100;
-/** From this percentage a window may be full, because some providers round down. */
+/** At this percentage a window may be full, because some providers round down. */
 const NEARLY_FULL = 95;
 
 export class AccountQuota {
@@ -111,7 +111,7 @@ export class AccountQuota {
 
   /**
    * Records a refusal for lack of quota. If it states no reset, the reset of a window that was stated as full at the same time counts
-   * (RB22). If there is none, nothing is stored here: health opens a cooldown instead (Q5).
+   * (RB22). Without such a window nothing is stored here, because health opens a cooldown instead (Q5).
    * @param resetsAt Unix seconds
    */
   recordRefusal(resetsAt: number | undefined, at: number): void {
@@ -210,7 +210,7 @@ export class AccountQuota {
     this.#recoveredAt = at;
   }
 
-  /** Records an exhaustion. Of two statements about one moment the one with the later end counts. */
+  /** Records an exhaustion. If two statements concern the same moment, the one with the later end counts. */
   #exhaust(exhaustion: Exhaustion): void {
     const before = this.#exhaustion && isSameMoment(this.#exhaustion, exhaustion.at) ? this.#exhaustion.until : undefined;
     this.#contradicted = false;

@@ -4,7 +4,7 @@ import { RATE_KINDS, type RateKind, type RateLimit } from '../../turn/provider/q
 
 /** The longest time that a limit is remembered. It is forgotten at its reset, if that comes earlier. */
 const FRESH_MS = 15 * 60_000;
-/** The most models that are remembered, by the account's own ids. The oldest are forgotten first. */
+/** The most models that are remembered, by the account's own ids. The oldest ones are forgotten first. */
 const MOST_MODELS = 1_000;
 
 interface Stated {
@@ -16,7 +16,7 @@ interface Stated {
 export class AccountRates {
   readonly #now: () => number;
   readonly #byModel = new Map<string, Stated>();
-  /** Exposed id to own id. */
+  /** The account's own id for each exposed id. */
   #names: Readonly<Record<string, string>> = {};
 
   constructor(now: () => number) {

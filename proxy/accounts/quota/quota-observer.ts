@@ -44,7 +44,7 @@ export class QuotaObserver implements ReplyObserver {
 
   failed(source: ReplySource, { cause, status, resetsAt, lastingLimit, frameHeaders }: Failure): void {
     const { account } = source;
-    // Recorded before the refusal, which may take its reset from them (RB27).
+    // These headers are recorded before the refusal, which may take its reset from them (RB27).
     if (frameHeaders) this.#recordHeaders(source, status ?? 400, frameHeaders);
     if (cause !== 'quota') return;
     const { quota, readLater } = this.#options;

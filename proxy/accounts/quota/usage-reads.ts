@@ -1,4 +1,5 @@
-// Reads the usage of accounts: every five minutes without other evidence, and before a turn is refused if evidence is stale (Q8).
+// Reads the usage of accounts every five minutes if there is no other evidence, and before a turn is refused because of stale evidence
+// (Q8).
 import { hash } from 'node:crypto';
 import type { Counters } from '../../base/process/metrics.ts';
 import { type Clock, withDeadline } from '../../base/time/clock.ts';
@@ -33,7 +34,7 @@ export interface UsageSharing {
 }
 
 const INTERVAL_MS = 5 * 60_000;
-/** Each account is read earlier by an offset of its own of up to this much, so that reads are spread over time. */
+/** Each account is read earlier by its own offset of up to this much, so that reads are spread over time. */
 const SPREAD_MS = 30_000;
 /** The longest interval. The interval doubles while an account does not answer. */
 const LONGEST_INTERVAL_MS = 40 * 60_000;
@@ -202,7 +203,7 @@ export class UsageReads {
       const statement = isAnswered ? parse(reader.id, answer.body, clock.now()) : undefined;
       reader.failures = statement ? 0 : reader.failures + 1;
       if (!statement) counters.add('quota_read_failures');
-      // Since the read began, the account may have been removed, or may have changed its address.
+      // The account may have been removed, or may have changed its address, since the read began.
       else if (this.#readers.get(reader.id) === reader && held?.isLost !== true) {
         quota.record(reader.id, statement);
         if (held) quota.publish(reader.id, held.lease);

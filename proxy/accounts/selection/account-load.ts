@@ -1,24 +1,23 @@
-// The load of each account as selection sees it: attempts in flight, quota and health; and which accounts changed since an index was
-// refreshed.
+// The load of each account for selection: attempts in flight, quota and health; and the accounts that changed since an index was refreshed.
 import { PoolCounts } from '../../admission/pool-counts.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Health } from '../health/health.ts';
 import { hashOf } from './rendezvous.ts';
 
-/** Quota as selection reads it: from memory, with a call whenever something changed. Times are Unix milliseconds. */
+/** The quota that selection reads from memory, with a call after each change. Times are Unix milliseconds. */
 export interface QuotaView {
-  /** The end of the exhaustion, where that is known; undefined while the account is not out of quota or nothing is known. */
+  /** The end of the exhaustion if it is known; undefined while the account is not out of quota or nothing is known. */
   exhausted(account: string, at: number): { readonly until: number | undefined } | undefined;
-  /** The share of the tightest window that is left, 0 to 1; undefined is unknown, and unknown is eligible (Q8). */
+  /** The remaining share of the tightest window, 0 to 1. It is undefined if it is unknown, which counts as eligible (Q8). */
   remaining(account: string, at: number): number | undefined;
   /** The rate limits of its models; undefined if it has stated none. */
   rates?(account: string): RateView | undefined;
   /** The first reset of its windows. */
   nextReset(account: string, at: number): number | undefined;
-  /** The end of the time in which what is left is reserved for the account's owner (`reserve_percent`). */
+  /** The end of the time for which the remaining quota is reserved for the account's owner (`reserve_percent`). */
   reserved(account: string, at: number): { readonly until: number | undefined } | undefined;
   /**
-   * Reads the usage of the accounts with stale evidence, before a turn is refused for them; undefined if there is none to read.
+   * Reads the usage of the accounts with stale evidence before a turn is refused because of them; undefined if there is none to read.
    * Resolves after a short time in any case.
    */
   recheck?(accounts: readonly string[]): Promise<void> | undefined;
@@ -28,7 +27,7 @@ export interface QuotaView {
 
 /** The rate limits of an API account (AA39). */
 export interface RateView {
-  /** The smallest share that is left for an exposed id, 0 to 1; undefined is unknown. */
+  /** The smallest remaining share for an exposed id, 0 to 1; undefined if it is unknown. */
   left(model: string): number | undefined;
 }
 
@@ -43,12 +42,12 @@ export const UNKNOWN_QUOTA: QuotaView = {
 export class AccountLoad {
   readonly id: string;
   readonly hash: number;
-  /** `max_concurrent`; where several nodes share it, this node's part. */
+  /** `max_concurrent`; if several nodes share it, the part of this node. */
   capacity: number;
   inFlight = 0;
-  /** The same by Pool. */
+  /** The attempts in flight by Pool. */
   readonly inFlightOf = new PoolCounts();
-  /** Quota, as it was read last. */
+  /** The quota that was read last. */
   remaining: number | undefined;
   rates: RateView | undefined;
   nextReset: number | undefined;
@@ -70,7 +69,7 @@ export class AccountLoad {
   }
 }
 
-/** The reasons for which an account cannot take a turn, in order of precedence. Rows count them for the accounts not chosen (Q7). */
+/** The reasons why an account cannot take a turn, in order of precedence. Rows count them for the accounts that were not chosen (Q7). */
 export const AVAILABILITIES = [
   'available',
   'reauth_required',
@@ -94,7 +93,7 @@ export function availabilityOf(load: AccountLoad, health: Pick<Health, 'availabi
   return load.inFlight < load.capacity ? 'available' : 'at_max_concurrent';
 }
 
-/** More changes than happen between two uses of a busy index. An index that is further behind refreshes everything. */
+/** The log is longer than the number of changes between two uses of a busy index. An index that is further behind refreshes everything. */
 const LOG_LENGTH = 512;
 
 /**
@@ -103,7 +102,7 @@ const LOG_LENGTH = 512;
  */
 export class AccountLoads {
   #loads = new Map<string, AccountLoad>();
-  /** Accounts that a configuration removed while turns ran there: a later configuration may add them again. */
+  /** Accounts that a configuration removed while turns ran at them; a later configuration may add them again. */
   readonly #removed = new Map<string, AccountLoad>();
   readonly #log: AccountLoad[] = [];
   #changes = 0;
@@ -137,7 +136,7 @@ export class AccountLoads {
     this.#changes += 1;
   }
 
-  /** The account of the change with this number, from 0; valid where `hasChangesSince` returns true. */
+  /** The account of the change with this number, from 0. It is valid if `hasChangesSince` returns true. */
   changeAt(number: number): AccountLoad {
     return this.#log[number % LOG_LENGTH] as AccountLoad;
   }

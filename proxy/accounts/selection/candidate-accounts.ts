@@ -1,4 +1,5 @@
-// The accounts that could take a turn, and the reasons why the others could not: the basis of a choice, without side effects (Q7, Q10).
+// The accounts that could take a turn, and the reasons why the others could not; a choice is made from these. Nothing here has side effects
+// (Q7, Q10).
 import type { Clock } from '../../base/time/clock.ts';
 import { type Refusal, restartRequired } from '../../turn/errors/refusal.ts';
 import type { Lack } from '../../turn/provider/lack.ts';
@@ -24,16 +25,19 @@ export interface CandidateAccountsOptions {
   readonly quota: QuotaView;
 }
 
-/** An account as the next turn of one model finds it. */
+/** The state of an account for the next turn of one model. */
 export interface Standing {
   readonly availability: Availability;
-  /** The end of its cooldown, exhaustion or reserve, where that is known; Unix milliseconds. */
+  /** The end of its cooldown, exhaustion or reserve if that is known; Unix milliseconds. */
   readonly until: number | undefined;
   readonly inFlight: number;
   readonly maxConcurrent: number;
-  /** The share of its tightest quota window that is left, 0 to 1; undefined is unknown. */
+  /** The remaining share of its tightest quota window, 0 to 1; undefined if it is unknown. */
   readonly quotaLeft: number | undefined;
-  /** By the Pool's strategy, the highest first; undefined while it is not available, or outside the cohort and its overflow. */
+  /**
+   * The score of the Pool's strategy, of which the highest wins. Undefined while the account is not available, or outside the cohort and
+   * its overflow.
+   */
   readonly score: number | undefined;
 }
 
@@ -58,12 +62,12 @@ export class CandidateAccounts {
     this.#indexes = new CandidateIndexes({ ...options, loads: this.loads });
   }
 
-  /** The loads were configured again. */
+  /** Drops what depends on the loads, because they were configured again. */
   reset(): void {
     this.#indexes.clear();
   }
 
-  /** The refreshed index of the turn's Pool and model; of the lowest tier, where there are several. */
+  /** The refreshed index of the turn's Pool and model; with several tiers, that of the lowest tier. */
   indexFor({ turn, scope }: Demand): CandidateIndex {
     return this.#indexes.get(turn.pool, scope);
   }
@@ -80,7 +84,7 @@ export class CandidateAccounts {
     return openTiers(this.indexesFor(demand), demand, tried, this.#options.clock.now());
   }
 
-  /** The accounts that are out of the turn's reach for what holds in their tier. */
+  /** Why the turn cannot go to the account because of its tier; undefined if it can. */
   #excludedAt(account: string, demand: Demand): Lack | undefined {
     const { turn, tiers } = demand;
     if (!tiers) return undefined;
@@ -98,7 +102,7 @@ export class CandidateAccounts {
     );
   }
 
-  /** Whether an untried account could take the turn without a wait, were it not for a hard pin. */
+  /** Whether an untried account could take the turn without a wait if the turn had no hard pin. */
   hasFreeElsewhere(demand: Demand, tried: Tried): boolean {
     return this.#someTier(demand, tried, ({ index, closed }) => index.count('available', closed) > 0);
   }
@@ -109,13 +113,13 @@ export class CandidateAccounts {
     return false;
   }
 
-  /** @throws Refusal `continuation_requires_restart` where the account of the hard pin left the Pool or must log in again (F8.2) */
+  /** @throws Refusal `continuation_requires_restart` if the account of the hard pin left the Pool or must log in again (F8.2) */
   requirePinned(demand: Demand): void {
     const restart = this.restart(demand);
     if (restart) throw restart;
   }
 
-  /** The refusal of a turn whose hard pin cannot be kept; undefined for a turn without one, and where its account can still be asked. */
+  /** The refusal of a turn whose hard pin cannot be kept; undefined for a turn without one, or if its account can still be used. */
   restart({ hard, turn, scope }: Demand): Refusal | undefined {
     if (hard === undefined) return undefined;
     const known = this.loads.get(hard) !== undefined && this.#options.sources.serves(turn.pool, scope, hard);
@@ -145,7 +149,7 @@ export class CandidateAccounts {
     return this.#unavailable(demand, tried).flatMap(({ availability, load }) => (availability === 'at_max_concurrent' ? load.id : []));
   }
 
-  /** The refusal if no account could take the turn, tried ones included; undefined if one could. */
+  /** The refusal if no account could take the turn, including tried ones; undefined if one could. */
   refusal(demand: RefusedDemand): Refusal | undefined {
     const { turn, scope } = demand;
     const tiers = openTiers(this.#indexes.all(turn.pool, scope), { ...demand, lacking: NOTHING_LACKS }, NONE, this.#options.clock.now());
@@ -172,7 +176,7 @@ export class CandidateAccounts {
         ROUTABLE.has(index.availability(one)) ? (lacking.get(one.load.id) ?? tiers?.excluded.get(one.load.id) ?? []) : [],
       ),
     );
-    // An account that only an operator can bring back is no reason to try again later.
+    // An account that only an operator can restore is no reason to try again later.
     const comesBack = unavailable.some(({ availability }) => availability !== 'reauth_required');
     return !comesBack && lacks.length > 0 ? lackRefusal(lacks, turn.wire.agent) : this.noneOf(unavailable, scope);
   }
@@ -183,7 +187,7 @@ export class CandidateAccounts {
     return noCandidate(unavailable, { health, quota, scope, now: clock.now() });
   }
 
-  /** An account as the next turn would find it, for explanations; undefined for an account that is not a source of the model. */
+  /** The state of an account for the next turn, for explanations; undefined for an account that is not a source of the model. */
   standing(pool: PoolConfig, scope: string, account: string): Standing | undefined {
     const { clock, health, quota, sources } = this.#options;
     const load = this.loads.get(account);
@@ -207,7 +211,7 @@ export class CandidateAccounts {
     return learns(turn.pool.strategy) ? this.#indexWith(account, turn.pool, scope).learning(account, turn) : undefined;
   }
 
-  /** The refreshed index that has the account; that of the lowest tier where none has it. */
+  /** The refreshed index that has the account; if none has it, that of the lowest tier. */
   #indexWith(account: string, pool: PoolConfig, scope: string): CandidateIndex {
     const indexes = this.#indexes.all(pool, scope);
     const index = indexes.find((one) => one.get(account)) ?? indexes[0];
@@ -216,7 +220,7 @@ export class CandidateAccounts {
   }
 
   /** The number of attempts in flight at an account. */
-  /** @param pools only turns of these; all turns without */
+  /** @param pools counts only turns of these Pools; by default all turns */
   inFlight(account: string, pools?: readonly string[]): number {
     const load = this.loads.get(account);
     return (pools ? load?.inFlightOf.of(pools) : load?.inFlight) ?? 0;

@@ -1,4 +1,4 @@
-// The demand of a turn on selection: the account it must go to, the one it should go to, and how long it can wait (Q10, Q11).
+// What a turn demands of selection: the account that it must go to, the account that it should go to, and how long it can wait (Q10, Q11).
 import type { Slot } from '../../admission/admission.ts';
 import type { Tenant } from '../../admission/waiting-room.ts';
 import type { Affinity, Continuation } from '../../turn/continuation.ts';
@@ -27,9 +27,9 @@ export interface SelectedTurn {
 
 /** What the accounts of a Pool lack for one turn. */
 export interface Fit {
-  /** By account: these take it not at all. */
+  /** The accounts that cannot take the turn, with the reason. */
   readonly lacking: ReadonlyMap<string, Lack>;
-  /** These take it only without a part of it. */
+  /** The accounts that can take the turn only without a part of it. */
   readonly lossy: ReadonlySet<string>;
 }
 
@@ -56,9 +56,9 @@ export interface Demand {
   readonly turn: SelectedTurn;
   /** A result of `scopeOf`. Health and selection keep capacity per scope. */
   readonly scope: string;
-  /** The accounts whose API cannot take it: they count as tried from the beginning. */
+  /** The accounts whose API cannot take the turn; they count as tried from the beginning. */
   readonly lacking: ReadonlyMap<string, Lack>;
-  /** The accounts that take it only without a part of it: all others are preferred (AA19, AA21). */
+  /** The accounts that can take the turn only without a part of it; all others are preferred (AA19, AA21). */
   readonly lossy: ReadonlySet<string>;
   /** Undefined in a Pool of one tier. */
   readonly tiers?: TierDemand | undefined;
@@ -66,11 +66,11 @@ export interface Demand {
   readonly hard: string | undefined;
   /** The account of its soft pin. */
   readonly soft: string | undefined;
-  /** Undefined where prompt-cache locality does not apply. */
+  /** Undefined if prompt-cache locality does not apply. */
   readonly affinity: Affinity | undefined;
-  /** Calls back when the client leaves while the turn waits; returns the undo. */
+  /** Registers a callback for the case that the client leaves while the turn waits; returns the undo. */
   readonly onGone: (aborted: () => void) => () => void;
-  /** The end of the turn's wait, from its admission slot; Unix milliseconds. */
+  /** The end of the turn's wait, which begins with its admission slot; Unix milliseconds. */
   readonly deadline: number;
 }
 

@@ -1,4 +1,4 @@
-// The accounts of a Pool whose API cannot take a turn, and the refusal of a turn that is left without an account for that (AA18, AA25).
+// The accounts of a Pool whose API cannot take a turn, and the refusal if no other account is left for the turn (AA18, AA25).
 import type { CiphertextOrigins } from '../../turn/ciphertext-origins.ts';
 import { Refusal, restartRequired } from '../../turn/errors/refusal.ts';
 import type { AccountModel } from '../../turn/provider/account-model.ts';
@@ -16,7 +16,7 @@ const NO_KIND: Lack = { reason: 'kind' };
 export class LackingAccounts {
   readonly #providerOf: ProviderOf;
   readonly #modelOf: ModelOf;
-  /** The Pools with accounts whose API does not take every turn. In most Pools there are none, and no turn is looked at. */
+  /** The Pools with accounts whose API does not take every turn. Most Pools have none, and their turns are not examined. */
   readonly #selective = new WeakMap<PoolConfig, boolean>();
 
   constructor(providerOf: ProviderOf, modelOf: ModelOf = () => undefined) {
@@ -24,7 +24,7 @@ export class LackingAccounts {
     this.#modelOf = modelOf;
   }
 
-  /** Undefined in a Pool whose accounts all take every turn. @param body after its rules; undefined if it passes unread */
+  /** Undefined in a Pool whose accounts all take every turn. @param body the body after its rules; undefined if it passes unread */
   of(turn: FittedTurn, body: Body | undefined, origins?: CiphertextOrigins): Fit | undefined {
     const { kind } = turn.route;
     if (kind === undefined || !this.isSelective(turn)) return undefined;
@@ -37,7 +37,7 @@ export class LackingAccounts {
       const { lacks, loses } = this.#providerOf(account);
       const model = turn.model && this.#modelOf(account, turn.model.id);
       const foreign = origins?.foreignTo(account);
-      // Agent backends, which say nothing, make no embeddings.
+      // Agent backends make no embeddings, although their provider states no lack.
       const own = lacks ? lacks(asked, account, model) : kind === 'embeddings' ? NO_KIND : undefined;
       const lack = foreign?.lack(turn.pool.overflow.reasoning) ?? own;
       if (lack) lacking.set(account.id, written(lack, turn));
@@ -55,11 +55,11 @@ export class LackingAccounts {
   }
 }
 
-/** The part of a turn that its needs are read from. */
+/** The part of a turn from which its needs are read. */
 export interface FittedTurn extends SelectedTurn {
   readonly key: SelectedTurn['key'] & { readonly reasoning_effort?: EffortPolicy };
   readonly hints: readonly unknown[];
-  /** The place of a member before the rules moved items; the place itself where none was moved. */
+  /** The place of a member before the rules moved items; the same place if none was moved. */
   placeBefore(param: string): string;
 }
 
@@ -69,7 +69,10 @@ const accountsOf = ({ pool, generation }: SelectedTurn): readonly AccountConfig[
 const written = ({ reason, param }: Lack, turn: FittedTurn): Lack =>
   param === undefined ? { reason } : { reason, param: turn.placeBefore(param) };
 
-/** The lack that comes furthest down the list is the nearest to a candidate: it decides the refusal. @param lacks at least one */
+/**
+ * The refusal for the lack that comes last in the list, because that account came nearest to being a candidate.
+ * @param lacks at least one
+ */
 export function lackRefusal(lacks: readonly Lack[], agent: string): Refusal {
   const place = ({ reason }: Lack): number => LACKS.indexOf(reason);
   const { reason, param } = lacks.reduce((a, b) => (place(b) > place(a) ? b : a));

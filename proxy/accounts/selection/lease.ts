@@ -1,4 +1,4 @@
-// The lease of one attempt: its part of an account's concurrency and its ticket in the account's health, released once.
+// The lease of one attempt: its share of the account's concurrency, and its ticket in the account's health. It is released once.
 import type { Why } from '../../../store/schema/logged-rows.ts';
 import type { Affinity } from '../../turn/continuation.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
@@ -18,7 +18,7 @@ export interface LeaseOptions {
   /** The Pool of the turn. */
   readonly pool: string;
   readonly health: Health;
-  /** Of the account in the turn's Pool. */
+  /** The tier of the account in the turn's Pool. */
   readonly tier: number;
   /** Why the turn left the lower tiers; undefined if it did not. */
   readonly overflow: OverflowReason | undefined;
@@ -34,7 +34,7 @@ export interface LeaseOptions {
 export class AccountLease {
   readonly account: AccountConfig;
   readonly upstream: Upstream;
-  /** Why this account was chosen, and a count per reason for the others (Q7). */
+  /** Why this account was chosen, and the number of other accounts for each reason (Q7). */
   readonly why: Why;
   readonly tier: number;
   readonly overflow: OverflowReason | undefined;
@@ -66,7 +66,9 @@ export class AccountLease {
     return this.#options.ticket.claim?.granted;
   }
 
-  /** The reply was committed: a probe has its result, and the turn's conversation its account, before the reply ends. */
+  /**
+   * Records that the reply was committed: a probe has its result, and the conversation of the turn has its account, before the reply ends.
+   */
   answered(): void {
     if (this.#released) return;
     const { health, ticket, affinity, learn, now } = this.#options;
@@ -75,7 +77,7 @@ export class AccountLease {
     affinity?.learn(this.account.id);
   }
 
-  /** After the end: whether the account's address counts as wrong (AA61). */
+  /** Whether the account's address counts as wrong (AA61); valid after the end. */
   get hasWrongApi(): boolean {
     return this.#options.health.hasWrongApi(this.account.id);
   }

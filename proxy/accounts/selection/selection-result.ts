@@ -8,7 +8,10 @@ import { type AccountLoad, AVAILABILITIES, type Availability, type QuotaView } f
 import type { Demand } from './demand.ts';
 import type { CandidateIndex } from './index/candidate-index.ts';
 
-/** The reason why a turn did not go to an account that it should go to. `lower_tier`: its conversation returned from a higher tier (AA68). */
+/**
+ * The reason why a turn did not go to an account that it should go to. `lower_tier` means that its conversation returned from a higher tier
+ * (AA68).
+ */
 export type Left = Availability | LackReason | 'tried' | 'not_a_source' | 'over_bound' | 'lower_tier';
 
 export interface Choice {
@@ -23,13 +26,13 @@ export interface Choice {
   readonly leftSoftPin?: Left | undefined;
   /** Why the turn did not go to the account of its affinity. */
   readonly leftAffinity?: Left | undefined;
-  /** In a Pool with tiers: those of the model. */
+  /** The indexes of the model's tiers, in a Pool with tiers. */
   readonly tiers?: readonly CandidateIndex[];
-  /** Why the turn left the lower tiers; undefined in the base tier, and where a conversation stays. */
+  /** Why the turn left the lower tiers; undefined in the base tier, or if a conversation stays in its tier. */
   readonly overflow?: OverflowReason | undefined;
 }
 
-/** The index has the counts, so a row costs the same whatever the number of accounts. */
+/** The reason for the turn's row. The index has the counts, so a row costs the same whatever the number of accounts. */
 export function whyOf(
   { turn: { pool }, lacking, tiers: tierDemand }: Pick<Demand, 'turn' | 'lacking' | 'tiers'>,
   { account, reason, index, tried, leftSoftPin, leftAffinity, tiers }: Choice,
@@ -43,7 +46,7 @@ export function whyOf(
   let candidates = 0;
   for (const one of indexes) candidates += one.candidates.length;
   for (const availability of AVAILABILITIES) {
-    // The chosen account is among the available ones, unless a pin left the cohort and its overflow.
+    // The chosen account is among the available ones unless a pin left the cohort and its overflow.
     let count = availability === 'available' && index.get(account) ? -1 : 0;
     for (const one of indexes) count += one.count(availability, tried);
     if (count > 0) others[availability === 'available' ? 'less_preferred' : availability] = count;
@@ -72,8 +75,8 @@ export interface RefusalContext {
 }
 
 /**
- * `usage_limit_reached` where accounts are out of quota and no cooldown ends before the first reset; else `no_eligible_account` with the
- * end of the first cooldown. An account that needs re-authentication has no end.
+ * `usage_limit_reached` if accounts are out of quota and no cooldown ends before the first reset; otherwise `no_eligible_account` with the
+ * end of the first cooldown. An account that has to log in again has no end.
  */
 export function noCandidate(unavailable: readonly UnavailableAccount[], context: RefusalContext): Refusal {
   const { health, scope, now } = context;

@@ -27,7 +27,7 @@ export interface SelectionOptions extends CandidateAccountsOptions {
   readonly shared?: SharedCapacity | undefined;
 }
 
-/** A turn that leaves its affinity for load does not change it. */
+/** If a turn leaves the account of its affinity because of load, the affinity does not change. */
 const LOAD: ReadonlySet<Left | undefined> = new Set<Left>(['over_bound', 'at_max_concurrent']);
 
 export class Selection {
@@ -50,7 +50,9 @@ export class Selection {
     options.shared?.onChange((account) => this.#capacityChanged(account));
   }
 
-  /** Takes the accounts of a configuration. Attempts in flight stay counted; an account that may take more serves waiting turns. */
+  /**
+   * Applies the accounts of a configuration. Attempts in flight stay counted, and an account with a larger maximum serves waiting turns.
+   */
   configure(accounts: readonly AccountConfig[]): void {
     const { shared } = this.#options;
     shared?.configure(accounts);
@@ -60,9 +62,9 @@ export class Selection {
   }
 
   /**
-   * A lease on an account that the turn was not sent to. A promise where all such accounts are at `max_concurrent`; it resolves with
-   * undefined if the client leaves first.
-   * @throws Refusal where no account can take the turn, or no more turns may wait
+   * A lease on an account that has not been tried for this turn. The result is a promise if all such accounts are at `max_concurrent`; it
+   * resolves with undefined if the client leaves first.
+   * @throws Refusal if no account can take the turn, or if no more turns may wait
    */
   choose(demand: Demand, tried: Tried): AccountLease | Promise<AccountLease | undefined> {
     const asking = this.#options.shared && (this.#askFor(demand, tried) ?? this.#askForTier(demand, tried));
@@ -79,7 +81,10 @@ export class Selection {
     }
   }
 
-  /** Reads the usage of accounts that are out of quota by stale evidence; undefined if there is none (Q8). `quota` limits the wait. */
+  /**
+   * Reads the usage of accounts that are out of quota according to stale evidence; undefined if there is none (Q8). `quota` limits the
+   * wait.
+   */
   recheck(demand: Demand, tried: Tried): Promise<void> | undefined {
     const { quota, counters } = this.#options;
     const rechecking = quota.recheck?.(demand.hard === undefined ? this.candidates.exhausted(demand, tried) : [demand.hard]);
@@ -87,7 +92,7 @@ export class Selection {
     return rechecking;
   }
 
-  /** A turn that belongs to an account does not leave it because this node has no slot there at the moment, if it can get one. */
+  /** Asks for a slot if the turn belongs to an account at which this node has none, so that the turn does not leave that account. */
   #askFor({ hard, soft, affinity }: Demand, tried: Tried): Promise<void> | undefined {
     const { shared } = this.#options;
     shared?.check();
@@ -96,7 +101,7 @@ export class Selection {
     return load && load.inFlight >= load.capacity ? shared?.ask(load.id) : undefined;
   }
 
-  /** A turn does not leave a tier that is full at this node, if it can get a slot there (AA66). */
+  /** Asks for a slot if a tier is full at this node, so that the turn does not leave that tier (AA66). */
   #askForTier(demand: Demand, tried: Tried): Promise<unknown> | undefined {
     const { shared } = this.#options;
     if (!demand.tiers?.leavesFull || demand.hard !== undefined) return undefined;
@@ -109,7 +114,7 @@ export class Selection {
     return undefined;
   }
 
-  /** Undefined where every account that could take the turn is at its `max_concurrent`. */
+  /** Undefined if every account that could take the turn is at its `max_concurrent`. */
   #tryChoose(demand: Demand, tried: Tried): AccountLease | undefined {
     const { hard, soft } = demand;
     if (hard !== undefined) return this.#tryPinned(hard, demand, tried);
@@ -133,7 +138,7 @@ export class Selection {
     throw this.candidates.noneFor(demand, tried);
   }
 
-  /** Tier after tier: pins, affinity and the strategy decide inside one (AA65). */
+  /** Tries the tiers in order; inside a tier pins, affinity and the strategy decide (AA65). */
   #tryTiers(demand: Demand, tiers: TierDemand, tried: Tried): AccountLease | undefined {
     const { soft, affinity } = demand;
     const indexes = this.candidates.indexesFor(demand);
@@ -146,7 +151,7 @@ export class Selection {
     }
     let softPin: Left | undefined = soft === undefined ? undefined : this.candidates.availabilityAt(soft, demand, tried);
     let waits = false;
-    // What the account of the conversation was, where the turn leaves its tier.
+    // The state of the conversation's account, if the turn leaves the tier of that account.
     let leftAffinity: Left | undefined;
     for (const { index, closed, left } of this.candidates.openTiers(demand, tried)) {
       const all = { tiers: indexes, tried: closed };
@@ -155,7 +160,7 @@ export class Selection {
         if (lease) return lease;
         softPin = 'not_a_source';
       }
-      // The account of the conversation belongs to one tier: the others place the turn by the strategy alone.
+      // The account of the conversation belongs to one tier. In the other tiers only the strategy places the turn.
       const isHome = left === undefined;
       const own = isHome ? demand : { ...demand, affinity: undefined };
       if (isHome && affinity?.account !== undefined) leftAffinity = this.candidates.availabilityAt(affinity.account, demand, closed);
@@ -177,13 +182,16 @@ export class Selection {
     throw this.candidates.noneFor(demand, tried);
   }
 
-  /** A hard pin never moves: it waits where its account is at its maximum, and fails where the account is unavailable (Q10). */
+  /**
+   * A turn with a hard pin never moves to another account: it waits if the account is at its maximum, and fails if the account is
+   * unavailable (Q10).
+   */
   #tryPinned(account: string, demand: Demand, tried: Tried): AccountLease | undefined {
     const availability = this.candidates.availabilityAt(account, demand, tried);
     if (availability === 'available') {
       const lease = this.#lease(demand, { account, reason: 'hard_pin', tried });
       if (lease) return lease;
-      // The same turn, sent again, goes to the new address.
+      // If the client sends the turn again, it goes to the new address.
       throw new Refusal('no_eligible_account');
     }
     if (availability === 'at_max_concurrent') return undefined;
@@ -194,7 +202,10 @@ export class Selection {
     throw this.candidates.noneOf(load && isAvailability(availability) ? [{ load, availability }] : [], demand.scope);
   }
 
-  /** Undefined if the account was removed or has another address since the turn's configuration: it must not get the old credential. */
+  /**
+   * Undefined if the account was removed, or has another address than in the turn's configuration, because that address must not get the
+   * old credential.
+   */
   #lease(demand: Demand, choice: Choice): AccountLease | undefined {
     const { turn, scope, affinity } = demand;
     const { account: id } = choice;
@@ -257,7 +268,7 @@ export class Selection {
     this.#changed(load, 'capacity');
   }
 
-  /** Serves waiting turns: after a change of capacity only until the account is at its maximum again. */
+  /** Serves waiting turns. After a change of capacity it stops when the account is at its maximum again. */
   #changed(load: AccountLoad | undefined, what: 'capacity' | 'availability'): void {
     if (!load) return;
     this.#loads.recordChange(load);

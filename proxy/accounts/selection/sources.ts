@@ -1,5 +1,6 @@
-// The accounts that a turn of a Pool may go to: the sources of its model, or all accounts of the Pool for routes without a model.
-// The Pool is read as it is configured now: a turn that waits or fails over does not go to an account that was paused or taken from the Pool meanwhile.
+// The accounts that a turn of a Pool may go to: the sources of its model, or all accounts of the Pool on routes without a model. The
+// current configuration of the Pool counts, so a turn that waits or fails over does not go to an account that was paused or removed from
+// the Pool.
 import { type Candidates, tiersFrom } from '../../models/pool-model.ts';
 import type { AccountConfig, PoolConfig } from '../../turn/settings.ts';
 import { tiersOf } from '../../turn/tiers.ts';
@@ -9,9 +10,9 @@ import { isModelless, modelOf } from '../scope.ts';
 export interface SourcesOptions {
   /** The Pool in the current configuration; the given one if that configuration has no such Pool. */
   readonly current: (pool: PoolConfig) => PoolConfig;
-  /** `ModelDirectory.candidates`: the same object while its content is the same. */
+  /** `ModelDirectory.candidates`; it returns the same object while the content is the same. */
   readonly candidates: (pool: PoolConfig, model: string) => Candidates;
-  /** Whether the account is a configured source of the model, whatever its window: pins may leave the cohort (Q12). */
+  /** Whether the account is a configured source of the model, whatever its window, because pins may leave the cohort (Q12). */
   readonly serves: (pool: PoolConfig, model: string, account: string) => boolean;
   readonly account: (id: string) => AccountConfig | undefined;
 }
@@ -56,7 +57,7 @@ export class Sources {
 
 const NO_ACCOUNT: Candidates = { preferred: [], overflow: [] };
 
-/** Of all tiers. */
+/** The accounts of all tiers. */
 export const accountsIn = (candidates: Candidates): readonly string[] =>
   candidates.next === undefined && candidates.overflow.length === 0
     ? candidates.preferred
@@ -69,7 +70,7 @@ export interface AlternativesOptions {
   readonly modelsOf: (account: string) => Iterable<string>;
   /** Whether the account is routable and has quota. */
   readonly usable: (account: string, scope: string) => boolean;
-  /** Whether the caps of the account's tier have anything left. */
+  /** Whether the caps of the account's tier have budget left. */
   readonly hasBudget: (pool: PoolConfig, account: string) => boolean;
 }
 

@@ -66,7 +66,7 @@ async function consoleSite(): Promise<Site & { readonly html: StaticFile }> {
     title: 'poolgate',
     root: 'console',
     noscript: 'The console needs JavaScript. The commands do not: poolgate status.',
-    // The same content with which the page itself begins.
+    // This is the content with which the page itself begins.
     first: '<main class="centre"><p role="status">Asking the gateway …</p></main>',
     own: names.sort(),
     packages: PACKAGES,

@@ -46,7 +46,7 @@ export interface PoolStatus {
   readonly accounts: readonly string[];
   /** The accounts with an active and eligible assignment, in the same order. */
   readonly assigned: readonly string[];
-  /** The Pool's caps, with the spent and remaining amounts in US dollars. Absent without a cap. */
+  /** The Pool's caps, with the used and remaining amounts in US dollars. Absent without a cap. */
   readonly overflow?: readonly CapState[];
   /** The exposed ids of the Pool's models, including those that no account can serve now. Empty until a catalog was read. */
   readonly models: readonly string[];

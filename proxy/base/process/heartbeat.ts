@@ -62,8 +62,8 @@ export class Heartbeat {
 }
 
 /**
- * Whether bytes arrived, or some of the waiting bytes were sent. A slow peer needs minutes for a large frame: its pong waits behind the
- * frame that it sends, and the ping waits behind the frames that it reads.
+ * Whether bytes arrived, or some of the waiting bytes were sent. A slow peer needs minutes for a large frame, because its pong waits until
+ * its own frame is sent, and the ping waits until earlier frames are read.
  */
 function hasMoved(socket: WebSocket, watched: Watched): boolean {
   const connection = connectionUnder(socket);

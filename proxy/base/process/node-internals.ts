@@ -141,8 +141,7 @@ export function stopReading(request: IncomingMessage): () => void {
 const STOPS = Symbol('stops');
 
 /**
- * Of a connection that has more than the parser was given, the parser gets the rest when the body of this request is read: each chunk is an
- * object until then.
+ * Delays the rest of the bytes of a connection until the body of this request is read, because the parser makes an object of each chunk.
  */
 export function awaitReader({ socket }: IncomingMessage): void {
   // Node resumes it for the first read of the request.

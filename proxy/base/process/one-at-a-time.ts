@@ -55,7 +55,7 @@ export class OneAtATime {
       return;
     }
     const [key, [first, ...others]] = next;
-    // Moves the key behind all others.
+    // Moves the key to the end.
     this.#keys.delete(key);
     if (others.length > 0) this.#keys.set(key, others);
     first?.begin();

@@ -50,7 +50,7 @@ export class SliceTurns {
     const [next] = this.#waiting;
     if (!next) return false;
     const [key, [begin, ...others]] = next;
-    // Moves the key behind all others.
+    // Moves the key to the end.
     this.#waiting.delete(key);
     if (others.length > 0) this.#waiting.set(key, others);
     begin?.();

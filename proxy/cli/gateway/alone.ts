@@ -4,7 +4,8 @@ import { GatewayRefused, Unreachable } from './ask.ts';
 
 /**
  * The reason why a command edits the file itself: no gateway runs on the file, or the running one cannot write it. A person who can write
- * the file needs no token, which may be the one that is to be replaced. Undefined if the gateway refuses the edit, or may have made it.
+ * the file needs no token, because the missing token may be the one to be replaced. Undefined if the gateway refuses the edit, or may have
+ * made it.
  */
 export function reasonAlone(thrown: unknown, { env }: Pick<Io, 'env'>): string | undefined {
   if (thrown instanceof Unreachable) return thrown.isLate ? undefined : thrown.message;

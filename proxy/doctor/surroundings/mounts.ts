@@ -14,7 +14,7 @@ export function mountOf(path: string, host: Host): Mount | undefined {
   let found: Mount | undefined;
   for (const mount of mountsIn(host.read('/proc/self/mountinfo') ?? '')) {
     const isAbove = mount.at === '/' || path === mount.at || path.startsWith(`${mount.at}/`);
-    // Of two mounts at the same path, the later one hides the earlier one.
+    // If two mounts have the same path, the later one hides the earlier one.
     if (isAbove && mount.at.length >= (found?.at.length ?? 0)) found = mount;
   }
   return found;

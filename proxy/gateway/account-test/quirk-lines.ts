@@ -20,7 +20,7 @@ interface Row {
   readonly value: (refused: Refused) => Value;
 }
 
-/** By the refused member. If none is stated, by a name in the message. */
+/** Names are found by the refused member. If none is stated, a name in the message counts. */
 const names =
   (pattern: RegExp) =>
   ({ param, message }: Refused): boolean =>

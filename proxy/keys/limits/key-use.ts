@@ -32,7 +32,7 @@ export interface KeyUse {
   readonly minuteTokens: MinuteSum;
   /** The sum of the last days, including today. Turns of unknown usage count with the amounts that they reserved. */
   settled(type: LimitType, days: number): number;
-  /** Those of the last days that have use, oldest first. */
+  /** The last days that have use, oldest first. */
   settledDays(days: number): readonly SettledDay[];
 }
 

@@ -154,7 +154,7 @@ interface Asked {
   readonly endpoint?: string | undefined;
 }
 
-/** The same turn, as if it were sent again. */
+/** The question for a logged turn, as if it were sent again. */
 const questionOf = ({ key_id, pool, model, method, endpoint }: RequestRow): Asked => ({
   key: key_id ?? undefined,
   pool: pool ?? undefined,

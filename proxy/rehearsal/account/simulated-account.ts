@@ -42,7 +42,7 @@ export class SimulatedAccount {
   /** A mark of this account in its ciphertext and turn states. It is not the account's id, which only the demo text shows. */
   readonly tag: string;
   readonly login: SimulatedLogin | undefined;
-  /** Of the logins that begin here. */
+  /** The authorization of logins that begin at this account. */
   readonly authorization: Authorization | undefined;
   readonly manners: Manners;
   /** Undefined for an agent account. */

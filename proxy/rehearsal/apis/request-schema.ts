@@ -27,7 +27,7 @@ export class RequestSchema {
   }
 }
 
-/** Of the errors of several alternatives, the one that is deepest in the request. */
+/** The error that is deepest in the request, if several alternatives failed. */
 const deepest = (errors: readonly ErrorObject[]): ErrorObject | undefined =>
   errors.toSorted((a, b) => depthOf(b) - depthOf(a)).find(({ keyword }) => keyword !== 'anyOf' && keyword !== 'oneOf');
 

@@ -27,7 +27,7 @@ export interface Spending {
   settle(totals: Readonly<UsageSums> | undefined, of?: LoggedRequest): void;
 }
 
-/** `spent`: the cost does not fit into a cap. `unknown`: the store does not answer, and it counts for all nodes. */
+/** `spent`: the cost does not fit into a cap. `unknown`: the store, which counts for all nodes, does not answer. */
 export type NotReserved = 'spent' | 'unknown';
 
 export interface OverflowBudget {

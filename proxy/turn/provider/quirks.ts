@@ -71,7 +71,7 @@ export const QUIRKS = {
   reasoning_details: { apis: CHAT, values: [false, true] },
   /** Whether a leading `<think>…</think>` of the text is reasoning. */
   think_tags: { apis: CHAT, values: [false, true] },
-  /** `alnum9`: call ids go out as digests of nine letters and digits. */
+  /** `alnum9`: call ids are sent as digests of nine letters and digits. */
   tool_ids: { apis: CHAT, values: ['any', 'alnum9'] },
   /** Whether tool messages have `name`. */
   tool_result_name: { apis: CHAT, values: [false, true] },

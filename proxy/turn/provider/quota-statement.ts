@@ -2,7 +2,7 @@
 
 /** One quota window of an account. Its length identifies it, because providers move a window between their slots. */
 export interface QuotaWindow {
-  /** Its length in seconds. */
+  /** The length of the window in seconds. */
   readonly seconds: number;
   /** Percent used, 0 to 100. */
   readonly used: number;

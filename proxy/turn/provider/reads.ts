@@ -60,7 +60,7 @@ export interface CatalogAnswer {
   /** Entries with `slug` or `id`, either a bare list or in `models` or `data`. Any value if the answer was not a list. */
   readonly body: unknown;
   readonly etag?: string;
-  /** Its size as it was sent. */
+  /** The size of the answer as it was sent. */
   readonly bytes: number;
   /** The reason why the account sent no list. It is read only if the status is not 2xx. */
   readonly refusal?: ReadRefusal;

@@ -8,7 +8,7 @@ import { isStrict, parametersOf } from '../executable-tools.ts';
 import { hasObjectRoot, INDIRECTIONS, namesType } from './tool-schema.ts';
 import { refuseTypeValues } from './type-values.ts';
 
-/** Its refusals and those of `strict-schemas` have the same code and path, so that clients cannot see the order of the two. */
+/** The refusals of this rule and of `strict-schemas` have the same code and path, so clients cannot see the order of the two. */
 export const strictRepair = rule({
   name: 'strict-repair',
   routes: PUBLIC_RESPONSES,

@@ -101,7 +101,7 @@ export async function runFramed(lane: Lane, request: FramedRequest): Promise<voi
   const { answers, fault, rest } = seen;
   const told = (): string =>
     `answered ${answers.map(({ status }) => status).join(', ')}; read by the rules as ${requests.length} requests, ${end}: ${shown(bytes)}`;
-  // The only row that is served in this way. Bytes after it belong to the other protocol.
+  // This row is the only one that switches protocols. Bytes after it belong to the other protocol.
   if (row.path === NATIVE && row.method === 'GET' && seen.bytes.includes('HTTP/1.1 101 ')) return;
   expect(!seen.isLate, () => `no answer within the deadline: ${told()}`);
   expect(fault === undefined && rest.length === 0 && answers.every(({ isWhole }) => isWhole), () => `${fault}: ${told()}`);

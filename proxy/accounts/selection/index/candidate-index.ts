@@ -1,4 +1,4 @@
-// The candidates of one Pool for one model, with availability and score in arrays: a choice is one pass over numbers.
+// The candidates of one Pool for one model, with availability and score in arrays, so a choice is one pass over numbers.
 import type { Candidates } from '../../../models/pool-model.ts';
 import { type AccountLoad, type AccountLoads, AVAILABILITIES, type Availability } from '../account-load.ts';
 import type { SelectedTurn } from '../demand.ts';
@@ -6,7 +6,7 @@ import { hashOf, rankOf, weightedRank } from '../rendezvous.ts';
 import type { Candidate, Learning, Strategy } from '../strategies/strategy.ts';
 
 export interface CandidateIndexOptions {
-  /** An index with another object than the current one is outdated. */
+  /** The candidates of the index. The index is outdated if the current object is another one. */
   readonly source: Candidates;
   /** The exposed model id; the scope of a route without a model. */
   readonly model: string;
@@ -17,7 +17,7 @@ export interface CandidateIndexOptions {
   readonly readQuota: (load: AccountLoad) => void;
 }
 
-/** Quota evidence gets old and windows reset without a statement: all quota is read again after this time. */
+/** All quota is read again after this time, because evidence gets old and windows reset without a statement. */
 const REFRESH_MS = 1_000;
 const AVAILABLE = AVAILABILITIES.indexOf('available');
 const AT_MAX_CONCURRENT = AVAILABILITIES.indexOf('at_max_concurrent');
@@ -42,9 +42,9 @@ export class CandidateIndex {
   readonly #availabilities: Uint8Array;
   readonly #inFlight: Int32Array;
   readonly #hashes: Uint32Array;
-  /** Candidates by availability. */
+  /** The number of candidates by availability. */
   readonly #counts = new Uint32Array(AVAILABILITIES.length);
-  /** Attempts in flight and weights of the candidates that are available or at their maximum. */
+  /** Attempts in flight at the candidates that are available or at their maximum, and the sum of their weights. */
   #totalInFlight = 0;
   #totalWeight = 0;
   /** The number of changes that were read from the log. */
@@ -87,13 +87,13 @@ export class CandidateIndex {
     return AVAILABILITIES[this.#availabilities[candidate.index] as number] as Availability;
   }
 
-  /** The strategy's score, the highest first; undefined while the candidate is not available. */
+  /** The score of the strategy, of which the highest wins; undefined while the candidate is not available. */
   score({ index }: Candidate): number | undefined {
     const score = this.#scores[index] as number;
     return score === Number.NEGATIVE_INFINITY ? undefined : score;
   }
 
-  /** Updates availabilities and scores: of the candidates that changed, or of all. */
+  /** Updates the availability and the score of the changed candidates, or of all. */
   refresh(now: number): void {
     const { loads, readQuota } = this.#options;
     const isOld = Math.abs(now - this.#refreshedAt) >= REFRESH_MS;
@@ -112,7 +112,7 @@ export class CandidateIndex {
     this.#changesRead = loads.changes;
   }
 
-  /** The strategy's choice among the available candidates; the cohort before its overflow. */
+  /** The choice of the strategy among the available candidates; the cohort comes before its overflow. */
   best(turn: SelectedTurn, tried: ReadonlySet<string> = NONE): Candidate | undefined {
     if (this.#options.strategy.perTurn) this.#scoreFor(turn);
     const key = hashOf(turn.id);
@@ -125,7 +125,7 @@ export class CandidateIndex {
   }
 
   /**
-   * Whether the candidate would have more than 1.25 times the mean in flight (Q11). Counts the turn itself, in the mean and at the
+   * Whether the candidate would have more than 1.25 times the mean in flight (Q11). The turn itself counts, both in the mean and at the
    * candidate.
    */
   isOverBound({ index, weight }: Candidate): boolean {
@@ -162,7 +162,7 @@ export class CandidateIndex {
     const hashes = this.#hashes;
     let best = -1;
     let top = Number.NEGATIVE_INFINITY;
-    // The rank of the best one, computed only when another one ties with it.
+    // The rank of the best one, which is computed only if another one ties with it.
     let rank = -1;
     for (let i = from; i < to; i++) {
       const score = scores[i] as number;

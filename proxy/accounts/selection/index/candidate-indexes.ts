@@ -1,4 +1,4 @@
-// One candidate index for each Pool, model and tier, made at the first turn and again when the catalog changes.
+// One candidate index for each Pool, model and tier. It is made at the first turn, and made again when the catalog changes.
 import type { Clock } from '../../../base/time/clock.ts';
 import { tiersFrom } from '../../../models/pool-model.ts';
 import type { PoolConfig } from '../../../turn/settings.ts';
@@ -20,25 +20,28 @@ export interface CandidateIndexesOptions {
 
 export class CandidateIndexes {
   readonly #options: CandidateIndexesOptions;
-  /** By the configuration's object: the indexes of an old configuration are collected with its last turn. */
+  /** The indexes by the Pool's object in the configuration, so those of an old configuration are collected after its last turn. */
   #byPool = new WeakMap<PoolConfig, Map<string, readonly [CandidateIndex, ...CandidateIndex[]]>>();
-  /** By Pool and scope, used since the last configuration; what a strategy has learned outlasts catalogs and configurations. */
+  /**
+   * The strategies by Pool and scope that were used since the last configuration. What a strategy has learned outlasts catalogs and
+   * configurations.
+   */
   #strategies = new Map<string, Learned>();
-  /** Those that the configuration before the last one used. */
+  /** The strategies that were used with the previous configuration. */
   #former: ReadonlyMap<string, Learned> = new Map();
 
   constructor(options: CandidateIndexesOptions) {
     this.#options = options;
   }
 
-  /** The refreshed index of the lowest tier. @param scope exposed model id, or the scope of a route without a model */
+  /** The refreshed index of the lowest tier. @param scope the exposed model id, or the scope of a route without a model */
   get(pool: PoolConfig, scope: string): CandidateIndex {
     const [index] = this.all(pool, scope);
     index.refresh(this.#options.clock.now());
     return index;
   }
 
-  /** The indexes of all tiers, the lowest first; not refreshed. */
+  /** The indexes of all tiers, the lowest first, without a refresh. */
   all(pool: PoolConfig, scope: string): readonly [CandidateIndex, ...CandidateIndex[]] {
     const { sources, health } = this.#options;
     let byScope = this.#byPool.get(pool);
@@ -53,12 +56,12 @@ export class CandidateIndexes {
       indexes = [this.#create(pool, scope, source), ...higher.map((tier) => this.#create(pool, scope, tier))];
       byScope.set(scope, indexes);
     }
-    // A cooldown that has elapsed must be among the changes.
+    // A cooldown that has elapsed has to be among the changes.
     health.endElapsedCooldowns();
     return indexes;
   }
 
-  /** Drops all indexes: the loads were configured again. */
+  /** Drops all indexes, because the loads were configured again. */
   clear(): void {
     this.#byPool = new WeakMap();
     this.#former = this.#strategies;

@@ -1,16 +1,18 @@
-// The choice among the candidates of an index: by affinity, else by the Pool's strategy (Q7, Q11).
+// The choice among the candidates of an index: by affinity, otherwise by the Pool's strategy (Q7, Q11).
 import type { Demand } from '../demand.ts';
 import type { Choice, Left, UnavailableAccount } from '../selection-result.ts';
 import type { CandidateIndex } from './candidate-index.ts';
 
-/** Accounts that take the turn only without a part of it come after all others (AA19, AA21). */
+/** The choice if some accounts take the turn only without a part of it; these come after all others (AA19, AA21). */
 export function preferredChoice(index: CandidateIndex, demand: Demand, tried: ReadonlySet<string>): Choice | undefined {
   const { lossy } = demand;
   const whole = lossy.size === 0 ? undefined : chooseIn(index, demand, new Set([...tried, ...lossy]));
   return whole ? { ...whole, tried } : chooseIn(index, demand, tried);
 }
 
-/** By affinity, else by strategy. An account over its bound passes the turn to the strategy's next choice (Q11). */
+/**
+ * Chooses by affinity, otherwise by the strategy. If an account is over its bound, the turn goes to the next choice of the strategy (Q11).
+ */
 export function chooseIn(index: CandidateIndex, { turn, affinity, lacking }: Demand, tried: ReadonlySet<string>): Choice | undefined {
   const last = affinity?.account;
   const leftAffinity = last === undefined ? undefined : (lacking.get(last)?.reason ?? affinityIn(index, last, tried));
@@ -19,7 +21,7 @@ export function chooseIn(index: CandidateIndex, { turn, affinity, lacking }: Dem
   if (index.count('available', tried) === 0) return undefined;
   const passesOn = leftAffinity === 'over_bound' && !index.weighsLoad;
   const best = index.best(turn, passesOn && last !== undefined ? new Set([...tried, last]) : tried);
-  // The strategy chooses the same account again, or no other one is available.
+  // The strategy chooses the same account again, or no other account is available.
   if (!best || best.load.id === last) return byAffinity;
   return { account: best.load.id, reason: turn.pool.strategy, index, tried, leftAffinity };
 }

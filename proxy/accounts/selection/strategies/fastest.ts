@@ -4,7 +4,7 @@ import type { SelectedTurn } from '../demand.ts';
 import { hashOf } from '../rendezvous.ts';
 import type { Strategy } from './strategy.ts';
 
-/** The part of the newest time in the smoothed one: some ten attempts decide. */
+/** The weight of the newest time in the smoothed one, with which about ten attempts decide. */
 const NEWEST = 0.2;
 /** One turn in this many goes to the account with the oldest evidence, so that an account that became faster is found. */
 const EXPLORING = 20;
@@ -12,14 +12,14 @@ const EXPLORING = 20;
 interface Evidence {
   /** Smoothed time to the first event, in milliseconds. */
   ms: number;
-  /** The number of the attempt that it was seen at last. */
+  /** The number of the attempt with which the account was last measured. */
   seen: number;
 }
 
 /**
- * An account without evidence counts as the mean of the others. Attempts in flight count up to twice the time, so that a burst is spread
- * over accounts of similar times. An account of weight 2 is preferred until it takes twice the time. The times are those of this node:
- * another node may have another way to the account.
+ * Scores accounts by their time to the first event. An account without evidence counts as the mean of the others. Attempts in flight count
+ * for up to twice the time, so that a burst is spread over accounts of similar times. An account of weight 2 is preferred until it takes
+ * twice the time. The times are those of this node, because another node may have another route to the account.
  */
 export function fastest(): Strategy {
   const evidence = new Map<string, Evidence>();
@@ -47,8 +47,8 @@ export function fastest(): Strategy {
   };
 }
 
-/** By the turn's id, so that all attempts of a turn are placed alike. */
+/** Decides by the turn's id, so all attempts of a turn are placed alike. */
 const explores = ({ id }: SelectedTurn): boolean => hashOf(id) % EXPLORING === 0;
 
-/** A reply that is checked as a whole is committed at its end. */
+/** A reply that is checked as a whole is committed at its end, so it shows no first event. */
 const showsFirstEvent = ({ route: { kind } }: SelectedTurn): boolean => dispatchedKind(kind)?.reply === 'events';

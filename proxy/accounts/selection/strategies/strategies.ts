@@ -3,7 +3,7 @@ import type { StrategyName } from '../../../turn/settings.ts';
 import { fastest } from './fastest.ts';
 import type { Candidate, Strategy } from './strategy.ts';
 
-/** Makes one object for each Pool and model. It is kept through reloads while the Pool has this strategy. */
+/** Makes the strategy of one Pool and model, which is kept through reloads while the Pool has this strategy. */
 export const STRATEGIES: Readonly<Record<StrategyName, () => Strategy>> = {
   headroom: () => ({ score: headroom, weighsLoad: true }),
   least_loaded: () => ({ score: leastLoaded }),
@@ -18,28 +18,30 @@ const LEARNING: ReadonlySet<string> = new Set(Object.entries(STRATEGIES).flatMap
 
 export const learns = (name: StrategyName): boolean => LEARNING.has(name);
 
-/** An account without evidence is scored as half full until its first reply, so it gets neither all turns nor none (Q8). */
+/**
+ * The score of an account without evidence is that of a half-full one until its first reply, so it gets neither all turns nor none (Q8).
+ */
 const UNKNOWN_REMAINING = 0.5;
 
 /**
- * Remaining quota times free concurrency. Quota differs over hours and load over seconds: the product follows quota where loads are
- * equal, and spreads a burst. An account of weight 2 is preferred until it has half as much left as the others.
+ * Scores by remaining quota times free concurrency. Quota differs over hours and load over seconds, so the product follows quota if loads
+ * are equal, and spreads a burst. An account of weight 2 is preferred until it has half as much left as the others.
  */
 function headroom({ load, model, weight }: Candidate): number {
   const free = 1 - load.inFlight / load.capacity;
   return weight * free * (smallerOf(load.remaining, load.rates?.left(model)) ?? UNKNOWN_REMAINING);
 }
 
-/** Of two shares that may be unknown. */
+/** The smaller of two shares that may be unknown. */
 const smallerOf = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 
-/** Attempts in flight over weight. Idle accounts tie, and the weighted hash then distributes turns by weight. */
+/** Scores by attempts in flight divided by weight. Idle accounts tie, and the weighted hash then distributes turns by weight. */
 function leastLoaded({ load, weight }: Candidate): number {
   return -load.inFlight / weight;
 }
 
-/** Orders the first round of a rotation. Far smaller than any step of 1 / weight. */
+/** Orders the first round of a rotation. It is far smaller than any step of 1 / weight. */
 const FIRST_ROUND_STEP = 1e-9;
 
 /**
@@ -66,10 +68,10 @@ function fillFirst({ index }: Candidate): number {
   return -index;
 }
 
-/** Later than any reset: an account without evidence is scored last. */
+/** Later than any reset, so an account without evidence is scored last. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** The account with the first reset, because what it has left is lost then. */
+/** Prefers the account with the first reset, because its remaining quota is lost then. */
 function soonestReset({ load }: Candidate): number {
   return -(load.nextReset ?? NEVER);
 }

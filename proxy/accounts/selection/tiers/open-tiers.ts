@@ -1,4 +1,5 @@
-// The tiers that a turn may be sent to now, the lowest first: a higher one only if no account of the lower ones can take the turn (AA66).
+// The tiers that a turn may be sent to now, the lowest first. A higher tier is included only if no account of the lower ones can take the
+// turn (AA66).
 import type { OverflowReason } from '../../../turn/tiers.ts';
 import type { Demand, Tried } from '../demand.ts';
 import type { CandidateIndex } from '../index/candidate-index.ts';
@@ -8,23 +9,26 @@ export interface OpenTier {
   readonly index: CandidateIndex;
   /** The accounts that the turn cannot go to. */
   readonly closed: Tried;
-  /** What the accounts of the lower tiers were; undefined in the base tier. */
+  /** Why the turn left the lower tiers; undefined in the base tier. */
   readonly left: OverflowReason | undefined;
 }
 
-/** A reason that holds for less time says more: without it the lower tier would have served the turn. */
+/**
+ * The reasons from the weakest to the strongest. A reason that lasts for a shorter time is stronger, because without it the lower tier
+ * would have served the turn.
+ */
 const STRENGTH: readonly OverflowReason[] = ['quota', 'failing', 'full'];
 
 const stronger = (a: OverflowReason | undefined, b: OverflowReason): OverflowReason =>
   a === undefined || STRENGTH.indexOf(b) > STRENGTH.indexOf(a) ? b : a;
 
-/** The accounts that the turn cannot go to, by what is known so far. */
+/** The accounts that the turn cannot go to as far as is known. */
 export const closedTo = ({ excluded }: TierDemand, tried: Tried): Tried =>
   excluded.size === 0 ? tried : new Set([...tried, ...excluded.keys()]);
 
 /**
- * A tier without an account for the turn is passed over: the base tier is the first one that has an account.
- * @param indexes of the model's tiers, the lowest first; each is refreshed when it comes
+ * Yields the open tiers. A tier without an account for the turn is skipped, so the base tier is the first one that has an account.
+ * @param indexes the indexes of the model's tiers, the lowest first; each is refreshed when it is reached
  */
 export function* openTiers(
   indexes: readonly CandidateIndex[],

@@ -1,4 +1,5 @@
-// The demand of a turn in a Pool with several tiers: when it may leave a tier, and which accounts of higher tiers cannot take it (AA65 to AA71).
+// The demand of a turn in a Pool with several tiers: when the turn may leave a tier, and which accounts of higher tiers cannot take it
+// (AA65 to AA71).
 import type { FailureCause } from '../../../turn/errors/failure.ts';
 import type { Lack } from '../../../turn/provider/lack.ts';
 import type { OverflowConfig } from '../../../turn/settings.ts';
@@ -9,16 +10,16 @@ export interface TierDemandOptions {
   readonly overflow: Pick<OverflowConfig, 'on' | 'wait_ms'>;
   /** Whether the key's turns may leave their base tier (AA71). */
   readonly mayOverflow: boolean;
-  /** The account of a higher tier that the conversation stays with (AA68). */
+  /** The account of a higher tier at which the conversation stays (AA68). */
   readonly stays: string | undefined;
   /**
-   * Why an account cannot take the turn for what holds in its tier; asked once for each account, when a turn could go there.
-   * @param lowest of the tiers that have a source of the model
+   * Why an account cannot take the turn because of its tier. It is called once for each account, when a turn could go there.
+   * @param lowest the lowest tier that has a source of the model
    */
   readonly lackOf: (account: string, tier: number, lowest: number) => Lack | undefined;
 }
 
-/** Which states of an account each reason to leave its tier covers (AA66). */
+/** The states of an account that each reason to leave its tier covers (AA66). */
 const REASONS: Readonly<Record<Exclude<Availability, 'available'>, OverflowReason>> = {
   out_of_quota: 'quota',
   reserved: 'quota',
@@ -51,7 +52,10 @@ export class TierDemand {
     return this.#options.overflow.on.includes('full');
   }
 
-  /** Why this account cannot take the turn; undefined if nothing of its tier prevents it. @param base undefined while no lower tier has an account for the turn */
+  /**
+   * Why this account cannot take the turn; undefined if its tier does not prevent it.
+   * @param base undefined while no lower tier has an account for the turn
+   */
   lackAt(
     account: string,
     { tier, lowest, base }: { readonly tier: number; readonly lowest: number; readonly base: number | undefined },
@@ -74,10 +78,7 @@ export class TierDemand {
     this.#failed.set(account, cause);
   }
 
-  /**
-   * Why the turn may leave the tier of this account as far as the account is concerned; undefined if it must not.
-   * @param now Unix milliseconds
-   */
+  /** Why the turn may leave the tier because of this account's state; undefined if it may not. @param now Unix milliseconds */
   reasonToLeave(account: string, availability: Availability, tried: boolean, now: number): OverflowReason | undefined {
     const { on } = this.#options.overflow;
     const cause = this.#failed.get(account);
@@ -90,7 +91,7 @@ export class TierDemand {
     return state === 'full' && now < this.#fullUntil(now) ? undefined : state;
   }
 
-  /** When the wait for lower tiers that are full ends; undefined if the turn does not wait for it. Unix milliseconds. */
+  /** The end of the wait for lower tiers that are full, in Unix milliseconds; undefined if the turn does not wait for them. */
   waitEnd(now: number): number | undefined {
     if (this.#fullSince === undefined || !this.leavesFull) return undefined;
     const end = this.#fullUntil(now);

@@ -4,7 +4,7 @@ import { isApiAccount } from '../../../turn/provider/api-account.ts';
 import type { EncodedAttempt } from '../../../turn/provider/requests.ts';
 import { noteUsage, responseUsage, statedUsage } from '../../api-accounts/reply/usage.ts';
 
-/** The same response if its account states a usage that can be right. */
+/** The response with usage; unchanged if its account states a usage that can be right. */
 export function withUsage(response: JsonObject, context: Pick<EncodedAttempt, 'account' | 'estimateUsage' | 'turn'>): JsonObject {
   const stated = isObject(response.usage) ? response.usage : undefined;
   const usage = usageOf(response, stated, context);

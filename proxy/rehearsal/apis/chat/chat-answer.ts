@@ -52,7 +52,7 @@ function reasons(
   return !isAbsent(level) && level !== 'none';
 }
 
-/** A server without `stream_options` states its usage beside the finish reason, without being asked. */
+/** A server without `stream_options` states its usage in the chunk of the finish reason, without being asked. */
 function usagePlace({ stream_options: options }: JsonObject, { quirks }: ApiSettings): SimulatedReplyContext['usage'] {
   if (quirks.stream_options === false) return 'beside finish';
   return isObject(options) && options.include_usage === true ? 'last' : 'none';

@@ -24,7 +24,7 @@ export interface ChatOutput {
   readonly text: string;
   readonly refusal: string;
   readonly calls: readonly SimulatedCall[];
-  /** Of all parts. */
+  /** The number of tokens of all parts. */
   readonly tokens: number;
   readonly reasoningTokens: number;
   /** The members of each delta. */
@@ -132,7 +132,7 @@ function piecesOf(call: SimulatedCall, index: number, { form, account }: OutputC
   return [head, ...rest].map((one): JsonObject => ({ tool_calls: [one] }));
 }
 
-/** The arguments that come with the name; undefined if they come in pieces behind it. */
+/** The arguments that come with the name; undefined if they come in pieces after it. */
 function wholeArguments({ input }: SimulatedCall, form: ChatForm): JsonObject | undefined {
   if (form.has('null arguments')) return { arguments: null };
   if (form.has('no arguments')) return {};
