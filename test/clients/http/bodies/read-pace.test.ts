@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { Counters } from '../../../../proxy/base/process/metrics.ts';
 import { awaitReader, takeOverConnections } from '../../../../proxy/base/process/node-internals.ts';
 import { BodyArrival } from '../../../../proxy/clients/http/bodies/body-arrival.ts';
+import { ReadPace } from '../../../../proxy/clients/http/bodies/read-pace.ts';
 import { readFirstLine } from '../../../../proxy/clients/http/connections/first-line.ts';
 import { until } from '../../../support/until.ts';
 
@@ -102,7 +103,7 @@ test('a client whose connection is not read is not silent', (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] });
   const idleMs = 1_000;
   for (const [bytes, expected] of [
-    [1_000_000, []],
+    [2_000_000, []],
     [1_000, ['request_timeout']],
   ] as const) {
     const request = Object.assign(new IncomingMessage(new Socket()), { headers: {} });
@@ -120,4 +121,14 @@ test('a client whose connection is not read is not silent', (context) => {
     context.mock.timers.tick(idleMs);
     assert.deepEqual(refused, expected);
   }
+});
+
+test('a slice has a megabyte of large pieces, and as many small pieces as take as long', () => {
+  const read = [65_536, 1_024].map((length) => {
+    const pace = new ReadPace(new IncomingMessage(new Socket()), 'key');
+    let pieces = 0;
+    for (; !pace.isWaiting; pieces++) pace.piece(length);
+    return pieces;
+  });
+  assert.deepEqual(read, [16, 256]);
 });
