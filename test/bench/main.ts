@@ -20,6 +20,7 @@ npm run bench -- console      each answer that a page of the console loads, over
   --quick          three short runs instead of five; 12 rounds of a second instead of 30
   --json FILE      writes every run of every row to FILE
   --compare FILE   shows what changed since such a file
+  --minutes N      of each load of the rows named scale, which only --only runs; 10, or 3 and more
   --profile DIR    writes a CPU profile of every measured stretch to DIR (and so makes it slower)
 
 Rows: ${ROWS.map(({ name }) => name).join(' ')}
@@ -35,6 +36,7 @@ const {
     quick: { type: 'boolean', default: false },
     json: { type: 'string' },
     compare: { type: 'string' },
+    minutes: { type: 'string', default: '10' },
     profile: { type: 'string' },
     folder: { type: 'string' },
     help: { type: 'boolean', default: false },
@@ -73,9 +75,11 @@ async function measure(rows: readonly Row[], stage: Stage, effort: Effort, sheet
 
 async function bench(): Promise<number> {
   const { only } = options;
-  const rows = only ? ROWS.filter(({ name }) => only.some((wanted) => name.startsWith(wanted))) : ROWS;
+  const rows = only ? ROWS.filter(({ name }) => only.some((wanted) => name.startsWith(wanted))) : ROWS.filter(({ onDemand }) => !onDemand);
   if (rows.length === 0) throw new Error(`no such row; there are: ${ROWS.map(({ name }) => name).join(' ')}`);
-  const effort = options.quick ? { runs: 3, seconds: 2, rounds: 12 } : { runs: 5, seconds: 4, rounds: 30 };
+  const minutes = Number(options.minutes);
+  if (!(minutes >= 3)) throw new Error('--minutes takes a number from 3 on');
+  const effort = { ...(options.quick ? { runs: 3, seconds: 2, rounds: 12 } : { runs: 5, seconds: 4, rounds: 30 }), minutes };
   const stage = await openStage(options.profile);
   const about = await machine(stage);
   say(about);

@@ -25,6 +25,8 @@ export interface Effort {
   readonly seconds: number;
   /** The number of rounds for figures that are compared in stretches of a second. */
   readonly rounds: number;
+  /** Of a load at scale. */
+  readonly minutes: number;
 }
 
 export interface Measurement {

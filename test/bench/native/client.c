@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 #define BLOCK 262144
-#define SAMPLES 4000000
+#define SAMPLES 8000000
 
 enum { HEAD, LENGTH, SIZE, CHUNK, CHUNK_END, TRAILER };
 

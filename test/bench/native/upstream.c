@@ -26,12 +26,13 @@ struct connection {
   int streaming;
   long left, sent;
   int64_t due, pause;
-  struct connection *next, **link;
+  struct connection *earlier, *later;
 };
 
 static struct bytes models, answer, head, delta, tail;
 static size_t number_at, time_at;
-static struct connection *paced;
+/** Paced streams by the time of their next delta. */
+static struct connection *first, *last;
 static int epoll, timer;
 
 static struct bytes load(const char *directory, const char *name) {
@@ -58,12 +59,24 @@ static void put_delta(struct connection *c, int64_t now) {
   for (int i = 15; i >= 0; i--, now >>= 4) at[time_at + i] = "0123456789abcdef"[now & 15];
 }
 
+static void unschedule(struct connection *c) {
+  *(c->earlier ? &c->earlier->later : &first) = c->later;
+  *(c->later ? &c->later->earlier : &last) = c->earlier;
+}
+
+/** Streams of one pace become due in the order of their last deltas: the place is found at once. */
+static void schedule(struct connection *c) {
+  struct connection *before = last;
+  while (before && before->due > c->due) before = before->earlier;
+  c->earlier = before;
+  c->later = before ? before->later : first;
+  *(before ? &before->later : &first) = c;
+  *(c->later ? &c->later->earlier : &last) = c;
+}
+
 static void end_stream(struct connection *c) {
+  if (c->streaming && c->pause > 0) unschedule(c);
   c->streaming = 0;
-  if (!c->link) return;
-  *c->link = c->next;
-  if (c->next) c->next->link = c->link;
-  c->link = NULL;
 }
 
 static void hang_up(struct connection *c) {
@@ -108,10 +121,7 @@ static void begin_stream(struct connection *c, const char *plan) {
   put_delta(c, now);
   c->left--;
   c->due = now + c->pause * (rand() / (RAND_MAX + 1.0));
-  c->next = paced;
-  if (paced) paced->link = &c->next;
-  c->link = &paced;
-  paced = c;
+  schedule(c);
 }
 
 /** Answers the requests that are wholly there; false when there is no sense in them. */
@@ -151,23 +161,19 @@ static int take(struct connection *c) {
 /** Sends every delta that is due, and sets the timer for the next one. */
 static void pace(void) {
   static int64_t set;
-  int64_t now = now_ns(), next = INT64_MAX;
-  for (struct connection *c = paced, *after; c; c = after) {
-    after = c->next;
-    if (c->due <= now) {
+  int64_t now = now_ns();
+  for (struct connection *c; (c = first) && c->due <= now;) {
+    if (c->left-- > 0) {
+      put_delta(c, now_ns());
+      unschedule(c);
       c->due += c->pause;
-      if (c->left-- > 0) put_delta(c, now_ns());
-      else put(c, tail), end_stream(c);
-      if (!flush(c)) {
-        hang_up(c);
-        continue;
-      }
-    }
-    if (c->streaming && c->due < next) next = c->due;
+      schedule(c);
+    } else put(c, tail), end_stream(c);
+    if (!flush(c)) hang_up(c);
   }
-  if (next == set || next == INT64_MAX) return;
-  set = next;
-  struct itimerspec at = {.it_value = {.tv_sec = next / SECOND, .tv_nsec = next % SECOND}};
+  if (!first || first->due == set) return;
+  set = first->due;
+  struct itimerspec at = {.it_value = {.tv_sec = set / SECOND, .tv_nsec = set % SECOND}};
   timerfd_settime(timer, TFD_TIMER_ABSTIME, &at, NULL);
 }
 

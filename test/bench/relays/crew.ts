@@ -13,6 +13,7 @@ export const GATEWAY_MESSAGES = 'poolgate messages';
 export const AGENT_ACCOUNT = 'agent account';
 export const CHAT_ACCOUNT = 'chat account';
 export const REFERENCE = 'http-proxy-3';
+export const UNDICI = 'undici';
 
 /** The relay of one column, and the surface that gets its load. */
 export interface Contender {
@@ -39,7 +40,7 @@ export async function relaysOf(stage: Stage): Promise<ReadonlyMap<string, () => 
   return new Map<string, () => Promise<Relay>>([
     [GATEWAY, () => startGateway(stage)],
     [REFERENCE, () => startReference(stage)],
-    ['undici', () => startNode(stage, [program('undici'), String(stage.upstream.port)])],
+    [UNDICI, () => startNode(stage, [program('undici'), String(stage.upstream.port)])],
     ...(nginx ? [['nginx', () => startNginx(stage)] as const] : []),
     ...(haproxy ? [['haproxy', () => startHaproxy(stage)] as const] : []),
   ]);

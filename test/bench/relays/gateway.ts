@@ -26,6 +26,7 @@ export interface Size {
   /** Settings of the configuration under these names. */
   readonly admission?: object;
   readonly guard?: object;
+  readonly limits?: object;
   readonly store?: object;
   readonly store_key?: object;
   readonly node?: object;

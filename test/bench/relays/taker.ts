@@ -7,7 +7,8 @@ const stalled = process.argv[2] === 'stalled';
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 const server = createServer((request, response) => {
-  if (request.url?.endsWith('/models')) response.writeHead(200, JSON_TYPE).end('{"models":[{"slug":"model-a"}]}');
+  // Readers of a catalog state their version in a query.
+  if (request.url?.split('?', 1)[0]?.endsWith('/models')) response.writeHead(200, JSON_TYPE).end('{"models":[{"slug":"model-a"}]}');
   else if (request.method === 'GET') response.writeHead(404).end();
   else if (request.url !== '/backend-api/transcribe') {
     request.resume();

@@ -8,8 +8,10 @@ import { type Loading, type Report, startLoad } from '../streams.ts';
 import { requestOf, type Wire } from '../wire.ts';
 
 const CONNECTIONS = 64;
-/** Seconds in which every key and session has its first turn; the first time V8 also has to compile the code fully. */
+/** The first time V8 has to compile the code fully. */
 const WARM_SECONDS = { first: 12, again: 4 };
+/** The rate on a slow machine at which all keys and sessions have their first turn. */
+const FIRST_TURNS_PER_SECOND = 3_000;
 
 export const SMALL = 'small';
 export const LARGE = 'large';
@@ -19,6 +21,8 @@ interface Extent extends Size {
   readonly sessions: number;
 }
 
+/** All pins of the largest extent are in memory, the sessions and what else their turns pin. */
+const LIMITS = { pins_in_memory: 500_000 };
 const USUAL: Extent = { accounts: 10, keys: 10, sessions: 1_000 };
 
 interface Contender {
@@ -39,11 +43,14 @@ export function growth(figure: string, small: Partial<Extent>, large: Partial<Ex
         requestOf({ path: NATIVE_PATH, key: keyNumber(i % extent.keys), session: `session-${i % extent.sessions}` }),
       );
       const { accounts, keys } = extent;
-      contenders.push({ name, relay: await startGateway(stage, { accounts, keys }), requests });
+      contenders.push({ name, relay: await startGateway(stage, { accounts, keys, limits: LIMITS }), requests });
     }
     const loadOn = ({ relay, requests }: Contender, warmSeconds: number): Promise<Loading> =>
       startLoad(stage, { port: relay.port, requests, connections: CONNECTIONS, warmSeconds, seconds: effort.seconds });
-    for (const contender of contenders) await (await loadOn(contender, WARM_SECONDS.first)).report();
+    for (const contender of contenders) {
+      const warming = await loadOn(contender, WARM_SECONDS.first + contender.requests.length / FIRST_TURNS_PER_SECOND);
+      await warming.report();
+    }
     await alternate(effort.runs, contenders, async (contender) => {
       const { name, relay } = contender;
       const loading = await loadOn(contender, WARM_SECONDS.again);

@@ -2,7 +2,7 @@
 import { awake } from '../awake.ts';
 import { costPerRequest } from '../cost.ts';
 import { loadJson } from '../json-load.ts';
-import { type Contender, crewOf, GATEWAY, GATEWAY_V1, NATIVE_PATH, REFERENCE, startReference, V1_PATH } from '../relays/crew.ts';
+import { type Contender, crewOf, GATEWAY, GATEWAY_V1, NATIVE_PATH, REFERENCE, startReference, UNDICI, V1_PATH } from '../relays/crew.ts';
 import { KEY, startGateway } from '../relays/gateway.ts';
 import { alternate, type Measurement } from '../sheet.ts';
 import type { Stage } from '../stage.ts';
@@ -31,10 +31,10 @@ export async function jsonTurns({ stage, effort, sheet }: Measurement): Promise<
     const add = ({ name }: Contender, microseconds: number): void => sheet.add('cpu per turn', name, microseconds);
     await costPerRequest(stage, { label: 'json', rounds, workers }, (contender) => jsonLoad(stage, contender, 1), add);
   };
-  // The compared relays work in turns, two at a time, because a process that waits for long has cold caches and a small heap again. Each
-  // contender has its own relay, so deferred work of one does not count for another.
+  // The compared relays work in turns, two or three at a time, because a process that waits for long has cold caches and a small heap again.
+  // Each contender has its own relay, so deferred work of one does not count for another.
   const crew = await crewOf(stage);
-  const native = [GATEWAY, REFERENCE];
+  const native = [GATEWAY, REFERENCE, UNDICI];
   await inTurn(
     crew.filter(({ name }) => native.includes(name)),
     effort.rounds,

@@ -1,6 +1,7 @@
-// Audio uploads of 100 MB: the cost of each compared with a bare proxy, its peak of memory, and the bytes held for each while the account
-// reads nothing.
+// Audio uploads of 100 MB: the cost of each compared with a bare proxy, its peak of memory, and the memory of each while the
+// account reads nothing, in pieces of several sizes.
 import { type ClientRequest, request as httpRequest } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { forgetPeak, peakBytes } from '../accounting.ts';
@@ -24,6 +25,8 @@ const CHUNK = Buffer.alloc(65_536, 'v');
 const UPLOADS = 3;
 const STALLED = 20;
 const SETTLE_MS = 1_500;
+/** Bytes of the chunks in which a stalled upload is sent. */
+export const PIECES = [65_536, 1_024, 1] as const;
 
 export async function uploads({ stage, effort, sheet }: Measurement): Promise<void> {
   const taken = await withTaker(stage);
@@ -44,24 +47,34 @@ export async function uploads({ stage, effort, sheet }: Measurement): Promise<vo
   await Promise.all(contenders.map(([, relay]) => relay.child.stop()));
 }
 
+export const peakInPiecesOf = (piece: number): string => `peak per stalled upload in pieces of ${piece}`;
+
 /** Several uploads run at once, because the memory of a process varies by more than one upload holds. */
 export async function stalledUploads({ stage, effort, sheet }: Measurement): Promise<void> {
   const stalled = await withTaker(stage, 'stalled');
   for (let run = 0; run < effort.runs; run++) {
-    const relay = await startGateway(stalled);
-    // The first upload grows memory that later ones use too, so it is not measured.
-    const first = Array.from({ length: STALLED }, () => beginUpload(relay));
-    await sleep(SETTLE_MS);
-    for (const upload of first) upload.destroy();
-    await sleep(SETTLE_MS);
-    const before = await residentOf(relay);
-    const under = Array.from({ length: STALLED }, () => beginUpload(relay));
-    await sleep(SETTLE_MS);
-    const after = await residentOf(relay);
-    for (const upload of under) upload.destroy();
-    await relay.child.stop();
-    sheet.add('held per upload', GATEWAY, Math.max(0, after - before) / STALLED / 1_048_576);
+    for (const piece of PIECES) {
+      const relay = await startGateway(stalled);
+      // The first uploads grow memory that later ones use too, so they are not measured.
+      await underStalled(relay, piece, async () => undefined);
+      await sleep(SETTLE_MS);
+      const before = await residentOf(relay);
+      forgetPeak(relay.child.pid);
+      await underStalled(relay, piece, async () => {
+        sheet.add(peakInPiecesOf(piece), GATEWAY, Math.max(0, peakBytes(relay.child.pid) - before) / STALLED / 1_048_576);
+        if (piece === PIECES[0])
+          sheet.add('held per upload', GATEWAY, Math.max(0, (await residentOf(relay)) - before) / STALLED / 1_048_576);
+      });
+      await relay.child.stop();
+    }
   }
+}
+
+async function underStalled(relay: Relay, piece: number, look: () => Promise<void>): Promise<void> {
+  const uploads = Array.from({ length: STALLED }, () => beginUpload(relay, piece));
+  await sleep(SETTLE_MS);
+  await look();
+  for (const upload of uploads) upload.destroy();
 }
 
 async function withTaker(stage: Stage, ...mode: readonly string[]): Promise<Stage> {
@@ -71,12 +84,10 @@ async function withTaker(stage: Stage, ...mode: readonly string[]): Promise<Stag
   return { ...stage, upstream: { port: Number(port) } };
 }
 
+const HEADERS = { authorization: `Bearer ${UPLOAD_KEY}`, 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };
+
 function requestTo({ port }: Relay): ClientRequest {
-  const headers = {
-    authorization: `Bearer ${UPLOAD_KEY}`,
-    'content-type': `multipart/form-data; boundary=${BOUNDARY}`,
-    'content-length': HEAD.length + BYTES + TAIL.length,
-  };
+  const headers = { ...HEADERS, 'content-length': HEAD.length + BYTES + TAIL.length };
   const sent = httpRequest({ host: '127.0.0.1', port, method: 'POST', path: PATH, headers, agent: false });
   sent.write(HEAD);
   return sent;
@@ -95,13 +106,21 @@ async function uploadTo(relay: Relay): Promise<void> {
   if (status !== 200) throw new Error(`an upload got ${status}`);
 }
 
-/** Starts an upload that sends as much as the relay reads. */
-function beginUpload(relay: Relay): ClientRequest {
-  const sent = requestTo(relay).on('error', () => undefined);
+/** Starts an upload that sends as much as the relay reads, in chunks of `piece` bytes. */
+function beginUpload({ port }: Relay, piece: number): Socket {
+  const chunk = (bytes: Buffer): Buffer => Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
+  const one = chunk(CHUNK.subarray(0, piece));
+  const block = Buffer.concat(Array.from({ length: Math.ceil(CHUNK.length / one.length) }, () => one));
+  const lines = Object.entries({ host: '127.0.0.1', ...HEADERS, 'transfer-encoding': 'chunked' }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+  socket.write(`POST ${PATH} HTTP/1.1\r\n${lines.join('')}\r\n`);
+  socket.write(chunk(HEAD));
   const fill = (): void => {
-    while (!sent.destroyed && sent.write(CHUNK));
+    while (!socket.destroyed && socket.write(block));
   };
-  sent.on('drain', fill);
+  socket.on('drain', fill);
   fill();
-  return sent;
+  return socket;
 }
