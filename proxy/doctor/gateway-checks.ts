@@ -74,7 +74,7 @@ export const READ_FAILURES: Readonly<Record<string, readonly [cause: string, adv
   challenge_page: ['a guard of the network answers with a challenge page', CHALLENGE_ADVICE],
   credential: ['its provider refuses the credential', 'Check the credential and the `headers` of the account.'],
   status: ['its provider refuses the request', 'The log has the status (catalog_read_failed).'],
-  malformed: ['the answer is no list of models', 'Check the `base_url` of the account.'],
+  malformed: ['the answer is not a list of models', 'Check the `base_url` of the account.'],
   timeout: ['its provider does not answer in time', CHECK_NETWORK],
   network: ['there is no connection to its provider, or it breaks off', CHECK_NETWORK],
 };

@@ -24,8 +24,8 @@ export const CONDITIONS = [
 export const CONDITION_TEXT =
   'available: takes turns. at_max_concurrent: as many turns run there as max_concurrent permits. out_of_quota: its provider refuses turns until ' +
   'a quota window resets. reserved: what is left of its quota is kept for its owner. cooldown: a pause after failures or a rate limit. probing: ' +
-  'one turn decides whether it is healthy again. challenge_page: a guard of the network answers its turns with a page, so that they wait; its ' +
-  'credential is not refused. no_models: its model list could not be read (cause), so that it serves no model. reauth_required: its credential is refused, an operator must log it in again. paused: ' +
+  'one turn decides whether it is healthy again. challenge_page: a guard of the network answers its turns with a page, so they wait; its ' +
+  'credential is not refused. no_models: its model list could not be read (cause), so it serves no model. reauth_required: its credential is refused, and an operator must log it in again. paused: ' +
   'an operator has paused it. invisible: switched off by visible: false.';
 
 export interface AccountCondition {

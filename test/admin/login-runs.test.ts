@@ -115,7 +115,7 @@ suite('logins in the browser', () => {
     const paste = (callback: string) => ask(gate, `POST /api/logins/${json.id}/callback`, { body: { callback } });
     const none = await paste('https://provider.example/nothing');
     assert.deepEqual([none.status, none.json.param], [400, 'callback']);
-    assert.match(none.json.error, /^that is no callback: paste the address at which the browser ended/);
+    assert.match(none.json.error, /^that is not a callback: paste the address at which the browser ended/);
     const other = await paste('http://127.0.0.1/callback?code=abcdefgh&state=of-another');
     assert.equal(other.status, 400);
     assert.match(other.json.error, /its state differs/);

@@ -82,7 +82,7 @@ test('a link is opened, and its callback pasted; a closed dialog ends the login;
   await page.tabTo('That address');
   await page.type('nothing at all');
   await page.press('Enter');
-  await page.sees('that is no callback: paste');
+  await page.sees('that is not a callback: paste');
   await page.press('Escape');
   await page.until(`!document.querySelector('dialog')`);
   await page.tabTo('Log in again');

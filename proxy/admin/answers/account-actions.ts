@@ -13,7 +13,7 @@ import { auditWait } from './audit-wait.ts';
 export const accountActions = (gateway: AdminTarget): readonly Endpoint[] => [
   endpoint({
     name: 'POST /api/accounts/{id}/restore',
-    summary: 'Ends the cooldowns of an account and of its models, so that it gets turns at once.',
+    summary: 'Ends the cooldowns of an account and of its models, so it gets turns at once.',
     need: 'view',
     ofFile: true,
     reply: ACCOUNT_ACTION,

@@ -30,7 +30,7 @@ function metricsOf(node: NodeTarget, now: () => number): readonly Metric[] {
     {
       name: 'node_lease_seconds',
       type: 'gauge',
-      help: 'Time until the lease of this node expires; 0 where it was lost',
+      help: 'Time until the lease of this node expires; 0 if it was lost',
       read: () => Math.max(0, ((ofThis()?.lease_until ?? 0) - now()) / 1_000),
     },
     {

@@ -86,8 +86,8 @@ const SCALAR: Schema<ChangedField['from']> = {
 
 export const ACCOUNT_ACTION: Schema<AccountActionReply> = object({
   account: text('Id of the account.'),
-  credential: nullable(oneOf(['imported', 'unchanged'], 'Whether another credential was found; null where none was looked for.')),
-  fields: list('What changed; empty where nothing did.', object({ path: text('Path of the setting or state.'), from: SCALAR, to: SCALAR })),
+  credential: nullable(oneOf(['imported', 'unchanged'], 'Whether another credential was found; null if the gateway did not look for one.')),
+  fields: list('What changed; empty if nothing did.', object({ path: text('Path of the setting or state.'), from: SCALAR, to: SCALAR })),
 });
 
 export const LOGIN_STATE: Schema<LoginStateReply> = object({
@@ -104,11 +104,13 @@ export const LOGIN_STATE: Schema<LoginStateReply> = object({
     object({
       name: text('A digest that stays the same while the login is refreshed.'),
       at: number('When its current tokens were stored, Unix milliseconds.'),
-      identity: nullable(text('Of the user, where the tokens state it.')),
+      identity: nullable(text('The identity of the user, if the tokens state it.')),
     }),
   ),
   ways: list('How the gateway can log it in, the easiest first.', LOGIN_WAY),
-  advice: nullable(text('Why it cannot, and what to do; null where it can, and for an account that it does not have.')),
+  advice: nullable(
+    text('Why the gateway cannot log the account in, and what to do; null if it can, and for an account that it does not have.'),
+  ),
 });
 
 export const LOGIN_REQUEST: Schema<LoginRequest> = object(
@@ -119,8 +121,8 @@ export const LOGIN_REQUEST: Schema<LoginRequest> = object(
   },
   undefined,
   {
-    expires_at: number('Where their expiry is known beside them; Unix milliseconds.'),
-    former: nullable(text('`login.name` of the state before; absent where it does not matter.')),
+    expires_at: number('The expiry of the tokens if it is known; Unix milliseconds.'),
+    former: nullable(text('`login.name` of the state before; absent if it does not matter.')),
     identity_claim: {
       json: {
         type: ['string', 'array'],
@@ -133,9 +135,9 @@ export const LOGIN_REQUEST: Schema<LoginRequest> = object(
 
 export const LOGIN: Schema<LoginReply> = object({
   account: text('Id of the account.'),
-  stored: flag('False where it was the login of the account already.'),
-  identity: nullable(text('Null where the tokens do not state it.')),
-  models: nullable(integer('Models of the list that was read with it; null where it was not read.')),
+  stored: flag('False if the account already had this login.'),
+  identity: nullable(text('Null if the tokens do not state it.')),
+  models: nullable(integer('Number of models in the list that was read with it; null if the list was not read.')),
   failure: nullable(text('Why the list of models could not be read.')),
   quota: list('What was read with it.', object({ window: text('Class of the window.'), used_percent: number('Of the window.') })),
 });
@@ -148,7 +150,7 @@ export const TEST_PLAN: Schema<AccountTestPlan> = object({
   preset: nullable(text('Its preset.')),
   model: nullable(text('Exposed model id; null without a turn.')),
   over: list('The carriers that get a turn each.', CARRIER),
-  at_most_usd: nullable(number('The most that all its turns cost; null where it is not known.')),
+  at_most_usd: nullable(number('The maximum cost of all its turns; null if it is not known.')),
 });
 
 export const TEST_REPORT: Schema<AccountTestReply> = object({
@@ -160,7 +162,7 @@ export const TEST_REPORT: Schema<AccountTestReply> = object({
       over: nullable(CARRIER),
       ok: flag('Whether it succeeded.'),
       ms: number('How long it took.'),
-      first_event_ms: nullable(number('Of a turn; null where no event came.')),
+      first_event_ms: nullable(number('The time to the first event of a turn; null if no event came.')),
       found: nullable(text('What was found.')),
       failure: nullable(
         object({

@@ -48,7 +48,7 @@ export const RELOADED: Schema<Reloaded> = object({
 
 const MODE = object({
   configured: oneOf(['auto', 'lite', 'full'], 'Of the configuration.'),
-  effective: nullable(oneOf(['lite', 'full'], 'Of the next turn; null where it is not resolved.')),
+  effective: nullable(oneOf(['lite', 'full'], 'The mode of the next turn; null if it is not resolved.')),
   source: nullable(oneOf(['catalog', 'override'], 'What decides it.')),
   why: text('A sentence.'),
 });
@@ -58,7 +58,7 @@ const EXPLAINED_TURN: Schema<ExplainedTurn> = object({
   key: nullable(text('Id of the key.')),
   model: nullable(text('Exposed model id.')),
   alias: nullable(text('The alias that stands for it.')),
-  refused: nullable(text('The refusal before an account is chosen; null where none is known.')),
+  refused: nullable(text('The refusal before an account is chosen; null if none is known.')),
   mode: nullable(MODE),
   rules: record('Name of a rule to its effect.', text('A sentence.')),
   accounts: list(
@@ -72,7 +72,7 @@ const EXPLAINED_TURN: Schema<ExplainedTurn> = object({
       lack: nullable(oneOf(LACKS, 'What it lacks for the turn.')),
       prices: nullable(PRICES),
       caps: list('The caps that hold in its tier.', CAP),
-      efforts: record('An effort to what goes out for it.', nullable(text('An effort; null where none is sent.'))),
+      efforts: record('The effort that is sent for each effort.', nullable(text('An effort; null if none is sent.'))),
       adapted: nullable(list('What its encoding would change or remove of the body.', text('A name.'))),
       why: text('A sentence.'),
     }),
@@ -80,7 +80,7 @@ const EXPLAINED_TURN: Schema<ExplainedTurn> = object({
   choice: nullable(
     object(
       {
-        account: nullable(text('Id of the account; null where none can take the turn.')),
+        account: nullable(text('Id of the account; null if none can take the turn.')),
         tied: list('Accounts with the same score.', text('Id of an account.')),
         reason: nullable(text('As in the request log.')),
         why: text('A sentence.'),

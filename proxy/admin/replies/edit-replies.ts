@@ -11,7 +11,7 @@ import { settingSchema } from '../api/setting-schemas.ts';
 import { CHANGE, FINDING } from './configuration-replies.ts';
 
 const VERSION = text('Digest of the running configuration.');
-const CHANGED = flag('Whether the file was changed: false where it was so already.');
+const CHANGED = flag('Whether the file was changed; false if it already had this content.');
 const SECRET = text('The secret: it is in no other answer, and only its hash is kept.');
 
 export const ACCOUNT_PAUSE = object({
@@ -104,7 +104,10 @@ export const REVOKED_TOKEN = object({
   version: VERSION,
 });
 
-export const EDITS = object({ off: nullable(text('Why the file cannot be edited here; null where it can.')) }, 'Whether edits are on.');
+export const EDITS = object(
+  { off: nullable(text('Why the file cannot be edited here; null if it can be edited.')) },
+  'Whether edits are on.',
+);
 
 /** The reply of GET /api/config. */
 export interface ConfigurationFileReply {
@@ -122,10 +125,10 @@ export interface ConfigurationFileReply {
 export const CONFIGURATION_FILE: Schema<ConfigurationFileReply> = object({
   path: text('The file.'),
   version: VERSION,
-  file_version: nullable(text('Digest of the file as version has it of the running configuration; null where the file has errors.')),
-  text: nullable(text('Its text, with private values hidden; null where it cannot be parsed.')),
+  file_version: nullable(text('Digest of the file, computed like version for the running configuration; null if the file has errors.')),
+  text: nullable(text('Its text, with private values hidden; null if it cannot be parsed.')),
   findings: list('Its errors and warnings.', FINDING),
-  changes: nullable(list('What a reload would change; null where the file has errors.', CHANGE as Schema<ConfigChange>)),
+  changes: nullable(list('What a reload would change; null if the file has errors.', CHANGE as Schema<ConfigChange>)),
   edits: EDITS,
 });
 

@@ -50,7 +50,7 @@ export const REQUESTS: Schema<RequestsReply> = object(
   undefined,
   {
     searched_from: integer(
-      'Present where the search took too long, Unix milliseconds: requests that began before this time were not looked at; the next page goes on there.',
+      'Present if the search took too long, Unix milliseconds: requests that began before this time were not searched; the next page continues there.',
     ),
     unwritten: integer('Rows that cannot be written at the moment: the newest requests may be among them.'),
   },

@@ -36,7 +36,7 @@ export const LOGIN_RUN: Schema<LoginRunReply> = object({
     object({
       user_code: text('What a person enters.'),
       url: text('Where.'),
-      url_with_code: nullable(text('The same with the code in it, where the provider has one.')),
+      url_with_code: nullable(text('The address with the code in it, if the provider has one.')),
     }),
   ),
   link: nullable(object({ url: text('What a person opens.'), redirect_url: text('How the address begins at which the browser ends.') })),

@@ -59,8 +59,8 @@ export const USAGE: Schema<UsageReply> = object({
     object({
       key: nullable(text('Id of the key; null if not summed by key.')),
       pool: nullable(text('Id of the Pool; null if not summed by Pool, empty for requests without a key.')),
-      model: nullable(text('Exposed model id; null if not summed by model, empty where none is known.')),
-      account: nullable(text('Label of the account; null if not summed by account, empty where none was asked.')),
+      model: nullable(text('Exposed model id; null if not summed by model, empty if none is known.')),
+      account: nullable(text('Label of the account; null if not summed by account, empty if no account was tried.')),
       from: nullable(time('Beginning of the day or of the hour; null if not summed by either.')),
       ...SUMS,
     }),

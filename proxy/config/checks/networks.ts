@@ -12,7 +12,8 @@ export function* checkNetworks(data: unknown): Generator<Problem> {
   ];
   for (const { path, text } of lists.flat()) {
     if (text === UNIX) {
-      if (listen.unix === undefined) yield { path, message: 'there is no listen.unix: no client comes from there', severity: 'warning' };
+      if (listen.unix === undefined)
+        yield { path, message: 'this network has no clients, because listen.unix is not set', severity: 'warning' };
       continue;
     }
     const network = networkOf(text);
@@ -33,7 +34,8 @@ function* trustedOperators(data: unknown): Generator<Problem> {
   for (const { path: at, text } of textsAt(header, 'from', path)) {
     const network = networkOf(text);
     if (!network) yield { path: at, message: 'must be an address or a network, such as 10.0.0.5/32 or 2001:db8::/64' };
-    else if (network.bits === 0) yield { path: at, message: 'this network is every address: any client could state to be any operator' };
+    else if (network.bits === 0)
+      yield { path: at, message: 'this network contains every address: any client could claim to be any operator' };
   }
 }
 

@@ -59,7 +59,7 @@ function compileNode({ node, store }: Content, folder: string): NodeConfig {
   return { ...others, id, ...(secret && { secret: reference(secret, folder) }) };
 }
 
-/** The setting of a Pool that does not set it. */
+/** The `overflow` of a Pool that does not configure one. */
 const NO_OVERFLOW: PoolConfig['overflow'] = { on: ['quota', 'failing'], wait_ms: 0, reasoning: 'drop', tiers: {} };
 
 function compilePool(pool: Content['pools'][number], paused: ReadonlySet<string>): PoolConfig {

@@ -99,7 +99,7 @@ function* podFindings({ metrics, store, node }: Placed, host: Host, { limits, re
   yield* probeFindings(metrics, reach);
   if (typeof store === 'string') {
     if (!OF_DEPLOYMENT.test(host.hostname)) return;
-    const message = `${host.hostname} is a pod of a Deployment, which runs the next pod beside it: two gateways would have one SQLite file.`;
+    const message = `${host.hostname} is a pod of a Deployment, which starts the next pod before this one ends: two gateways would use one SQLite file.`;
     yield warning(message, 'Use a StatefulSet with one replica (deploy/kubernetes/sqlite), or PostgreSQL.');
   } else if (node.id !== host.hostname) {
     const message = `node.id is '${node.id}', and the name of the pod is ${host.hostname}: all pods of this configuration have the same id.`;
@@ -112,7 +112,7 @@ function* probeFindings(metrics: Placed['metrics'], reach: Surroundings['reach']
   // If the clients are in the pod, the probe is a command.
   if (reach !== 'network') return;
   const advice = 'Set `metrics: { host: 0.0.0.0, port: 4003 }`, with httpGet of /readyz and /healthz at this port.';
-  if (metrics === false) yield warning('There is no metrics listener: probes of the pod have nothing to ask.', advice);
+  if (metrics === false) yield warning('There is no metrics listener, so probes of the pod have no address.', advice);
   else if (isLoopback(metrics.host)) yield warning(`metrics.host is ${metrics.host}: probes come from outside the pod.`, advice);
 }
 

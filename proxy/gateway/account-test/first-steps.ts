@@ -85,7 +85,7 @@ export async function modelsStep(account: AccountConfig, reading: ListReading): 
     }
     if (status < 200 || status > 299) return failed(refusal, { status, message: 'no list of models is answered' });
     const parsed = parseCatalog(body);
-    if (!parsed) return failed('malformed', { status, message: 'the answer is no list of models' });
+    if (!parsed) return failed('malformed', { status, message: 'the answer is not a list of models' });
     return testStep({ ...named(), found: listText(parsed.entries.map(({ id }) => id)) });
   } catch (thrown) {
     const name = thrown instanceof Error ? (LOST[thrown.name] ?? LOST[thrown.message]) : undefined;

@@ -65,8 +65,8 @@ export interface Failure {
    */
   readonly sign?: 'wrong_api' | 'adapted';
   /**
-   * The error names a place in the turn as the rules left it, on every surface. If this is absent, the place is in the request that was
-   * sent (AA64).
+   * Set if the place that the error names is a place in the turn after its rules. Otherwise it is a place in the request that was sent
+   * (AA64).
    */
   readonly namesTurn?: true;
   /** The account refused the size of a websocket frame. */

@@ -45,7 +45,7 @@ const REFUSALS: readonly (readonly [name: string, script: Script, cause: string,
   ['404', replyJson({ detail: 'Not Found' }, { status: 404 }), 'status', 'its provider refuses the request', /catalog_read_failed/],
   ['429', 'refuse 429', 'status', 'its provider refuses the request', /catalog_read_failed/],
   ['503', 'refuse 503', 'status', 'its provider refuses the request', /catalog_read_failed/],
-  ['an answer without a list', catalogAnswer({ answer: 'none' }), 'malformed', 'the answer is no list of models', /base_url/],
+  ['an answer without a list', catalogAnswer({ answer: 'none' }), 'malformed', 'the answer is not a list of models', /base_url/],
   ['a connection that breaks off', 'cut before headers', 'network', 'there is no connection to its provider, or it breaks off', /network/],
   ['no answer', 'stall before headers', 'timeout', 'its provider does not answer in time', /network/],
 ];

@@ -75,7 +75,7 @@ async function login(
   checkAccount(asker, id);
   const { loaded, services } = gateway;
   const account = loaded.config.accounts.find((one) => one.id === id);
-  if (account && !oauthOf(account)) throw new ApiRefusal(409, `the credential of account '${id}' is no login: it has no oauth section`);
+  if (account && !oauthOf(account)) throw new ApiRefusal(409, `the credential of account '${id}' is not a login: it has no oauth section`);
   const order = loginOrder(loaded.config, id, { request, now: services.clock.now() });
   if (!order) throw new ApiRefusal(400, 'the body has no tokens of a login', { param: 'tokens' });
   return replaceLogin(gateway, { id, order, actor: asker.actor });

@@ -44,7 +44,7 @@ export const loginRuns = (gateway: AdminTarget, logins: RunningLogins): readonly
     async answer({ asker, path: { login = '' }, body: { callback } }) {
       const run = runFor(logins, asker, login);
       const result = run.isUnderWay ? run.paste(callback) : 'taken';
-      if (result === 'none') throw new ApiRefusal(400, `that is no callback: paste ${PASTED}`, { param: 'callback' });
+      if (result === 'none') throw new ApiRefusal(400, `that is not a callback: paste ${PASTED}`, { param: 'callback' });
       if (result === 'other') throw new ApiRefusal(400, otherState().message, { param: 'callback' });
       await withDeadline(run.ended, gateway.services.clock, TOKENS_MS);
       return shown(gateway, login, run);

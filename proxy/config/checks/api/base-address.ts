@@ -46,7 +46,7 @@ export const notAnAddress = (written: string): string =>
 
 function* network({ protocol, hostname }: URL, path: Path, account: AccountRow): Generator<Problem> {
   const kind = networkOfHost(hostname);
-  if (kind === 'forbidden') yield { path, message: 'a link-local or unspecified address is no provider' };
+  if (kind === 'forbidden') yield { path, message: 'a link-local or unspecified address cannot be a provider' };
   if (protocol === 'https:' || isLoopback(hostname)) return;
   if (account.row.insecure_http !== true) {
     yield {

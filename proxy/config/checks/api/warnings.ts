@@ -22,7 +22,7 @@ function* settings(account: AccountRow): Generator<Problem> {
   yield* quirksOfOthers(account);
   const at: Path = [...path, 'preset'];
   if (api === 'chat' && (preset?.name === 'openai' || preset?.name === 'azure'))
-    yield { path: [...path, 'api'], message: `with api: chat newer models of ${preset.name} refuse tools beside reasoning` };
+    yield { path: [...path, 'api'], message: `with api: chat newer models of ${preset.name} refuse tools together with reasoning` };
   if (preset?.name === 'openai' && (row.read_models === 'all' || (row.read_models === undefined && !declares(row))))
     yield {
       path: at,
@@ -45,7 +45,7 @@ function* quirksOfOthers({ path, row, api }: AccountRow): Generator<Problem> {
   for (const name of Object.keys(mapping(row.quirks))) {
     const apis: readonly string[] | undefined = Object.hasOwn(QUIRKS, name) ? QUIRKS[name as keyof typeof QUIRKS].apis : undefined;
     if (!apis || apis.includes(api)) continue;
-    const message = `this quirk is of ${apis.join(' and ')} accounts: it has no effect on a ${api} account`;
+    const message = `this quirk applies to ${apis.join(' and ')} accounts: it has no effect on a ${api} account`;
     yield { path: [...path, 'quirks', name], at: 'key', message };
   }
 }

@@ -185,7 +185,7 @@ export class ChatReply implements EventHandler {
 
 const NO_CALLS: Readonly<Record<string, JsonObject>> = {};
 
-const NO_COMPLETION: JsonObject = { error: { message: 'The answer is no completion.' } };
+const NO_COMPLETION: JsonObject = { error: { message: 'The answer is not a completion.' } };
 const STOPPED: JsonObject = { error: { message: 'The reply ended without an answer.' } };
 
 const FAILED = 'The account failed.';
