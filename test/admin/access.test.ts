@@ -215,7 +215,10 @@ test('check refuses an address outside loopback without an operator, and network
   );
   const header = (from: string, name = 'x-user') => `{ host: 0.0.0.0, trusted_header: { name: ${name}, from: [${from}] } }`;
   assert.ok((await findingsOf(header('10.0.0.5'))).every((finding) => finding.startsWith('warning')));
-  assert.match((await findingsOf(header('0.0.0.0/0'))).join(), /error: admin\.trusted_header\.from\[0\]: this network contains every address/);
+  assert.match(
+    (await findingsOf(header('0.0.0.0/0'))).join(),
+    /error: admin\.trusted_header\.from\[0\]: this network contains every address/,
+  );
   assert.match((await findingsOf(header('unix'))).join(), /must be an address or a network/);
   assert.match((await findingsOf(header('10.0.0.5', 'cookie'))).join(), /this header has a meaning of its own/);
 });

@@ -25,7 +25,7 @@ export interface Effort {
   readonly seconds: number;
   /** The number of rounds for figures that are compared in stretches of a second. */
   readonly rounds: number;
-  /** Of a load at scale. */
+  /** The length of a load at scale. */
   readonly minutes: number;
 }
 
