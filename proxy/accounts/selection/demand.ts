@@ -74,7 +74,7 @@ export interface Demand {
   readonly deadline: number;
 }
 
-/** The demand of a turn, for all its attempts. A hard pin leaves no room for a soft one. */
+/** The demand of a turn, for all its attempts. A soft pin is ignored if there is a hard one. */
 export function demandOf({ turn, continuation, fit = FITS_ALL, tiers, slot: { deadline }, onGone }: SelectionRequest): Demand {
   const { hard, soft, affinity } = continuation;
   const { lacking, lossy } = fit;

@@ -13,7 +13,7 @@ export type Emit = (event: ReplyEvent) => void;
  * reply.
  */
 export interface EventHandler {
-  /** Whether the step checks itself what it parses (`HeldBytes.json`). Events that it passes on unparsed then need no check. */
+  /** Whether the step itself checks the memory of what it parses (`HeldBytes.json`). Events that it passes on unparsed then need no check. */
   readonly checksParsing?: boolean;
   /** @param event a view, which is valid during the call; it may be parsed. @throws TooMuchHeld, UnreadableReply */
   event(event: ReplyEvent, emit: Emit): void;

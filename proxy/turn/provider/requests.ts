@@ -37,7 +37,7 @@ export interface RequestHead {
 
 export interface EncodedRequest extends RequestHead {
   /**
-   * The connection holds the body until the reply is complete. From a string it would hold both the string and its bytes. A promise for a
+   * The connection holds the body until the reply is complete. A string would be held in addition to its bytes. A promise for a
    * large body, which is written in parts.
    */
   readonly body: Buffer | Promise<Buffer>;

@@ -55,7 +55,7 @@ export async function rawCall(
         if (isOver(Buffer.concat(chunks))) over.resolve();
         return;
       }
-      // A long answer is not read again with each of its chunks.
+      // A long answer is parsed only when it may be complete, because each parse reads it from the beginning.
       if (untilClosed || (bytes < wholeAt && !chunk.subarray(-5).equals(LAST_CHUNK))) return;
       const seen = read();
       if (seen.fault !== undefined || seen.answers.filter(({ isWhole }) => isWhole).length >= answers) over.resolve();
