@@ -21,9 +21,9 @@ export type { Change, Changes, ChangesVerbs, TrackedTable } from './verbs/change
 export type { Lease, LeaseVerbs } from './verbs/lease-verbs.ts';
 export type { LimitVerbs } from './verbs/limits.ts';
 export type { Joined, KnownNode, NewNode, NodeVerbs } from './verbs/nodes.ts';
+export type { SessionClaim, SessionOwner, SessionOwnerVerbs } from './verbs/owner-verbs.ts';
 export type { Purged, PurgeLimits } from './verbs/purge.ts';
 export type { FoundRequests, RequestOutcome } from './verbs/request-search.ts';
-export type { SessionClaim, SessionOwner, SessionOwnerVerbs } from './verbs/session-owners.ts';
 export type { SlotClaim } from './verbs/slot-change.ts';
 export type { SlotGrant, SlotVerbs } from './verbs/slots.ts';
 export type { HourTotal } from './verbs/sums/hour-groups.ts';

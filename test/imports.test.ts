@@ -1,7 +1,7 @@
 // The direction of imports: each room imports the rooms below it, rules import the vocabulary of a turn, and the store imports neither.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
@@ -141,6 +141,14 @@ test('no file imports itself through others, type imports included', () => {
   assert.deepEqual(circles, []);
 });
 
+test('each file of the program has a name of its own', () => {
+  const files = Map.groupBy(['proxy', 'rules', 'store'].flatMap(sources), (file) => basename(file));
+  assert.deepEqual(
+    [...files.values()].filter(({ length }) => length > 1),
+    [],
+  );
+});
+
 /**
  * The files that `serve` loads before it listens, and those that it loads at first use or a moment later, so that a start does not wait for
  * them.
@@ -200,7 +208,7 @@ test('the SDK of /mcp is imported only by the files of its first request: a star
     [],
   );
   assert.deepEqual(
-    importers((from) => from === 'proxy/mcp/tools.ts'),
+    importers((from) => from === 'proxy/mcp/mcp-tools.ts'),
     [protocol],
   );
 });

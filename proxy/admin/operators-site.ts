@@ -13,7 +13,7 @@ import type { RunningLogins } from './answers/logins/running-logins.ts';
 import { Api } from './api/api.ts';
 import { endpoints } from './api/endpoints.ts';
 import { ConsoleSite } from './console/console-site.ts';
-import { OperatorFeed } from './feed/feed.ts';
+import { OperatorFeed } from './feed/operator-feed.ts';
 import type { Measurements } from './measurements.ts';
 
 export interface OperatorsSiteOptions {

@@ -6,7 +6,7 @@ import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Answer } from '../turn/surface.ts';
 import { type ClientVersion, clientVersionOf, parseVersion } from '../turn/wire/client-version.ts';
 import type { AnswerHandler } from './answer-handler.ts';
-import { withAliases } from './messages.ts';
+import { withAliases } from './message-answers.ts';
 
 /** How long the first list may wait. Native clients wait 5 s for a list, and accept an empty one. */
 const FIRST_ROUND_MS = 4_000;

@@ -2,7 +2,7 @@
 import type { AuditRow, ChangedField } from '../../store/schema/rows.ts';
 import type { Json } from '../turn/json/json.ts';
 import type { Config } from './config.ts';
-import type { ConfigChange } from './diff.ts';
+import type { ConfigChange } from './config-diff.ts';
 
 export type AuditEntry = Pick<AuditRow, 'action' | 'target' | 'pool' | 'fields'>;
 

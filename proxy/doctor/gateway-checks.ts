@@ -3,7 +3,7 @@
 import { createServer } from 'node:net';
 import { type CatalogReply, challengedAccounts, type StatusReply } from '../admin/replies/status-reply.ts';
 import type { Config } from '../config/config.ts';
-import { versionOf } from '../config/diff.ts';
+import { versionOf } from '../config/config-diff.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import { credentialAdvice } from '../upstream/credentials/credential-advice.ts';
 import type { Diagnosis } from './diagnosis.ts';

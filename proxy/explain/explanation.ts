@@ -1,7 +1,7 @@
 // Explains what a turn of a key and a model would get: its refusal, mode, rules and accounts, each with its reason.
 import { configuredMode } from '../models/mode-resolution.ts';
 import type { JsonObject } from '../turn/json/json.ts';
-import { type ResolvedName, resolveName, withoutMarks } from '../turn/model-alias.ts';
+import { type ResolvedName, resolveName, withoutMarks } from '../turn/named-model.ts';
 import type { ProviderOf } from '../turn/provider/provider-api.ts';
 import { fallbacksOf } from '../turn/routes/fallbacks.ts';
 import { dispatchedKind, KINDS, surfaceOf } from '../turn/routes/kinds.ts';

@@ -2,7 +2,7 @@
 import { auditWait } from '../admin/answers/audit-wait.ts';
 import { type AuditEntry, auditEntries, keysOf } from '../config/audit-changes.ts';
 import type { LoadedConfig } from '../config/config.ts';
-import { diffConfigs, formatChange, redact, versionOf } from '../config/diff.ts';
+import { diffConfigs, formatChange, redact, versionOf } from '../config/config-diff.ts';
 import type { EditOptions, ResultOf } from '../config/file/edits/edit-config.ts';
 import type { EditOrder } from '../config/file/edits/edit-order.ts';
 import { type FileState, watchFile } from '../config/file/file-watch.ts';

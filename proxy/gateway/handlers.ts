@@ -1,8 +1,8 @@
 // The handlers of turns: the gateway's own answers, dispatch to accounts, and the runner that uses both.
 import { RULES } from '../../rules/index.ts';
-import { fileDeniedAnswers, fileListAnswers, fileReadAnswers } from '../answers/files.ts';
+import { fileDeniedAnswers, fileListAnswers, fileReadAnswers } from '../answers/file-answers.ts';
 import { keyUsageAnswers } from '../answers/key-usage.ts';
-import { modelAnswer, tokenCountAnswers } from '../answers/messages.ts';
+import { modelAnswer, tokenCountAnswers } from '../answers/message-answers.ts';
 import { catalogAnswers, modelAnswers } from '../answers/model-lists.ts';
 import { poolUsageAnswers } from '../answers/pool-usage.ts';
 import { usagePageAnswers } from '../answers/usage-page.ts';

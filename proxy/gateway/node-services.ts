@@ -7,7 +7,7 @@ import type { Log } from '../base/process/log.ts';
 import type { Counters } from '../base/process/metrics.ts';
 import { type Clock, withDeadline } from '../base/time/clock.ts';
 import type { Config, LoadedConfig } from '../config/config.ts';
-import { sharedDigestOf } from '../config/diff.ts';
+import { sharedDigestOf } from '../config/config-diff.ts';
 import type { Ledger } from '../keys/ledger.ts';
 import type { LimitCounts } from '../keys/limits/key-limits.ts';
 import { SharedLimits } from '../keys/limits/shared-limits.ts';

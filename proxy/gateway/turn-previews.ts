@@ -4,7 +4,6 @@ import { type Composition, composeFrame, composeJson } from '../dispatch/request
 import type { PreviewedAttempt, PreviewedRequest, TurnPreview, TurnPreviews } from '../explain/facts.ts';
 import type { Generation } from '../server/generation.ts';
 import type { CiphertextOrigins } from '../turn/ciphertext-origins.ts';
-import { asksForCompaction } from '../turn/compaction-trigger.ts';
 import type { ExpectedUsage } from '../turn/costs/spending.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 import { LiveTurn } from '../turn/live-turn.ts';
@@ -12,6 +11,7 @@ import type { Lack } from '../turn/provider/lack.ts';
 import { isCompaction } from '../turn/routes/kinds.ts';
 import type { AccountConfig, KeyConfig, PoolConfig } from '../turn/settings.ts';
 import { tiersOf } from '../turn/tiers.ts';
+import { asksForCompaction } from '../turn/trigger-item.ts';
 import type { Body, Work } from '../turn/turn.ts';
 import type { TurnHost } from '../turn/turn-host.ts';
 import { askedEffort } from '../turn/wire/efforts.ts';

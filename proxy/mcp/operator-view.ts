@@ -1,7 +1,7 @@
 // What one operator may see: the Pools that it owns or is assigned, their keys, and the accounts that are assigned to them (G3). On the
 // admin listener it may also be everything.
 import type { Config } from '../config/config.ts';
-import { versionOf } from '../config/diff.ts';
+import { versionOf } from '../config/config-diff.ts';
 import type { AccountConfig, AssignmentConfig, KeyConfig, OperatorConfig, PoolConfig } from '../turn/settings.ts';
 import type { McpSources, ProcessState } from './mcp-sources.ts';
 

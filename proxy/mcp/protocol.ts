@@ -13,9 +13,9 @@ import manifest from '../../package.json' with { type: 'json' };
 import { LATE, withDeadline } from '../base/time/clock.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Headers as TurnHeaders } from '../turn/turn.ts';
+import { TOOLS } from './mcp-tools.ts';
 import type { OperatorView } from './operator-view.ts';
 import { type Tool, ToolError } from './tool.ts';
-import { TOOLS } from './tools.ts';
 
 const INSTRUCTIONS =
   'Read-only metadata of an LLM gateway that shares the capacity of provider accounts between Pool API keys: its Pools, accounts, keys, models, ' +

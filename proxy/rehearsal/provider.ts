@@ -9,11 +9,11 @@ import { API_PREFIX, apiEndpoints } from './apis/api-endpoints.ts';
 import { deliver } from './delivery/delivery.ts';
 import { stepsOf } from './delivery/delivery-steps.ts';
 import { HttpLine } from './delivery/http-line.ts';
-import { type ExchangeOptions, Exchanges, type Recipient } from './exchanges.ts';
 import type { PausedAnswers } from './faults/paused-answers.ts';
 import type { Authorization } from './login/authorization.ts';
 import { catalogOf, modelsWithin } from './model/sample-models.ts';
 import { type RequestEnd, readBody } from './received-request.ts';
+import { type ExchangeOptions, Exchanges, type Recipient } from './shared-exchanges.ts';
 
 export interface ProviderOptions extends ExchangeOptions {
   readonly accounts: readonly RehearsalAccount[];

@@ -1,6 +1,7 @@
 // A forwarded client as the owner of its session sees it: its identity, and the content of its messages.
-import type { WebsocketConnection } from '../clients/websocket/connection.ts';
+
 import type { Frame } from '../clients/websocket/frame.ts';
+import type { WebsocketConnection } from '../clients/websocket/websocket-connection.ts';
 import type { ForwardedClient } from '../nodes/forwarded-client.ts';
 import { decodeMessage } from '../nodes/forwarded-frame.ts';
 import type { KeyConfig } from '../turn/settings.ts';

@@ -3,16 +3,16 @@
 import type { BodyMemory } from '../base/bytes/body-memory.ts';
 import type { Counters } from '../base/process/metrics.ts';
 import { type Clock, LATE, withDeadline } from '../base/time/clock.ts';
-import type { WebsocketConnection } from '../clients/websocket/connection.ts';
 import { type ControlError, INTERRUPT, interruptFailed, isSteerInput, steerFailed } from '../clients/websocket/controls/control-frame.ts';
 import { inputOf, MOST_STEERS } from '../clients/websocket/controls/steers.ts';
 import type { TurnFrame } from '../clients/websocket/frame.ts';
 import type { FrameClient } from '../clients/websocket/frame-client.ts';
+import type { WebsocketConnection } from '../clients/websocket/websocket-connection.ts';
 import type { LiveReply } from '../dispatch/client.ts';
-import { asksForCompaction } from '../turn/compaction-trigger.ts';
 import { Refusal, refusalOf } from '../turn/errors/refusal.ts';
 import { isObject, type Json, type JsonObject } from '../turn/json/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
+import { asksForCompaction } from '../turn/trigger-item.ts';
 import type { Body, ModeDecision, Outgoing } from '../turn/turn.ts';
 import type { FollowingFrames } from '../upstream/carriers/websocket/following-frames.ts';
 import type { TurnRunner } from './turn-runner.ts';

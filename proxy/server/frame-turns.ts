@@ -1,15 +1,15 @@
 // The turns of client websockets. Each frame is a turn, or continues a turn for which its client has reconnected (Q28, Q29).
 import type { MemoryGuard } from '../base/bytes/memory-guard.ts';
-import type { WebsocketConnection } from '../clients/websocket/connection.ts';
 import type { Frame, TurnFrame } from '../clients/websocket/frame.ts';
 import { FrameClient } from '../clients/websocket/frame-client.ts';
 import { ResumableClient } from '../clients/websocket/resumable-client.ts';
+import type { WebsocketConnection } from '../clients/websocket/websocket-connection.ts';
 import { ProcessDigest } from '../encryption/digest.ts';
 import { ResumableTurns } from '../sessions/resumable-turns.ts';
 import { boundedId, identityOf, type TurnIdentity } from '../sessions/turn-identity.ts';
 import { Refusal } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
-import { sessionOf } from '../turn/wire/session.ts';
+import { sessionOf } from '../turn/wire/session-header.ts';
 import { FrameControls, type FrameControlsOptions } from './frame-controls.ts';
 import type { RunningTurns } from './running-turns.ts';
 import { type NodeSessions, SessionForwarding } from './session-forwarding.ts';

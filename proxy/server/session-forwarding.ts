@@ -1,7 +1,7 @@
 // Forwards client websockets that reconnect at another node than the one that has their turn. This node finds the owner (Q34).
 import type { Counters } from '../base/process/metrics.ts';
-import type { WebsocketConnection } from '../clients/websocket/connection.ts';
 import type { Frame } from '../clients/websocket/frame.ts';
+import type { WebsocketConnection } from '../clients/websocket/websocket-connection.ts';
 import type { ForwardedClient } from '../nodes/forwarded-client.ts';
 import type { ForwardedMessage } from '../nodes/forwarded-frame.ts';
 import { Forwarding } from '../nodes/forwarding.ts';
@@ -11,7 +11,7 @@ import { Refusal, refusalOf } from '../turn/errors/refusal.ts';
 import { isObject } from '../turn/json/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Body, ModeDecision } from '../turn/turn.ts';
-import { continuityHeaders } from '../turn/wire/session.ts';
+import { continuityHeaders } from '../turn/wire/session-header.ts';
 import type { RunningTurns } from './running-turns.ts';
 
 /** The services with which nodes of a shared store find each other's turns. */

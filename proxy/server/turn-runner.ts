@@ -13,13 +13,13 @@ import type { ChainedRequest, DispatchEnd, DispatchRequest, Payload } from '../d
 import type { Accounting } from '../keys/accounting.ts';
 import type { Reservation } from '../keys/reservation.ts';
 import type { WebsocketHistories } from '../sessions/websocket-histories.ts';
-import { asksForCompaction } from '../turn/compaction-trigger.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/errors/refusal.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { type Attempts, clientGone, type Ending, NO_ATTEMPTS, requestRow, type TokenCounts } from '../turn/reply/turn-result.ts';
 import { fallbacksOf } from '../turn/routes/fallbacks.ts';
 import type { RouteKind } from '../turn/routes/kinds.ts';
 import type { Answer } from '../turn/surface.ts';
+import { asksForCompaction } from '../turn/trigger-item.ts';
 import type { Body, Work } from '../turn/turn.ts';
 import { ModelChain } from './model-chain.ts';
 

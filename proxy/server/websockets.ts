@@ -9,9 +9,9 @@ import { clientAddress, forwardedFor } from '../clients/http/connections/client-
 import { connectionOf } from '../clients/http/connections/client-connection.ts';
 import { pathOfTarget, queryOfTarget } from '../clients/http/connections/framing.ts';
 import { endRaw } from '../clients/http/connections/raw-refusal.ts';
-import { type BrokenLimit, CLOSE, WebsocketConnection } from '../clients/websocket/connection.ts';
 import type { Frame, TurnFrame } from '../clients/websocket/frame.ts';
 import { type Handshake, shakeHands } from '../clients/websocket/handshake.ts';
+import { type BrokenLimit, CLOSE, WebsocketConnection } from '../clients/websocket/websocket-connection.ts';
 import { type ModelTags, ownHeaders } from '../dispatch/own-headers.ts';
 import type { Hop, HopRefusal } from '../nodes/hop-listener.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/errors/refusal.ts';

@@ -13,7 +13,7 @@ import type { LiveTurn } from '../turn/live-turn.ts';
 import type { ReplyObserver } from '../turn/reply/reply-observer.ts';
 import type { AccountConfig, WireWords } from '../turn/settings.ts';
 import type { Body, Outgoing } from '../turn/turn.ts';
-import { sessionsNamed } from '../turn/wire/session.ts';
+import { sessionsNamed } from '../turn/wire/session-header.ts';
 import { affinityOf } from './affinity.ts';
 import { Ciphertexts, ciphertextOf, isReasoning } from './ciphertext.ts';
 import { CIPHERTEXT_REFUSED, itemsToLookUp, type Recovery, type RefusedTurn, recoveryOf } from './ciphertext-refusal.ts';

@@ -16,7 +16,7 @@ import type { Answer, Collector, Decoded } from './surface.ts';
 import { inputTokens } from './token-estimate.ts';
 import type { Body, ModeDecision, ModelView, Route, SafeFields, TranscriptionHint, Turn, Work } from './turn.ts';
 import type { Arrival, TurnConfiguration, TurnHost } from './turn-host.ts';
-import { sessionOf } from './wire/session.ts';
+import { sessionOf } from './wire/session-header.ts';
 
 const NO_HINTS: readonly TranscriptionHint[] = [];
 

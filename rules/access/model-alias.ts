@@ -1,5 +1,5 @@
 // Replaces the model names of another vendor, which Messages clients send, by the exposed ids that they are mapped to (AM20 to AM22).
-import { resolveName, withoutMarks } from '../../proxy/turn/model-alias.ts';
+import { resolveName, withoutMarks } from '../../proxy/turn/named-model.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import { allowsModel } from '../helpers/key-policy.ts';
 import { ALIASED } from '../route-groups.ts';

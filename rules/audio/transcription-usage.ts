@@ -1,7 +1,7 @@
 // Notes a transcription's token usage, if the provider states it in tokens (Q18).
 import { isObject } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
-import { tokenCount } from '../helpers/token-count.ts';
+import { tokenCount } from '../helpers/stated-tokens.ts';
 import { TRANSCRIPTIONS } from '../route-groups.ts';
 
 export const transcriptionUsage = rule({

@@ -1,8 +1,9 @@
 // Sends a compaction to an account as a request to its compact path, or as a turn that ends in a trigger (Q27).
-import { COMPACTION_TRIGGER, isTrigger } from '../../proxy/turn/compaction-trigger.ts';
+
 import { isList, type Json } from '../../proxy/turn/json/json.ts';
 import { surfaceOf } from '../../proxy/turn/routes/kinds.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
+import { COMPACTION_TRIGGER, isTrigger } from '../../proxy/turn/trigger-item.ts';
 import type { Body, Outgoing } from '../../proxy/turn/turn.ts';
 import { explainPerAccount } from '../helpers/explain.ts';
 import { userMessage } from '../helpers/user-message.ts';

@@ -1,9 +1,10 @@
 // Checks an explicit compaction of the public surface: visible input, then exactly one trigger (F3.1).
-import { isTrigger } from '../../proxy/turn/compaction-trigger.ts';
+
 import { invalidRequest } from '../../proxy/turn/errors/invalid-request.ts';
 import { Refusal } from '../../proxy/turn/errors/refusal.ts';
 import { asList, isAbsent } from '../../proxy/turn/json/json.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
+import { isTrigger } from '../../proxy/turn/trigger-item.ts';
 import { PUBLIC_COMPACTIONS } from '../route-groups.ts';
 import { hasVisibleInput } from './conversation-items.ts';
 

@@ -2,9 +2,9 @@
 // bytes. A second compression changes nothing.
 import type { Json } from '../../proxy/turn/json/json.ts';
 import { isObject } from '../../proxy/turn/json/json.ts';
-import { compressDiff } from './diff.ts';
+import { compressDiff } from './diff-output.ts';
 import { stringMembers } from './json-members.ts';
-import { compressLog } from './log.ts';
+import { compressLog } from './log-output.ts';
 import { compressSearch } from './search-results.ts';
 import type { Steps } from './steps.ts';
 

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { isObject } from '../../proxy/turn/json/json.ts';
 import { rule, SKIP } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
-import { isMarker, METADATA_PREFIX, normalised, withoutMarker } from '../../proxy/turn/wire/lite-marker.ts';
+import { isMarker, METADATA_PREFIX, normalised, withoutMarker } from '../../proxy/turn/wire/lite-marker-names.ts';
 import { explainInMode } from '../helpers/explain.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';
 

@@ -9,7 +9,7 @@ import type { Body, Turn } from '../../proxy/turn/turn.ts';
 import { accountsName } from '../helpers/accounts-name.ts';
 import { explainPerAccount } from '../helpers/explain.ts';
 import { allowsModel } from '../helpers/key-policy.ts';
-import { tokenCount } from '../helpers/token-count.ts';
+import { tokenCount } from '../helpers/stated-tokens.ts';
 
 const MEMBERS: ReadonlySet<string> = new Set(['model', 'input', 'encoding_format', 'dimensions', 'user']);
 

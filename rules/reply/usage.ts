@@ -4,7 +4,7 @@ import { isObject } from '../../proxy/turn/json/json.ts';
 import { imageUsage } from '../../proxy/turn/reply/image-usage.ts';
 import { rule } from '../../proxy/turn/rules/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
-import { tokenCount } from '../helpers/token-count.ts';
+import { tokenCount } from '../helpers/stated-tokens.ts';
 import { NATIVE_IMAGES, RESPONSES_WORK } from '../route-groups.ts';
 
 interface Expected {

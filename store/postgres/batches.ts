@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { type Guard, lost, type RowBatch } from '../driver.ts';
 import { changes, type Table } from '../schema/tables.ts';
 import { changeRows } from '../verbs/changes.ts';
-import type { PostgresConnection } from './connection/connection.ts';
-import type { PostgresConnections } from './connection/connections.ts';
-import { insertionOf, type PostgresInsertion } from './insertion.ts';
+import type { PostgresConnection } from './connection/postgres-connection.ts';
+import type { PostgresConnections } from './connection/postgres-connections.ts';
+import { insertionOf, type PostgresInsertion } from './postgres-insertion.ts';
 
 export interface RecordOptions {
   /** Unix milliseconds. */

@@ -1,10 +1,10 @@
 // A PostgreSQL database as one end of a copy.
 import { type CopySide, type DescribedColumn, tablesOf, type WithCopySide } from '../tools/copy-side.ts';
-import type { PostgresConnection } from './connection/connection.ts';
-import { PostgresConnections } from './connection/connections.ts';
+import type { PostgresConnection } from './connection/postgres-connection.ts';
+import { PostgresConnections } from './connection/postgres-connections.ts';
 import { inTransaction } from './connection/transactions.ts';
 import { upgrade } from './connection/upgrade.ts';
-import { insertionOf } from './insertion.ts';
+import { insertionOf } from './postgres-insertion.ts';
 
 /** The deadline of a statement: copying a large table takes hours. */
 const DAY_MS = 86_400_000;

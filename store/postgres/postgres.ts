@@ -2,15 +2,15 @@
 import type { DatabaseStats, Driver } from '../driver.ts';
 import type { Notice } from '../writing/notice.ts';
 import { BatchWriter } from './batches.ts';
-import { PostgresConnections } from './connection/connections.ts';
 import { DatabaseClock, READ_CLOCK } from './connection/database-clock.ts';
 import { Outage } from './connection/outage.ts';
+import { PostgresConnections } from './connection/postgres-connections.ts';
 import { serialised, updated } from './connection/transactions.ts';
 import { upgrade } from './connection/upgrade.ts';
-import { PostgresFeed } from './feed.ts';
-import { leasesOf } from './leases.ts';
-import { reserve } from './limits/limits.ts';
+import { reserve } from './limits/postgres-limits.ts';
 import { ReservationQueue } from './limits/reservation-queue.ts';
+import { PostgresFeed } from './postgres-feed.ts';
+import { leasesOf } from './postgres-leases.ts';
 
 export interface PostgresOptions {
   /** Unix milliseconds. */

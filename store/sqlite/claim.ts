@@ -3,7 +3,7 @@
 import { open, realpath } from 'node:fs/promises';
 import { StoreError } from '../errors.ts';
 import type { Notice } from '../writing/notice.ts';
-import { SqliteConnection } from './connection.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
 
 export interface ClaimOptions {
   readonly notice: Notice;

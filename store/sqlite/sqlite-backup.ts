@@ -7,7 +7,7 @@ import { makeFolderOf, writeFaultOf } from '../folder.ts';
 import { migrations } from '../schema/migrations.ts';
 import { type CopiedCount, countRows } from '../tools/copy.ts';
 import type { CopySide } from '../tools/copy-side.ts';
-import { SqliteConnection } from './connection.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
 import { sideOf } from './sqlite-copy.ts';
 
 /** What a backup states about itself. */

@@ -2,9 +2,9 @@
 import { stat } from 'node:fs/promises';
 import { StoreError } from '../errors.ts';
 import { type CopySide, type DescribedColumn, tablesOf, type WithCopySide } from '../tools/copy-side.ts';
-import { SqliteConnection } from './connection.ts';
-import { insertionOf } from './insertion.ts';
 import { openSqlite } from './sqlite.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
+import { insertionOf } from './sqlite-insertion.ts';
 
 const COLUMNS = `
   SELECT m.name AS "table", c.name AS "column", c.type AS "type", c.pk AS "keyPart"

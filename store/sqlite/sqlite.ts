@@ -9,8 +9,8 @@ import { changeRows, isTracked } from '../verbs/changes.ts';
 import { takeIn } from '../verbs/limits.ts';
 import type { Notice } from '../writing/notice.ts';
 import { Claim } from './claim.ts';
-import { SqliteConnection } from './connection.ts';
-import { insertionOf } from './insertion.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
+import { insertionOf } from './sqlite-insertion.ts';
 
 const MEMORY = ':memory:';
 /**

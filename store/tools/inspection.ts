@@ -11,11 +11,11 @@ const MEMORY = ':memory:';
  * @throws StoreError `bad_url`
  */
 export async function inspectStore(url: string, deadlineMs: number): Promise<readonly StoreCondition[]> {
-  if (isPostgres(url)) return (await import('../postgres/inspection.ts')).inspectPostgres(url, deadlineMs);
+  if (isPostgres(url)) return (await import('../postgres/postgres-inspection.ts')).inspectPostgres(url, deadlineMs);
   const path = sqlitePath(url);
   if (path === undefined) throw new StoreError('bad_url', 'store: must be sqlite:PATH or the URL of a PostgreSQL database');
   if (path === MEMORY) return [{ level: 'ok', message: 'The store is in memory: nothing is kept after a stop.' }];
-  return (await import('../sqlite/inspection.ts')).inspectSqlite(path, deadlineMs);
+  return (await import('../sqlite/sqlite-inspection.ts')).inspectSqlite(path, deadlineMs);
 }
 
 /** The files of a database, which may be missing; an empty list if it is not in files of this machine. */

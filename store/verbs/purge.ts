@@ -4,7 +4,7 @@ import { GRANTS_KEPT_MS, SLOTS_KEPT_MS } from '../schema/limit-rows.ts';
 import { attempts, audit, files, pins, requests, type Table, usage, usageDays, usageHours, usagePoolHours } from '../schema/tables.ts';
 import { CHANGES_KEPT_MS } from './changes.ts';
 import { DEAD_NODES_KEPT_MS } from './nodes.ts';
-import { OWNERS_KEPT_MS } from './session-owners.ts';
+import { OWNERS_KEPT_MS } from './owner-verbs.ts';
 
 /** Rows strictly older than these are deleted; a table without a limit keeps all rows. */
 export interface PurgeLimits {

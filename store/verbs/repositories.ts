@@ -25,17 +25,17 @@ import {
 import type { TableRow } from '../writing/write-queue.ts';
 import { together, type Writer } from '../writing/writer.ts';
 import { changesVerbs } from './changes.ts';
-import { exchangeVerbs } from './exchanges.ts';
 import type { Lease } from './lease-verbs.ts';
 import { heldBy, leaseVerbs } from './leases.ts';
 import { limitVerbs } from './limits.ts';
 import { nodeVerbs } from './nodes.ts';
+import { sessionOwnerVerbs } from './owner-verbs.ts';
 import { purge } from './purge.ts';
 import { recentOutcomes, searchRequests } from './request-search.ts';
-import { sessionOwnerVerbs } from './session-owners.ts';
 import { slotVerbs } from './slots.ts';
 import { hourSums } from './sums/hour-groups.ts';
 import { usageSums } from './sums/usage-groups.ts';
+import { exchangeVerbs } from './token-exchanges.ts';
 import type { Store } from './verbs.ts';
 
 const DEADLINE_MS = 5_000;

@@ -21,16 +21,16 @@ import type {
 } from '../schema/rows.ts';
 import type { WriterStats } from '../writing/writer.ts';
 import type { ChangesVerbs } from './changes.ts';
-import type { ExchangeVerbs } from './exchanges.ts';
 import type { Lease, LeaseVerbs } from './lease-verbs.ts';
 import type { LimitVerbs } from './limits.ts';
 import type { NodeVerbs } from './nodes.ts';
+import type { SessionOwnerVerbs } from './owner-verbs.ts';
 import type { Purged, PurgeLimits } from './purge.ts';
 import type { FoundRequests, RequestOutcome } from './request-search.ts';
-import type { SessionOwnerVerbs } from './session-owners.ts';
 import type { SlotVerbs } from './slots.ts';
 import type { HourTotal } from './sums/hour-groups.ts';
 import type { UsageTotal } from './sums/usage-groups.ts';
+import type { ExchangeVerbs } from './token-exchanges.ts';
 
 /**
  * Rows in, plain objects out.

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { Readable } from 'node:stream';
 import { test } from 'node:test';
 import type { AdminTarget } from '../../proxy/admin/admin-target.ts';
-import { OperatorFeed } from '../../proxy/admin/feed/feed.ts';
+import { OperatorFeed } from '../../proxy/admin/feed/operator-feed.ts';
 
 interface Account {
   readonly account: string;

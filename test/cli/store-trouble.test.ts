@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { SqliteConnection } from '../../store/sqlite/connection.ts';
+import { SqliteConnection } from '../../store/sqlite/sqlite-connection.ts';
 import { openStore } from '../../store/store.ts';
 import { startProgram } from '../support/program.ts';
 import { until } from '../support/until.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Config } from '../../proxy/config/config.ts';
-import { diffConfigs, formatChange, redact, versionOf } from '../../proxy/config/diff.ts';
+import { diffConfigs, formatChange, redact, versionOf } from '../../proxy/config/config-diff.ts';
 import { inspect } from '../../proxy/config/loading/load.ts';
 import { HASH, SMALL } from './files.ts';
 

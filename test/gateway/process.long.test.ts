@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { SqliteConnection } from '../../store/sqlite/connection.ts';
+import { SqliteConnection } from '../../store/sqlite/sqlite-connection.ts';
 import { openStore } from '../../store/store.ts';
 import { folderFor } from '../config/files.ts';
 import { KEY } from '../support/gateway.ts';

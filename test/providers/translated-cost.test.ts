@@ -5,8 +5,8 @@ import { ResponseObject } from '../../proxy/providers/api-accounts/reply/respons
 import { ChatReply } from '../../proxy/providers/chat/reply/chat-reply.ts';
 import { ReplyRepair } from '../../proxy/providers/responses/reply/reply-repair.ts';
 import type { JsonObject } from '../../proxy/turn/json/json.ts';
+import type { EventHandler } from '../../proxy/turn/provider/provider-replies.ts';
 import { NO_QUIRKS } from '../../proxy/turn/provider/quirks.ts';
-import type { EventHandler } from '../../proxy/turn/provider/replies.ts';
 import { ReplyEvent } from '../../proxy/turn/reply/reply-event.ts';
 import { liveTurnOf } from '../support/live-turn.ts';
 import { call, chunk, ENDING, finish, text } from './chat/completions.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { profileNamed } from '../../proxy/rehearsal/account/account-profiles.ts';
-import { neutralWords } from '../../proxy/rehearsal/exchanges.ts';
+import { neutralWords } from '../../proxy/rehearsal/shared-exchanges.ts';
 import { startUpstream } from '../support/rehearsal.ts';
 import { ask, at, get, typesOf } from '../support/rehearsal-client.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { profileNamed } from '../../proxy/rehearsal/account/account-profiles.ts';
-import { neutralWords } from '../../proxy/rehearsal/exchanges.ts';
 import { startProviderThread } from '../../proxy/rehearsal/provider-thread.ts';
+import { neutralWords } from '../../proxy/rehearsal/shared-exchanges.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json/json.ts';
 import { startUpstream } from '../support/rehearsal.ts';
 import { at, itemsOf, typesOf } from '../support/rehearsal-client.ts';

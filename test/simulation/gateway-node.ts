@@ -16,7 +16,7 @@ import type { Clock } from '../../proxy/base/time/clock.ts';
 import type { AdmissionConfig } from '../../proxy/config/config.ts';
 import { RetryBudget } from '../../proxy/dispatch/retries/retry-budget.ts';
 import type { ExclusiveWork } from '../../proxy/nodes/exclusive-work.ts';
-import { quotaFromHeaders } from '../../proxy/providers/agent/quota.ts';
+import { quotaFromHeaders } from '../../proxy/providers/agent/agent-quota.ts';
 import type { Affinity } from '../../proxy/turn/continuation.ts';
 import type { Failure } from '../../proxy/turn/errors/failure.ts';
 import type { AccountConfig, AdmissionClass, PoolConfig, StrategyName } from '../../proxy/turn/settings.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { requests, usage } from '../../store/schema/tables.ts';
-import { insertionOf } from '../../store/sqlite/insertion.ts';
+import { insertionOf } from '../../store/sqlite/sqlite-insertion.ts';
 import { openStore, type RequestRow } from '../../store/store.ts';
 import { requestRow, usageRow } from './samples.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { connectionFailureOf } from '../../store/postgres/connection/failures.ts';
+import { connectionFailureOf } from '../../store/postgres/connection/postgres-failures.ts';
 import { upgrade } from '../../store/postgres/connection/upgrade.ts';
 import { inspectStore } from '../../store/tools/inspection.ts';
 import type { Notice } from '../../store/writing/notice.ts';

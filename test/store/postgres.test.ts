@@ -2,7 +2,7 @@
 // nodes with different clocks, and connections that reads of operators leave to turns.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { PostgresConnections } from '../../store/postgres/connection/connections.ts';
+import { PostgresConnections } from '../../store/postgres/connection/postgres-connections.ts';
 import { inTransaction } from '../../store/postgres/connection/transactions.ts';
 import { applyTo } from '../../store/postgres/connection/upgrade.ts';
 import { type Migration, migrate, migrations } from '../../store/schema/migrations.ts';

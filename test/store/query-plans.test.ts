@@ -7,7 +7,7 @@ import { after, before, suite, test } from 'node:test';
 import type { Driver, Value } from '../../store/driver.ts';
 import type { HourFilter, RequestFilter, UsageFilter } from '../../store/schema/filters.ts';
 import type { Reader } from '../../store/schema/query.ts';
-import { SqliteConnection } from '../../store/sqlite/connection.ts';
+import { SqliteConnection } from '../../store/sqlite/sqlite-connection.ts';
 import { openStore } from '../../store/store.ts';
 import { repositories } from '../../store/verbs/repositories.ts';
 import { searchRequests } from '../../store/verbs/request-search.ts';

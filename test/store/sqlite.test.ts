@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { migrate, migrations } from '../../store/schema/migrations.ts';
 import * as tables from '../../store/schema/tables.ts';
 import { Claim } from '../../store/sqlite/claim.ts';
-import { SqliteConnection } from '../../store/sqlite/connection.ts';
+import { SqliteConnection } from '../../store/sqlite/sqlite-connection.ts';
 import { openStore, type StoreErrorCode } from '../../store/store.ts';
 import { until } from '../support/until.ts';
 import { folder } from './adapters.ts';

@@ -1,6 +1,6 @@
 // POST /api/reload, GET and POST /api/explain: the running configuration, and its effect on a request.
 import { RULES } from '../../../rules/index.ts';
-import { versionOf } from '../../config/diff.ts';
+import { versionOf } from '../../config/config-diff.ts';
 import { explainTurns } from '../../explain/explanation.ts';
 import { liveModels } from '../../explain/live-models.ts';
 import { routeNamed } from '../../explain/route-name.ts';

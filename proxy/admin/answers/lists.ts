@@ -7,7 +7,7 @@ import { listModels } from '../../mcp/tools/list-models.ts';
 import { listPools } from '../../mcp/tools/list-pools.ts';
 import { serviceStatus } from '../../mcp/tools/service-status.ts';
 import { type Endpoint, endpoint } from '../api/endpoint.ts';
-import { ACCOUNTS, accountSettings, KEYS } from '../replies/listings.ts';
+import { ACCOUNTS, accountSettings, KEYS } from '../replies/listing-replies.ts';
 
 const answered = (name: Endpoint['name'], summary: string, tool: Tool): Endpoint =>
   endpoint({

@@ -1,7 +1,7 @@
 // GET /api/status: the state of the running gateway.
 import { machine } from '../../base/process/machine.ts';
 import type { Config } from '../../config/config.ts';
-import { redact, versionOf } from '../../config/diff.ts';
+import { redact, versionOf } from '../../config/config-diff.ts';
 import { presetName } from '../../turn/provider/api-account.ts';
 import { tiersOf } from '../../turn/tiers.ts';
 import type { AdminTarget } from '../admin-target.ts';

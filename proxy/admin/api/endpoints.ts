@@ -5,18 +5,18 @@ import { accountTests } from '../answers/account-test.ts';
 import { configuration } from '../answers/configuration.ts';
 import { accountPauses } from '../answers/edits/account-pauses.ts';
 import { configurationFile } from '../answers/edits/configuration-file.ts';
-import { keyEdits } from '../answers/edits/key-edits.ts';
-import { modeEdits } from '../answers/edits/mode-edits.ts';
-import { tokenEdits } from '../answers/edits/token-edits.ts';
+import { keyEdits } from '../answers/edits/key-endpoints.ts';
+import { modeEdits } from '../answers/edits/mode-endpoint.ts';
+import { tokenEdits } from '../answers/edits/operator-token-endpoints.ts';
 import { LISTS } from '../answers/lists.ts';
 import { accountLogins } from '../answers/logins/account-logins.ts';
 import { loginRuns } from '../answers/logins/login-runs.ts';
 import type { RunningLogins } from '../answers/logins/running-logins.ts';
-import { nodes } from '../answers/nodes.ts';
+import { nodes } from '../answers/node-endpoint.ts';
 import { requestLog } from '../answers/request-log.ts';
-import { session } from '../answers/session.ts';
+import { session } from '../answers/session-endpoint.ts';
 import { status } from '../answers/status.ts';
-import { usage } from '../answers/usage.ts';
+import { usage } from '../answers/usage-endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 
 export const endpoints = (gateway: AdminTarget, logins: RunningLogins): readonly Endpoint[] => [

@@ -1,5 +1,5 @@
 // Edits of the configuration over the API: types and schemas of requests and replies, for server and clients.
-import type { ConfigChange } from '../../config/diff.ts';
+import type { ConfigChange } from '../../config/config-diff.ts';
 import type { KeyPolicies } from '../../config/file/edits/key-edits.ts';
 import type { KeyPolicyChanges } from '../../config/file/edits/key-policy-edits.ts';
 import type { Finding } from '../../config/schema/finding.ts';

@@ -2,7 +2,7 @@
 import { PRESETS, presetOf } from '../../turn/provider/presets.ts';
 import { CommandFailure, type Io } from '../command.ts';
 import { type AccountOptions, type NewAccountRow, presetNamed, rowOf, variableOf } from './new-account.ts';
-import { secretPath, type TypedSecret } from './secret-files.ts';
+import { secretPath, type TypedSecret } from './typed-secrets.ts';
 
 export interface AskedAccount {
   readonly row: NewAccountRow;

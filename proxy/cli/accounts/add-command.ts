@@ -11,7 +11,7 @@ import { accountEdits } from './account-edits.ts';
 import { askedAccount } from './account-questions.ts';
 import { firstWrong, stepText } from './account-test-text.ts';
 import { type AccountOptions, addAccountOptions, type NewAccountRow, namesKind, rowOf } from './new-account.ts';
-import { writtenSecrets } from './secret-files.ts';
+import { writtenSecrets } from './typed-secrets.ts';
 
 interface AddOptions extends CommonOptions, AccountOptions {
   readonly pool?: string;

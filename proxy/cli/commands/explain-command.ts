@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
-import { versionOf } from '../../config/diff.ts';
+import { versionOf } from '../../config/config-diff.ts';
 import { indexIn } from '../../config/file/edits/invalid-edit.ts';
 import { nearest } from '../../config/schema/suggestion.ts';
 import { type ExplainedTurn, explainTurns, type Question } from '../../explain/explanation.ts';
@@ -10,7 +10,7 @@ import { explainedProviders } from '../../providers/providers.ts';
 import { isObject, type JsonObject } from '../../turn/json/json.ts';
 import { dispatchedKind } from '../../turn/routes/kinds.ts';
 import { RouteTable, worded } from '../../turn/routes/route-table.ts';
-import { noteOf } from '../../turn/routes/served.ts';
+import { noteOf } from '../../turn/routes/served-routes.ts';
 import type { Route } from '../../turn/turn.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from '../command.ts';
 import { adminIn, adminOf } from '../gateway/address.ts';

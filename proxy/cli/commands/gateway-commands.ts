@@ -1,6 +1,6 @@
 // `diff` and `reload`: compares the configuration of the running gateway with the file, and reloads it.
 import type { Command } from 'commander';
-import { formatChange } from '../../config/diff.ts';
+import { formatChange } from '../../config/config-diff.ts';
 import { formatFinding } from '../../config/schema/finding.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, json } from '../command.ts';
 import { adminIn } from '../gateway/address.ts';

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { RouteKind } from '../../turn/routes/kinds.ts';
 import { RouteTable } from '../../turn/routes/route-table.ts';
-import { isServed, noteOf } from '../../turn/routes/served.ts';
+import { isServed, noteOf } from '../../turn/routes/served-routes.ts';
 import type { Rule } from '../../turn/rules/rule.ts';
 import { addCommand, type CommonOptions, type Io, inspectValid, json, table } from '../command.ts';
 

@@ -9,7 +9,7 @@ import {
   keyListing,
   type OperatorListing,
   operatorListing,
-} from '../../admin/replies/listings.ts';
+} from '../../admin/replies/listing-replies.ts';
 import { systemClock } from '../../base/time/clock.ts';
 import type { Config } from '../../config/config.ts';
 import { type CommonOptions, type Io, inspectValid } from '../command.ts';

@@ -9,7 +9,7 @@ import { CLIENTS, type ClientSettings, KEY_VARIABLE } from '../../pages/client-s
 import type { WireWords } from '../../turn/settings.ts';
 import { type AskedAccount, answerTo, askedAccount, askedKind } from '../accounts/account-questions.ts';
 import { type AccountOptions, addAccountOptions, namesKind, rowOf } from '../accounts/new-account.ts';
-import { writtenSecrets } from '../accounts/secret-files.ts';
+import { writtenSecrets } from '../accounts/typed-secrets.ts';
 import { clientNamed } from '../client-named.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, json } from '../command.ts';
 import { newFile, POOL } from './init-file.ts';

@@ -7,7 +7,6 @@ import type { Sink } from '../../turn/reply/sink.ts';
 import type { Ending } from '../../turn/reply/turn-result.ts';
 import type { Body } from '../../turn/turn.ts';
 import type { SocketSlot } from '../../upstream/carriers/websocket/socket-slot.ts';
-import type { WebsocketConnection } from './connection.ts';
 import { TurnControls } from './controls/turn-controls.ts';
 import { errorFrame } from './error-frame.ts';
 import type { Frame } from './frame.ts';
@@ -16,6 +15,7 @@ import { inLane, laneOf, withoutLane, withoutNativeLane } from './lane.ts';
 import { PublicFrameSink } from './public-frame-sink.ts';
 import type { TurnLog } from './turn-log.ts';
 import { TurnOutput } from './turn-output.ts';
+import type { WebsocketConnection } from './websocket-connection.ts';
 
 export class FrameClient implements TurnClient {
   readonly streams = true;

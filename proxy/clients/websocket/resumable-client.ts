@@ -7,10 +7,10 @@ import type { JsonObject } from '../../turn/json/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { Ending } from '../../turn/reply/turn-result.ts';
 import type { SocketSlot } from '../../upstream/carriers/websocket/socket-slot.ts';
-import { CLOSE, type WebsocketConnection } from './connection.ts';
 import type { Frame } from './frame.ts';
 import { FrameClient } from './frame-client.ts';
 import { type LogMemory, TurnLog } from './turn-log.ts';
+import { CLOSE, type WebsocketConnection } from './websocket-connection.ts';
 
 export interface ResumableOptions {
   readonly identity: TurnIdentity;

@@ -6,7 +6,7 @@ import type { Path, Problem } from '../schema/finding.ts';
 import { suggestion } from '../schema/suggestion.ts';
 import { type AccountRow, accountRows } from './api/account-row.ts';
 import { checkBaseAddress, notAnAddress } from './api/base-address.ts';
-import { type Mapping, mapping, rowsOf, text } from './rows.ts';
+import { type Mapping, mapping, rowsOf, text } from './config-rows.ts';
 
 export function checkAddresses(data: unknown): readonly Problem[] {
   return [...accountAddresses(data), ...listeners(data)];

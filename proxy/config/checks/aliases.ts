@@ -1,7 +1,7 @@
 // Checks the aliases of Pools: a name has at most one star, and its target is a model that the running gateway lists (AM20).
 import type { Problem } from '../schema/finding.ts';
 import { suggestion } from '../schema/suggestion.ts';
-import { mapping, rowsOf } from './rows.ts';
+import { mapping, rowsOf } from './config-rows.ts';
 
 /** The exposed ids in a running gateway, by Pool. */
 export type ExposedModels = ReadonlyMap<string, readonly string[]>;

@@ -1,22 +1,22 @@
 // THE CHECKS that a schema cannot express, in order. If one place has two problems, the first one is reported.
 import type { Problem } from '../schema/finding.ts';
+import { checkConnections } from './account-connections.ts';
+import { checkHeaders } from './account-headers.ts';
 import { checkAddresses } from './addresses.ts';
 import { checkAliases, type ExposedModels } from './aliases.ts';
 import { checkApiSettings } from './api/account-settings.ts';
+import { checkCredentials } from './api/api-credentials.ts';
 import { checkCatalogs } from './api/catalog-rows.ts';
-import { checkCredentials } from './api/credentials.ts';
 import { warnOfApiSettings } from './api/warnings.ts';
-import { checkConnections } from './connections.ts';
-import { checkHeaders } from './headers.ts';
 import { checkIdentityHeaders } from './identity-headers.ts';
 import { checkIds } from './ids.ts';
 import { checkKeys } from './keys.ts';
 import { checkLiterals } from './literals.ts';
-import { checkNetworks } from './networks.ts';
+import { checkNetworks } from './network-entries.ts';
 import { checkNode } from './node.ts';
 import { checkReferences } from './references.ts';
 import { checkRoutes } from './routes.ts';
-import { checkTiers } from './tiers.ts';
+import { checkTiers } from './tier-settings.ts';
 
 /** @param now Unix milliseconds, for the warning about expired keys @param exposed the models of the running gateway, if it was asked */
 export function runChecks(data: unknown, now: number, exposed?: ExposedModels): readonly Problem[] {

@@ -1,7 +1,7 @@
 // Warns when an account of a known agent backend lacks the headers by which that backend recognises its clients (RB2, RB3).
 import { hostOf, isAgentBackend } from '../../turn/wire/known-hosts.ts';
 import type { Problem } from '../schema/finding.ts';
-import { mapping, rowsOf, text } from './rows.ts';
+import { mapping, rowsOf, text } from './config-rows.ts';
 
 /** Headers that identify a client. Without them networks answer with a challenge page, and backends offer no newer models. */
 const IDENTITY_HEADERS = ['chatgpt-account-id', 'originator', 'user-agent', 'version'] as const;

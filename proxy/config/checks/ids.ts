@@ -1,7 +1,7 @@
 // Checks that ids and hashes are unique. A duplicate is reported at its second place.
 import type { Problem } from '../schema/finding.ts';
 import { isWord } from '../schema/setting-names.ts';
-import { rowsOf, text, textsAt } from './rows.ts';
+import { rowsOf, text, textsAt } from './config-rows.ts';
 
 export function checkIds(data: unknown): readonly Problem[] {
   return [...duplicateIds(data), ...duplicateAssignments(data), ...sharedHashes(data)];

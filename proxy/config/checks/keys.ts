@@ -3,7 +3,7 @@ import { msOfIso } from '../../base/time/iso-time.ts';
 import { isRehearsal } from '../../turn/provider/rehearsal-address.ts';
 import type { Problem } from '../schema/finding.ts';
 import { accountRows } from './api/account-row.ts';
-import { isMapping, mapping, type Row, rowsOf, text, textsAt } from './rows.ts';
+import { isMapping, mapping, type Row, rowsOf, text, textsAt } from './config-rows.ts';
 
 /** SHA-256 of `pg-demo-key-for-the-rehearsal-only` and `pg-demo-token-for-the-rehearsal-only`, which config.yaml makes public. */
 const DEMO_HASHES: ReadonlySet<string> = new Set([

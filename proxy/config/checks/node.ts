@@ -1,7 +1,7 @@
 // Checks the section of this node. An internal listener is useful only with other nodes, and needs a secret (Q34).
 import type { Problem } from '../schema/finding.ts';
 import { meet } from './addresses.ts';
-import { isMapping, mapping } from './rows.ts';
+import { isMapping, mapping } from './config-rows.ts';
 
 /** The settings for communication with other nodes. */
 const OF_SEVERAL = ['listen', 'address', 'secret'] as const;

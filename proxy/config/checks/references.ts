@@ -2,7 +2,7 @@
 import type { Path, Problem } from '../schema/finding.ts';
 import { isWord } from '../schema/setting-names.ts';
 import { suggestion } from '../schema/suggestion.ts';
-import { isMapping, rowsOf, text, textsAt } from './rows.ts';
+import { isMapping, rowsOf, text, textsAt } from './config-rows.ts';
 
 export function checkReferences(data: unknown): readonly Problem[] {
   const accounts = idsOf(data, 'accounts');

@@ -1,7 +1,7 @@
 // Checks the route table: each method and path has one row, and its kind serves this method.
 import { KINDS, type RouteKind } from '../../turn/routes/kinds.ts';
 import type { Path, Problem } from '../schema/finding.ts';
-import { type Mapping, mapping, rowsOf, text } from './rows.ts';
+import { type Mapping, mapping, rowsOf, text } from './config-rows.ts';
 
 export const METHODS = ['GET', 'POST', 'DELETE', 'OPTIONS', 'WS'] as const;
 

@@ -1,6 +1,6 @@
 // The text of a file with private values and unknown settings hidden. Every line stays at its place.
 import { isMap, isPair, isScalar, isSeq, Lexer, type Node, type Scalar, visit } from 'yaml';
-import { PRIVATE } from '../diff.ts';
+import { PRIVATE } from '../config-diff.ts';
 import type { Path } from '../schema/finding.ts';
 import { resolved, type SchemaNode, schema } from '../schema/schema.ts';
 import { looksSecret } from '../schema/setting-names.ts';

@@ -9,7 +9,7 @@ import { parseYaml } from '../file/yaml.ts';
 import { ConfigError, type Finding, inFileOrder, isError, type Problem } from '../schema/finding.ts';
 import { validate } from '../schema/validate.ts';
 import { compile } from './compile.ts';
-import { type ResolvedConnections, resolveConnections } from './connections.ts';
+import { type ResolvedConnections, resolveConnections } from './resolved-connections.ts';
 import { fileFault, NO_FILE, resolveSecrets, type Secrets } from './secrets.ts';
 
 export interface LoadOptions {

@@ -1,6 +1,6 @@
 // Reloads the file of a running gateway. A valid file takes effect as a whole, and an invalid one changes nothing.
 import type { Config, LoadedConfig } from '../config.ts';
-import { type ConfigChange, diffConfigs, RESTART_SETTINGS, versionOf } from '../diff.ts';
+import { type ConfigChange, diffConfigs, RESTART_SETTINGS, versionOf } from '../config-diff.ts';
 import type { Finding } from '../schema/finding.ts';
 import { loadConfigInBackground } from './background-load.ts';
 import type { LoadOptions } from './load.ts';

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parsedJson } from '../../turn/json/json.ts';
-import { isMapping, mapping, rowsOf, text } from '../checks/rows.ts';
+import { isMapping, mapping, rowsOf, text } from '../checks/config-rows.ts';
 import type { Path, Problem, Severity } from '../schema/finding.ts';
 import { membersOfFile } from '../token-members.ts';
 

@@ -2,7 +2,7 @@
 import { GatheredBytes } from '../../base/bytes/gathered-bytes.ts';
 import type { CarrierFailure } from '../../turn/errors/failure.ts';
 import { Refusal } from '../../turn/errors/refusal.ts';
-import { type Emit, type EventHandler, UnreadableReply } from '../../turn/provider/replies.ts';
+import { type Emit, type EventHandler, UnreadableReply } from '../../turn/provider/provider-replies.ts';
 import { type HeldBytes, TooMuchHeld } from '../../turn/reply/held-bytes.ts';
 import { ReplyEvent } from '../../turn/reply/reply-event.ts';
 import type { ReplyEnd } from '../../turn/reply/terminal-event.ts';

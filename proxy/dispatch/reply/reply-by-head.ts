@@ -1,6 +1,6 @@
 // Chooses by the head how the reply of an account is read: as events, collected, whole, or piped.
 import { carrierFailure, type Failure } from '../../turn/errors/failure.ts';
-import type { EventHandler } from '../../turn/provider/replies.ts';
+import type { EventHandler } from '../../turn/provider/provider-replies.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Head, Headers } from '../../turn/turn.ts';
 import type { SocketSlot } from '../../upstream/carriers/websocket/socket-slot.ts';

@@ -3,7 +3,7 @@ import { ItemPlaces } from '../../turn/errors/item-places.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { AdaptedName } from '../../turn/provider/adapted.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
-import type { EncodedAttempt, EncodedRequest } from '../../turn/provider/requests.ts';
+import type { EncodedAttempt, EncodedRequest } from '../../turn/provider/provider-requests.ts';
 import type { Body, Outgoing } from '../../turn/turn.ts';
 import type { CarrierRequest } from '../../upstream/carriers/carrier.ts';
 import type { Upload } from '../client.ts';

@@ -1,11 +1,11 @@
 // The API of agent backends. Native turns are passed to them unchanged, and their replies already are Responses events.
 import { inBandFailure, statusFailure } from '../../turn/errors/failure.ts';
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
-import { agentCatalog } from './catalog.ts';
-import { agentCompaction } from './compaction.ts';
-import { agentFiles } from './files.ts';
-import { agentQuota } from './quota.ts';
-import { agentRequests } from './requests.ts';
+import { agentCatalog } from './agent-catalog.ts';
+import { agentCompaction } from './agent-compaction.ts';
+import { agentFiles } from './agent-files.ts';
+import { agentQuota } from './agent-quota.ts';
+import { agentRequests } from './agent-requests.ts';
 
 export const agentApi: ProviderApi = {
   name: 'agent',

@@ -1,7 +1,7 @@
 // The headers of requests to API accounts: the account's own headers, those that describe the body, and the client's headers for tracing
 // (AA29).
 import type { LiveTurn } from '../../turn/live-turn.ts';
-import type { EncodedAttempt } from '../../turn/provider/requests.ts';
+import type { EncodedAttempt } from '../../turn/provider/provider-requests.ts';
 import type { Outgoing } from '../../turn/turn.ts';
 import { traceHeaders } from '../../turn/wire/headers.ts';
 import { USER_AGENT } from '../../turn/wire/own-request.ts';

@@ -1,6 +1,6 @@
 // Transcriptions of API accounts: the path, and the fields of the form that their API has (AA36).
 import type { FormField } from '../../turn/json/form.ts';
-import type { EncodedAttempt, RequestHead } from '../../turn/provider/requests.ts';
+import type { EncodedAttempt, RequestHead } from '../../turn/provider/provider-requests.ts';
 import type { Outgoing } from '../../turn/turn.ts';
 import { apiHeaders } from './request-headers.ts';
 

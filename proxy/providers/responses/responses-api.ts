@@ -1,17 +1,17 @@
 // The API of accounts that speak the Responses API: platforms and compatible servers.
 import type { ProviderApi } from '../../turn/provider/provider-api.ts';
+import { apiQuota } from '../api-accounts/api-quota.ts';
 import { sentEffort } from '../api-accounts/effort.ts';
 import { apiLacks, apiLoses } from '../api-accounts/eligibility/lacks.ts';
-import { apiFailures } from '../api-accounts/failures/failures.ts';
-import { responsesPlace } from '../api-accounts/failures/places.ts';
+import { apiFailures } from '../api-accounts/failures/api-failures.ts';
+import { responsesPlace } from '../api-accounts/failures/named-places.ts';
 import { apiCatalog } from '../api-accounts/models/model-list.ts';
-import { apiQuota } from '../api-accounts/quota.ts';
 import type { ProviderServices } from '../provider-services.ts';
-import { CompactRoutes } from './compaction.ts';
-import { responsesFiles } from './files.ts';
 import { RefusedMemory } from './refused-members.ts';
-import { replyDecoding } from './reply/replies.ts';
-import { ResponsesRequests } from './requests.ts';
+import { replyDecoding } from './reply/responses-replies.ts';
+import { CompactRoutes } from './responses-compaction.ts';
+import { responsesFiles } from './responses-files.ts';
+import { ResponsesRequests } from './responses-requests.ts';
 
 /** The headers of an answer that belong to the turn. No header passes that names the account, its organisation or its limits (AA31). */
 const ANSWER: ReadonlySet<string> = new Set(['content-type', 'retry-after', 'openai-processing-ms']);

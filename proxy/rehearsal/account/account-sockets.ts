@@ -6,11 +6,11 @@ import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import type { SimulatedAnswer } from '../delivery/answer.ts';
 import { deliver, wait } from '../delivery/delivery.ts';
 import { frameSteps, limitFrame, refusalFrame } from '../delivery/frame-steps.ts';
-import type { Exchanges, Recipient } from '../exchanges.ts';
 import { faultOfKind } from '../faults/fault.ts';
 import { RunningTurn } from '../model/running-turn.ts';
 import { toolsItems } from '../model/turn-request.ts';
 import { parseJson, type ReceivedRequest, type RequestEnd } from '../received-request.ts';
+import type { Exchanges, Recipient } from '../shared-exchanges.ts';
 import { AccountSocket } from './account-socket.ts';
 import { answerControl, isControl, steeredInput, unusedSteers } from './control-frames.ts';
 

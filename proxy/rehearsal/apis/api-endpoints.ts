@@ -9,11 +9,11 @@ import { SimulatedError } from '../provider-error.ts';
 import type { ApiSettings } from './api-settings.ts';
 import { chatAnswer } from './chat/chat-answer.ts';
 import { withChatFaults } from './chat/chat-faults.ts';
-import { embeddings } from './embeddings.ts';
-import { imageAnswer } from './images.ts';
-import { listedModels, loadedModels, modelList, serverProps } from './model-lists.ts';
-import { rateHeaders } from './rate-headers.ts';
 import { compactAnswer, responsesAnswer, responsesFrame } from './responses/responses-answer.ts';
+import { embeddings } from './simulated-embeddings.ts';
+import { imageAnswer } from './simulated-images.ts';
+import { listedModels, loadedModels, modelList, serverProps } from './simulated-model-lists.ts';
+import { rateHeaders } from './simulated-rate-headers.ts';
 import { uploadedFile } from './uploaded-files.ts';
 
 /** The path of the account's base URL. */

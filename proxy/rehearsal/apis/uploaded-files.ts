@@ -1,8 +1,8 @@
 // The files of a simulated Responses platform. One form creates a file with its bytes.
 import type { SimulatedFiles } from '../account/simulated-files.ts';
 import { jsonAnswer, type SimulatedAnswer } from '../delivery/answer.ts';
-import { formOf } from '../form.ts';
 import { SimulatedError } from '../provider-error.ts';
+import { formOf } from '../received-form.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 
 const PURPOSES: ReadonlySet<unknown> = new Set(['assistants', 'batch', 'fine-tune', 'vision', 'user_data', 'evals']);

@@ -1,7 +1,7 @@
 // The transcription of a simulated account: checks the form as a strict provider does, and answers with a transcript.
 import { jsonAnswer, type SimulatedAnswer } from '../delivery/answer.ts';
-import { formOf } from '../form.ts';
 import { SimulatedError } from '../provider-error.ts';
+import { formOf } from '../received-form.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 
 const FIELDS: ReadonlySet<string> = new Set(['model', 'language', 'prompt', 'response_format', 'temperature', 'keywords', 'languages']);

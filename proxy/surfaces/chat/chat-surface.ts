@@ -1,7 +1,7 @@
 // The surface of Chat Completions. It is addressed like the compatible surface, and has its own requests, completions and streams (D4, A8).
 import { publicError, publicFailure } from '../../turn/errors/sanitise.ts';
 import { surface } from '../../turn/surface.ts';
-import { withoutMarker } from '../../turn/wire/lite-marker.ts';
+import { withoutMarker } from '../../turn/wire/lite-marker-names.ts';
 import { errorType, publicSurface, shownError } from '../public/public-surface.ts';
 import { chatCompletion } from './chat-completion.ts';
 import { chatRequest } from './chat-request.ts';

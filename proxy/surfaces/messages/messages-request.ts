@@ -2,12 +2,12 @@
 import { asList, isObject, type JsonObject } from '../../turn/json/json.ts';
 import type { Answer, Decoded } from '../../turn/surface.ts';
 import type { Turn, Work } from '../../turn/turn.ts';
+import { cacheKeyOf, messagesSession } from './message-session.ts';
 import { contextOf, messageDelta, messageStart, sseOf } from './reply/message-object.ts';
 import type { MessageEnd } from './reply/message-reply.ts';
 import { messageUsage } from './reply/message-usage.ts';
 import { decodeMessages, type MessagesRequest } from './request/decode.ts';
 import type { AskedEffort } from './request/thinking.ts';
-import { cacheKeyOf, messagesSession } from './session.ts';
 
 /** The smallest cap that the Responses API takes. */
 const LEAST_CAP = 16;

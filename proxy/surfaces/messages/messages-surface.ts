@@ -7,12 +7,12 @@ import type { Body, Turn } from '../../turn/turn.ts';
 import { traceHeaders } from '../../turn/wire/headers.ts';
 import { bearerSecrets, publicSurface, shownError } from '../public/public-surface.ts';
 import { modelObject, modelPage } from './message-models.ts';
+import { estimatedTokens, tokensOfMessages } from './message-tokens.ts';
 import { failureType, isTooLong, MessagesRefusal, outOfQuota, tooLong, tooManyOutput } from './messages-error.ts';
 import { messagesRequest } from './messages-request.ts';
 import { MessageCollector } from './reply/message-collector.ts';
 import { MessageSseSink } from './reply/message-sse-sink.ts';
 import { decodeMessages, type MessagesRequest } from './request/decode.ts';
-import { estimatedTokens, tokensOfMessages } from './token-count.ts';
 
 export const messagesSurface = surface<MessagesRequest>({
   ...publicSurface,

@@ -7,7 +7,7 @@ import { type Confidential, endWithoutOwner, jsonWithoutOwner, withoutOwner } fr
 import { isObject, type Json, type JsonObject } from '../../turn/json/json.ts';
 import { type FailureEventOptions, surface } from '../../turn/surface.ts';
 import { type AnswerHeaderOptions, nativeAnswerHeaders, nativeEventHeaders, nativeRequestHeaders } from '../../turn/wire/headers.ts';
-import { withoutMarker } from '../../turn/wire/lite-marker.ts';
+import { withoutMarker } from '../../turn/wire/lite-marker-names.ts';
 import { bearerSecrets, publicSurface } from '../public/public-surface.ts';
 
 export const nativeSurface = surface({

@@ -9,7 +9,7 @@ import { surface } from '../../turn/surface.ts';
 import type { Event, Headers } from '../../turn/turn.ts';
 import { bearerToken } from '../../turn/wire/bearer-token.ts';
 import { publicAnswerHeaders, publicRequestHeaders } from '../../turn/wire/headers.ts';
-import { withoutMarker } from '../../turn/wire/lite-marker.ts';
+import { withoutMarker } from '../../turn/wire/lite-marker-names.ts';
 import { PublicSseSink } from './public-sse-sink.ts';
 
 /** The key as a Bearer token. */

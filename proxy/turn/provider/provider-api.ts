@@ -2,11 +2,11 @@
 // turn. A provider encodes it for one account, and decodes the account's reply into Responses events.
 import type { AccountConfig } from '../settings.ts';
 import type { AccountModel } from './account-model.ts';
-import type { ProviderFailures } from './failures.ts';
 import type { AskedTurn, Lack } from './lack.ts';
+import type { ProviderFailures } from './provider-failures.ts';
+import type { ProviderReplies } from './provider-replies.ts';
+import type { ProviderCompaction, ProviderRequests } from './provider-requests.ts';
 import type { ProviderCatalog, ProviderFiles, ProviderQuota } from './reads.ts';
-import type { ProviderReplies } from './replies.ts';
-import type { ProviderCompaction, ProviderRequests } from './requests.ts';
 
 export interface ProviderApi {
   /** Lower case, as in explanations and in the rules that name it. */

@@ -2,8 +2,8 @@
 import type { SqlSession, Transaction, Update } from '../../driver.ts';
 import { StoreError } from '../../errors.ts';
 import { COMMIT, insertionsOf, type RecordOptions, sendAll } from '../batches.ts';
-import type { PostgresConnection } from './connection.ts';
-import type { PostgresConnections } from './connections.ts';
+import type { PostgresConnection } from './postgres-connection.ts';
+import type { PostgresConnections } from './postgres-connections.ts';
 
 /** How long a transaction is repeated before it fails. */
 const CONTENTION_MS = 5_000;

@@ -3,7 +3,7 @@ import type { SqlSession } from '../../driver.ts';
 import { StoreError } from '../../errors.ts';
 import { type Migration, migrate } from '../../schema/migrations.ts';
 import type { Notice } from '../../writing/notice.ts';
-import { PostgresConnections } from './connections.ts';
+import { PostgresConnections } from './postgres-connections.ts';
 import { inTransaction } from './transactions.ts';
 
 /** The connection of a migration. It also bounds how long a node waits for another one that migrates the database. */

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Quota } from '../../../proxy/accounts/quota/quota.ts';
 import { type UsageAnswer, UsageReads } from '../../../proxy/accounts/quota/usage-reads.ts';
 import { Counters } from '../../../proxy/base/process/metrics.ts';
-import { quotaFromUsageRead } from '../../../proxy/providers/agent/quota.ts';
+import { quotaFromUsageRead } from '../../../proxy/providers/agent/agent-quota.ts';
 import type { AccountConfig } from '../../../proxy/turn/settings.ts';
 import { account, HandClock, settled } from '../../models/support.ts';
 

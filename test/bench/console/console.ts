@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { nodeFlags } from '../../../scripts/node-flags.mjs';
-import { SqliteConnection } from '../../../store/sqlite/connection.ts';
+import { SqliteConnection } from '../../../store/sqlite/sqlite-connection.ts';
 import { Child } from '../children.ts';
 import { median } from '../statistics.ts';
 import { asked, timed } from './answers.ts';

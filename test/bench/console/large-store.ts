@@ -1,6 +1,6 @@
 // The store of a large installation. The database fills it itself, so five million requests take a minute or two.
 import { usagePoolHours } from '../../../store/schema/tables.ts';
-import { SqliteConnection } from '../../../store/sqlite/connection.ts';
+import { SqliteConnection } from '../../../store/sqlite/sqlite-connection.ts';
 import { openStore } from '../../../store/store.ts';
 
 export interface LargeSize {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { SqliteConnection } from '../../../store/sqlite/connection.ts';
+import { SqliteConnection } from '../../../store/sqlite/sqlite-connection.ts';
 import { openStore, type Store } from '../../../store/store.ts';
 import { fileWith, SMALL } from '../../config/files.ts';
 import { requestRow } from '../../store/samples.ts';

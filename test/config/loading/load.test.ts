@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { redact, sharedDigestOf } from '../../../proxy/config/diff.ts';
+import { redact, sharedDigestOf } from '../../../proxy/config/config-diff.ts';
 import { loadConfig } from '../../../proxy/config/loading/load.ts';
 import { ConfigError } from '../../../proxy/config/schema/finding.ts';
 import { fileWith, folderFor, HASH, SMALL } from '../files.ts';

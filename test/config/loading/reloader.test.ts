@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { formatChange, needsRestart } from '../../../proxy/config/diff.ts';
+import { formatChange, needsRestart } from '../../../proxy/config/config-diff.ts';
 import { loadConfig } from '../../../proxy/config/loading/load.ts';
 import { Reloader } from '../../../proxy/config/loading/reloader.ts';
 import { ConfigError } from '../../../proxy/config/schema/finding.ts';

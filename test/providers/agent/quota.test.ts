@@ -1,7 +1,7 @@
 // Quota statements in each of their three forms, and numbers that cannot be correct.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { quotaFromEvent, quotaFromHeaders, quotaFromUsageRead } from '../../../proxy/providers/agent/quota.ts';
+import { quotaFromEvent, quotaFromHeaders, quotaFromUsageRead } from '../../../proxy/providers/agent/agent-quota.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
 
 const NOW = 1_700_000_000_000;

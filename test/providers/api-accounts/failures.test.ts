@@ -1,8 +1,8 @@
 // The failures of API accounts: the class, the wait and the code of each answer, in each form in which servers state it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiFailures } from '../../../proxy/providers/api-accounts/failures/failures.ts';
-import { chatPlace } from '../../../proxy/providers/api-accounts/failures/places.ts';
+import { apiFailures } from '../../../proxy/providers/api-accounts/failures/api-failures.ts';
+import { chatPlace } from '../../../proxy/providers/api-accounts/failures/named-places.ts';
 import type { Failure, FailureCause } from '../../../proxy/turn/errors/failure.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { AdaptedName } from '../../../proxy/turn/provider/adapted.ts';

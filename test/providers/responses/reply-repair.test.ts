@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ReplyRepair } from '../../../proxy/providers/responses/reply/reply-repair.ts';
 import type { JsonObject } from '../../../proxy/turn/json/json.ts';
-import { UnreadableReply } from '../../../proxy/turn/provider/replies.ts';
+import { UnreadableReply } from '../../../proxy/turn/provider/provider-replies.ts';
 import { ReplyEvent } from '../../../proxy/turn/reply/reply-event.ts';
 import { liveTurnOf } from '../../support/live-turn.ts';
 import { numbered, textEvents } from './platform.ts';

@@ -4,7 +4,7 @@ import type { Failure, FailureCause } from '../../../proxy/turn/errors/failure.t
 import { asList, isObject, type Json, type JsonObject } from '../../../proxy/turn/json/json.ts';
 import type { Lack } from '../../../proxy/turn/provider/lack.ts';
 import type { ProviderApi } from '../../../proxy/turn/provider/provider-api.ts';
-import { type Emit, type EventHandler, UnreadableReply } from '../../../proxy/turn/provider/replies.ts';
+import { type Emit, type EventHandler, UnreadableReply } from '../../../proxy/turn/provider/provider-replies.ts';
 import { ReplyEvent } from '../../../proxy/turn/reply/reply-event.ts';
 import type { Body, Headers } from '../../../proxy/turn/turn.ts';
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { profileNamed } from '../../../proxy/rehearsal/account/account-profiles.ts';
-import { neutralWords } from '../../../proxy/rehearsal/exchanges.ts';
 import { startProviderThread } from '../../../proxy/rehearsal/provider-thread.ts';
+import { neutralWords } from '../../../proxy/rehearsal/shared-exchanges.ts';
 import { REHEARSAL_PROFILES } from '../../../proxy/turn/settings.ts';
 import { startUpstream } from '../../support/rehearsal.ts';
 import { ask, at, eventsOf, get, raw } from '../../support/rehearsal-client.ts';

@@ -5,8 +5,8 @@ import { chmod, open, readdir, readFile, stat, truncate, writeFile } from 'node:
 import { dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { SqliteConnection } from '../../../store/sqlite/connection.ts';
-import { folderConditions, freeSpaceCondition } from '../../../store/sqlite/inspection.ts';
+import { SqliteConnection } from '../../../store/sqlite/sqlite-connection.ts';
+import { folderConditions, freeSpaceCondition } from '../../../store/sqlite/sqlite-inspection.ts';
 import { openStore } from '../../../store/store.ts';
 import { inspectStore } from '../../../store/tools/inspection.ts';
 import { folder } from '../adapters.ts';

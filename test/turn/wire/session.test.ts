@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { keepOwnTurnState, turnStatesIn } from '../../../proxy/sessions/turn-state.ts';
 import type { Outgoing } from '../../../proxy/turn/turn.ts';
-import { sessionOf } from '../../../proxy/turn/wire/session.ts';
+import { sessionOf } from '../../../proxy/turn/wire/session-header.ts';
 import { ACCOUNT, frozen } from '../../support/turn.ts';
 
 const wire = { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite', client_version: '0.0.0' };

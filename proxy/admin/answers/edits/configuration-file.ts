@@ -1,5 +1,5 @@
 // GET /api/config: the configuration file without its private values, its findings, and the changes that a reload would make.
-import { versionOf } from '../../../config/diff.ts';
+import { versionOf } from '../../../config/config-diff.ts';
 import { editsOff } from '../../../config/file/edits-off.ts';
 import { redactedText } from '../../../config/file/redacted-text.ts';
 import { inBackground } from '../../../config/loading/background.ts';

@@ -2,7 +2,7 @@
 import { PRESETS, type Preset, type PresetName } from '../../../turn/provider/presets.ts';
 import type { AccountConfig } from '../../../turn/settings.ts';
 import type { Path } from '../../schema/finding.ts';
-import { type Mapping, rowsOf, text } from '../rows.ts';
+import { type Mapping, rowsOf, text } from '../config-rows.ts';
 
 export interface AccountRow {
   readonly path: Path;

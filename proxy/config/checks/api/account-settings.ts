@@ -1,6 +1,6 @@
 // Checks the settings of accounts against their API and preset, and reports those of another API (AA1, AA12, AA13, AA15).
 import type { Problem } from '../../schema/finding.ts';
-import { mapping, text, textsAt } from '../rows.ts';
+import { mapping, text, textsAt } from '../config-rows.ts';
 import { type AccountRow, accountRows } from './account-row.ts';
 
 export function checkApiSettings(data: unknown): readonly Problem[] {

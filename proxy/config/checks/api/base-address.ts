@@ -1,7 +1,7 @@
 // Checks the address of an API account: it must be a prefix of paths, and plain http is only allowed for some hosts (AA2, AA5).
 import { isLoopback } from '../../../base/process/loopback.ts';
 import type { Path, Problem } from '../../schema/finding.ts';
-import { text } from '../rows.ts';
+import { text } from '../config-rows.ts';
 import { type AccountRow, hasCredential } from './account-row.ts';
 import { networkOfHost } from './host-network.ts';
 

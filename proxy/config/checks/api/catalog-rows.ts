@@ -4,7 +4,7 @@ import { NATIVE_MEMBERS } from '../../../turn/provider/native-members.ts';
 import type { Problem } from '../../schema/finding.ts';
 import { isWord } from '../../schema/setting-names.ts';
 import { suggestion } from '../../schema/suggestion.ts';
-import { mapping, type Row, rowsOf, text, textsAt } from '../rows.ts';
+import { mapping, type Row, rowsOf, text, textsAt } from '../config-rows.ts';
 import { apiAccountRows } from './account-row.ts';
 
 export function checkCatalogs(data: unknown): readonly Problem[] {

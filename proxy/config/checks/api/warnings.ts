@@ -1,7 +1,7 @@
 // Warns about settings of API accounts that are possible but rarely intended (AA6, AA12).
 import { QUIRKS } from '../../../turn/provider/quirks.ts';
 import type { Path, Problem } from '../../schema/finding.ts';
-import { isMapping, mapping, type Row, rowsOf, text } from '../rows.ts';
+import { isMapping, mapping, type Row, rowsOf, text } from '../config-rows.ts';
 import { type AccountRow, apiAccountRows, hasCredential } from './account-row.ts';
 
 export function warnOfApiSettings(data: unknown): readonly Problem[] {

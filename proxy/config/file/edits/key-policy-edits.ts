@@ -1,6 +1,6 @@
 // The edits that change what a key may use. Each setting is edited separately, so that its comments stay.
 import { isDeepStrictEqual } from 'node:util';
-import { type Mapping, mapping, rowsOf } from '../../checks/rows.ts';
+import { type Mapping, mapping, rowsOf } from '../../checks/config-rows.ts';
 import type { Path } from '../../schema/finding.ts';
 import type { Edit } from '../edit.ts';
 import type { EditInput } from '../file-replacement.ts';

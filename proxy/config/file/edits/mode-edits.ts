@@ -1,6 +1,6 @@
 // The edit that sets a serving mode (Q30).
 import type { ServingMode } from '../../../turn/settings.ts';
-import { isMapping, mapping, rowsOf } from '../../checks/rows.ts';
+import { isMapping, mapping, rowsOf } from '../../checks/config-rows.ts';
 import type { Edit } from '../edit.ts';
 import type { EditInput } from '../file-replacement.ts';
 import { type Pools, requireOwned } from './edited-pools.ts';

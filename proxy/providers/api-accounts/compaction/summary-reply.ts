@@ -2,7 +2,7 @@
 import { Refusal } from '../../../turn/errors/refusal.ts';
 import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { LiveTurn } from '../../../turn/live-turn.ts';
-import type { Emit, EventHandler } from '../../../turn/provider/replies.ts';
+import type { Emit, EventHandler } from '../../../turn/provider/provider-replies.ts';
 import { FinishedItems } from '../../../turn/reply/finished-output.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import { endOf } from '../../../turn/reply/terminal-event.ts';

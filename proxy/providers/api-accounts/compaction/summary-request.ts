@@ -1,8 +1,9 @@
 // Compacts with one turn: the conversation, and a last message that asks for a summary of it (AA48).
-import { isTrigger } from '../../../turn/compaction-trigger.ts';
+
 import { isList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import type { LiveTurn } from '../../../turn/live-turn.ts';
 import { isCompaction } from '../../../turn/routes/kinds.ts';
+import { isTrigger } from '../../../turn/trigger-item.ts';
 import type { Body } from '../../../turn/turn.ts';
 
 /** The longest summary. A longer one would not compact the conversation. */

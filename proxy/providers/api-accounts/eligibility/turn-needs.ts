@@ -6,7 +6,7 @@ import type { AskedTurn } from '../../../turn/provider/lack.ts';
 import type { HostedTool, Modality } from '../../../turn/provider/served.ts';
 import type { Body } from '../../../turn/turn.ts';
 import { askedEffort } from '../../../turn/wire/efforts.ts';
-import { type DeclaredTools, declaredTools } from './declared-tools.ts';
+import { type DeclaredTools, declaredTools } from './needed-tools.ts';
 
 /** An image, a file or audio of the input. */
 export interface NeededInput {

@@ -1,7 +1,7 @@
 // How long an API account asks clients to wait, in all forms in which its servers state it (AA61, AA62).
 import { retryAfterMs } from '../../../turn/errors/error-statement.ts';
 import type { FailureCause } from '../../../turn/errors/failure.ts';
-import type { SentMembers } from '../../../turn/provider/failures.ts';
+import type { SentMembers } from '../../../turn/provider/provider-failures.ts';
 import type { Headers } from '../../../turn/turn.ts';
 import { rateLimits, rateReset } from '../rate-headers.ts';
 

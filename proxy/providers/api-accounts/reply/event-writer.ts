@@ -1,6 +1,6 @@
 // Writes events of a Responses stream that the gateway makes. They are numbered, and begin with their type, as providers write them (AA49).
 import type { JsonObject } from '../../../turn/json/json.ts';
-import type { Emit } from '../../../turn/provider/replies.ts';
+import type { Emit } from '../../../turn/provider/provider-replies.ts';
 import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 
 export class EventWriter {

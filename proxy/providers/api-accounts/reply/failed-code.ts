@@ -1,7 +1,7 @@
 // The code of a response that failed after its output began, from what the account stated (AA59).
 import type { JsonObject } from '../../../turn/json/json.ts';
-import { apiFailures } from '../failures/failures.ts';
-import { responsesPlace } from '../failures/places.ts';
+import { apiFailures } from '../failures/api-failures.ts';
+import { responsesPlace } from '../failures/named-places.ts';
 
 const failures = apiFailures(responsesPlace);
 

@@ -1,14 +1,14 @@
 // Translates the chunks of a Chat reply, or a whole completion, into the events of a Responses reply (AA49 to AA59).
 import type { Json, JsonObject } from '../../../turn/json/json.ts';
 import type { LiveTurn } from '../../../turn/live-turn.ts';
+import { type Emit, type EventHandler, UnreadableReply } from '../../../turn/provider/provider-replies.ts';
 import type { Quirks } from '../../../turn/provider/quirks.ts';
-import { type Emit, type EventHandler, UnreadableReply } from '../../../turn/provider/replies.ts';
 import type { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import type { TokenCounts } from '../../../turn/reply/turn-result.ts';
 import { EventWriter } from '../../api-accounts/reply/event-writer.ts';
 import { failedCode } from '../../api-accounts/reply/failed-code.ts';
 import type { ResponseObject } from '../../api-accounts/reply/response-object.ts';
-import { noteUsage, responseUsage } from '../../api-accounts/reply/usage.ts';
+import { noteUsage, responseUsage } from '../../api-accounts/reply/usage-in-reply.ts';
 import type { LoweredTool } from '../../api-accounts/tools/tool-table.ts';
 import { usageIn, usageInChat } from './chat-usage.ts';
 import { choiceIn, deltaIn, errorInChunk, finishIn } from './chunk.ts';

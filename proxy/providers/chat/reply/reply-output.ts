@@ -1,6 +1,6 @@
 // The output of a reply while it arrives: its events, its items by their places, and the memory that they need (AA49, AA50).
 import type { JsonObject } from '../../../turn/json/json.ts';
-import type { Emit } from '../../../turn/provider/replies.ts';
+import type { Emit } from '../../../turn/provider/provider-replies.ts';
 import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
 import type { EventWriter } from '../../api-accounts/reply/event-writer.ts';
 

@@ -1,6 +1,6 @@
 // The calls of one assistant message with their results, which follow the message directly in the order of the calls (AA43).
 import type { Json, JsonObject } from '../../../turn/json/json.ts';
-import { type ChatPart, joinedTexts } from './content.ts';
+import { type ChatPart, joinedTexts } from './content-parts.ts';
 import type { ChatEncoding } from './encoding.ts';
 
 export interface ChatCall {

@@ -9,9 +9,9 @@ import type { Body } from '../../../turn/turn.ts';
 import { withoutHostedCalls } from '../../api-accounts/hosted-calls.ts';
 import { ToolTable, toolTable } from '../../api-accounts/tools/tool-table.ts';
 import type { ChatEncoding } from './encoding.ts';
-import { chatMessages } from './messages.ts';
-import { effortMembers, formatOf, keptMembers, outputCapMembers } from './settings.ts';
-import { toolMembers } from './tools.ts';
+import { chatMessages } from './request-messages.ts';
+import { effortMembers, formatOf, keptMembers, outputCapMembers } from './request-settings.ts';
+import { toolMembers } from './request-tools.ts';
 
 export interface Translated {
   readonly body: JsonObject;

@@ -1,6 +1,6 @@
 // The events of a repaired reply in order. The account's events pass unchanged until an event of the gateway is among them (AA32).
 import type { JsonObject } from '../../../turn/json/json.ts';
-import { type Emit, UnreadableReply } from '../../../turn/provider/replies.ts';
+import { type Emit, UnreadableReply } from '../../../turn/provider/provider-replies.ts';
 import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
 import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 

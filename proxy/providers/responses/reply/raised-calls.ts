@@ -1,6 +1,6 @@
 // Turns calls of functions back into calls of the tools that the client declared (AA27). Other events pass unparsed.
 import { asList, isObject, type Json, type JsonObject, mapList } from '../../../turn/json/json.ts';
-import type { Emit, EventHandler } from '../../../turn/provider/replies.ts';
+import type { Emit, EventHandler } from '../../../turn/provider/provider-replies.ts';
 import { DeltaText } from '../../../turn/reply/delta-text.ts';
 import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
 import { ReplyEvent } from '../../../turn/reply/reply-event.ts';

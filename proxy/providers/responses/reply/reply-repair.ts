@@ -1,7 +1,7 @@
 // Repairs the event streams of compatible servers. Events that a server leaves out are made before the event that needs them (AA32). A
 // complete stream passes unparsed. This file handles the beginning and the end of the response; repaired-items.ts handles its items.
 import { asList, isObject, type JsonObject } from '../../../turn/json/json.ts';
-import { type Emit, type EventHandler, UnreadableReply } from '../../../turn/provider/replies.ts';
+import { type Emit, type EventHandler, UnreadableReply } from '../../../turn/provider/provider-replies.ts';
 import type { HeldBytes } from '../../../turn/reply/held-bytes.ts';
 import { ReplyEvent } from '../../../turn/reply/reply-event.ts';
 import { endOf } from '../../../turn/reply/terminal-event.ts';

@@ -1,8 +1,8 @@
 // The usage of a response in its terminal event. It is estimated if it is missing or cannot be right (AA56).
 import { asList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { isApiAccount } from '../../../turn/provider/api-account.ts';
-import type { EncodedAttempt } from '../../../turn/provider/requests.ts';
-import { noteUsage, responseUsage, statedUsage } from '../../api-accounts/reply/usage.ts';
+import type { EncodedAttempt } from '../../../turn/provider/provider-requests.ts';
+import { noteUsage, responseUsage, statedUsage } from '../../api-accounts/reply/usage-in-reply.ts';
 
 /** The response with usage; unchanged if its account states a usage that can be right. */
 export function withUsage(response: JsonObject, context: Pick<EncodedAttempt, 'account' | 'estimateUsage' | 'turn'>): JsonObject {

@@ -9,7 +9,7 @@ import type { ApiSettings } from '../api-settings.ts';
 import { checkChat } from './chat-checks.ts';
 import { type ChatForm, chatForm } from './chat-form.ts';
 import { readChat } from './chat-reading.ts';
-import { chatReply, type SimulatedReplyContext } from './chat-reply.ts';
+import { chatReply, type SimulatedReplyContext } from './simulated-chat-reply.ts';
 
 /** @throws ProviderError */
 export function chatAnswer(context: RequestContext, settings: ApiSettings, faults: readonly Fault[]): SimulatedAnswer {

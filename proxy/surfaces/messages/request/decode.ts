@@ -5,10 +5,10 @@ import type { StopSequences } from '../stop-sequences.ts';
 import { historyOf } from './history.ts';
 import { malformed } from './malformed.ts';
 import { formatOf, isStreamed, maxTokensOf, refuseUnsupported, samplingOf, stopSequencesOf } from './members.ts';
-import { Places } from './places.ts';
+import { Places } from './message-places.ts';
+import { type SentTool, Tools, toolChoiceOf } from './message-tools.ts';
 import { instructionsOf } from './system.ts';
 import { type AskedEffort, thinkingOf } from './thinking.ts';
-import { type SentTool, Tools, toolChoiceOf } from './tools.ts';
 
 export interface MessagesRequest {
   /** The Responses request, with the effort and the cap that the client asked for. */

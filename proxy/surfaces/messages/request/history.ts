@@ -3,10 +3,10 @@ import { Refusal } from '../../../turn/errors/refusal.ts';
 import { isAbsent, isList, isObject, type Json, type JsonObject } from '../../../turn/json/json.ts';
 import { ciphertextIn } from '../signature.ts';
 import { toolUseId, upstreamToolName } from '../tool-identity.ts';
-import { toolOutput, userParts } from './content.ts';
 import { blocksOf, malformed, objectAt, textAt } from './malformed.ts';
+import { toolOutput, userParts } from './message-content.ts';
+import type { ToolChanges } from './message-tools.ts';
 import { isBilling } from './system.ts';
-import type { ToolChanges } from './tools.ts';
 
 const MOST_MESSAGES = 100_000;
 

@@ -1,0 +1,65 @@
+// The requests to agent backends: the account-side paths of the route table, the client's headers, and the identity of a native client.
+import { encodeForm, turnBytes } from '../../turn/json/encode-body.ts';
+import { isForm } from '../../turn/json/media-type.ts';
+import type { LiveTurn } from '../../turn/live-turn.ts';
+import type { EncodedAttempt, ProviderRequests } from '../../turn/provider/provider-requests.ts';
+import { identify } from './client-identity.ts';
+
+/** Statuses of a refused upgrade which mean that the account has no websocket. */
+const NO_WEBSOCKET: ReadonlySet<number | undefined> = new Set([404, 405, 426, 501]);
+
+export const agentRequests: ProviderRequests = {
+  begin: (turn) => ({ path: pathOf(turn), headers: turn.surface.requestHeaders(turn.headers, turn.wire) }),
+
+  json(out, context) {
+    const { turn } = context;
+    const { headers } = out;
+    headers.accept ??= out.body.stream === true ? 'text/event-stream' : 'application/json';
+    const passed = turn.kind?.served === 'dispatch' && turn.kind.payload === 'json or form';
+    const form = passed && isForm(turn.headers['content-type']) ? encodeForm(out.body) : undefined;
+    headers['content-type'] = form?.contentType ?? 'application/json';
+    headers['accept-encoding'] = 'identity';
+    return {
+      method: 'POST',
+      path: passed ? out.path + turn.query : out.path,
+      headers: identified(headers, context),
+      body: form?.bytes ?? turnBytes(out.body, turn),
+    };
+  },
+
+  /** The query string of pass-through rows is passed on, and not logged (Q15). */
+  passed(out, context) {
+    const { turn } = context;
+    out.headers['accept-encoding'] = 'identity';
+    return { method: turn.method, path: isPassThrough(turn) ? out.path + turn.query : out.path, headers: identified(out.headers, context) };
+  },
+
+  frames: {
+    encode(out, context) {
+      out.headers['openai-beta'] = withWebsockets(out.headers['openai-beta']);
+      return { method: 'GET', path: out.path, headers: identified(out.headers, context), body: Buffer.from(JSON.stringify(out.body)) };
+    },
+    maxBytes: 15_728_640,
+    isAbsent: (status) => NO_WEBSOCKET.has(status),
+  },
+};
+
+/** The version of the websocket protocol, which every upgrade states (RB26). */
+const WEBSOCKETS = 'responses_websockets=2026-02-06';
+
+function withWebsockets(beta: string | undefined): string {
+  if (beta === undefined || beta.includes('responses_websockets=')) return beta ?? WEBSOCKETS;
+  return `${beta}, ${WEBSOCKETS}`;
+}
+
+const isPassThrough = ({ kind }: LiveTurn): boolean => kind?.served === 'dispatch' && kind.reply === 'piped';
+
+function identified(sent: Record<string, string>, { turn: { surface, headers }, own, session }: EncodedAttempt): Record<string, string> {
+  const identity = identify(sent, own, surface.agentProtocol ? headers : undefined);
+  if (session !== undefined) identity['session-id'] = session;
+  return identity;
+}
+
+/** The path at the account, with its parameters as they came. */
+const pathOf = ({ route: { upstream }, params }: LiveTurn): string =>
+  upstream.includes('{') ? upstream.replace(/\{([^}]+)\}/g, (_, name: string) => params[name] ?? '') : upstream;
