@@ -33,7 +33,7 @@ export interface AdminRequest {
 
 /** What a listener serves. */
 export interface AdminSite {
-  /** Whether the request came through a proxy that signs people in, whoever is signed in. */
+  /** Whether requests from this address come through a proxy that signs people in (`admin.trusted_header`). */
   isProxied(address: string | undefined): boolean;
   answer(request: AdminRequest): AdminAnswer | Promise<AdminAnswer>;
 }

@@ -84,7 +84,10 @@ async function inForce({ loaded }: AdminTarget, asker: Asker, id: string, { chan
   return { key: await shownKey(key, view), changed, version: versionOf(loaded.config) };
 }
 
-/** Checks the right to change a key. A key that nobody can see is looked up in the whole file. @throws ApiRefusal */
+/**
+ * Checks that the operator may change the key. If the operator sees all keys, the edit itself reports a key that does not exist.
+ * @throws ApiRefusal
+ */
 function requireKey(asker: Asker, id: string): void {
   const view = asker.view();
   if (view.isWhole) return;
