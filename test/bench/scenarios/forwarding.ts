@@ -18,6 +18,9 @@ const CONNECTIONS = 64;
 const FRAMES_BACK = 20;
 const WARM_SECONDS = 10;
 
+/** As long as that of a node. Connections need it only when they open. A node takes over a session whose lease is much longer. */
+const LEASE_MS = 45_000;
+
 const OWNER = 'other/process';
 const SECRET = 'secret-between-nodes-of-the-bench';
 const STORE_KEY = 'store-key-of-the-bench';
@@ -68,7 +71,7 @@ async function startForwarder(stage: Stage, address: string): Promise<Relay> {
   const digest = new StoreKey(STORE_KEY).digest('sessions');
   for (let i = 0; i < CONNECTIONS; i++) {
     const session = digest.of(`key-0\nsession-${i}`);
-    await store.sessionOwners.claim({ session, owner: OWNER, address, lease: `lease-${i}`, ttlMs: 86_400_000 });
+    await store.sessionOwners.claim({ session, owner: OWNER, address, lease: `lease-${i}`, ttlMs: LEASE_MS });
   }
   await store.close();
   return relay;
