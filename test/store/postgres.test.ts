@@ -234,8 +234,10 @@ suite('leases of nodes whose clocks differ', () => {
     const url = await freshDatabase();
     const machine = Date.now;
     const HOUR = 3_600_000;
-    const notices: string[] = [];
-    const notice: StoreOptions['notice'] = (event, fields) => void notices.push(`${event} ${fields?.difference_ms}`);
+    /** The machine may pause while a clock is read. */
+    const isHourAhead = (differenceMs = 0): boolean => Math.abs(differenceMs + HOUR) < HOUR / 60;
+    const notices: [event: string, isRight: boolean][] = [];
+    const notice: StoreOptions['notice'] = (event, fields) => void notices.push([event, isHourAhead(Number(fields?.difference_ms))]);
     const one = await opened(context, url, { clock: Date.now });
     // The clock of this machine is an hour ahead, and the store uses it for everything.
     Date.now = () => machine() + HOUR;
@@ -244,8 +246,8 @@ suite('leases of nodes whose clocks differ', () => {
     });
     const ahead = await opened(context, url, { clock: () => machine() + HOUR, notice });
     Date.now = machine;
-    assert.match(notices.join(), /^store_clock_differs -36000\d\d$|^store_clock_differs -3599\d\d\d$/);
-    assert.ok(Math.abs((ahead.database()?.clock_difference_ms ?? 0) + HOUR) < 1_000);
+    assert.deepEqual(notices, [['store_clock_differs', true]]);
+    assert.ok(isHourAhead(ahead.database()?.clock_difference_ms));
     const lease = await one.leases.acquire('session', 'one', 60_000);
     assert.ok(lease);
     assert.equal(await ahead.leases.acquire('session', 'ahead', 60_000), undefined, 'it has not expired');
@@ -268,11 +270,11 @@ suite('reads of operators', () => {
     await locked.use((connection) =>
       inTransaction(connection, 'BEGIN', async () => {
         await connection.script('LOCK TABLE requests, leases IN ACCESS EXCLUSIVE MODE');
+        let ended = 0;
         const slow = [...Array.from({ length: 12 }, () => store.requests.list({})), store.purge({ requestsBefore: 1 })];
-        for (const one of slow) one.catch(() => undefined);
-        const start = performance.now();
+        for (const one of slow) one.catch(() => undefined).finally(() => ended++);
         for (let n = 0; n < 20; n++) assert.ok(await store.credentials.find('north'));
-        assert.ok(performance.now() - start < 1_000, `${performance.now() - start} ms`);
+        assert.equal(ended, 0, 'the reads of turns waited for none of these');
         assert.ok((store.database()?.waiting ?? 0) > 0);
       }),
     );
