@@ -70,13 +70,12 @@ export class Upstream {
 
   get websocketCarrier(): WebsocketCarrier {
     const { account, url, query, credentialHeader, timeouts, heartbeat, batches } = this.#options;
-    const route = this.routeTo(url);
     this.#websocketCarrier ??= new WebsocketCarrier({
       account,
       baseUrl: url,
       query,
       credentialHeader,
-      route,
+      route: this.routeTo(url),
       heartbeat,
       batches,
       ...timeouts,

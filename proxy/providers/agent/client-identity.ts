@@ -26,8 +26,9 @@ export function identify(
 }
 
 function newer(a: string | undefined, b: string | undefined): string | undefined {
-  const [parsedA, parsedB] = [parseVersion(a), parseVersion(b)];
+  const parsedA = parseVersion(a);
   if (!parsedA) return b;
+  const parsedB = parseVersion(b);
   return parsedB && compareVersions(parsedB, parsedA) > 0 ? b : a;
 }
 

@@ -19,12 +19,13 @@ export interface KeptResponse {
 export class KeptResponses {
   /** The oldest first. */
   readonly #responses: KeptResponse[] = [];
+  /** The characters of instructions that are kept with them. */
+  #lifted = 0;
 
   add(response: KeptResponse): void {
     this.#responses.push(response);
-    let lifted = 0;
-    for (const one of this.#responses) lifted += one.lifted?.length ?? 0;
-    while (this.#responses.length > MAX_RESPONSES || lifted > MAX_LIFTED) lifted -= this.#responses.shift()?.lifted?.length ?? 0;
+    this.#lifted += liftedIn(response);
+    while (this.#responses.length > MAX_RESPONSES || this.#lifted > MAX_LIFTED) this.#lifted -= liftedIn(this.#responses.shift());
   }
 
   /** The latest response with this id. */
@@ -32,3 +33,5 @@ export class KeptResponses {
     return this.#responses.findLast((one) => one.id === id);
   }
 }
+
+const liftedIn = (response: KeptResponse | undefined): number => response?.lifted?.length ?? 0;
