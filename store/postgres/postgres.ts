@@ -6,7 +6,7 @@ import { DatabaseClock, READ_CLOCK } from './connection/database-clock.ts';
 import { Outage } from './connection/outage.ts';
 import { PostgresConnections } from './connection/postgres-connections.ts';
 import { serialised, updated } from './connection/transactions.ts';
-import { upgrade } from './connection/upgrade.ts';
+import { upgrade, whenReachable } from './connection/upgrade.ts';
 import { reserve } from './limits/postgres-limits.ts';
 import { ReservationQueue } from './limits/reservation-queue.ts';
 import { PostgresFeed } from './postgres-feed.ts';
@@ -47,8 +47,11 @@ export async function openPostgres(url: string, { clock, machineTime, writer, no
   const besides = new BatchWriter(writing, { clock, writer, repeated: 'again' });
   const reservations = new ReservationQueue((waiting) => reserve(turns, waiting, () => time.now()));
   let feed: PostgresFeed | undefined;
-  await batches.forget();
-  await turns.use((connection) => time.measure(async () => Number((await connection.query(READ_CLOCK, []))[0]?.now)));
+  // These connections are new. On a busy machine they may take longer than a turn or the writer would wait.
+  await whenReachable({ patienceMs: PATIENCE_MS, notice }, async () => {
+    await batches.forget();
+    await writing.use((connection) => time.measure(async () => Number((await connection.query(READ_CLOCK, []))[0]?.now)));
+  });
   return {
     shared: true,
     now: () => time.now(),

@@ -191,6 +191,20 @@ test('[Q34] a node that starts before its database waits for it', async (context
   await (await opening).audit.record(auditEntry());
 });
 
+test('[Q34] a node whose connections are slow to open after the migration waits for them', async (context) => {
+  const url = await freshDatabase();
+  const connect = pg.Pool.prototype.connect as (this: pg.Pool) => Promise<pg.PoolClient>;
+  let late = 2;
+  context.mock.method(pg.Pool.prototype, 'connect', function (this: pg.Pool) {
+    const isMigration = this.options.max === 1;
+    return isMigration || late-- <= 0 ? connect.call(this) : Promise.reject(new Error('Connection terminated due to connection timeout'));
+  });
+  const notices: string[] = [];
+  const store = await opened(context, url, { notice: (event) => void notices.push(event) });
+  assert.equal(await store.credentials.find('north'), undefined);
+  assert.deepEqual(notices, ['store_unreachable', 'store_reachable']);
+});
+
 test('[Q34] PostgreSQL that is restarted and killed under load loses and doubles nothing', { timeout: 60_000 }, async (context) => {
   const url = await freshDatabase();
   const server = await postgresServer;

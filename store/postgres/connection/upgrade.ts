@@ -16,12 +16,15 @@ const MIGRATION_LOCK = 4_000_110_011;
 /** The oldest supported server: PostgreSQL 15 (Q34). */
 const OLDEST_SERVER = 150_000;
 
-export interface UpgradeOptions {
-  readonly clock: () => number;
+export interface PatienceOptions {
   /** How long to wait for a database that cannot be reached yet, such as one that is still starting. */
   readonly patienceMs: number;
   /** Called when the start waits for the database. */
   readonly notice: Notice;
+}
+
+export interface UpgradeOptions extends PatienceOptions {
+  readonly clock: () => number;
 }
 
 /** @throws StoreError with a message for the operator; the URL in it has no password */
@@ -45,7 +48,8 @@ export async function upgrade(url: string, { clock, patienceMs, notice }: Upgrad
   }
 }
 
-async function whenReachable({ patienceMs, notice }: Omit<UpgradeOptions, 'clock'>, act: () => Promise<void>): Promise<void> {
+/** Acts again while the database cannot be reached. @throws StoreError `unreachable` when the patience is over */
+export async function whenReachable({ patienceMs, notice }: PatienceOptions, act: () => Promise<void>): Promise<void> {
   const end = performance.now() + patienceMs;
   for (let waits = false; ; waits = true) {
     try {
