@@ -5,13 +5,13 @@ import { hash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import pg from 'pg';
+import { test } from 'node:test';
 import { bearerOf, type Draft, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { freshDatabase, ownPostgres } from '../support/postgres.ts';
 import { Link } from '../support/postgres-link.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { PATIENCE_MS, until } from '../support/until.ts';
+import { waitsForDatabase } from '../support/waits-for-database.ts';
 import { connect } from '../support/websocket.ts';
 
 /** The tests stop and start this server. */
@@ -61,26 +61,17 @@ const limitsAreBack = (gate: TestGateway): Promise<true> =>
 const outageOf = (gate: TestGateway): Promise<true> =>
   until('the outage', () => gate.logged.some((line) => line.includes('"store_unreachable"')) || undefined);
 
-/** The deadline of the statements of turns, by which their connections are told from those of the writer and of operators. */
-const TURN_MS = 2_000;
-
-/** How often turns have asked for a connection to the database. During an outage they ask for none, nor does the node for its leases. */
-function connectionsOfTurns(context: TestContext): () => number {
-  const { mock } = context.mock.method(pg.Pool.prototype, 'connect');
-  return () => mock.calls.filter(({ this: pool }) => (pool as pg.Pool).options.statement_timeout === TURN_MS).length;
-}
-
 const readiness = async (gate: TestGateway): Promise<number> => (await fetch(`${gate.adminUrl}/readyz`)).status;
 
 test('[Q34] while the database is gone keys with limits get 503 at once, and all others are served', async (context) => {
   await using gate = await start();
-  const connections = connectionsOfTurns(context);
+  const waits = waitsForDatabase(context);
   assert.equal((await limited(gate)).status, 200);
-  assert.ok(connections() > 0);
+  assert.ok(waits() > 0);
   await without(async () => {
     assert.equal((await limited(gate)).status, 503);
     await outageOf(gate);
-    const before = connections();
+    const before = waits();
     for (let i = 0; i < 5; i++) {
       const { status, headers, json } = await limited(gate);
       assert.deepEqual(
@@ -89,7 +80,7 @@ test('[Q34] while the database is gone keys with limits get 503 at once, and all
       );
       assert.match(json.error.message, /limits of this API key cannot be checked/);
     }
-    assert.equal(connections(), before, 'they wait for no connection');
+    assert.equal(waits(), before, 'they wait for no connection');
     assert.ok(gate.count('limits_unavailable') >= 5);
     for (let i = 0; i < 5; i++) assert.equal((await free(gate)).status, 200);
     assert.equal((await gate.send('/v1/models')).status, 200);
@@ -116,16 +107,16 @@ test('[Q34] when the network drops everything turns wait until a deadline, and l
   context.after(() => link.close());
   await using gate = await start({ store: link.url(direct) });
   assert.equal((await limited(gate)).status, 200);
-  const connections = connectionsOfTurns(context);
+  const waits = waitsForDatabase(context);
   link.stop();
   assert.deepEqual(
     (await Promise.all([limited(gate), limited(gate)])).map(({ status }) => status),
     [503, 503],
   );
   await outageOf(gate);
-  const before = connections();
+  const before = waits();
   for (let i = 0; i < 10; i++) assert.equal((await limited(gate)).status, 503);
-  assert.equal(connections(), before, 'they wait for no connection');
+  assert.equal(waits(), before, 'they wait for no connection');
   assert.equal((await free(gate)).status, 200);
   link.resume();
   await limitsAreBack(gate);

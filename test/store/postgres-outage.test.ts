@@ -8,6 +8,7 @@ import { openStore, type Store, type StoreOptions } from '../../store/store.ts';
 import { freshDatabase, ownPostgres } from '../support/postgres.ts';
 import { Link } from '../support/postgres-link.ts';
 import { PATIENCE_MS, until } from '../support/until.ts';
+import { waitsForDatabase } from '../support/waits-for-database.ts';
 import { auditEntry, credentialRow, fileRow, requestRow, usageRow } from './samples.ts';
 
 /** The tests stop and start this server. */
@@ -38,9 +39,6 @@ const back = (store: Store): Promise<unknown> =>
     ),
   );
 
-/** The deadline of the writer's statements, by which its connections are told from those of reads. */
-const WRITER_MS = 5_000;
-
 suite('[Q34] a database that does not answer', () => {
   test('makes reads fail after their deadline, then at once; queued rows wait and are written when it answers again', {
     timeout: 3 * PATIENCE_MS,
@@ -54,12 +52,11 @@ suite('[Q34] a database that does not answer', () => {
     const saved = store.files.save(fileRow());
     await fails(store);
     await until('the outage', () => (store.database()?.reachable === false ? true : undefined));
-    const { mock } = context.mock.method(pg.Pool.prototype, 'connect');
-    const byReader = (): number => mock.calls.filter(({ this: pool }) => (pool as pg.Pool).options.statement_timeout !== WRITER_MS).length;
+    const waits = waitsForDatabase(context);
     for (let n = 0; n < 50; n++) await fails(store);
     await assert.rejects(store.requests.list({}), { code: 'unreachable' }, 'operators too');
     await assert.rejects(store.leases.acquire('name', 'owner', 1_000), { code: 'unreachable' });
-    assert.equal(byReader(), 0, 'they wait for no connection');
+    assert.equal(waits(), 0, 'they wait for no connection');
     assert.equal(store.stats().queued, 2);
     link.resume();
     await saved;

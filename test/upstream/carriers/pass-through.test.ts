@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { CarrierRequest } from '../../../proxy/upstream/carriers/carrier.ts';
 import { PassThrough } from '../../../proxy/upstream/carriers/pass-through.ts';
+import { until } from '../../support/until.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -303,16 +304,38 @@ test('bytes that are not an HTTP answer are reported as such', async () => {
   babble.close();
 });
 
-test('slow upload: the time to the first byte counts from the last byte sent', async () => {
-  await using gate = await bench((request, response) => void request.resume().on('end', () => response.end('whole')), {}, 150);
+test('slow upload: the time to the first byte counts from the last byte sent', async (context) => {
+  const FIRST_BYTE_MS = 54_321;
+  const BYTES = 6;
+  const { setTimeout } = globalThis;
+  const restarts: (() => number)[] = [];
+  context.mock.method(globalThis, 'setTimeout', (run: () => void, ms?: number) => {
+    const timer = setTimeout(run, ms);
+    if (ms === FIRST_BYTE_MS) {
+      const { mock } = context.mock.method(timer, 'refresh');
+      restarts.push(() => mock.callCount());
+    }
+    return timer;
+  });
+  let received = 0;
+  const answer: Answer = (request, response) => {
+    request.on('data', ({ length }: Buffer) => {
+      received += length;
+    });
+    request.on('end', () => response.end('whole'));
+  };
+  await using gate = await bench(answer, {}, FIRST_BYTE_MS);
   const steps = async function* () {
-    for (let i = 0; i < 6; i++) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
+    for (let i = 0; i < BYTES; i++) {
+      await until('the last byte', () => received === i || undefined);
       yield Buffer.from('x');
     }
   };
   const response = await fetch(`${gate.url}/x`, { method: 'POST', body: ReadableStream.from(steps()), duplex: 'half' } as RequestInit);
   assert.equal(await response.text(), 'whole');
+  const [restarted = () => 0, ...others] = restarts;
+  assert.ok(restarted() >= BYTES, `${restarted()} times for ${BYTES} bytes`);
+  assert.equal(others.length, 0);
 });
 
 test('res close: a client that left, even before it was asked for its body, is not a failure of the account', async () => {
